@@ -1,0 +1,101 @@
+// config_reader.hpp — reads one JSON object, and holds its author to it.
+//
+// Every error names the file, the JSON path, what was expected and what was found. A key that
+// nobody read is an error too: a misspelt option must never become a silent default. Quantities
+// are text with a unit ("15 min", "3.06 USD/h"). The forms with a default mark the key optional;
+// what was read or defaulted can be printed again as the resolved document.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/input_error.hpp"
+#include "base/quantity.hpp"
+#include "base/unit_text.hpp"  // parse_duration and its like, for command-line options
+
+namespace ukemi {
+
+// One `--set /json/pointer=VALUE`. The value is JSON where it parses as JSON, else text. It
+// replaces what is there or adds a key to an existing object; anything else is an InputError.
+// "~1" in a pointer stands for "/", "~0" for "~"; elements of lists are numbered from 0.
+struct ConfigOverride {
+    std::string pointer;
+    std::string value;
+};
+ConfigOverride parse_override(std::string_view argument);  // "/pointer=VALUE"
+
+class ConfigReader {
+public:
+    static ConfigReader from_file(const std::filesystem::path& file,
+                                  std::span<const ConfigOverride> overrides = {});
+    static ConfigReader from_text(std::string_view text, std::string_view file,
+                                  std::span<const ConfigOverride> overrides = {});
+
+    ConfigReader object(std::string_view key);
+    std::optional<ConfigReader> object_if_present(std::string_view key);
+    std::vector<ConfigReader> objects(std::string_view key);  // a list of objects, maybe empty
+    std::vector<std::string> texts(std::string_view key);     // a list of texts
+    std::vector<std::string> keys() const;                    // as written, sorted
+
+    std::string text(std::string_view key);
+    std::string text(std::string_view key, std::string_view otherwise);
+    std::string one_of(std::string_view key, std::span<const std::string_view> names);
+    std::string one_of(std::string_view key, std::span<const std::string_view> names,
+                       std::string_view otherwise);
+    bool flag(std::string_view key, bool otherwise);
+    std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max);
+    std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max,
+                         std::int64_t otherwise);
+    double number(std::string_view key, double min, double max);
+    double number(std::string_view key, double min, double max, double otherwise);
+    // "90 s": ns, us, ms, s, min, h, d. Never negative.
+    Duration duration(std::string_view key);
+    Duration duration(std::string_view key, Duration otherwise);
+    Price price(std::string_view key);  // "3.06 USD/h", never negative
+    Price price(std::string_view key, Price otherwise);
+    double rate(std::string_view key, std::string_view unit);  // "120 samples/s" > 0
+
+    bool has(std::string_view key) const;
+    // Call last: throws if this object has a key that was never read.
+    void finish() const;
+    [[noreturn]] void fail(std::string_view key, std::string_view problem) const;
+
+    const std::string& file() const;
+    std::string object_text() const;  // this object as JSON, as it was written
+    const std::string& path() const { return path_; }
+    // The document as it was read so far, defaults filled in, keys sorted, two-space indent.
+    // Reading it again gives the same values. (A default outside the range of its key is left out:
+    // it means "not set", and the key itself could not say it.)
+    std::string resolved() const;
+
+private:
+    struct Document;
+    ConfigReader(std::shared_ptr<Document> document, const nlohmann::json& node, std::string path);
+    const nlohmann::json& find(std::string_view key);
+    const nlohmann::json* find_or_note(std::string_view key, const nlohmann::json& otherwise);
+    std::int64_t checked_integer(std::string_view key, const nlohmann::json& value,
+                                 std::int64_t min, std::int64_t max) const;
+    double checked_number(std::string_view key, const nlohmann::json& value, double min,
+                          double max) const;
+    std::string checked_text(std::string_view key, const nlohmann::json& value) const;
+    std::string checked_name(std::string_view key, const nlohmann::json& value,
+                             std::span<const std::string_view> names) const;
+    std::string checked_quantity(std::string_view key, const nlohmann::json& value,
+                                 std::string_view form) const;
+    std::string path_of(std::string_view key) const;
+    std::string place_of_key(std::string_view key) const;
+
+    std::shared_ptr<Document> document_;
+    const nlohmann::json* node_;
+    std::string path_;
+    std::vector<std::string> read_keys_;
+};
+
+}  // namespace ukemi

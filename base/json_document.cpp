@@ -1,0 +1,242 @@
+// json_document.cpp — the tree is built from parser events, so that depth and duplicate keys are
+// checked before anything is built on them.
+#include "base/json_document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/plain_text.hpp"
+#include "base/text_scan.hpp"
+
+namespace ukemi {
+
+using nlohmann::json;
+
+namespace {
+
+struct SyntaxError {
+    std::size_t offset = 0;
+    std::string problem;
+};
+
+// What nlohmann::json calls while it parses; "false" would stop it.
+class TreeBuilder {
+public:
+    TreeBuilder(std::string_view file, std::string_view path, std::size_t depth)
+        : file_(file), path_(path), depth_(depth) {}
+
+    bool null() { return put(nullptr); }
+    bool boolean(bool value) { return put(value); }
+    bool number_integer(std::int64_t value) { return put(value); }
+    bool number_unsigned(std::uint64_t value) { return put(value); }
+    bool number_float(double value, const std::string&) { return put(value); }
+    bool string(std::string& value) { return put(std::move(value)); }
+    bool binary(json::binary_t&) { return false; }  // JSON text has none
+    bool start_object(std::size_t) { return open(json::object()); }
+    bool end_object() { return close(); }
+    bool start_array(std::size_t) { return open(json::array()); }
+    bool end_array() { return close(); }
+
+    bool key(std::string& name) {
+        Level& level = levels_.back();
+        const auto [place, is_new] = level.node->get_ref<json::object_t&>().try_emplace(name);
+        if (!is_new) {
+            throw InputError(file_, here(),
+                             fmt::format("key {} appears twice", ukemi::quoted(name)));
+        }
+        level.value = &place->second;
+        level.token = pointer_token(name);
+        return true;
+    }
+
+    bool parse_error(std::size_t position, const std::string&, const json::exception& error) {
+        std::string_view problem = error.what();
+        // Drop "[json.exception.parse_error.101] parse error at line 1, column 2: ".
+        problem.remove_prefix(std::min(problem.find("] ") + 2, problem.size()));
+        if (problem.starts_with("parse error at")) {
+            problem.remove_prefix(std::min(problem.find(": ") + 2, problem.size()));
+        }
+        const std::size_t offset = position == 0 ? 0 : position - 1;
+        error_ = SyntaxError{offset, shortened(problem, 200)};
+        return false;
+    }
+
+    const std::optional<SyntaxError>& error() const { return error_; }
+    json take() { return std::move(root_); }
+
+private:
+    struct Level {
+        json* node;
+        json* value = nullptr;  // of an object: where the value of the last key belongs
+        std::string token;      // of an object: the last key
+    };
+
+    // The path of the innermost open object or list.
+    std::string here() const {
+        std::string path = path_;
+        for (std::size_t i = 0; i + 1 < levels_.size(); ++i) {
+            const Level& level = levels_[i];
+            const bool list = level.node->is_array();
+            path += '/' + (list ? fmt::format("{}", level.node->size() - 1) : level.token);
+        }
+        return path.empty() ? "/" : path;
+    }
+
+    json* place(json&& value) {
+        if (levels_.empty()) return &(root_ = std::move(value));
+        Level& level = levels_.back();
+        if (level.node->is_object()) return &(*level.value = std::move(value));
+        level.node->push_back(std::move(value));
+        return &level.node->back();
+    }
+    bool put(json&& value) {
+        place(std::move(value));
+        return true;
+    }
+    bool open(json&& empty) {
+        if (depth_ + levels_.size() >= json_depth_max) {
+            throw InputError(file_, here(),
+                             fmt::format("expected at most {} levels of nesting, "
+                                         "found more",
+                                         json_depth_max));
+        }
+        json* const node = place(std::move(empty));
+        levels_.push_back({.node = node, .value = nullptr, .token = {}});
+        return true;
+    }
+    bool close() {
+        levels_.pop_back();
+        return true;
+    }
+
+    std::string_view file_;
+    std::string path_;
+    std::size_t depth_;
+    json root_;
+    std::vector<Level> levels_;
+    std::optional<SyntaxError> error_;
+};
+
+// The member or element that a token names; null if there is none.
+json* step(json& node, const std::string& token) {
+    if (node.is_object()) {
+        const auto found = node.find(token);
+        return found == node.end() ? nullptr : &*found;
+    }
+    if (!node.is_array()) return nullptr;
+    const bool digits = !token.empty() && token.size() <= 9 &&
+                        token.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits || (token.size() > 1 && token[0] == '0')) return nullptr;
+    const std::size_t index = std::stoul(token);
+    return index < node.size() ? &node[index] : nullptr;
+}
+
+// Says what there is instead of what the pointer asked for.
+std::string nothing_there(const json& node, const std::string& path, const std::string& token) {
+    if (node.is_array()) {
+        return node.empty() ? fmt::format("{} is an empty list", path)
+                            : fmt::format("{} is a list with elements 0 to {}, found {}", path,
+                                          node.size() - 1, ukemi::quoted(token));
+    }
+    if (!node.is_object()) return fmt::format("{} is {}, not an object", path, describe(node));
+    std::vector<std::string_view> names;
+    for (const auto& item : node.items()) names.push_back(item.key());
+    std::string nearest = did_you_mean(token, names);
+    if (nearest.empty()) {
+        nearest = names.empty()
+                      ? "; it is empty"
+                      : "; there is " + shortened(fmt::format("{}", fmt::join(names, ", ")), 120);
+    }
+    return fmt::format("{} has no key {}{}", path, ukemi::quoted(token), nearest);
+}
+
+}  // namespace
+
+json parse_json(std::string_view text, std::string_view file) {
+    const auto fail_at = [&](std::size_t offset, std::string_view problem) {
+        const TextPlace place = place_of(text, offset);
+        throw InputError(file, place.line, place.column, problem);
+    };
+    if (const std::size_t bad = utf8_prefix(text); bad != text.size()) {
+        fail_at(bad, fmt::format("expected UTF-8, found byte 0x{:02x}",
+                                 static_cast<std::uint8_t>(text[bad])));
+    }
+    TreeBuilder builder(file, "", 0);
+    if (!json::sax_parse(text, &builder)) {
+        fail_at(builder.error()->offset, builder.error()->problem);
+    }
+    return builder.take();
+}
+
+std::string pointer_token(std::string_view key) {
+    std::string token;
+    for (const char c : key) token += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    return token;
+}
+
+std::vector<std::string> split_pointer(std::string_view pointer, std::string_view where) {
+    if (!pointer.starts_with('/')) {
+        throw InputError(where, "",
+                         fmt::format("expected a JSON pointer such as /job/deadline, "
+                                     "found {}",
+                                     ukemi::quoted(pointer)));
+    }
+    std::vector<std::string> tokens;
+    for (std::size_t i = 0; i < pointer.size(); ++i) {
+        if (pointer[i] == '/') {
+            tokens.emplace_back();
+        } else if (pointer[i] == '~') {
+            const std::string_view escape = pointer.substr(i, 2);
+            if (escape != "~0" && escape != "~1") {
+                throw InputError(where, "",
+                                 fmt::format("expected ~0 (for ~) or ~1 (for /) in a "
+                                             "JSON pointer, found {}",
+                                             ukemi::quoted(escape)));
+            }
+            tokens.back() += escape == "~0" ? '~' : '/';
+            ++i;
+        } else {
+            tokens.back() += pointer[i];
+        }
+    }
+    return tokens;
+}
+
+void apply_override(json& root, std::string_view pointer, std::string_view value) {
+    const std::string where = fmt::format("--set {}", shortened(pointer, 120));
+    if (utf8_prefix(pointer) != pointer.size() || utf8_prefix(value) != value.size()) {
+        throw InputError(where, "", "expected UTF-8, found other bytes");
+    }
+    const std::vector<std::string> tokens = split_pointer(pointer, where);
+
+    json* node = &root;
+    std::string path;  // of `node`
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        json* next = step(*node, tokens[i]);
+        if (next == nullptr && i + 1 == tokens.size() && node->is_object()) {
+            next = &(*node)[tokens[i]];
+        }
+        if (next == nullptr) {
+            const std::string problem = nothing_there(*node, path.empty() ? "/" : path, tokens[i]);
+            throw InputError(where, "", problem);
+        }
+        node = next;
+        path += '/' + pointer_token(tokens[i]);
+    }
+    TreeBuilder builder(where, path, tokens.size());
+    *node = json::sax_parse(value, &builder) ? builder.take() : json(std::string(value));
+}
+
+std::string describe(const json& value) {
+    if (value.is_object() && value.size() > 4)
+        return fmt::format("an object of {} keys", value.size());
+    if (value.is_array() && value.size() > 16)
+        return fmt::format("a list of {} elements", value.size());
+    return shortened(value.dump(), 40);
+}
+
+}  // namespace ukemi

@@ -1,0 +1,21 @@
+// read_file.hpp — a whole file as text, with its size limited and gzip undone.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+namespace ukemi {
+
+inline constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
+
+// Reads the file; inflates it if it begins with the gzip magic. Throws InputError if it cannot be
+// opened, is a directory, is larger than `bytes_max` (also after inflating: no zip bombs), or is
+// cut short in mid-stream.
+std::string read_file(const std::filesystem::path& file, std::size_t bytes_max = file_bytes_max);
+
+// Writes the text to a temporary name beside `file` and renames it: all of it, or nothing.
+// Throws std::system_error when the machine fails.
+void write_file_atomically(const std::filesystem::path& file, const std::string& text);
+
+}  // namespace ukemi

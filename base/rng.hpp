@@ -1,0 +1,44 @@
+// rng.hpp — named random streams: the same draws on every machine, whoever else draws.
+//
+// A stream is (seed, name) and a counter (Philox 4x32-10, Salmon et al., SC'11, from Random123):
+// adding a draw to one stream changes nothing in another. The distributions are ours, by inversion
+// and with the functions of exact_math.hpp, because std:: distributions and libm differ between
+// libraries and CPUs. Names such as "market/us-west-2a" or "policy/greedy" are part of a result.
+// Every draw but integer() and poisson() of a mean above 10 takes exactly one 64-bit word.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace ukemi {
+
+class RandomStream {
+public:
+    RandomStream(std::uint64_t seed, std::string_view name);
+
+    std::uint64_t bits();                                      // 64 uniform bits
+    double uniform();                                          // in [0, 1), a multiple of 2^-53
+    std::int64_t integer(std::int64_t min, std::int64_t max);  // both included, unbiased
+    bool chance(double probability);
+    double exponential(double mean);  // mean ≥ 0
+    double normal(double mean, double standard_deviation);
+    double lognormal(double log_mean, double log_standard_deviation);
+    double weibull(double shape, double scale);
+    // Failures before the first success, 0 < probability ≤ 1; never above 2^62.
+    std::int64_t geometric(double probability);
+    std::int64_t poisson(double mean);  // 0 ≤ mean ≤ 10^15
+
+private:
+    double open_uniform();  // in (0, 1), an odd multiple of 2^-53
+
+    std::array<std::uint32_t, 2> key_;
+    std::array<std::uint32_t, 4> counter_{};
+    std::array<std::uint32_t, 4> block_{};
+    unsigned used_ = 4;  // 32-bit words of block_ already handed out
+};
+
+// The distribution function of the standard normal, inverted; 0 < probability < 1.
+double normal_quantile(double probability);
+
+}  // namespace ukemi

@@ -1,0 +1,173 @@
+// unit_text.cpp — the decimal is never a double on its way to an integer, nor back.
+#include "base/unit_text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
+
+namespace ukemi {
+namespace {
+
+struct Unit {
+    std::string_view name;
+    std::int64_t size;  // in the quantity's integer
+};
+
+// From small to large.
+constexpr std::array<Unit, 7> duration_units{{{"ns", 1},
+                                              {"us", 1'000},
+                                              {"ms", 1'000'000},
+                                              {"s", 1'000'000'000},
+                                              {"min", 60'000'000'000},
+                                              {"h", 3'600'000'000'000},
+                                              {"d", 86'400'000'000'000}}};
+constexpr std::array<Unit, 1> price_units{{{"USD/h", 1'000'000'000}}};
+
+bool is_number(std::string_view digits) {
+    return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+struct Amount {
+    std::string_view whole;
+    std::string_view fraction;  // without trailing zeros
+    std::int64_t unit = 0;
+};
+// digits [ "." digits ] [ " " ] unit; nothing if the text has another form.
+std::optional<Amount> split_amount(std::string_view text, std::span<const Unit> units) {
+    const std::size_t end = text.find_first_not_of("0123456789.");
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string_view unit_name = text.substr(end);
+    if (unit_name.starts_with(' ')) unit_name.remove_prefix(1);
+    Amount amount;
+    for (const Unit& unit : units) {
+        if (unit.name == unit_name) amount.unit = unit.size;
+    }
+    const std::string_view number = text.substr(0, end);
+    const std::size_t point = number.find('.');
+    amount.whole = number.substr(0, point);
+    if (point != std::string_view::npos) {
+        amount.fraction = number.substr(point + 1);
+        if (!is_number(amount.fraction)) return std::nullopt;
+    }
+    if (amount.unit == 0 || !is_number(amount.whole)) return std::nullopt;
+    while (amount.fraction.ends_with('0')) amount.fraction.remove_suffix(1);
+    return amount;
+}
+
+struct Form {
+    std::string_view noun;
+    std::string_view finest;   // "whole nanoseconds"
+    std::string_view largest;  // "292 years"
+    std::span<const Unit> units;
+};
+
+std::int64_t parse_amount(std::string_view text, std::string_view where, const Form& form) {
+    const auto refuse = [&](std::string_view expected) -> void {
+        throw InputError(where, "",
+                         fmt::format("expected {}, found {}", expected, ukemi::quoted(text)));
+    };
+    const std::optional<Amount> amount = split_amount(text, form.units);
+    if (!amount) refuse(form.noun);
+
+    Int128 value = 0;
+    for (const char digit : amount->whole) {
+        value = value * 10 + (digit - '0') * Int128{amount->unit};
+        if (value > INT64_MAX) refuse(form.largest);
+    }
+    // A day is 2^16 × 5^11 × 27 ns: without trailing zeros, no fraction of more than 16 digits is a
+    // whole number of anything here.
+    constexpr std::size_t digits_max = 16;
+    if (amount->fraction.size() > digits_max) refuse(form.finest);
+    Int128 numerator = 0;
+    Int128 denominator = 1;
+    for (const char digit : amount->fraction) {
+        numerator = numerator * 10 + (digit - '0');
+        denominator *= 10;
+    }
+    numerator *= amount->unit;  // < 10^16 × 8.64 × 10^13
+    if (numerator % denominator != 0) refuse(form.finest);
+    value += numerator / denominator;
+    if (value > INT64_MAX) refuse(form.largest);
+    return static_cast<std::int64_t>(value);
+}
+
+// The exact decimal of value / unit; nothing if it does not end.
+std::optional<std::string> exact_decimal(std::uint64_t value, std::int64_t unit) {
+    const auto size = static_cast<std::uint64_t>(unit);
+    std::string text = fmt::format("{}", value / size);
+    std::uint64_t rest = value % size;
+    if (rest != 0) text += '.';
+    for (int digits = 0; rest != 0; ++digits) {
+        if (digits == 16) return std::nullopt;
+        rest *= 10;  // < 8.64 × 10^14
+        text += static_cast<char>('0' + rest / size);
+        rest %= size;
+    }
+    return text;
+}
+
+struct Magnitude {
+    std::string_view sign;
+    std::uint64_t value;
+};
+Magnitude magnitude(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    return value < 0 ? Magnitude{"-", ~bits + 1} : Magnitude{"", bits};
+}
+
+}  // namespace
+
+Duration parse_duration(std::string_view text, std::string_view where) {
+    static constexpr Form form{
+        .noun = duration_form,
+        .finest = "a duration in whole nanoseconds",
+        .largest = "a duration of at most 292 years",
+        .units = duration_units,
+    };
+    return nanoseconds(parse_amount(text, where, form));
+}
+
+Price parse_price(std::string_view text, std::string_view where) {
+    static constexpr Form form{
+        .noun = price_form,
+        .finest = "a price in whole billionths of a dollar per hour",
+        .largest = "a price of at most 9 billion USD/h",
+        .units = price_units,
+    };
+    return Price::of(parse_amount(text, where, form));
+}
+
+std::string format_duration(Duration d) {
+    if (d == Duration{}) return "0 s";
+    const auto [sign, value] = magnitude(d.raw());
+    std::string best;
+    bool best_is_whole = false;
+    for (const Unit& unit : duration_units) {  // from small to large: of equals, the larger unit
+        const std::optional<std::string> number = exact_decimal(value, unit.size);
+        if (!number) continue;
+        const bool whole = number->find('.') == std::string::npos;
+        const std::string text = fmt::format("{}{} {}", sign, *number, unit.name);
+        if (best.empty() || text.size() < best.size() ||
+            (text.size() == best.size() && (whole || !best_is_whole))) {
+            best = text;
+            best_is_whole = whole;
+        }
+    }
+    return best;
+}
+
+std::string format_price(Price p) {
+    const auto [sign, value] = magnitude(p.raw());
+    // Nine places always end a billionth.
+    return fmt::format("{}{} USD/h", sign, *exact_decimal(value, price_units[0].size));
+}
+
+}  // namespace ukemi

@@ -1,0 +1,29 @@
+// unit_text.hpp — quantities as people write them: "90 s", "3.06 USD/h".
+//
+// Amounts are plain decimals and are read exactly: "0.1 h" is 360 s. What is finer than the
+// quantity's integer, such as "0.1 ns", is refused and not rounded; so are signs and exponents.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/quantity.hpp"
+
+namespace ukemi {
+
+// For complaints: what the parsers expect.
+inline constexpr std::string_view duration_form =
+    "a duration such as \"15 min\" (ns, us, ms, s, min, h, d)";
+inline constexpr std::string_view price_form = "a price such as \"3.06 USD/h\"";
+
+// Throw InputError("WHERE: expected …, found …"); `where` is a file and a path, or "--option".
+Duration parse_duration(std::string_view text, std::string_view where);
+Price parse_price(std::string_view text, std::string_view where);
+
+// The shortest exact form that the parser accepts; of equals the one without a point, then the one
+// with the larger unit: "90 s", "1 h", "1.5 s". A negative one, which no parser accepts, has a
+// sign.
+std::string format_duration(Duration d);
+std::string format_price(Price p);  // "3.06 USD/h"
+
+}  // namespace ukemi

@@ -1,0 +1,36 @@
+// command.hpp — the commands of `ukemi`, one file each. Each adds its options and its action.
+//
+// Actions throw InputError for bad input (exit 2) and anything else for a failing machine (exit 1);
+// main prints the one line. Results go to stdout, progress and reports to stderr.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ukemi {
+
+void add_replay(CLI::App& app);
+void add_check(CLI::App& app);
+void add_list(CLI::App& app);
+void add_import(CLI::App& app);
+void add_replay_log(CLI::App& app);
+void add_plot(CLI::App& app);
+
+// Files that match a shell pattern, sorted; a pattern that matches nothing is an InputError.
+std::vector<std::filesystem::path> expand_glob(const std::string& pattern, std::string_view where);
+
+// "1..10", "3", "1,2,7": seeds in that order.
+std::vector<std::uint64_t> parse_seeds(const std::string& text, std::string_view where);
+
+inline constexpr int exit_done = 0;
+inline constexpr int exit_machine_failed = 1;
+inline constexpr int exit_input_wrong = 2;
+
+// For commands that found what they were to look for and want another exit code than 0.
+struct ExitWith {
+    int code;
+};
+
+}  // namespace ukemi

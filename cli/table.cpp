@@ -1,0 +1,101 @@
+#include "cli/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/statistics.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct Row {
+    std::string policy;
+    bool oracle = false;
+    Summary cost;
+    double hours = 0;
+    double losses = 0;
+    std::size_t runs = 0;
+    std::size_t finished = 0;
+    std::size_t met = 0;
+    std::array<double, cause_count> share{};
+};
+
+Row row_of(const std::string& policy, std::span<const RunResult> runs) {
+    Row row;
+    row.policy = policy;
+    std::vector<double> costs;
+    std::vector<double> hours;
+    double held_s = 0;
+    std::array<double, cause_count> cause_s{};
+    for (const RunResult& run : runs) {
+        if (run.policy != policy) continue;
+        row.oracle = row.oracle || run.oracle;
+        costs.push_back(to_dollars(run.cost));
+        hours.push_back(to_hours(run.duration));
+        row.losses += static_cast<double>(run.revocations);
+        row.finished += run.finished;
+        row.met += run.deadline_met;
+        held_s += to_seconds(run.held);
+        for (std::size_t cause = 0; cause < cause_count; ++cause) {
+            cause_s[cause] += to_seconds(run.causes.time[cause]);
+        }
+    }
+    row.runs = costs.size();
+    row.cost = summarise(costs);
+    row.hours = summarise(hours).mean;
+    row.losses /= static_cast<double>(row.runs);
+    for (std::size_t cause = 0; cause < cause_count; ++cause) {
+        row.share[cause] = held_s > 0 ? 100 * cause_s[cause] / held_s : 0;
+    }
+    return row;
+}
+
+// Names are cut at the column's width, with a mark, so that no line is wider than it may be.
+std::string fitted(const std::string& text, std::size_t width) {
+    return text.size() <= width ? text : text.substr(0, width - 1) + "~";
+}
+
+}  // namespace
+
+std::string policy_table(std::span<const RunResult> runs) {
+    std::vector<std::string> policies;
+    for (const RunResult& run : runs) {
+        if (std::ranges::find(policies, run.policy) == policies.end()) {
+            policies.push_back(run.policy);
+        }
+    }
+    std::vector<Row> rows;
+    for (const std::string& policy : policies) rows.push_back(row_of(policy, runs));
+    std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.cost.mean; });
+
+    constexpr std::size_t name_width = 28;
+    std::string text =
+        fmt::format("{:<28} {:>5} {:>9} {:>9} {:>7} {:>5} {:>6}  share of held time, %\n",
+                    "policy", "runs", "cost_usd", "+/- 95%", "hours", "met%", "losses");
+    text += fmt::format("{:<28} {:>5} {:>9} {:>9} {:>7} {:>5} {:>6}  use red tra chk idl was\n", "",
+                        "", "mean", "", "mean", "", "mean");
+    bool any_oracle = false;
+    bool any_unfinished = false;
+    for (const Row& row : rows) {
+        const std::string interval =
+            row.runs < 2 ? "" : fmt::format("{:.2f}", row.cost.mean_high_95 - row.cost.mean);
+        const bool unfinished = row.finished < row.runs;
+        any_oracle = any_oracle || row.oracle;
+        any_unfinished = any_unfinished || unfinished;
+        const std::string name = fitted(row.policy, name_width - 2) + (row.oracle ? " *" : "");
+        text += fmt::format(
+            "{:<28} {:>5} {:>9.2f} {:>9} {:>6.1f}{} {:>5.0f} {:>6.1f} ", name, row.runs,
+            row.cost.mean, interval, row.hours, unfinished ? '!' : ' ',
+            100 * static_cast<double>(row.met) / static_cast<double>(row.runs), row.losses);
+        for (const double share : row.share) text += fmt::format("{:>4.0f}", share);
+        text += "\n";
+    }
+    if (any_oracle) text += "* an oracle: knows the future\n";
+    if (any_unfinished) text += "! some runs did not finish their work\n";
+    return text;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,216 @@
+// cost_and_time.cpp — what each policy costs, and how long it takes.
+//
+// Two panels share the rows, one policy each, sorted by mean cost. In a row, above: the box plot
+// (least, quartiles, median, greatest); in the middle: the mean with its 95 % interval; below: the
+// runs themselves, while there are few enough to be seen. The deadline is a line in the right
+// panel, what lies beyond it is shaded, and runs that missed it are crosses.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/csv_writer.hpp"
+#include "base/plain_text.hpp"
+#include "base/statistics.hpp"
+#include "plots/policy_rows.hpp"
+
+namespace ukemi {
+namespace {
+
+constexpr std::size_t runs_shown_max = 200;  // of one policy
+constexpr int width = 1100;
+constexpr int pixels_above = 76;
+
+struct Spread {
+    Summary summary;
+    double quartile_1 = 0;
+    double quartile_3 = 0;
+};
+
+Spread spread_of(const PolicyRow& row, double RunPoint::*field) {
+    std::vector<double> values;
+    for (const RunPoint* run : row.runs) values.push_back(run->*field);
+    std::sort(values.begin(), values.end());
+    return {summarise(values), quantile(values, 0.25), quantile(values, 0.75)};
+}
+
+double missed_share(const PolicyRow& row) {
+    const auto missed = std::count_if(row.runs.begin(), row.runs.end(),
+                                      [](const RunPoint* run) { return !run->deadline_met; });
+    return static_cast<double>(missed) / static_cast<double>(row.runs.size());
+}
+
+// The names come last in every file: gnuplot never reads as far as the text.
+std::string table_of_policies(const PolicyRows& rows) {
+    std::vector<std::string> columns{"row", "runs"};
+    for (const char* quantity : {"cost_usd", "duration_h"}) {
+        for (const char* part : {"mean", "mean_low_95", "mean_high_95", "min", "quartile_1",
+                                 "median", "quartile_3", "max"}) {
+            columns.push_back(fmt::format("{}_{}", quantity, part));
+        }
+    }
+    columns.insert(columns.end(), {"deadline_missed_share", "policy"});
+    CsvWriter csv(columns);
+    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+        const PolicyRow& row = rows.rows[i];
+        csv.add(static_cast<std::int64_t>(i)).add(static_cast<std::int64_t>(row.runs.size()));
+        for (const auto field : {&RunPoint::cost_usd, &RunPoint::duration_h}) {
+            const auto [all, quartile_1, quartile_3] = spread_of(row, field);
+            csv.add(all.mean).add(all.mean_low_95).add(all.mean_high_95).add(all.min);
+            csv.add(quartile_1).add(all.median).add(quartile_3).add(all.max);
+        }
+        csv.add(missed_share(row)).add(one_line(row.policy));
+        csv.end_row();
+    }
+    return csv.text();
+}
+
+std::string table_of_runs(const PolicyRows& rows) {
+    CsvWriter csv(
+        {"row", "spread", "cost_usd", "duration_h", "deadline_met", "seed", "trace", "policy"});
+    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+        const PolicyRow& row = rows.rows[i];
+        for (std::size_t n = 0; n < row.runs.size(); ++n) {
+            const RunPoint& run = *row.runs[n];
+            // Multiples of the golden ratio: neighbours in the file lie far apart in the row, and
+            // the same data always gives the same picture.
+            constexpr double golden = 0.6180339887498949;
+            const double turn = golden * static_cast<double>(n + 1);
+            const double spread = std::round(1000 * (turn - std::floor(turn))) / 1000;
+            csv.add(static_cast<std::int64_t>(i)).add(spread);
+            csv.add(run.cost_usd).add(run.duration_h);
+            csv.add(std::int64_t{run.deadline_met ? 1 : 0}).add(std::to_string(run.seed));
+            csv.add(one_line(run.trace)).add(one_line(run.policy));
+            csv.end_row();
+        }
+    }
+    return csv.text();
+}
+
+AxisRange range_of(const PolicyRows& rows, double RunPoint::*field, std::optional<double> also) {
+    double min = rows.rows.front().runs.front()->*field;
+    double max = min;
+    for (const PolicyRow& row : rows.rows) {
+        for (const RunPoint* run : row.runs) {
+            min = std::min(min, run->*field);
+            max = std::max(max, run->*field);
+        }
+    }
+    // An interval for the mean of very few runs may reach far beyond them: it is cut, not followed.
+    return axis_range(std::min(min, also.value_or(min)), std::max(max, also.value_or(max)));
+}
+
+// The plot command of one panel; `first` is the column of the mean, `run` that of one run's value.
+std::string panel(int first, int run, bool runs_shown, bool with_key) {
+    const auto column = [&](int offset) { return fmt::format("${}", first + offset); };
+    const auto title = [&](std::string_view text) {
+        return with_key ? fmt::format("title '{}'", text) : std::string("notitle");
+    };
+    std::string text = fmt::format(
+        "    plot 'cost_and_time.csv' skip 1 using ({min}):($1-0.2):({max}-{min}):(0) with vectors "
+        "nohead lt 1 lw 1 lc rgb '{black}' {range}, \\\n"
+        "        '' skip 1 using {q1c}:($1-0.2):({q1}):({q3}):($1-0.33):($1-0.07) with boxxyerror "
+        "lc rgb '{sky}' fs solid 0.6 border lc rgb '{black}' {box}, \\\n"
+        "        '' skip 1 using ({median}):($1-0.33):(0):(0.26) with vectors nohead lt 1 lw 2.5 "
+        "lc rgb '{black}' {line}, \\\n"
+        "        '' skip 1 using ({mean}):($1+0.06):({low}):({high}) with xerrorbars pt 7 ps 0.75 "
+        "lw 1.6 lc rgb '{vermillion}' {average}",
+        fmt::arg("min", column(3)), fmt::arg("max", column(7)), fmt::arg("q1c", first + 4),
+        fmt::arg("q1", column(4)), fmt::arg("q3", column(6)), fmt::arg("median", column(5)),
+        fmt::arg("mean", column(0)), fmt::arg("low", column(1)), fmt::arg("high", column(2)),
+        fmt::arg("black", colour::black), fmt::arg("sky", colour::sky),
+        fmt::arg("vermillion", colour::vermillion), fmt::arg("range", title("least to greatest")),
+        fmt::arg("box", title("quartiles")), fmt::arg("line", title("median")),
+        fmt::arg("average", title("mean, 95 % interval")));
+    if (!runs_shown) return text + "\n";
+    const std::string_view where = "($1+0.2+0.2*$2)";
+    text += fmt::format(
+        ", \\\n        'cost_and_time_runs.csv' skip 1 using ($5 == 1 ? ${0} : NaN):{1} with "
+        "points "
+        "pt 6 ps 0.4 lw 0.8 lc rgb '#555555' {2}, \\\n"
+        "        '' skip 1 using ($5 == 0 ? ${0} : NaN):{1} with points pt 2 ps 0.5 lw 1.2 "
+        "lc rgb '{3}' {4}\n",
+        run, where, title("one run"), colour::black, title("one run, deadline missed"));
+    return text;
+}
+
+// The deadline, and beside the right panel who missed it how often.
+std::string deadline_marks(const PolicyRows& rows, std::optional<double> deadline_h) {
+    std::string text;
+    if (deadline_h) {
+        text += fmt::format(
+            "    set object 1 rectangle from {0},graph 0 to graph 1,graph 1 behind "
+            "fc rgb '#ececec' fs solid noborder\n"
+            "    set arrow 1 from {0},graph 0 to {0},graph 1 nohead dt (8,4) lw 1.6 "
+            "lc rgb '{1}'\n"
+            "    set label 1 'deadline' at {0},graph 1 center offset 0,0.6\n",
+            *deadline_h, colour::black);
+    }
+    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+        const double share = missed_share(rows.rows[i]);
+        if (share == 0) continue;
+        // Rounded, but never to all or none where it is neither.
+        const std::string percent = share < 0.01 ? "<1"
+                                    : share > 0.99 && share != 1
+                                        ? ">99"
+                                        : fmt::format("{:.0f}", 100 * share);
+        text += fmt::format("    set label {} 'missed {} %' at graph 1.02,first {}\n", i + 2,
+                            percent, i);
+    }
+    return text;
+}
+
+}  // namespace
+
+FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem::path& folder,
+                                const FigureOptions& options) {
+    PolicyRows rows = group_by_policy(input.runs);
+    if (rows.problem.empty() && input.deadline_h && !std::isfinite(*input.deadline_h)) {
+        rows.problem = "the deadline is not a finite number of hours";
+    }
+    if (!rows.problem.empty()) return {{}, "cost_and_time: " + rows.problem};
+    const RowLayout layout = row_layout(rows, width, pixels_above);
+    const bool runs_shown = std::all_of(rows.rows.begin(), rows.rows.end(), [](const auto& row) {
+        return row.runs.size() <= runs_shown_max;
+    });
+
+    FigureSource figure;
+    figure.name = "cost_and_time";
+    figure.width = layout.width;
+    figure.height = layout.height;
+    figure.data = {{"cost_and_time.csv", table_of_policies(rows)},
+                   {"cost_and_time_runs.csv", table_of_runs(rows)}};
+    figure.settings = layout.settings +
+                      "set border 3 lw 0.8\nset grid x lt 1 lw 0.6 lc rgb '#dddddd'\n"
+                      "set xtics nomirror out format '%g'\nset bars 0.5\n";
+
+    const double right = 0.89;
+    const double middle = layout.left + (right - layout.left) / 2;
+    const AxisRange cost = range_of(rows, &RunPoint::cost_usd, std::nullopt);
+    const AxisRange time = range_of(rows, &RunPoint::duration_h, input.deadline_h);
+    figure.drawing = fmt::format(
+        "    set multiplot\n"
+        "    set bmargin at screen {bottom}\n    set tmargin at screen {top}\n"
+        "    set lmargin at screen {left}\n    set rmargin at screen {left_end}\n"
+        "    set key at screen 0.5,screen {key} center top vertical maxrows 2 Left reverse samplen "
+        "2 "
+        "spacing 1.1\n"
+        "    set xlabel 'cost (USD)'\n    set xrange [{cost_low}:{cost_high}]\n"
+        "{names}{cost}"
+        "    set lmargin at screen {right_begin}\n    set rmargin at screen {right}\n"
+        "    unset key\n    unset label\n    set xlabel 'duration (h)'\n"
+        "    set xrange [{time_low}:{time_high}]\n"
+        "{marks}{time}"
+        "    unset object\n    unset arrow\n    unset label\n    unset multiplot\n",
+        fmt::arg("bottom", layout.bottom), fmt::arg("top", layout.top),
+        fmt::arg("left", layout.left), fmt::arg("left_end", middle - 0.015),
+        fmt::arg("key", 1 - 8.0 / layout.height), fmt::arg("cost_low", cost.low),
+        fmt::arg("cost_high", cost.high), fmt::arg("cost", panel(3, 3, runs_shown, true)),
+        fmt::arg("names", layout.drawing), fmt::arg("right_begin", middle + 0.015),
+        fmt::arg("right", right), fmt::arg("time_low", time.low), fmt::arg("time_high", time.high),
+        fmt::arg("marks", deadline_marks(rows, input.deadline_h)),
+        fmt::arg("time", panel(11, 4, runs_shown, false)));
+    return produce(figure, folder, options);
+}
+
+}  // namespace ukemi

@@ -1,0 +1,95 @@
+// figures.hpp — the figures, from plain structs to pictures on disk.
+//
+// A figure writes its data (CSV), its gnuplot script (complete: `gnuplot NAME.gp` in that folder
+// draws it again) and then NAME.svg and NAME.png. It owns nothing and reads nothing: what it shows
+// is what it was given. Names of policies and traces may hold any bytes; none of them reaches
+// gnuplot as anything but text. To add a figure: its .cpp, one line in the table, one test.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ukemi {
+
+// Where a held instance's money went, in the order of RunPoint::usd_by_cause.
+inline constexpr std::array<std::string_view, 6> cost_causes = {
+    "useful", "redone", "transition", "checkpoint", "idle", "wasted"};
+
+// One finished run of one policy.
+struct RunPoint {
+    std::string policy;
+    std::string trace;
+    std::uint64_t seed = 0;
+    double cost_usd = 0;
+    double duration_h = 0;
+    bool deadline_met = true;
+    std::array<double, cost_causes.size()> usd_by_cause{};
+};
+
+// (hours since the start, value), in order of time.
+using PlotPoints = std::vector<std::pair<double, double>>;
+
+// One run over time. Every value holds until the next point, except progress, which is joined by
+// lines (work that is lost is two points at one time). An empty series is left out.
+struct TimelineInput {
+    std::string file_stem = "timeline";  // of the files; letters, digits, '_' and '-'
+    std::string title;
+    PlotPoints spot_held;       // instances
+    PlotPoints on_demand_held;  // instances
+    PlotPoints capacity;        // spot instances that could be held
+    PlotPoints price;           // USD per instance-hour
+    PlotPoints progress;        // share of the work done, 0 to 1
+    std::vector<double> revocations_h;
+    std::optional<double> deadline_h;
+    double end_h = 0;
+    int instances_max = 0;
+};
+
+struct FigureInput {
+    std::vector<RunPoint> runs;
+    std::optional<double> deadline_h;
+    std::vector<TimelineInput> timelines;
+};
+
+struct FigureOptions {
+    bool pdf = false;  // also NAME.pdf
+    std::string gnuplot = "gnuplot";
+};
+
+// What was written, and one line on what was not. Without gnuplot the data and scripts are there
+// all the same: that is `skipped`, and no failure.
+struct FigureResult {
+    std::vector<std::filesystem::path> files;
+    std::string problem;
+    bool skipped = false;
+};
+
+// The folder is created. Throws std::system_error where the data cannot be written.
+FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem::path& folder,
+                                const FigureOptions& options = {});
+FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem::path& folder,
+                                const FigureOptions& options = {});
+// One figure for each timeline.
+FigureResult draw_timeline(const FigureInput& input, const std::filesystem::path& folder,
+                           const FigureOptions& options = {});
+
+struct Figure {
+    std::string_view name;
+    std::string_view summary;
+    FigureResult (*draw)(const FigureInput&, const std::filesystem::path& folder,
+                         const FigureOptions&);
+};
+std::span<const Figure> all_figures();
+
+// Every figure for which there is input, one after another: all files, the problems joined.
+FigureResult draw_all(const FigureInput& input, const std::filesystem::path& folder,
+                      const FigureOptions& options = {});
+
+}  // namespace ukemi

@@ -1,0 +1,241 @@
+#include "plots/gnuplot.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+
+#include "base/invariant.hpp"
+#include "base/plain_text.hpp"
+#include "base/read_file.hpp"
+
+extern char** environ;
+
+namespace ukemi {
+namespace {
+
+constexpr auto drawing_time_max = std::chrono::seconds{60};
+constexpr std::size_t said_bytes_max = 4096;
+
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
+
+// Where the character with this index begins in well-formed text.
+std::size_t byte_of_character(std::string_view text, std::size_t index) {
+    std::size_t at = 0;
+    for (; at < text.size(); ++at) {
+        if (!begins_character(text[at])) continue;
+        if (index == 0) break;
+        --index;
+    }
+    return at;
+}
+
+// Waits until the pipe closes or the time is up; true if it closed. Keeps the first kilobytes.
+bool drain(int pipe_end, std::string& said) {
+    const auto stop_at = std::chrono::steady_clock::now() + drawing_time_max;
+    std::array<char, 1024> buffer{};
+    for (;;) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            stop_at - std::chrono::steady_clock::now());
+        if (left.count() <= 0) return false;
+        pollfd waiting{pipe_end, POLLIN, 0};
+        const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0) continue;
+        const ssize_t got = ::read(pipe_end, buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return true;
+        const std::size_t room = said_bytes_max - said.size();
+        said.append(buffer.data(), std::min(room, static_cast<std::size_t>(got)));
+    }
+}
+
+// Starts the program in the folder with stdin empty, stdout and stderr on `output`; 0 or an errno.
+int start(const std::string& program, const std::filesystem::path& folder,
+          const std::vector<std::string>& arguments, int output, pid_t& child) {
+    std::vector<std::string> words{program};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+    posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+    const int code =
+        posix_spawnp(&child, program.c_str(), &actions, nullptr, pointers.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
+}
+
+// gnuplot points at an error over several lines; a message is one.
+std::string joined_lines(std::string_view text) {
+    std::string line;
+    for (const char c : text) {
+        const bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+        if (space && (line.empty() || line.back() == ' ')) continue;
+        line += space ? ' ' : c;
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    return one_line(line);
+}
+
+}  // namespace
+
+std::size_t character_count(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+std::string label_text(std::string_view text, std::size_t characters_max) {
+    INVARIANT(characters_max >= 3);
+    const std::string all = one_line(text);
+    const std::size_t count = character_count(all);
+    if (count <= characters_max) return all;
+    const std::size_t tail = (characters_max - 1) / 2;
+    const std::size_t head = characters_max - 1 - tail;
+    return fmt::format("{}…{}", all.substr(0, byte_of_character(all, head)),
+                       all.substr(byte_of_character(all, count - tail)));
+}
+
+std::string gnuplot_string(std::string_view text) {
+    std::string result = "'";
+    for (const char c : one_line(text)) {
+        if (c == '\'') {
+            result += "’";
+        } else {
+            result += c;
+        }
+    }
+    return result + "'";
+}
+
+AxisRange axis_range(double min, double max) {
+    INVARIANT(min <= max);
+    if (max <= 0) return {};
+    if (min < 0.6 * max || min == max) return {0, 1.06 * max};
+    const double margin = 0.08 * (max - min);
+    return {min - margin, max + margin};
+}
+
+std::string script_of(const FigureSource& source) {
+    constexpr double pixels_per_inch = 100;
+    return fmt::format(
+        R"(# {name}.gp: draws {name}.svg and {name}.png from the CSV files beside it.
+# In this folder: gnuplot {name}.gp     or, for print: gnuplot -e "formats='pdf'" {name}.gp
+reset
+set encoding utf8
+set datafile separator comma
+if (!exists("formats")) formats = 'svg png'
+{settings}
+do for [ending in formats] {{
+    if (ending eq 'svg') {{
+        set terminal svg noenhanced size {width},{height} dynamic font 'DejaVu Sans,13' \
+            background rgb 'white'
+    }}
+    if (ending eq 'png') {{
+        set terminal pngcairo noenhanced size {width2},{height2} font 'DejaVu Sans,19.5' \
+            linewidth 2 pointscale 2 background rgb 'white'
+    }}
+    if (ending eq 'pdf') {{
+        set terminal pdfcairo noenhanced size {inches_wide},{inches_high} font 'DejaVu Sans,9.4' \
+            background rgb 'white'
+    }}
+    set output '{name}.'.ending
+{drawing}
+    unset output
+}}
+)",
+        fmt::arg("name", source.name), fmt::arg("settings", source.settings),
+        fmt::arg("drawing", source.drawing), fmt::arg("width", source.width),
+        fmt::arg("height", source.height), fmt::arg("width2", 2 * source.width),
+        fmt::arg("height2", 2 * source.height),
+        fmt::arg("inches_wide", source.width / pixels_per_inch),
+        fmt::arg("inches_high", source.height / pixels_per_inch));
+}
+
+FigureResult produce(const FigureSource& source, const std::filesystem::path& folder,
+                     const FigureOptions& options) {
+    std::filesystem::create_directories(folder);
+    FigureResult result;
+    const auto keep = [&](const std::string& file, const std::string& text) {
+        write_file_atomically(folder / file, text);
+        result.files.push_back(folder / file);
+    };
+    for (const auto& [file, text] : source.data) keep(file, text);
+    const std::string script = source.name + ".gp";
+    keep(script, script_of(source));
+
+    std::vector<std::filesystem::path> pictures{folder / (source.name + ".svg"),
+                                                folder / (source.name + ".png")};
+    if (options.pdf) pictures.push_back(folder / (source.name + ".pdf"));
+    // A picture that could not be drawn again must not look like this run's.
+    for (const auto& picture : pictures) std::filesystem::remove(picture);
+    const std::string formats = options.pdf ? "formats='svg png pdf'" : "formats='svg png'";
+    const GnuplotRun run = run_gnuplot(options.gnuplot, folder, {"-d", "-e", formats, script});
+    if (!run.found) {
+        result.skipped = true;
+        result.problem = fmt::format(
+            "{} was not found (Debian package gnuplot-nox): figures are skipped, their data and "
+            "scripts are in {}",
+            options.gnuplot, folder.string());
+        return result;
+    }
+    bool complete = run.succeeded;
+    for (const auto& picture : pictures) {
+        std::error_code unused;
+        const auto size = std::filesystem::file_size(picture, unused);
+        complete = complete && !unused && size > 0;
+    }
+    if (complete) {
+        result.files.insert(result.files.end(), pictures.begin(), pictures.end());
+    } else {
+        for (const auto& picture : pictures) std::filesystem::remove(picture);
+        result.problem = fmt::format("{}: gnuplot failed: {}", (folder / script).string(),
+                                     run.said.empty() ? "it said nothing" : joined_lines(run.said));
+    }
+    return result;
+}
+
+GnuplotRun run_gnuplot(const std::string& program, const std::filesystem::path& folder,
+                       const std::vector<std::string>& arguments) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+        throw std::system_error(errno, std::generic_category(), "pipe for gnuplot");
+    }
+    GnuplotRun run;
+    pid_t child = -1;
+    const int code = start(program, folder, arguments, ends[1], child);
+    ::close(ends[1]);
+    if (code != 0) {
+        ::close(ends[0]);
+        run.found = code != ENOENT && code != EACCES;
+        run.said = std::strerror(code);
+        return run;
+    }
+    const bool finished = drain(ends[0], run.said);
+    ::close(ends[0]);
+    if (!finished) {
+        ::kill(child, SIGKILL);
+        run.said += " stopped: took more than a minute";
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    run.succeeded = finished && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return run;
+}
+
+}  // namespace ukemi

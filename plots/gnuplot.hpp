@@ -1,0 +1,75 @@
+// gnuplot.hpp — scripts that only draw, and the process that runs them.
+//
+// gnuplot substitutes commands in back quotes, expands macros and formats, and reads escapes, so
+// text from outside enters a script in one way: as a single-quoted string at the top level, made by
+// gnuplot_string(), and is shown only as a label, never as a tic (whose % begins a format). gnuplot
+// is started directly, without a shell, without start-up files, with nothing to read, and is
+// stopped if it takes more than a minute.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plots/figures.hpp"
+
+namespace ukemi {
+
+// The text on one line, and at most so many characters: a long one loses its middle, as its end
+// often is what tells it from its neighbour.
+std::string label_text(std::string_view text, std::size_t characters_max);
+std::size_t character_count(std::string_view text);  // of well-formed UTF-8
+
+// In single quotes nothing is special but a single quote. It becomes a typographic one: gnuplot 5.4
+// has a doubled quote for it, but takes two of them at the beginning for an empty string.
+std::string gnuplot_string(std::string_view text);
+
+// The palette of Okabe and Ito (2008), which colour-blind readers can tell apart. Every use of a
+// colour goes with a pattern, dash or point type of its own, so that grey prints read as well.
+namespace colour {
+inline constexpr std::string_view black = "#000000";
+inline constexpr std::string_view grey = "#999999";
+inline constexpr std::string_view light_grey = "#d9d9d9";
+inline constexpr std::string_view orange = "#e69f00";
+inline constexpr std::string_view sky = "#56b4e9";
+inline constexpr std::string_view green = "#009e73";
+inline constexpr std::string_view yellow = "#f0e442";
+inline constexpr std::string_view blue = "#0072b2";
+inline constexpr std::string_view vermillion = "#d55e00";
+inline constexpr std::string_view purple = "#cc79a7";
+}  // namespace colour
+
+// From 0 if the values come near it, else close around them; never empty.
+struct AxisRange {
+    double low = 0;
+    double high = 1;
+};
+AxisRange axis_range(double min, double max);
+
+// Everything of one figure before gnuplot sees it.
+struct FigureSource {
+    std::string name;  // of the files, without an ending
+    int width = 1000;  // pixels of the SVG; the PNG has twice as many
+    int height = 600;
+    std::vector<std::pair<std::string, std::string>> data;  // file name, text
+    std::string settings;  // run once, at the top level: the only place for text from outside
+    std::string drawing;   // run once a format
+};
+
+std::string script_of(const FigureSource& source);
+
+// Writes data and script into the folder, draws, and reports.
+FigureResult produce(const FigureSource& source, const std::filesystem::path& folder,
+                     const FigureOptions& options);
+
+struct GnuplotRun {
+    bool found = true;
+    bool succeeded = false;
+    std::string said;  // what it printed, warnings too
+};
+GnuplotRun run_gnuplot(const std::string& program, const std::filesystem::path& folder,
+                       const std::vector<std::string>& arguments);
+
+}  // namespace ukemi

@@ -1,0 +1,79 @@
+#include "plots/policy_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/plain_text.hpp"
+
+namespace ukemi {
+namespace {
+
+constexpr std::size_t label_characters_max = 28;
+
+std::string problem_of(const RunPoint& run) {
+    const auto drawable = [](double value) { return std::isfinite(value) && value >= 0; };
+    const bool good = drawable(run.cost_usd) && drawable(run.duration_h) &&
+                      std::all_of(run.usd_by_cause.begin(), run.usd_by_cause.end(), drawable);
+    if (good) return {};
+    return fmt::format("a run of policy {} has a number that is negative or not finite",
+                       one_line(run.policy));
+}
+
+}  // namespace
+
+PolicyRows group_by_policy(std::span<const RunPoint> runs) {
+    PolicyRows result;
+    if (runs.empty()) {
+        result.problem = "there are no runs to draw";
+        return result;
+    }
+    std::map<std::string, PolicyRow> by_name;
+    for (const RunPoint& run : runs) {
+        result.problem = problem_of(run);
+        if (!result.problem.empty()) return result;
+        PolicyRow& row = by_name[run.policy];
+        row.policy = run.policy;
+        row.runs.push_back(&run);
+        row.mean_cost_usd += run.cost_usd;
+    }
+    for (auto& [name, row] : by_name) {
+        row.mean_cost_usd /= static_cast<double>(row.runs.size());
+        result.rows.push_back(std::move(row));
+    }
+    std::stable_sort(
+        result.rows.begin(), result.rows.end(),
+        [](const PolicyRow& a, const PolicyRow& b) { return a.mean_cost_usd < b.mean_cost_usd; });
+    return result;
+}
+
+RowLayout row_layout(const PolicyRows& rows, int width, int pixels_above) {
+    constexpr double pixels_per_character = 8;  // DejaVu Sans at 13 pixels, on average
+    constexpr int pixels_below = 58;            // tics and the axis' name
+    const std::size_t count = rows.rows.size();
+    const int pixels_per_row = count <= 8 ? 46 : 32;
+    RowLayout layout;
+    layout.width = width;
+    layout.height = pixels_above + pixels_below + pixels_per_row * static_cast<int>(count);
+    layout.bottom = static_cast<double>(pixels_below) / layout.height;
+    layout.top = 1 - static_cast<double>(pixels_above) / layout.height;
+
+    std::size_t longest = 0;
+    layout.settings = fmt::format("set yrange [{}:-0.5]\nunset ytics\narray names[{}]\n",
+                                  static_cast<double>(count) - 0.5, count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string name = label_text(rows.rows[i].policy, label_characters_max);
+        longest = std::max(longest, character_count(name));
+        layout.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(name));
+    }
+    layout.drawing =
+        "    do for [i=1:|names|] {\n"
+        "        set label 100+i names[i] at graph 0,first i-1 right offset -1,0\n"
+        "    }\n";
+    layout.left = (24 + pixels_per_character * static_cast<double>(longest)) / width;
+    return layout;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,26 @@
+// capabilities.hpp — what a world can turn, and how far.
+//
+// A world hands this to the Controller at construction. A scenario whose policies turn other knobs
+// is refused when it is read, and a Decision outside the ranges is refused as a whole.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "policies/plan.hpp"
+
+namespace ukemi {
+
+struct Capabilities {
+    std::string world;  // "simulated market", as in messages
+    KnobSet knobs;
+    std::uint32_t zones = 1;           // zone numbers are below this
+    std::uint32_t instance_types = 1;  // likewise
+    std::int32_t instances_max = 1;    // held at once
+    std::int32_t workers_min = 1;
+};
+
+// Empty if a world with these capabilities can commit `to`; else what it cannot do.
+std::string refusal(const Capabilities& world, const Plan& to);
+
+}  // namespace ukemi

@@ -1,0 +1,225 @@
+#include "policies/controller.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ukemi {
+
+namespace {
+
+bool runs_in_reverse(Hook hook) {
+    return hook == Hook::after_step || hook == Hook::after_epoch || hook == Hook::after_train;
+}
+
+std::string knob_list(KnobSet knobs) {
+    std::string text;
+    for (std::size_t index = 0; index < knob_count; ++index) {
+        const Knob knob = static_cast<Knob>(index);
+        if (!knobs.has(knob)) continue;
+        if (!text.empty()) text += ", ";
+        text += name_of(knob);
+    }
+    return text;
+}
+
+std::string stream_name(const Policy& policy) { return fmt::format("policy/{}", policy.name()); }
+
+}  // namespace
+
+std::string refusal(const Capabilities& world, const Plan& to) {
+    std::int64_t held = 0;
+    for (const FleetLine& line : to.fleet) {
+        if (index_of(line.zone) >= world.zones) {
+            return fmt::format("zone {} does not exist", index_of(line.zone));
+        }
+        if (line.instance_type >= world.instance_types) {
+            return fmt::format("instance type {} does not exist", line.instance_type);
+        }
+        if (line.count < 0) return fmt::format("a count of {} instances", line.count);
+        held += line.count;
+    }
+    if (held > world.instances_max) {
+        return fmt::format("{} instances where {} are allowed", held, world.instances_max);
+    }
+    if (to.workers_max < 1) return fmt::format("{} workers", to.workers_max);
+    if (to.learners_per_gpu < 1) return fmt::format("{} learners per GPU", to.learners_per_gpu);
+    if (to.batch_per_learner < 1) return fmt::format("a batch of {}", to.batch_per_learner);
+    if (to.accumulation < 1) return fmt::format("accumulation of {} steps", to.accumulation);
+    if (to.checkpoint_interval <= Duration{}) return "a checkpoint interval that is not positive";
+    if (!(to.learning_rate >= 0)) return fmt::format("a learning rate of {}", to.learning_rate);
+    return {};
+}
+
+std::string policy_conflict(std::span<const std::unique_ptr<Policy>> policies,
+                            const Capabilities& capabilities) {
+    for (std::size_t later = 0; later < policies.size(); ++later) {
+        const Policy& policy = *policies[later];
+        for (std::size_t index = 0; index < knob_count; ++index) {
+            const Knob knob = static_cast<Knob>(index);
+            if (policy.knobs().has(knob) && !capabilities.knobs.has(knob)) {
+                return fmt::format("policy \"{}\" turns the knob \"{}\", which the {} cannot turn "
+                                   "(it turns {})",
+                                   policy.name(), name_of(knob), capabilities.world,
+                                   knob_list(capabilities.knobs));
+            }
+        }
+        for (std::size_t earlier = 0; earlier < later; ++earlier) {
+            const KnobSet both = policy.knobs() & policies[earlier]->knobs();
+            if (both.empty()) continue;
+            return fmt::format("policies \"{}\" and \"{}\" both turn {}",
+                               policies[earlier]->name(), policy.name(), knob_list(both));
+        }
+    }
+    return {};
+}
+
+Controller::Controller(ControllerSetup setup)
+    : plan_(std::move(setup.plan)),
+      capabilities_(std::move(setup.capabilities)),
+      predictor_(std::move(setup.predictor)),
+      oracle_(setup.oracle),
+      log_(setup.log),
+      samples_total_(setup.samples_total),
+      samples_per_epoch_(setup.samples_per_epoch) {
+    INVARIANT(predictor_ != nullptr);
+    INVARIANT(samples_total_ > 0 && samples_per_epoch_ >= 0);
+    INVARIANT(policy_conflict(setup.policies, capabilities_).empty());
+    INVARIANT(refusal(capabilities_, plan_).empty());
+    for (auto& policy : setup.policies) {
+        const KnobSet knobs = policy->knobs();
+        const HookSet hooks = policy->hooks();
+        hooks_ = hooks_ | hooks;
+        RandomStream random(setup.seed, stream_name(*policy));
+        slots_.push_back(Slot{std::move(policy), random, knobs, hooks});
+    }
+    answers_.reserve(slots_.size());
+}
+
+void Controller::steps_finished(std::int64_t steps, std::int32_t workers) {
+    INVARIANT(steps >= 0);
+    steps_done_ += steps;
+    std::int64_t samples = 0;
+    INVARIANT(!__builtin_mul_overflow(steps, samples_per_step(plan_, workers), &samples));
+    samples_done_ += samples;
+}
+
+void Controller::rolled_back(std::int64_t samples, std::int64_t steps) {
+    INVARIANT(samples >= 0 && samples <= samples_done_);
+    INVARIANT(steps >= 0 && steps <= steps_done_);
+    samples_done_ = samples;
+    steps_done_ = steps;
+}
+
+void Controller::resume_at(std::int64_t samples, std::int64_t steps) {
+    INVARIANT(samples >= 0 && steps >= 0);
+    samples_done_ = samples;
+    steps_done_ = steps;
+}
+
+void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& seen) {
+    if (!slot.hooks.has(event.hook)) return;
+    Policy& policy = *slot.policy;
+    const bool of_step = event.hook == Hook::before_step || event.hook == Hook::after_step;
+    if (of_step && steps_done_ % policy.every_steps() != 0) return;
+    const PolicyView view{seen, plan_, *predictor_, oracle_, slot.random};
+    const auto answer = [&]() -> Decision {
+        switch (event.hook) {
+            case Hook::before_train: return policy.before_train(view);
+            case Hook::before_epoch: return policy.before_epoch(view);
+            case Hook::before_step: return policy.before_step(view);
+            case Hook::on_event: return policy.on_event(event.kind, view);
+            case Hook::after_step: return policy.after_step(view);
+            case Hook::after_epoch: return policy.after_epoch(view);
+            case Hook::after_train: return policy.after_train(view);
+        }
+        INVARIANT(false);
+        return {};
+    };
+    answers_.push_back({policy.name(), answer()});
+    const Decision& decision = answers_.back().decision;
+    if (decision.ask_again_in) {
+        INVARIANT(*decision.ask_again_in > Duration{});
+        slot.ask_at = seen.now + *decision.ask_again_in;
+    } else if (event.hook == Hook::on_event || slot.ask_at <= seen.now) {
+        slot.ask_at = Instant::never();
+    }
+    INVARIANT(slot.knobs.includes(knobs_turned(decision)));  // a policy declares what it turns
+}
+
+// Puts all answers into one next Plan; null if it says what the Plan says already.
+const Plan* Controller::merge(std::string& refused) {
+    bool any = false;
+    for (const PolicyAnswer& answer : answers_) {
+        if (knobs_turned(answer.decision).empty()) continue;
+        if (!any) next_ = plan_;
+        any = true;
+        apply(answer.decision, next_);
+    }
+    if (!any || next_ == plan_) return nullptr;
+    ++decision_count_;
+    refused = refusal(capabilities_, next_);
+    if (!refused.empty()) {
+        ++refused_count_;
+        return nullptr;
+    }
+    next_.version = PlanVersion{index_of(plan_.version) + 1};
+    return &next_;
+}
+
+std::optional<Plan> Controller::propose(const ControlEvent& event, Observation& seen) {
+    INVARIANT(!proposed_);
+    seen.samples_done = samples_done_;
+    seen.samples_total = samples_total_;
+    seen.steps_done = steps_done_;
+    seen.epoch = samples_per_epoch_ > 0 ? samples_done_ / samples_per_epoch_ : 0;
+    predictor_->observe(seen);
+    answers_.clear();
+    if (runs_in_reverse(event.hook)) {
+        for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) ask(*slot, event, seen);
+    } else {
+        for (Slot& slot : slots_) ask(slot, event, seen);
+    }
+    ask_at_ = Instant::never();
+    for (const Slot& slot : slots_) ask_at_ = std::min(ask_at_, slot.ask_at);
+
+    std::string refused;
+    const Plan* next = merge(refused);
+    if (log_ != nullptr) log_->question({event, seen, answers_, next, refused});
+    if (next == nullptr) return std::nullopt;
+    proposed_ = true;
+    return *next;
+}
+
+void Controller::committed(PlanVersion version) {
+    INVARIANT(proposed_ && version == next_.version);
+    proposed_ = false;
+    std::swap(plan_, next_);
+    if (log_ != nullptr) log_->committed(version);
+    for (Slot& slot : slots_) slot.policy->committed(plan_);
+}
+
+void Controller::discarded(PlanVersion version, std::string_view why) {
+    INVARIANT(proposed_ && version == next_.version);
+    proposed_ = false;
+    if (log_ != nullptr) log_->discarded(version, why);
+    for (Slot& slot : slots_) slot.policy->discarded(next_, why);
+}
+
+std::span<const std::string_view> hook_names() {
+    static constexpr std::array<std::string_view, hook_count> names{
+        "before_train", "before_epoch", "before_step", "on_event",
+        "after_step",   "after_epoch",  "after_train"};
+    return names;
+}
+
+std::span<const std::string_view> event_kind_names() {
+    static constexpr std::array<std::string_view, event_kind_count> names{
+        "none",           "clock",          "price_changed",
+        "phase_changed",  "capacity_changed", "instances_ready",
+        "straggler",      "instances_lost",   "revocation_notice"};
+    return names;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,75 @@
+#include "policies/deadline_view.hpp"
+
+#include <algorithm>
+
+namespace ukemi {
+
+namespace {
+
+// ep(t + ahead) − cp(t), scaled by R(0): integers, so no rounding can flip its sign.
+Int128 shortfall(const DeadlineView& view, Duration ahead) {
+    const Int128 expected =
+        static_cast<Int128>((view.elapsed + ahead).raw()) * view.work_total.raw();
+    return expected - static_cast<Int128>(view.done().raw()) * view.limit.raw();
+}
+
+}  // namespace
+
+bool DeadlineView::behind(Duration ahead) const { return shortfall(*this, ahead) > 0; }
+bool DeadlineView::level_or_behind(Duration ahead) const { return shortfall(*this, ahead) >= 0; }
+
+DeadlineView deadline_view(const PolicyView& view) {
+    const Observation& seen = view.seen;
+    const Plan& plan = view.plan;
+    const auto work = [&](std::int64_t samples) {
+        return view.predictor.work_time(samples, plan, seen.workers_min);
+    };
+    DeadlineView result;
+    result.elapsed = seen.now.since_start();
+    result.limit = seen.deadline.since_start();
+    result.remaining = seen.deadline - seen.now;
+    result.work_total = work(seen.samples_total);
+    result.work_left = work(std::max<std::int64_t>(0, seen.samples_total - seen.samples_done));
+    result.work_at_risk =
+        seen.samples_safe == seen.samples_done
+            ? result.work_left
+            : work(std::max<std::int64_t>(0, seen.samples_total - seen.samples_safe));
+    result.overhead = view.predictor.transition_time(plan, plan) +
+                      view.predictor.restore_time(plan) + view.predictor.checkpoint_time(plan);
+    result.tick = seen.decision_interval;
+    result.spot_available = seen.spot_capacity >= seen.workers_min;
+    if (seen.spot_held >= seen.workers_min) {
+        result.held = Market::spot;
+    } else if (seen.on_demand_held >= seen.workers_min) {
+        result.held = Market::on_demand;
+    }
+    result.in_transition = seen.transition_remaining > Duration{};
+    return result;
+}
+
+std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
+    const bool strong = kind == SafetyNet::strong;
+    if (strong && view.work_left <= Duration{}) return std::nullopt;
+    const Duration needed = round_up_to(view.work_at_risk + view.overhead, view.tick);
+    const Duration left =
+        strong ? round_down_to(view.remaining, view.tick) : view.remaining;
+    if (needed < left) return std::nullopt;
+    const bool at_risk = view.work_at_risk > view.work_left;
+    if (view.held == Market::spot && !at_risk && !(strong && view.in_transition)) {
+        return Market::spot;
+    }
+    if (!strong && view.overhead == Duration{} && view.spot_available) return Market::spot;
+    return Market::on_demand;
+}
+
+std::optional<Duration> safety_net_due(const DeadlineView& view) {
+    if (view.tick > Duration{}) return std::nullopt;
+    const bool slack_is_steady = view.held != Market::none && !view.in_transition &&
+                                 view.work_at_risk == view.work_left;
+    if (slack_is_steady) return std::nullopt;  // an event will come before the slack shrinks
+    const Duration slack = view.remaining - view.work_at_risk - view.overhead;
+    if (slack <= Duration{}) return std::nullopt;
+    return slack;
+}
+
+}  // namespace ukemi

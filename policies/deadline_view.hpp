@@ -1,0 +1,47 @@
+// deadline_view.hpp — how a job stands against its deadline, in the terms of «Can't Be Late».
+//
+// Wu et al., NSDI'24: C(t) compute left, R(t) time left, d changeover cost. Everything is integer
+// time; where the job's clock ticks, times are rounded to the tick so that a decision still holds
+// until the next one. In a world without a tick the policies say themselves when to ask again.
+#pragma once
+
+#include <optional>
+
+#include "policies/policy.hpp"
+
+namespace ukemi {
+
+struct DeadlineView {
+    Duration elapsed;     // t
+    Duration limit;       // from start to deadline, R(0)
+    Duration remaining;   // R(t), negative once it is too late
+    Duration work_total;  // C(0), at the job's smallest size
+    Duration work_left;   // C(t)
+    Duration work_at_risk;  // work left if every instance were lost now; C(t) for a lossless job
+    Duration overhead;    // d: transition, with restore and the checkpoint that precedes it
+    Duration tick;        // zero: asked by events
+    bool spot_available = false;  // enough for the job
+    Market held = Market::none;   // what it has enough of now
+    bool in_transition = false;
+
+    Duration done() const { return work_total - work_left; }
+    // The progress that uniform progress expects at time t + ahead, minus what is done, times
+    // limit / work_total: its sign says whether the job is behind. Exact (128 bits).
+    bool behind(Duration ahead) const;
+    bool level_or_behind(Duration ahead) const;
+};
+
+DeadlineView deadline_view(const PolicyView& view);
+
+// The last line of defence: from when on the job must not depend on spot any more.
+enum class SafetyNet {
+    simple,  // keep a spot instance that is held, else on-demand; tested against R(t)
+    strong,  // the same against R(t) rounded down to the tick, and not while still starting on spot
+};
+// The market the net insists on, or nothing while there is slack.
+std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view);
+
+// When the net will have to be asked again in a world without a tick; nothing if events suffice.
+std::optional<Duration> safety_net_due(const DeadlineView& view);
+
+}  // namespace ukemi

@@ -1,0 +1,58 @@
+// decision.hpp — what a policy wants changed: the knobs it turns, and when to ask it again.
+//
+// All or nothing: the Controller applies every set field or none of them. A field that repeats
+// what the Plan already says changes nothing, so a policy may state its wish each time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "policies/plan.hpp"
+
+namespace ukemi {
+
+struct ZoneCount {
+    ZoneId zone{};
+    std::int32_t count = 0;
+    friend bool operator==(const ZoneCount&, const ZoneCount&) = default;
+};
+
+struct Decision {
+    // What to buy. `fleet` replaces the list and so turns zone, instance_type, market, count and
+    // bid; `zone_counts` turns zone and count, and keeps the rest of the first line.
+    std::optional<std::vector<FleetLine>> fleet;
+    std::optional<std::vector<ZoneCount>> zone_counts;
+    std::optional<Market> market;       // of every line
+    std::optional<std::int32_t> count;  // of the whole fleet, spread in the old proportions
+    std::optional<Price> bid;           // of every line
+
+    // How to train.
+    std::optional<std::int32_t> workers_max;
+    std::optional<std::int32_t> learners_per_gpu;
+    std::optional<std::int64_t> batch_per_learner;
+    std::optional<std::int32_t> accumulation;
+    std::optional<double> learning_rate;
+    std::optional<Synchronisation> synchronisation;
+    std::optional<Collective> collective;
+    std::optional<Codec> codec;
+    std::optional<double> codec_level;
+    std::optional<Layout> layout;
+    std::optional<Duration> checkpoint_interval;  // never_checkpoint: none
+    std::optional<bool> checkpoint_on_notice;
+
+    // Not knobs.
+    std::optional<Duration> ask_again_in;  // besides the usual triggers; at least 1 ns
+    std::string_view reason;               // a few words of static text, for decisions.jsonl
+
+    friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+KnobSet knobs_turned(const Decision& decision);
+
+// The Plan with the decision's fields put in. The version is left alone.
+void apply(const Decision& decision, Plan& plan);
+
+}  // namespace ukemi

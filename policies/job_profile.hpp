@@ -1,0 +1,46 @@
+// job_profile.hpp — how fast a job runs and what its interruptions cost, as measured beforehand.
+//
+// The numbers of a scenario (or of a calibration) in one value. The simulator uses it as its truth
+// and ProfilePredictor as its guess; where the two should differ, a world disturbs its copy.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "policies/predictor.hpp"
+
+namespace ukemi {
+
+// `steps` optimiser steps every `per`: a rational, so that step counts are exact integers.
+struct StepRate {
+    std::int64_t steps = 0;
+    Duration per;
+    friend bool operator==(const StepRate&, const StepRate&) = default;
+};
+std::int64_t steps_within(StepRate rate, Duration time);  // whole steps, rounded down
+Duration time_for(StepRate rate, std::int64_t steps);     // rounded up: the last step is done
+
+struct ThroughputPoint {
+    std::int32_t workers = 1;
+    StepRate rate;
+};
+
+struct JobProfile {
+    std::vector<ThroughputPoint> throughput;  // strictly increasing workers, at least one point
+    Duration restart;     // from "machines are there" to the first step, when starting anew
+    Duration resize;      // the same when survivors hold the state
+    bool lossless = true; // state is never lost: checkpoints are free and continuous
+    Duration checkpoint;  // cost of saving
+    Duration restore;     // added to a restart from a checkpoint
+    bool sharded = false; // losing any worker loses the state (else one survivor is enough)
+};
+
+// Between two points of the table the rate is interpolated linearly; outside it is that of the
+// nearest end, so a table never promises a speed-up that nobody measured.
+StepRate rate_of(const JobProfile& profile, std::int32_t workers);
+
+std::unique_ptr<Predictor> make_profile_predictor(JobProfile profile);
+
+}  // namespace ukemi

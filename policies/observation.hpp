@@ -1,0 +1,95 @@
+// observation.hpp — what a real controller could know at this moment, and nothing more.
+//
+// A snapshot of values, lists sorted by id, valid only during the call it is passed to. The world
+// fills in what it sees; the Controller fills in what it accounts for (samples, steps, epoch).
+// What a world does not measure stays zero or empty. The future is not here: a policy that needs
+// it asks for an Oracle, and the scenario has to name one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/quantity.hpp"
+#include "policies/plan.hpp"
+
+namespace ukemi {
+
+enum class JobPhase : std::uint8_t {
+    waiting,        // too few instances to train
+    transition,     // starting, joining, restoring, warming up
+    running,        // taking steps
+    checkpointing,  // saving; no steps meanwhile
+    finished,
+};
+
+struct ZoneView {
+    ZoneId zone{};
+    std::int32_t spot_capacity = 0;  // spot instances of ours the zone would carry now
+    Price spot_price;
+    std::int32_t spot_held = 0;
+    std::int32_t on_demand_held = 0;
+    std::int32_t pending = 0;  // asked for, not there yet
+    friend bool operator==(const ZoneView&, const ZoneView&) = default;
+};
+
+struct Notice {  // a revocation that has been announced
+    InstanceId instance{};
+    ZoneId zone{};
+    Instant lost_at;
+    friend bool operator==(const Notice&, const Notice&) = default;
+};
+
+struct WorkerView {  // of the last step; zero where a world does not measure it
+    InstanceId instance{};
+    Duration step;
+    Duration compute;
+    Duration exposed_communication;
+    Duration input_wait;
+    friend bool operator==(const WorkerView&, const WorkerView&) = default;
+};
+
+struct GradientStatistics {
+    double squared_norm = 0;      // |G|², of the averaged gradient
+    double covariance_trace = 0;  // tr Σ, of one sample's gradient
+    double noise_scale = 0;       // B_simple = tr Σ / |G|² (McCandlish et al. 2018, eq. 2.9)
+    friend bool operator==(const GradientStatistics&, const GradientStatistics&) = default;
+};
+
+struct Observation {
+    Instant now;
+    Duration decision_interval;  // how often policies are asked by the clock; zero: on events only
+    Instant deadline = Instant::never();
+
+    // Accounting, by the Controller. Samples count what is in the model now.
+    std::int64_t samples_done = 0;
+    std::int64_t samples_total = 0;
+    std::int64_t steps_done = 0;
+    std::int64_t epoch = 0;
+
+    // The job, by the world.
+    JobPhase phase = JobPhase::waiting;
+    Duration transition_remaining;
+    std::int64_t samples_safe = 0;  // would survive the loss of every instance
+    std::int32_t workers = 0;       // training together now
+    std::int32_t workers_min = 1;   // fewer cannot train
+    double loss = 0;
+    GradientStatistics gradient;
+    std::vector<WorkerView> worker_views;
+
+    // The market, by the world.
+    std::int32_t spot_held = 0;
+    std::int32_t on_demand_held = 0;
+    std::int32_t spot_capacity = 0;  // over all zones
+    Price on_demand_price;
+    Dollars spent;             // metered so far; bills may round it up
+    std::int64_t spot_losses = 0;       // spot instances taken from us so far
+    std::int64_t spot_loss_events = 0;  // in so many bursts: instances lost at one instant are one
+    Duration spot_time;                 // for how long any spot instance was held so far
+    std::vector<ZoneView> zones;
+    std::vector<Notice> notices;  // announced and not yet carried out
+
+    friend bool operator==(const Observation&, const Observation&) = default;
+};
+
+}  // namespace ukemi

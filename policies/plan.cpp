@@ -1,0 +1,55 @@
+#include "policies/plan.hpp"
+
+namespace ukemi {
+
+std::int64_t samples_per_step(const Plan& plan, std::int32_t workers) {
+    if (plan.global_batch > 0) return plan.global_batch;
+    return plan.batch_per_learner * plan.learners_per_gpu * plan.accumulation * workers;
+}
+
+std::int32_t fleet_count(const Plan& plan) {
+    std::int32_t count = 0;
+    for (const FleetLine& line : plan.fleet) count += line.count;
+    return count;
+}
+
+Market fleet_market(const Plan& plan) {
+    return plan.fleet.empty() ? Market::none : plan.fleet.front().market;
+}
+
+std::span<const std::string_view> knob_names() {
+    static constexpr std::array<std::string_view, knob_count> names{
+        "zone",          "instance_type", "market",          "count",
+        "bid",           "workers",       "learners_per_gpu", "batch",
+        "accumulation",  "learning_rate", "synchronisation", "collective",
+        "codec",         "layout",        "checkpoint_interval", "checkpoint_on_notice"};
+    return names;
+}
+
+std::span<const std::string_view> market_names() {
+    static constexpr std::array<std::string_view, 3> names{"none", "spot", "on_demand"};
+    return names;
+}
+
+std::span<const std::string_view> synchronisation_names() {
+    static constexpr std::array<std::string_view, 6> names{
+        "s_sgd",          "synchronous_averaging", "elastic_averaging",
+        "pair_averaging", "local_sgd",             "stale_parameter_server"};
+    return names;
+}
+
+std::span<const std::string_view> collective_names() {
+    static constexpr std::array<std::string_view, 11> names{
+        "automatic", "ring",   "binary_tree",      "double_binary_tree",     "halving_doubling",
+        "star",      "clique", "binary_tree_star", "multi_binary_tree_star", "hierarchical",
+        "parameter_server"};
+    return names;
+}
+
+std::span<const std::string_view> codec_names() {
+    static constexpr std::array<std::string_view, 9> names{
+        "none", "fp16", "qsgd", "terngrad", "sign", "top_k", "random_k", "power_sgd", "atomo"};
+    return names;
+}
+
+}  // namespace ukemi

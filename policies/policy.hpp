@@ -1,0 +1,106 @@
+// policy.hpp — the one interface that an adaptation idea has to implement.
+//
+// A policy maps what is known to what should change. It reads no clock, draws only from its own
+// named random stream, does no I/O and keeps no pointer to what it was shown: that is what lets the
+// simulator, the live runtime and replay-log call the very same object. It may keep state; then it
+// must be the same after the same calls. It declares the knobs that it turns and the hooks that it
+// has, so that a world may skip what nobody looks at.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "base/rng.hpp"
+#include "policies/decision.hpp"
+#include "policies/observation.hpp"
+#include "policies/predictor.hpp"
+
+namespace ukemi {
+
+// Where a policy is called. before_* run in list order, after_* in reverse (KungFu's rule).
+enum class Hook : std::uint8_t {
+    before_train,
+    before_epoch,
+    before_step,
+    on_event,
+    after_step,
+    after_epoch,
+    after_train,
+};
+inline constexpr std::size_t hook_count = 7;
+
+// What an on_event call is about. When several things happened since the last question there is
+// one call, about the most urgent: the last of them in this list. The Observation shows them all.
+enum class EventKind : std::uint8_t {
+    none,   // for the other hooks
+    clock,  // the decision clock ticked, or a policy asked to be asked again
+    price_changed,
+    phase_changed,     // transition over, checkpoint over
+    capacity_changed,  // spot capacity of a zone rose or fell
+    instances_ready,
+    straggler,
+    instances_lost,
+    revocation_notice,  // see Observation::notices
+};
+inline constexpr std::size_t event_kind_count = 9;
+
+struct ControlEvent {
+    Hook hook = Hook::on_event;
+    EventKind kind = EventKind::none;
+    friend bool operator==(const ControlEvent&, const ControlEvent&) = default;
+};
+
+class HookSet {
+public:
+    constexpr HookSet() = default;
+    constexpr HookSet(std::initializer_list<Hook> hooks) {
+        for (const Hook hook : hooks) bits_ |= bit(hook);
+    }
+    constexpr bool has(Hook hook) const { return (bits_ & bit(hook)) != 0; }
+    friend constexpr HookSet operator|(HookSet a, HookSet b) {
+        a.bits_ |= b.bits_;
+        return a;
+    }
+
+private:
+    static constexpr unsigned bit(Hook hook) { return 1U << static_cast<unsigned>(hook); }
+    unsigned bits_ = 0;
+};
+
+std::span<const std::string_view> hook_names();
+std::span<const std::string_view> event_kind_names();
+
+// What a policy is shown. All policies at one boundary see the same Observation and Plan.
+struct PolicyView {
+    const Observation& seen;
+    const Plan& plan;  // as committed
+    const Predictor& predictor;
+    const Oracle* oracle;  // null unless the scenario names one
+    RandomStream& random;  // this policy's own: "policy/<name>"
+};
+
+class Policy {
+public:
+    virtual ~Policy() = default;
+
+    virtual std::string_view name() const = 0;  // as in scenarios and results; never changes
+    virtual KnobSet knobs() const = 0;
+    virtual HookSet hooks() const = 0;
+    // With before_step or after_step among the hooks: asked at every n-th step.
+    virtual std::int64_t every_steps() const { return 1; }
+
+    virtual Decision before_train(const PolicyView&) { return {}; }
+    virtual Decision before_epoch(const PolicyView&) { return {}; }
+    virtual Decision before_step(const PolicyView&) { return {}; }
+    virtual Decision on_event(EventKind, const PolicyView&) { return {}; }
+    virtual Decision after_step(const PolicyView&) { return {}; }
+    virtual Decision after_epoch(const PolicyView&) { return {}; }
+    virtual Decision after_train(const PolicyView&) { return {}; }
+
+    // What became of a Plan that this job's policies proposed together.
+    virtual void committed(const Plan&) {}
+    virtual void discarded(const Plan&, std::string_view /*why*/) {}
+};
+
+}  // namespace ukemi

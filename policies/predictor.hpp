@@ -1,0 +1,38 @@
+// predictor.hpp — what a policy that must look ahead may ask: durations under another Plan.
+//
+// A Predictor is a pure function of a calibrated profile and of the Observations so far. It never
+// sees the simulator's own truth. An Oracle does; a policy gets one only when the scenario names
+// it, and results then say so.
+#pragma once
+
+#include <cstdint>
+
+#include "base/quantity.hpp"
+#include "policies/observation.hpp"
+#include "policies/plan.hpp"
+
+namespace ukemi {
+
+class Predictor {
+public:
+    virtual ~Predictor() = default;
+
+    // Time to train on `samples` more samples with `workers` machines and no interruption.
+    virtual Duration work_time(std::int64_t samples, const Plan& plan,
+                               std::int32_t workers) const = 0;
+    // From the moment the machines of `to` are there until the first useful step.
+    virtual Duration transition_time(const Plan& from, const Plan& to) const = 0;
+    virtual Duration checkpoint_time(const Plan& plan) const = 0;  // training stands still
+    virtual Duration restore_time(const Plan& plan) const = 0;
+
+    virtual void observe(const Observation& seen) = 0;  // once per question, before the policies
+};
+
+class Oracle {
+public:
+    virtual ~Oracle() = default;
+    // For how much of [from, to) at least `count` spot instances can be held, over all zones.
+    virtual Duration spot_time(Instant from, Instant to, std::int32_t count) const = 0;
+};
+
+}  // namespace ukemi

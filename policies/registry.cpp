@@ -1,0 +1,82 @@
+// registry.cpp — the list of policies. To add one: write its file, add its two lines here.
+#include "policies/registry.hpp"
+
+#include <array>
+
+namespace ukemi {
+
+using Made = std::unique_ptr<Policy>;
+Made make_on_demand(ConfigReader& parameters);
+Made make_spot_only(ConfigReader& parameters);
+Made make_greedy(ConfigReader& parameters);
+Made make_time_sliced(ConfigReader& parameters);
+Made make_uniform_progress(ConfigReader& parameters);
+Made make_rc_threshold(ConfigReader& parameters);
+Made make_ideal_no_overhead(ConfigReader& parameters);
+Made make_follow_capacity(ConfigReader& parameters);
+Made make_periodic_checkpoint(ConfigReader& parameters);
+Made make_young_checkpoint(ConfigReader& parameters);
+Made make_daly_checkpoint(ConfigReader& parameters);
+Made make_checkpoint_on_notice(ConfigReader& parameters);
+
+std::span<const PolicyEntry> all_policies() {
+    constexpr bool oracle = true;
+    constexpr bool deadline = true;
+    static constexpr std::string_view late = "Can't Be Late (Wu et al., NSDI'24)";
+    static constexpr std::array table{
+        PolicyEntry{"on_demand", "", "on-demand instances only", "baseline", !oracle, !deadline,
+                    make_on_demand},
+        PolicyEntry{"spot_only", "", "spot instances only; waits when there are none", "baseline",
+                    !oracle, !deadline, make_spot_only},
+        PolicyEntry{"greedy", "", "spot until only on-demand meets the deadline", late, !oracle,
+                    deadline, make_greedy},
+        PolicyEntry{"time_sliced", "", "greedy inside equal slices of the deadline", late, !oracle,
+                    deadline, make_time_sliced},
+        PolicyEntry{"uniform_progress", "", "keeps to the straight line to the deadline", late,
+                    !oracle, deadline, make_uniform_progress},
+        PolicyEntry{"rc_threshold", "", "uniform_progress without hysteresis", late, !oracle,
+                    deadline, make_rc_threshold},
+        PolicyEntry{"ideal_no_overhead", "", "ORACLE: knows all spot time to come", late, oracle,
+                    deadline, make_ideal_no_overhead},
+        PolicyEntry{"follow_capacity", "", "as many instances as the zones carry, cheapest first",
+                    "elastic baseline", !oracle, !deadline, make_follow_capacity},
+        PolicyEntry{"periodic_checkpoint", "periodic", "a checkpoint every `interval`", "baseline",
+                    !oracle, !deadline, make_periodic_checkpoint},
+        PolicyEntry{"young_checkpoint", "young", "checkpoint interval by Young's rule",
+                    "Young (CACM 1974)", !oracle, !deadline, make_young_checkpoint},
+        PolicyEntry{"daly_checkpoint", "daly", "checkpoint interval by Daly's rule",
+                    "Daly (FGCS 2006)", !oracle, !deadline, make_daly_checkpoint},
+        PolicyEntry{"checkpoint_on_notice", "on_notice", "a checkpoint when a loss is announced",
+                    "baseline", !oracle, !deadline, make_checkpoint_on_notice},
+    };
+    return table;
+}
+
+const PolicyEntry* find_policy(std::string_view name) {
+    for (const PolicyEntry& entry : all_policies()) {
+        if (entry.name == name || (!entry.alias.empty() && entry.alias == name)) return &entry;
+    }
+    return nullptr;
+}
+
+std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, ConfigReader& parameters) {
+    auto policy = entry.make(parameters);
+    parameters.finish();
+    INVARIANT(policy->name() == entry.name);
+    return policy;
+}
+
+std::string no_such_policy(std::string_view name) {
+    std::vector<std::string_view> known;
+    std::string list;
+    for (const PolicyEntry& each : all_policies()) {
+        known.push_back(each.name);
+        if (!list.empty()) list += ", ";
+        list += each.name;
+    }
+    const std::string nearest = did_you_mean(name, known);
+    return "no policy \"" + std::string(name) + "\"" +
+           (nearest.empty() ? "; there is " + list : nearest);
+}
+
+}  // namespace ukemi

@@ -1,0 +1,38 @@
+// registry.hpp — the table of all policies, and how a scenario's list becomes policies.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/config_reader.hpp"
+#include "policies/policy.hpp"
+
+namespace ukemi {
+
+struct PolicyEntry {
+    std::string_view name;
+    std::string_view alias;    // a short form for the command line, or empty
+    std::string_view summary;  // one line, for `ukemi list policies`
+    std::string_view source;   // where its rule comes from
+    bool needs_oracle;
+    bool needs_deadline;
+    // The parameters are the keys of the policy's object in the scenario.
+    std::unique_ptr<Policy> (*make)(ConfigReader& parameters);
+};
+
+// All policies, in the order of registry.cpp: an explicit table, because a static library drops
+// objects that register themselves.
+std::span<const PolicyEntry> all_policies();
+
+// By name or alias; null if there is none.
+const PolicyEntry* find_policy(std::string_view name);
+
+// Makes the policy from its parameters (the keys of its object). Refuses keys it does not know.
+std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, ConfigReader& parameters);
+
+// What to say of a name that find_policy does not know: a sentence with the nearest name, or with all.
+std::string no_such_policy(std::string_view name);
+
+}  // namespace ukemi

@@ -1,0 +1,270 @@
+#include "records/decision_log.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/config_reader.hpp"
+#include "policies/registry.hpp"
+#include "records/json_fields.hpp"
+#include "records/plan_json.hpp"
+
+namespace ukemi {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int log_version = 1;
+constexpr std::size_t differences_kept = 10;
+
+json event_json(const ControlEvent& event) {
+    return {{"hook", hook_names()[static_cast<std::size_t>(event.hook)]},
+            {"kind", event_kind_names()[static_cast<std::size_t>(event.kind)]}};
+}
+
+json answers_json(std::span<const PolicyAnswer> answers) {
+    json list = json::array();
+    for (const PolicyAnswer& answer : answers) {
+        if (answer.decision == Decision{}) continue;  // nothing said
+        list.push_back({{"policy", answer.policy}, {"decision", to_json(answer.decision)}});
+    }
+    return list;
+}
+
+}  // namespace
+
+DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(header.all_questions) {
+    json policies = json::array();
+    for (const LoggedPolicy& policy : header.policies) {
+        policies.push_back(
+            {{"name", policy.name}, {"parameters", json::parse(policy.parameters)}});
+    }
+    const json line = {{"record", "header"},
+                       {"version", log_version},
+                       {"world", header.world},
+                       {"scenario", header.scenario},
+                       {"trace", header.trace},
+                       {"seed", header.seed},
+                       {"questions", header.all_questions ? "all" : "deciding"},
+                       {"oracle", header.oracle},
+                       {"samples_total", header.samples_total},
+                       {"samples_per_epoch", header.samples_per_epoch},
+                       {"plan", to_json(header.plan)},
+                       {"capabilities", to_json(header.capabilities)},
+                       {"profile", to_json(header.profile)},
+                       {"policies", policies}};
+    text_ = line.dump() + "\n";
+}
+
+void DecisionLog::question(const QuestionRecord& record) {
+    ++questions_;
+    for (const PolicyAnswer& answer : record.answers) {
+        if (!knobs_turned(answer.decision).empty()) {
+            decisions_ += record.proposed != nullptr || !record.refused.empty();
+            break;
+        }
+    }
+    const bool changes = record.proposed != nullptr || !record.refused.empty();
+    if (!changes && !all_questions_) return;
+    json line = {{"record", "question"},
+                 {"number", questions_},
+                 {"event", event_json(record.event)},
+                 {"seen", to_json(record.seen)},
+                 {"answers", answers_json(record.answers)}};
+    if (record.proposed != nullptr) line["proposed"] = to_json(*record.proposed);
+    if (!record.refused.empty()) line["refused"] = record.refused;
+    text_ += line.dump() + "\n";
+}
+
+void DecisionLog::committed(PlanVersion version) {
+    text_ += json{{"record", "committed"}, {"version", index_of(version)}}.dump() + "\n";
+}
+
+void DecisionLog::discarded(PlanVersion version, std::string_view why) {
+    text_ += json{{"record", "discarded"}, {"version", index_of(version)}, {"why", why}}.dump() +
+             "\n";
+}
+
+namespace {
+
+// Collects what a replayed Controller says to one question.
+class Listener final : public ControllerLog {
+public:
+    void question(const QuestionRecord& record) override {
+        answers = answers_json(record.answers);
+        proposed = record.proposed == nullptr ? json() : to_json(*record.proposed);
+        refused = record.refused;
+        turned = false;
+        for (const PolicyAnswer& answer : record.answers) {
+            turned = turned || !knobs_turned(answer.decision).empty();
+        }
+    }
+    void committed(PlanVersion) override {}
+    void discarded(PlanVersion, std::string_view) override {}
+
+    json answers;
+    json proposed;
+    std::string refused;
+    bool turned = false;
+};
+
+class Replayer {
+public:
+    explicit Replayer(std::string_view file) : file_(file) {}
+
+    void line(std::string_view text, std::size_t number) {
+        line_ = number;
+        try {
+            const json object = json::parse(text);
+            Fields fields(object);
+            std::string record;
+            fields.text("record", record);
+            if (record == "header") return header(fields);
+            if (!controller_) fail("expected the header of a decision log");
+            if (record == "question") return question(fields);
+            if (record == "committed" || record == "discarded") return outcome(record, fields);
+            fail(fmt::format("unknown record \"{}\"", record));
+        } catch (const json::exception& error) {
+            fail(error.what());
+        } catch (const std::invalid_argument& error) {
+            fail(error.what());
+        }
+    }
+
+    LogReplay finish() {
+        if (!controller_) fail("empty: expected the header of a decision log");
+        return std::move(result_);
+    }
+
+private:
+    [[noreturn]] void fail(std::string_view problem) const {
+        throw InputError(file_, std::max<std::size_t>(line_, 1), 1, problem);
+    }
+
+    void header(Fields& fields) {
+        if (controller_) fail("a second header");
+        std::int64_t version = 0;
+        std::string questions;
+        std::string ignored;
+        bool oracle = false;
+        ControllerSetup setup;
+        fields.integer("version", version);
+        if (version != log_version) fail(fmt::format("expected version {}", log_version));
+        fields.text("world", ignored);
+        fields.text("trace", ignored);
+        fields.text("scenario", result_.scenario);
+        fields.integer("seed", setup.seed);
+        fields.text("questions", questions);
+        fields.flag("oracle", oracle);
+        if (oracle) fail("its policies asked an oracle, which a log does not hold");
+        if (questions != "all") {
+            fail("holds only the questions that led to a change; "
+                 "record the run again with --log-observations");
+        }
+        fields.integer("samples_total", setup.samples_total);
+        fields.integer("samples_per_epoch", setup.samples_per_epoch);
+        if (setup.samples_total < 1 || setup.samples_per_epoch < 0) fail("no samples to train on");
+        setup.plan = plan_from(fields.need("plan"));
+        setup.capabilities = capabilities_from(fields.need("capabilities"));
+        setup.predictor = make_profile_predictor(profile_from(fields.need("profile")));
+        fields.list("policies", [&](const json& one) { add_policy(setup, one); });
+        fields.finish();
+        const std::string conflict = policy_conflict(setup.policies, setup.capabilities);
+        if (!conflict.empty()) fail(conflict);
+        if (!refusal(setup.capabilities, setup.plan).empty()) fail("the first Plan is not possible");
+        setup.log = &listener_;
+        controller_ = std::make_unique<Controller>(std::move(setup));
+    }
+
+    void add_policy(ControllerSetup& setup, const json& object) {
+        Fields fields(object);
+        std::string name;
+        fields.text("name", name);
+        const PolicyEntry* entry = find_policy(name);
+        if (entry == nullptr) fail(no_such_policy(name));
+        ConfigReader parameters = ConfigReader::from_text(fields.need("parameters").dump(), file_);
+        setup.policies.push_back(make_policy(*entry, parameters));
+        fields.finish();
+    }
+
+    void question(Fields& fields) {
+        if (controller_->awaiting_commit()) fail("a question before the last Plan was settled");
+        std::int64_t number = 0;
+        fields.integer("number", number);
+        const ControlEvent event = control_event_from(fields.need("event"));
+        Observation seen = observation_from(fields.need("seen"));
+        const json& answers = fields.need("answers");
+        const json* proposed = fields.find("proposed");
+        std::string refused;
+        fields.text("refused", refused);
+        fields.finish();
+        if (seen.samples_done < 0 || seen.steps_done < 0) fail("negative progress");
+        controller_->resume_at(seen.samples_done, seen.steps_done);
+        const auto plan = controller_->propose(event, seen);
+        ++result_.questions;
+        result_.decisions += listener_.turned && (plan || !listener_.refused.empty());
+        const json logged = proposed == nullptr ? json() : *proposed;
+        if (listener_.answers != answers || listener_.proposed != logged ||
+            listener_.refused != refused) {
+            differ(number, answers, logged);
+        }
+    }
+
+    void differ(std::int64_t number, const json& answers, const json& proposed) {
+        ++result_.difference_count;
+        if (result_.differences.size() >= differences_kept) return;
+        const bool same_answers = listener_.answers == answers;
+        result_.differences.push_back(fmt::format(
+            "{}:{}:1: question {}: the log says {}, the policies say {}", file_, line_, number,
+            same_answers ? proposed.dump() : answers.dump(),
+            same_answers ? listener_.proposed.dump() : listener_.answers.dump()));
+    }
+
+    void outcome(const std::string& record, Fields& fields) {
+        std::uint32_t version = 0;
+        std::string why;
+        fields.integer("version", version);
+        fields.text("why", why);
+        fields.finish();
+        if (!controller_->awaiting_commit()) {
+            // The policies did not propose what the log commits: a difference already noted.
+            if (result_.difference_count == 0) fail("a Plan that nobody proposed");
+            return;
+        }
+        const PlanVersion next{index_of(controller_->plan().version) + 1};
+        if (version != index_of(next)) fail(fmt::format("expected version {}", index_of(next)));
+        if (record == "committed") {
+            controller_->committed(next);
+        } else {
+            controller_->discarded(next, why);
+        }
+    }
+
+    std::string file_;
+    std::size_t line_ = 0;
+    Listener listener_;
+    std::unique_ptr<Controller> controller_;
+    LogReplay result_;
+};
+
+}  // namespace
+
+LogReplay replay_decisions(std::string_view text, std::string_view file) {
+    Replayer replayer(file);
+    std::size_t number = 0;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        if (end == std::string_view::npos) {
+            throw InputError(file, number + 1, 1, "the last line is cut short");
+        }
+        replayer.line(text.substr(0, end), ++number);
+        text.remove_prefix(end + 1);
+    }
+    return replayer.finish();
+}
+
+}  // namespace ukemi

@@ -1,0 +1,150 @@
+// observation_json.cpp — an Observation as JSON and back; the other half of plan_json.hpp.
+#include <algorithm>
+
+#include "records/json_fields.hpp"
+#include "records/plan_json.hpp"
+#include "records/timeline.hpp"
+
+namespace ukemi {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::array<std::string_view, 5> phase_names{"waiting", "transition", "running",
+                                                      "checkpointing", "finished"};
+
+json zone_json(const ZoneView& zone) {
+    json object = {{"zone", index_of(zone.zone)},
+                   {"spot_capacity", zone.spot_capacity},
+                   {"spot_nano_usd_per_hour", zone.spot_price.raw()}};
+    put(object, "spot_held", zone.spot_held);
+    put(object, "on_demand_held", zone.on_demand_held);
+    put(object, "pending", zone.pending);
+    return object;
+}
+
+ZoneView zone_from(const json& object) {
+    ZoneView zone;
+    Fields fields(object);
+    read_index(fields, "zone", zone.zone);
+    fields.integer("spot_capacity", zone.spot_capacity);
+    fields.quantity("spot_nano_usd_per_hour", zone.spot_price);
+    fields.integer("spot_held", zone.spot_held);
+    fields.integer("on_demand_held", zone.on_demand_held);
+    fields.integer("pending", zone.pending);
+    fields.finish();
+    return zone;
+}
+
+Notice notice_from(const json& object) {
+    Notice notice;
+    Fields fields(object);
+    read_index(fields, "instance", notice.instance);
+    read_index(fields, "zone", notice.zone);
+    fields.instant("lost_at_ns", notice.lost_at);
+    fields.finish();
+    return notice;
+}
+
+json worker_json(const WorkerView& worker) {
+    return {{"instance", index_of(worker.instance)},
+            {"step_ns", worker.step.raw()},
+            {"compute_ns", worker.compute.raw()},
+            {"exposed_communication_ns", worker.exposed_communication.raw()},
+            {"input_wait_ns", worker.input_wait.raw()}};
+}
+
+WorkerView worker_from(const json& object) {
+    WorkerView worker;
+    Fields fields(object);
+    read_index(fields, "instance", worker.instance);
+    fields.quantity("step_ns", worker.step);
+    fields.quantity("compute_ns", worker.compute);
+    fields.quantity("exposed_communication_ns", worker.exposed_communication);
+    fields.quantity("input_wait_ns", worker.input_wait);
+    fields.finish();
+    return worker;
+}
+
+}  // namespace
+
+json to_json(const Observation& seen) {
+    json object = {{"now_ns", seen.now.raw()},
+                   {"phase", job_phase_name(seen.phase)},
+                   {"samples_done", seen.samples_done},
+                   {"samples_total", seen.samples_total},
+                   {"workers_min", seen.workers_min}};
+    put(object, "decision_interval_ns", seen.decision_interval.raw(), std::int64_t{0});
+    put(object, "deadline_ns", seen.deadline.raw(), Instant::never().raw());
+    put(object, "steps_done", seen.steps_done);
+    put(object, "epoch", seen.epoch);
+    put(object, "transition_remaining_ns", seen.transition_remaining.raw(), std::int64_t{0});
+    put(object, "samples_safe", seen.samples_safe);
+    put(object, "workers", seen.workers);
+    put(object, "loss", seen.loss);
+    if (seen.gradient != GradientStatistics{}) {
+        object["gradient"] = {{"squared_norm", seen.gradient.squared_norm},
+                              {"covariance_trace", seen.gradient.covariance_trace},
+                              {"noise_scale", seen.gradient.noise_scale}};
+    }
+    for (const WorkerView& worker : seen.worker_views) {
+        object["worker_views"].push_back(worker_json(worker));
+    }
+    put(object, "spot_held", seen.spot_held);
+    put(object, "on_demand_held", seen.on_demand_held);
+    put(object, "spot_capacity", seen.spot_capacity);
+    put(object, "on_demand_nano_usd_per_hour", seen.on_demand_price.raw(), std::int64_t{0});
+    put(object, "spent_nano_usd", seen.spent.raw(), std::int64_t{0});
+    put(object, "spot_losses", seen.spot_losses);
+    put(object, "spot_loss_events", seen.spot_loss_events);
+    put(object, "spot_time_ns", seen.spot_time.raw(), std::int64_t{0});
+    for (const ZoneView& zone : seen.zones) object["zones"].push_back(zone_json(zone));
+    for (const Notice& notice : seen.notices) {
+        object["notices"].push_back({{"instance", index_of(notice.instance)},
+                                     {"zone", index_of(notice.zone)},
+                                     {"lost_at_ns", notice.lost_at.raw()}});
+    }
+    return object;
+}
+
+Observation observation_from(const json& object) {
+    Observation seen;
+    Fields fields(object);
+    fields.instant("now_ns", seen.now);
+    fields.name("phase", phase_names, seen.phase);
+    fields.integer("samples_done", seen.samples_done);
+    fields.integer("samples_total", seen.samples_total);
+    fields.integer("workers_min", seen.workers_min);
+    fields.quantity("decision_interval_ns", seen.decision_interval);
+    fields.instant("deadline_ns", seen.deadline);
+    fields.integer("steps_done", seen.steps_done);
+    fields.integer("epoch", seen.epoch);
+    fields.quantity("transition_remaining_ns", seen.transition_remaining);
+    fields.integer("samples_safe", seen.samples_safe);
+    fields.integer("workers", seen.workers);
+    fields.real("loss", seen.loss);
+    if (const json* gradient = fields.find("gradient")) {
+        Fields parts(*gradient);
+        parts.real("squared_norm", seen.gradient.squared_norm);
+        parts.real("covariance_trace", seen.gradient.covariance_trace);
+        parts.real("noise_scale", seen.gradient.noise_scale);
+        parts.finish();
+    }
+    fields.list("worker_views",
+                [&](const json& one) { seen.worker_views.push_back(worker_from(one)); });
+    fields.integer("spot_held", seen.spot_held);
+    fields.integer("on_demand_held", seen.on_demand_held);
+    fields.integer("spot_capacity", seen.spot_capacity);
+    fields.quantity("on_demand_nano_usd_per_hour", seen.on_demand_price);
+    fields.quantity("spent_nano_usd", seen.spent);
+    fields.integer("spot_losses", seen.spot_losses);
+    fields.integer("spot_loss_events", seen.spot_loss_events);
+    fields.quantity("spot_time_ns", seen.spot_time);
+    fields.list("zones", [&](const json& one) { seen.zones.push_back(zone_from(one)); });
+    fields.list("notices", [&](const json& one) { seen.notices.push_back(notice_from(one)); });
+    fields.finish();
+    return seen;
+}
+
+}  // namespace ukemi

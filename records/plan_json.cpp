@@ -1,0 +1,216 @@
+#include "records/plan_json.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "records/json_fields.hpp"
+
+namespace ukemi {
+
+using nlohmann::json;
+
+namespace {
+
+json line_json(const FleetLine& line) {
+    return {{"zone", index_of(line.zone)},
+            {"instance_type", line.instance_type},
+            {"market", name_of(line.market)},
+            {"count", line.count},
+            {"bid_nano_usd_per_hour", line.bid.raw()}};
+}
+
+FleetLine line_from(const json& object) {
+    FleetLine line;
+    Fields fields(object);
+    read_index(fields, "zone", line.zone);
+    fields.integer("instance_type", line.instance_type);
+    fields.name("market", market_names(), line.market);
+    fields.integer("count", line.count);
+    fields.quantity("bid_nano_usd_per_hour", line.bid);
+    fields.finish();
+    return line;
+}
+
+json fleet_json(const std::vector<FleetLine>& fleet) {
+    json lines = json::array();
+    for (const FleetLine& line : fleet) lines.push_back(line_json(line));
+    return lines;
+}
+
+json layout_json(const Layout& layout) {
+    return {{"data", layout.data}, {"pipeline", layout.pipeline}, {"tensor", layout.tensor}};
+}
+
+std::string_view named(std::span<const std::string_view> names, auto value) {
+    return names[static_cast<std::size_t>(value)];
+}
+
+}  // namespace
+
+json to_json(const Plan& plan) {
+    return {{"version", index_of(plan.version)},
+            {"fleet", fleet_json(plan.fleet)},
+            {"workers_max", plan.workers_max},
+            {"learners_per_gpu", plan.learners_per_gpu},
+            {"batch_per_learner", plan.batch_per_learner},
+            {"global_batch", plan.global_batch},
+            {"accumulation", plan.accumulation},
+            {"learning_rate", plan.learning_rate},
+            {"synchronisation", named(synchronisation_names(), plan.synchronisation)},
+            {"collective", named(collective_names(), plan.collective)},
+            {"codec", named(codec_names(), plan.codec)},
+            {"codec_level", plan.codec_level},
+            {"layout", layout_json(plan.layout)},
+            {"checkpoint_interval_ns", plan.checkpoint_interval.raw()},
+            {"checkpoint_on_notice", plan.checkpoint_on_notice}};
+}
+
+Plan plan_from(const json& object) {
+    Plan plan;
+    Fields fields(object);
+    read_index(fields, "version", plan.version);
+    fields.list("fleet", [&](const json& line) { plan.fleet.push_back(line_from(line)); });
+    fields.integer("workers_max", plan.workers_max);
+    fields.integer("learners_per_gpu", plan.learners_per_gpu);
+    fields.integer("batch_per_learner", plan.batch_per_learner);
+    fields.integer("global_batch", plan.global_batch);
+    fields.integer("accumulation", plan.accumulation);
+    fields.real("learning_rate", plan.learning_rate);
+    fields.name("synchronisation", synchronisation_names(), plan.synchronisation);
+    fields.name("collective", collective_names(), plan.collective);
+    fields.name("codec", codec_names(), plan.codec);
+    fields.real("codec_level", plan.codec_level);
+    if (const json* layout = fields.find("layout")) {
+        Fields parts(*layout);
+        parts.integer("data", plan.layout.data);
+        parts.integer("pipeline", plan.layout.pipeline);
+        parts.integer("tensor", plan.layout.tensor);
+        parts.finish();
+    }
+    fields.quantity("checkpoint_interval_ns", plan.checkpoint_interval);
+    fields.flag("checkpoint_on_notice", plan.checkpoint_on_notice);
+    fields.finish();
+    return plan;
+}
+
+json to_json(const Decision& decision) {
+    json object = json::object();
+    if (decision.fleet) object["fleet"] = fleet_json(*decision.fleet);
+    if (decision.zone_counts) {
+        json counts = json::array();
+        for (const ZoneCount& each : *decision.zone_counts) {
+            counts.push_back({{"zone", index_of(each.zone)}, {"count", each.count}});
+        }
+        object["zone_counts"] = counts;
+    }
+    const auto number = [&](const char* key, const auto& value) {
+        if (value) object[key] = *value;
+    };
+    if (decision.market) object["market"] = name_of(*decision.market);
+    number("count", decision.count);
+    if (decision.bid) object["bid_nano_usd_per_hour"] = decision.bid->raw();
+    number("workers_max", decision.workers_max);
+    number("learners_per_gpu", decision.learners_per_gpu);
+    number("batch_per_learner", decision.batch_per_learner);
+    number("accumulation", decision.accumulation);
+    number("learning_rate", decision.learning_rate);
+    const auto name = [&](const char* key, std::span<const std::string_view> names,
+                          const auto& value) {
+        if (value) object[key] = named(names, *value);
+    };
+    name("synchronisation", synchronisation_names(), decision.synchronisation);
+    name("collective", collective_names(), decision.collective);
+    name("codec", codec_names(), decision.codec);
+    number("codec_level", decision.codec_level);
+    if (decision.layout) object["layout"] = layout_json(*decision.layout);
+    if (decision.checkpoint_interval) {
+        object["checkpoint_interval_ns"] = decision.checkpoint_interval->raw();
+    }
+    number("checkpoint_on_notice", decision.checkpoint_on_notice);
+    if (decision.ask_again_in) object["ask_again_in_ns"] = decision.ask_again_in->raw();
+    if (!decision.reason.empty()) object["reason"] = decision.reason;
+    return object;
+}
+
+json to_json(const Capabilities& capabilities) {
+    json knobs = json::array();
+    for (std::size_t index = 0; index < knob_count; ++index) {
+        if (capabilities.knobs.has(static_cast<Knob>(index))) knobs.push_back(knob_names()[index]);
+    }
+    return {{"world", capabilities.world},
+            {"knobs", knobs},
+            {"zones", capabilities.zones},
+            {"instance_types", capabilities.instance_types},
+            {"instances_max", capabilities.instances_max},
+            {"workers_min", capabilities.workers_min}};
+}
+
+Capabilities capabilities_from(const json& object) {
+    Capabilities can;
+    Fields fields(object);
+    fields.text("world", can.world);
+    fields.list("knobs", [&](const json& name) {
+        const auto found = std::ranges::find(knob_names(), name.get<std::string>());
+        if (found == knob_names().end()) Fields::refuse("knobs", "known names");
+        can.knobs = can.knobs | KnobSet{static_cast<Knob>(found - knob_names().begin())};
+    });
+    fields.integer("zones", can.zones);
+    fields.integer("instance_types", can.instance_types);
+    fields.integer("instances_max", can.instances_max);
+    fields.integer("workers_min", can.workers_min);
+    fields.finish();
+    return can;
+}
+
+json to_json(const JobProfile& profile) {
+    json points = json::array();
+    for (const ThroughputPoint& point : profile.throughput) {
+        points.push_back({{"workers", point.workers},
+                          {"steps", point.rate.steps},
+                          {"per_ns", point.rate.per.raw()}});
+    }
+    return {{"throughput", points},
+            {"restart_ns", profile.restart.raw()},
+            {"resize_ns", profile.resize.raw()},
+            {"lossless", profile.lossless},
+            {"checkpoint_ns", profile.checkpoint.raw()},
+            {"restore_ns", profile.restore.raw()},
+            {"sharded", profile.sharded}};
+}
+
+JobProfile profile_from(const json& object) {
+    JobProfile profile;
+    Fields fields(object);
+    fields.list("throughput", [&](const json& element) {
+        ThroughputPoint point;
+        Fields parts(element);
+        parts.integer("workers", point.workers);
+        parts.integer("steps", point.rate.steps);
+        parts.quantity("per_ns", point.rate.per);
+        parts.finish();
+        if (point.workers < 1 || point.rate.steps < 1 || point.rate.per <= Duration{}) {
+            Fields::refuse("throughput", "positive numbers");
+        }
+        profile.throughput.push_back(point);
+    });
+    if (profile.throughput.empty()) Fields::refuse("throughput", "at least one point");
+    fields.quantity("restart_ns", profile.restart);
+    fields.quantity("resize_ns", profile.resize);
+    fields.flag("lossless", profile.lossless);
+    fields.quantity("checkpoint_ns", profile.checkpoint);
+    fields.quantity("restore_ns", profile.restore);
+    fields.flag("sharded", profile.sharded);
+    fields.finish();
+    return profile;
+}
+
+ControlEvent control_event_from(const json& object) {
+    ControlEvent event;
+    Fields fields(object);
+    fields.name("hook", hook_names(), event.hook);
+    fields.name("kind", event_kind_names(), event.kind);
+    fields.finish();
+    return event;
+}
+
+}  // namespace ukemi

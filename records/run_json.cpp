@@ -1,0 +1,103 @@
+#include "records/run_json.hpp"
+
+#include <nlohmann/json.hpp>
+#include <variant>
+#include <vector>
+
+#include "base/csv_writer.hpp"
+
+namespace ukemi {
+
+namespace {
+
+using Value = std::variant<std::string, double, std::int64_t, bool>;
+
+struct Column {
+    std::string name;
+    Value value;
+};
+
+// The one list of what a run reports, in the order of the CSV's columns.
+std::vector<Column> columns_of(const RunResult& run) {
+    std::vector<Column> columns{
+        {"scenario", run.scenario},
+        {"trace", run.trace},
+        {"policy", run.policy},
+        {"seed", static_cast<std::int64_t>(run.seed)},
+        {"oracle", run.oracle},
+        {"finished", run.finished},
+        {"deadline_met", run.deadline_met},
+        {"cost_usd", to_dollars(run.cost)},
+        {"duration_s", to_seconds(run.duration)},
+        {"ticks", run.ticks},
+        {"progress", static_cast<double>(run.samples_done) /
+                         static_cast<double>(run.samples_total)},
+        {"samples", run.samples_done},
+        {"launches", run.launches},
+        {"revocations", run.revocations},
+        {"revocation_events", run.revocation_events},
+        {"transitions", run.transitions},
+        {"checkpoints", run.checkpoints},
+        {"plans", run.plans},
+        {"discarded", run.discarded},
+        {"refused", run.refused},
+        {"held_s", to_seconds(run.held)}};
+    for (std::size_t cause = 0; cause < cause_count; ++cause) {
+        columns.push_back({std::string(cause_names()[cause]) + "_s",
+                           to_seconds(run.causes.time[cause])});
+    }
+    for (std::size_t cause = 0; cause < cause_count; ++cause) {
+        columns.push_back({std::string(cause_names()[cause]) + "_usd",
+                           to_dollars(run.causes.cost[cause])});
+    }
+    columns.push_back({"cost_nano_usd", run.cost.raw()});
+    columns.push_back({"events", run.events});
+    columns.push_back({"event_hash", run.event_hash});
+    return columns;
+}
+
+}  // namespace
+
+std::string runs_json(std::span<const RunResult> runs) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const RunResult& run : runs) {
+        nlohmann::ordered_json object;
+        for (const Column& column : columns_of(run)) {
+            std::visit([&](const auto& value) { object[column.name] = value; }, column.value);
+        }
+        list.push_back(std::move(object));
+    }
+    nlohmann::ordered_json document;
+    document["runs"] = std::move(list);
+    return document.dump(1) + "\n";
+}
+
+std::string runs_csv(std::span<const RunResult> runs) {
+    std::vector<std::string> names;
+    RunResult nameless;
+    nameless.samples_total = 1;
+    for (const Column& column : columns_of(nameless)) {
+        names.push_back(column.name);
+    }
+    CsvWriter csv(names);
+    for (const RunResult& run : runs) {
+        for (const Column& column : columns_of(run)) {
+            std::visit(
+                [&](const auto& value) {
+                    using Held = std::decay_t<decltype(value)>;
+                    if constexpr (std::is_same_v<Held, bool>) {
+                        csv.add(std::string_view(value ? "true" : "false"));
+                    } else if constexpr (std::is_same_v<Held, std::string>) {
+                        csv.add(std::string_view(value));
+                    } else {
+                        csv.add(value);
+                    }
+                },
+                column.value);
+        }
+        csv.end_row();
+    }
+    return csv.text();
+}
+
+}  // namespace ukemi

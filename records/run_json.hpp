@@ -1,0 +1,17 @@
+// run_json.hpp — the results of runs as JSON and as CSV, one object or row a run.
+//
+// Column names are data: units at the end, never changed, only retired.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "records/run_result.hpp"
+
+namespace ukemi {
+
+// {"runs":[{"scenario":…,"trace":…,"policy":…,"seed":…,"cost_usd":…,…}]}, in the order given.
+std::string runs_json(std::span<const RunResult> runs);
+std::string runs_csv(std::span<const RunResult> runs);
+
+}  // namespace ukemi

@@ -1,0 +1,45 @@
+// run_result.hpp — what is known of a run when it is over, the same for every world.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/quantity.hpp"
+#include "records/ledger.hpp"
+#include "records/timeline.hpp"
+
+namespace ukemi {
+
+struct RunResult {
+    // Which run.
+    std::string scenario;
+    std::string trace;   // name of the market's series
+    std::string policy;  // "greedy+daly_checkpoint"
+    std::uint64_t seed = 0;
+    bool oracle = false;  // a policy knew the future
+
+    // What came of it.
+    bool finished = false;
+    bool deadline_met = false;
+    Duration duration;       // until the work was done, or the run gave up
+    std::int64_t ticks = 0;  // of the job's clock, the first at zero; 0 without a clock
+    std::int64_t samples_done = 0;
+    std::int64_t samples_total = 0;
+    CauseTotals causes;
+    Duration held;  // instance-time paid for, by lease; equals the sum over causes
+    Dollars cost;
+    std::int64_t launches = 0;
+    std::int64_t revocations = 0;        // spot instances taken away
+    std::int64_t revocation_events = 0;  // instants at which any was
+    std::int64_t transitions = 0;
+    std::int64_t checkpoints = 0;
+    std::int64_t plans = 0;      // committed
+    std::int64_t discarded = 0;  // proposed and not carried out
+    std::int64_t refused = 0;    // decisions outside what the world can do
+    std::int64_t events = 0;
+    std::string event_hash;
+
+    Timeline timeline;  // only if asked for
+};
+
+}  // namespace ukemi

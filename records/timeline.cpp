@@ -1,0 +1,34 @@
+#include "records/timeline.hpp"
+
+#include <array>
+
+#include "base/csv_writer.hpp"
+
+namespace ukemi {
+
+std::string_view job_phase_name(JobPhase phase) {
+    static constexpr std::array<std::string_view, 5> names{"waiting", "transition", "running",
+                                                           "checkpointing", "finished"};
+    return names[static_cast<std::size_t>(phase)];
+}
+
+std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
+    CsvWriter csv({"t_s", "phase", "spot_held", "on_demand_held", "workers", "spot_capacity",
+                   "spot_usd_per_instance_hour", "progress", "spent_usd", "spot_losses"});
+    for (const TimelineRow& row : timeline) {
+        csv.add(to_seconds(row.at.since_start()))
+            .add(job_phase_name(row.phase))
+            .add(std::int64_t{row.spot_held})
+            .add(std::int64_t{row.on_demand_held})
+            .add(std::int64_t{row.workers})
+            .add(std::int64_t{row.spot_capacity})
+            .add(to_dollars_per_hour(row.spot_price))
+            .add(static_cast<double>(row.samples_done) / static_cast<double>(samples_total))
+            .add(to_dollars(row.spent))
+            .add(row.spot_losses);
+        csv.end_row();
+    }
+    return csv.text();
+}
+
+}  // namespace ukemi

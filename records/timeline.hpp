@@ -1,0 +1,32 @@
+// timeline.hpp — one run as a table over time: a row whenever something that it shows changed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "policies/observation.hpp"
+
+namespace ukemi {
+
+struct TimelineRow {
+    Instant at;
+    JobPhase phase = JobPhase::waiting;
+    std::int32_t spot_held = 0;
+    std::int32_t on_demand_held = 0;
+    std::int32_t workers = 0;
+    std::int32_t spot_capacity = 0;
+    Price spot_price;  // of the first zone
+    std::int64_t samples_done = 0;
+    Dollars spent;
+    std::int64_t spot_losses = 0;  // so far
+    friend bool operator==(const TimelineRow&, const TimelineRow&) = default;
+};
+
+using Timeline = std::vector<TimelineRow>;
+
+std::string to_csv(const Timeline& timeline, std::int64_t samples_total);
+std::string_view job_phase_name(JobPhase phase);
+
+}  // namespace ukemi

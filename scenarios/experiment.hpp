@@ -1,0 +1,47 @@
+// experiment.hpp — many runs of one scenario: traces × policies × seeds, in parallel over runs.
+//
+// The order of the results is that of (trace, policy, seed) as given, whatever the number of
+// threads; each run is by itself on one thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "records/run_result.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace ukemi {
+
+struct ExperimentSetup {
+    std::vector<std::filesystem::path> traces;  // empty: the scenario's own market
+    std::vector<PolicyList> policies;
+    std::vector<std::uint64_t> seeds;
+    int threads = 1;
+    bool keep_timelines = false;
+    bool keep_decisions = false;
+    bool log_all_questions = false;
+    bool log_events = false;
+    // Called from any thread, one at a time, after each run.
+    std::function<void(std::size_t done, std::size_t total)> progress;
+};
+
+struct FinishedRun {
+    RunResult result;
+    std::string decisions;  // decisions.jsonl
+    std::string events;     // events.jsonl
+};
+
+// Throws the first InputError in the order of the runs, if a trace cannot be read.
+std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup);
+
+// One run, for callers that have made the market themselves.
+FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
+                    std::uint64_t seed, const ExperimentSetup& options);
+
+// One line of events.jsonl.
+std::string event_line(Instant at, Phase phase, const Event& event);
+
+}  // namespace ukemi

@@ -1,0 +1,100 @@
+// policy_lists.cpp — from "a,b+c" to policies that are known to run in a scenario.
+#include <fmt/format.h>
+
+#include "scenarios/scenario.hpp"
+#include "sim/world.hpp"
+
+namespace ukemi {
+
+namespace {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    for (;;) {
+        const std::size_t end = text.find(separator);
+        parts.emplace_back(text.substr(0, end));
+        if (end == std::string_view::npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+}  // namespace
+
+std::string PolicyList::label() const {
+    std::string text;
+    for (const Item& item : items) {
+        if (!text.empty()) text += '+';
+        text += item.entry->name;
+    }
+    return text;
+}
+
+bool PolicyList::needs_oracle() const {
+    for (const Item& item : items) {
+        if (item.entry->needs_oracle) return true;
+    }
+    return false;
+}
+
+bool PolicyList::needs_deadline() const {
+    for (const Item& item : items) {
+        if (item.entry->needs_deadline) return true;
+    }
+    return false;
+}
+
+std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& scenario,
+                                       std::string_view where) {
+    std::vector<PolicyList> lists;
+    for (const std::string& one : split(text, ',')) {
+        PolicyList list;
+        for (const std::string& name : split(one, '+')) {
+            const PolicyEntry* entry = find_policy(name);
+            if (entry == nullptr) {
+                throw InputError(where, "", name.empty() ? "a policy without a name"
+                                                         : no_such_policy(name));
+            }
+            const auto known = scenario.policy_parameters.find(std::string(entry->name));
+            list.items.push_back(
+                {entry, known == scenario.policy_parameters.end() ? "{}" : known->second});
+        }
+        for (const PolicyList& before : lists) {
+            if (before.label() == list.label()) {
+                throw InputError(where, "", fmt::format("\"{}\" stands there twice", one));
+            }
+        }
+        lists.push_back(std::move(list));
+    }
+    return lists;
+}
+
+std::vector<std::unique_ptr<Policy>> make_policies(const PolicyList& list) {
+    std::vector<std::unique_ptr<Policy>> policies;
+    for (const PolicyList::Item& item : list.items) {
+        ConfigReader parameters = ConfigReader::from_text(item.parameters, item.entry->name);
+        if (parameters.has("name")) parameters.text("name");
+        policies.push_back(make_policy(*item.entry, parameters));
+    }
+    return policies;
+}
+
+void check_policies(const PolicyList& list, const Scenario& scenario, const MarketData& market,
+                    std::string_view where) {
+    if (list.needs_oracle() && !scenario.oracle_allowed) {
+        throw InputError(where, "",
+                         fmt::format("\"{}\" needs an oracle, which the scenario does not name "
+                                     "(\"oracle\": \"future_availability\")",
+                                     list.label()));
+    }
+    if (list.needs_deadline() && scenario.job.deadline == Instant::never()) {
+        throw InputError(
+            where, "",
+            fmt::format("\"{}\" needs a deadline, and the job has none", list.label()));
+    }
+    const auto policies = make_policies(list);
+    const std::string conflict =
+        policy_conflict(policies, simulated_capabilities(market, scenario.job));
+    if (!conflict.empty()) throw InputError(where, "", conflict);
+}
+
+}  // namespace ukemi

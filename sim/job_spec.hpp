@@ -1,0 +1,32 @@
+// job_spec.hpp — the job of a simulated run: its work, its rules, and what its interruptions cost.
+#pragma once
+
+#include <cstdint>
+
+#include "base/quantity.hpp"
+#include "policies/job_profile.hpp"
+#include "policies/plan.hpp"
+#include "records/billing.hpp"
+#include "sim/event.hpp"
+
+namespace ukemi {
+
+struct JobSpec {
+    Plan plan;  // the first
+    std::int64_t samples_total = 1;
+    std::int64_t samples_per_epoch = 0;
+    Instant deadline = Instant::never();
+    JobProfile profile;
+    std::int32_t workers_min = 1;
+    BillingRule billing;
+    // With a tick the policies are asked at its multiples only, and the end of the work is noticed
+    // there; without one they are asked on events.
+    Duration tick;
+    // The work's end is noticed only after the policies were asked once more, so that what they
+    // want then is held, and paid, for one more tick.
+    bool completion_after_decision = false;
+    Instant give_up_at = Instant::never();
+    RunQueue::Limits limits;
+};
+
+}  // namespace ukemi

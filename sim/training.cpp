@@ -1,0 +1,145 @@
+#include "sim/training.hpp"
+
+#include <algorithm>
+
+namespace ukemi {
+
+Training::Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue)
+    : job_(&job), controller_(&controller), ledger_(&ledger), queue_(&queue) {}
+
+std::int64_t Training::samples_safe() const {
+    return job_->profile.lossless ? controller_->samples_done() : samples_safe_;
+}
+
+Duration Training::transition_remaining(Instant now) const {
+    return phase_ == JobPhase::transition ? until_ - now : Duration{};
+}
+
+void Training::report(Instant now) {
+    if (phase_ != JobPhase::running) return;
+    const std::int64_t steps = steps_within(rate_, now - since_);
+    controller_->steps_finished(steps - steps_reported_, workers_);
+    steps_reported_ = steps;
+    samples_high_ = std::max(samples_high_, controller_->samples_done());
+}
+
+Instant Training::next_step_boundary(Instant now) const {
+    if (phase_ != JobPhase::running) return now;
+    const std::int64_t steps = steps_within(rate_, now - since_);
+    const Instant last = since_ + time_for(rate_, steps);
+    const bool fluid = rate_.steps >= rate_.per.raw();  // a step is not longer than a nanosecond
+    return last == now || fluid ? now : since_ + time_for(rate_, steps + 1);
+}
+
+void Training::settle_steps(Instant now) {
+    const std::int64_t high_before = samples_high_;
+    report(now);
+    const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);
+    const std::int64_t behind = std::max<std::int64_t>(0, high_before - samples_at_start_);
+    const std::int64_t redone = std::min(steps_reported_, (behind + per_step - 1) / per_step);
+    const Duration worked = time_for(rate_, steps_reported_);
+    ledger_->elapse(since_ + time_for(rate_, redone), Cause::redone);
+    ledger_->elapse(since_ + worked, Cause::useful);
+    ledger_->elapse(now, Cause::wasted);
+    run_since_checkpoint_ += worked;
+}
+
+void Training::settle(Instant now) {
+    switch (phase_) {
+        case JobPhase::waiting: break;
+        case JobPhase::transition: ledger_->elapse(now, Cause::transition); break;
+        case JobPhase::running: settle_steps(now); break;
+        case JobPhase::checkpointing: ledger_->elapse(now, Cause::checkpoint); break;
+        case JobPhase::finished: break;
+    }
+    // Nobody is a member now, or the members' clock has just been set: bring it to the present.
+    ledger_->elapse(now, Cause::idle);
+    since_ = now;
+}
+
+void Training::stop(Instant now) {
+    settle(now);
+    queue_->cancel(due_);
+    queue_->cancel(checkpoint_due_);
+    phase_ = JobPhase::waiting;
+    workers_ = 0;
+}
+
+void Training::begin_transition(std::int32_t workers, Duration time, Instant now) {
+    INVARIANT(phase_ == JobPhase::waiting && workers >= job_->workers_min);
+    settle(now);
+    workers_ = workers;
+    ++transitions_;
+    phase_ = JobPhase::transition;
+    until_ = now + time;
+    due_ = queue_->schedule(until_, Phase::completion, TransitionEnded{});
+}
+
+void Training::begin_running(Instant now) {
+    INVARIANT(workers_ >= job_->workers_min);
+    settle(now);
+    queue_->cancel(due_);
+    queue_->cancel(checkpoint_due_);
+    phase_ = JobPhase::running;
+    rate_ = rate_of(job_->profile, workers_);
+    steps_reported_ = 0;
+    samples_at_start_ = controller_->samples_done();
+    const std::int64_t left = controller_->samples_total() - samples_at_start_;
+    INVARIANT(left > 0);
+    const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);
+    const std::int64_t steps_left = (left + per_step - 1) / per_step;
+    due_ = queue_->schedule(now + time_for(rate_, steps_left), Phase::completion, WorkFinished{});
+    const Duration interval = controller_->plan().checkpoint_interval;
+    if (job_->profile.lossless || interval == never_checkpoint) return;
+    const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
+    const std::int64_t steps = std::max<std::int64_t>(1, steps_within(rate_, rest));
+    if (steps >= steps_left) return;
+    checkpoint_due_ =
+        queue_->schedule(now + time_for(rate_, steps), Phase::completion, CheckpointDue{});
+}
+
+void Training::save_before(Instant deadline, Instant now) {
+    if (phase_ != JobPhase::running || job_->profile.lossless) return;
+    const Instant latest = deadline - job_->profile.checkpoint;
+    if (latest < now) return;  // no time left to save
+    const Instant boundary = since_ + time_for(rate_, steps_within(rate_, latest - since_));
+    const Instant start = boundary >= now ? boundary : latest;  // a long step is torn
+    queue_->cancel(checkpoint_due_);
+    checkpoint_due_ = queue_->schedule(start, Phase::completion, CheckpointDue{});
+}
+
+void Training::begin_checkpoint(Instant now) {
+    INVARIANT(!job_->profile.lossless);
+    settle(now);
+    queue_->cancel(due_);
+    queue_->cancel(checkpoint_due_);
+    phase_ = JobPhase::checkpointing;
+    until_ = now + job_->profile.checkpoint;
+    due_ = queue_->schedule(until_, Phase::completion, CheckpointEnded{});
+}
+
+void Training::finish_checkpoint(Instant now) {
+    INVARIANT(phase_ == JobPhase::checkpointing);
+    settle(now);
+    samples_safe_ = controller_->samples_done();
+    steps_safe_ = controller_->steps_done();
+    run_since_checkpoint_ = Duration{};
+    ++checkpoints_;
+}
+
+void Training::finish(Instant now) {
+    settle(now);
+    queue_->cancel(due_);
+    queue_->cancel(checkpoint_due_);
+    phase_ = JobPhase::finished;
+    workers_ = 0;
+}
+
+void Training::roll_back() {
+    INVARIANT(phase_ == JobPhase::waiting);
+    if (!unsaved()) return;
+    controller_->rolled_back(samples_safe_, steps_safe_);
+    run_since_checkpoint_ = Duration{};
+}
+
+}  // namespace ukemi

@@ -1,0 +1,267 @@
+// world.cpp — the run as a whole: the loop, the questions to the policies, and the result.
+#include "sim/world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ukemi {
+
+namespace {
+
+ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) {
+    const JobSpec& job = *setup.job;
+    ControllerSetup result;
+    result.plan = job.plan;
+    result.capabilities = simulated_capabilities(*setup.market, job);
+    result.policies = std::move(setup.policies);
+    result.predictor = make_profile_predictor(job.profile);
+    result.oracle = setup.oracle ? &oracle : nullptr;
+    result.seed = setup.seed;
+    result.samples_total = job.samples_total;
+    result.samples_per_epoch = job.samples_per_epoch;
+    result.log = setup.log;
+    return result;
+}
+
+}  // namespace
+
+Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job) {
+    Capabilities can;
+    can.world = "simulated market";
+    can.knobs = {Knob::zone, Knob::market, Knob::count, Knob::checkpoint_interval,
+                 Knob::checkpoint_on_notice};
+    can.zones = static_cast<std::uint32_t>(market.zones.size());
+    can.instance_types = 1;
+    can.instances_max = std::max(job.plan.workers_max, fleet_count(job.plan));
+    can.workers_min = job.workers_min;
+    return can;
+}
+
+World::World(WorldSetup setup)
+    : setup_(std::move(setup)),
+      job_(*setup_.job),
+      queue_(job_.limits),
+      market_(*setup_.market),
+      oracle_(*setup_.market),
+      controller_(controller_setup(setup_, oracle_)),
+      fleet_(market_, job_.billing, ledger_, queue_, setup_.seed),
+      training_(job_, controller_, ledger_, queue_) {
+    seen_.zones.resize(market_.zone_count());
+    seen_.deadline = job_.deadline;
+    seen_.decision_interval = job_.tick;
+    seen_.workers_min = job_.workers_min;
+}
+
+RunResult World::run() {
+    for (std::uint32_t number = 0; number < market_.zone_count(); ++number) {
+        const ZoneId zone{number};
+        seen_.zones[number].zone = zone;
+        const Instant capacity_at = market_.capacity_changes_at(zone);
+        const Instant price_at = market_.price_changes_at(zone);
+        if (capacity_at < Instant::never()) {
+            queue_.schedule(capacity_at, Phase::environment, CapacityChanged{zone});
+        }
+        if (price_at < Instant::never()) {
+            queue_.schedule(price_at, Phase::environment, PriceChanged{zone});
+        }
+    }
+    if (job_.give_up_at < Instant::never()) {
+        queue_.schedule(job_.give_up_at, Phase::measurement, GaveUp{});
+    }
+    if (job_.tick > Duration{}) {
+        ticks_ = 1;
+        queue_.schedule(Instant{} + job_.tick, Phase::decision, ClockTicked{});
+    }
+    ask({Hook::before_train, EventKind::none});
+    if (plans_ == 0) acquire();  // nobody changed the first Plan: it stands
+    reconcile(true);
+    schedule_ask_again();
+    record_timeline();
+    while (!ended_) {
+        const auto next = queue_.pop();
+        if (!next) break;  // nothing can happen any more
+        hash_.add(next->at, next->phase, next->event);
+        if (setup_.on_event) setup_.on_event(next->at, next->phase, next->event);
+        std::visit([this](const auto& event) { handle(event); }, next->event);
+    }
+    if (!ended_) end_run(false);
+    return result();
+}
+
+void World::note(EventKind kind) {
+    pending_kind_ = std::max(pending_kind_, kind);
+    if (job_.tick > Duration{} || settled_scheduled_ || ended_) return;
+    settled_scheduled_ = true;
+    queue_.schedule(queue_.now(), Phase::decision, Settled{});
+}
+
+// Fills in everything that the world knows; the Controller adds its accounting.
+void World::observe() {
+    const Instant now = queue_.now();
+    training_.report(now);
+    seen_.now = now;
+    seen_.phase = training_.phase();
+    seen_.transition_remaining = training_.transition_remaining(now);
+    seen_.workers = training_.phase() == JobPhase::running ? training_.workers() : 0;
+    seen_.samples_safe = training_.samples_safe();
+    seen_.spot_held = fleet_.spot_held();
+    seen_.on_demand_held = fleet_.on_demand_held();
+    seen_.on_demand_price = market_.on_demand_price(ZoneId{0});
+    seen_.spent = fleet_.metered(now);
+    seen_.spot_losses = fleet_.revocations();
+    seen_.spot_loss_events = fleet_.revocation_events();
+    seen_.spot_time = fleet_.spot_time(now);
+    seen_.spot_capacity = 0;
+    for (ZoneView& zone : seen_.zones) {
+        const Fleet::Counts& counts = fleet_.counts(zone.zone);
+        zone.spot_capacity = market_.spot_capacity(zone.zone);
+        zone.spot_price = market_.spot_price(zone.zone);
+        zone.spot_held = counts.spot_held;
+        zone.on_demand_held = counts.on_demand_held;
+        zone.pending = counts.spot_pending + counts.on_demand_pending;
+        seen_.spot_capacity += zone.spot_capacity;
+    }
+    seen_.notices.clear();
+    if (market_.data().notice <= Duration{}) return;
+    for (const Instance& instance : fleet_.instances()) {
+        if (instance.lost_at) {
+            seen_.notices.push_back({instance.id, instance.zone, *instance.lost_at});
+        }
+    }
+}
+
+void World::ask(ControlEvent event) {
+    INVARIANT(!controller_.awaiting_commit());
+    observe();
+    pending_kind_ = EventKind::none;
+    auto proposed = controller_.propose(event, seen_);
+    if (!proposed) return;
+    pending_plan_ = std::move(proposed);
+    commit_at_boundary();
+}
+
+void World::commit_at_boundary() {
+    const Instant boundary = training_.next_step_boundary(queue_.now());
+    if (boundary > queue_.now()) {
+        schedule_boundary();
+        return;
+    }
+    const Plan plan = *std::exchange(pending_plan_, std::nullopt);
+    commit(plan);
+}
+
+void World::commit(const Plan& plan) {
+    training_.report(queue_.now());
+    const bool saves_otherwise =
+        plan.checkpoint_interval != controller_.plan().checkpoint_interval;
+    controller_.committed(plan.version);
+    ++plans_;
+    hash_.add_number(index_of(plan.version));
+    mark_surplus();
+    acquire();
+    swap_fleets();
+    reconcile(true);
+    note(EventKind::phase_changed);  // what a policy asked for is there now: it may look again
+    if (saves_otherwise && training_.phase() == JobPhase::running) {
+        training_.begin_running(queue_.now());  // a new segment, with the new interval
+    }
+}
+
+void World::discard_pending(std::string_view why) {
+    if (!pending_plan_) return;
+    controller_.discarded(pending_plan_->version, why);
+    pending_plan_.reset();
+    ++discarded_;
+    note(EventKind::instances_lost);
+}
+
+void World::schedule_ask_again() {
+    const Instant wanted = controller_.ask_at();
+    if (job_.tick > Duration{} || wanted == ask_due_at_) return;
+    queue_.cancel(ask_due_);
+    ask_due_at_ = wanted;
+    if (wanted == Instant::never() || ended_) return;
+    ask_due_ = queue_.schedule(std::max(wanted, queue_.now()), Phase::decision, AskedAgain{});
+}
+
+// The last step is done. With a clock, that is noticed at its next tick; without one, at once.
+void World::finish_work() {
+    const Instant now = queue_.now();
+    training_.finish(now);
+    disband();
+    if (job_.tick > Duration{}) return;
+    finished_at_ = now;
+    end_run(true);
+}
+
+void World::end_run(bool finished) {
+    const Instant now = queue_.now();
+    discard_pending("the run is over");
+    training_.report(now);
+    disband();
+    release_all();
+    finished_ = finished;
+    ended_ = true;
+    if (controller_.has_hook(Hook::after_train)) {
+        observe();
+        const auto last_wish = controller_.propose({Hook::after_train, EventKind::none}, seen_);
+        if (last_wish) controller_.discarded(last_wish->version, "the run is over");
+    }
+    record_timeline();
+}
+
+void World::record_timeline() {
+    if (!setup_.keep_timeline) return;
+    const Instant now = queue_.now();
+    training_.report(now);
+    TimelineRow row;
+    row.at = now;
+    row.phase = training_.phase();
+    row.spot_held = fleet_.spot_held();
+    row.on_demand_held = fleet_.on_demand_held();
+    row.workers = training_.workers();
+    for (std::uint32_t zone = 0; zone < market_.zone_count(); ++zone) {
+        row.spot_capacity += market_.spot_capacity(ZoneId{zone});
+    }
+    row.spot_price = market_.spot_price(ZoneId{0});
+    row.samples_done = controller_.samples_done();
+    row.spent = fleet_.metered(now);
+    row.spot_losses = fleet_.revocations();
+    if (!timeline_.empty() && timeline_.back().at == now) timeline_.pop_back();
+    timeline_.push_back(row);
+}
+
+RunResult World::result() {
+    INVARIANT(ledger_.open_count() == 0 && fleet_.instances().empty());
+    RunResult result;
+    result.seed = setup_.seed;
+    result.oracle = setup_.oracle;
+    result.finished = finished_;
+    const Instant end = finished_ ? finished_at_ : queue_.now();
+    result.duration = end.since_start();
+    result.deadline_met = finished_ && finished_at_ <= job_.deadline;
+    result.ticks = ticks_;
+    result.samples_done = std::min(controller_.samples_done(), controller_.samples_total());
+    result.samples_total = controller_.samples_total();
+    result.causes = ledger_.totals();
+    result.held = ledger_.held();
+    result.cost = ledger_.billed();
+    INVARIANT(result.causes.time_sum() == result.held);
+    INVARIANT(result.causes.cost_sum() == result.cost);
+    result.launches = fleet_.launches();
+    result.revocations = fleet_.revocations();
+    result.revocation_events = fleet_.revocation_events();
+    result.transitions = training_.transitions();
+    result.checkpoints = training_.checkpoints();
+    result.plans = plans_;
+    result.discarded = discarded_;
+    result.refused = controller_.refused_count();
+    result.events = static_cast<std::int64_t>(queue_.popped_count());
+    hash_.add_number(result.cost.raw());
+    hash_.add_number(result.duration.raw());
+    result.event_hash = hash_.text();
+    result.timeline = std::move(timeline_);
+    return result;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,121 @@
+// world.hpp — one simulated run: a job and its Controller on a recorded market.
+//
+// Give it a market, a job and policies; run() plays events in their total order until the work is
+// done or the run gives up. The world does what the Plan says (asks for instances, releases them,
+// forms the training group, saves) and what the market does to it; it decides nothing.
+//
+// A change of Plan is carried out at a step boundary; if an instance is lost before that, the
+// change is discarded and the policies are asked again. Machines that a Plan no longer wants keep
+// training until enough of their replacements are there, and save first if nobody else holds the
+// model. One World is one run on one thread; equal inputs give equal event hashes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policies/controller.hpp"
+#include "records/run_result.hpp"
+#include "sim/event.hpp"
+#include "sim/fleet.hpp"
+#include "sim/job_spec.hpp"
+#include "sim/market.hpp"
+#include "sim/training.hpp"
+
+namespace ukemi {
+
+struct WorldSetup {
+    const MarketData* market = nullptr;  // prepared; outlives the world
+    const JobSpec* job = nullptr;        // likewise
+    std::vector<std::unique_ptr<Policy>> policies;
+    bool oracle = false;
+    std::uint64_t seed = 0;
+    bool keep_timeline = false;
+    ControllerLog* log = nullptr;
+    // Called for every event, with its line for an events.jsonl or a golden log.
+    std::function<void(Instant, Phase, const Event&)> on_event;
+};
+
+// What the simulated market can turn.
+Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job);
+
+class World {
+public:
+    explicit World(WorldSetup setup);
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    RunResult run();  // once
+
+private:
+    // Events (world_events.cpp).
+    void handle(const CapacityChanged& event);
+    void handle(const PriceChanged& event);
+    void handle(const InstanceReady& event);
+    void handle(const InstanceLost& event);
+    void handle(const TransitionEnded&);
+    void handle(const CheckpointDue&);
+    void handle(const CheckpointEnded&);
+    void handle(const WorkFinished&);
+    void handle(const PlanDue&);
+    void handle(const ClockTicked&);
+    void handle(const AskedAgain&);
+    void handle(const Settled&);
+    void handle(const GaveUp&);
+
+    // Membership (world_fleet.cpp).
+    void acquire();                   // launches what the Plan wants and the market gives
+    void mark_surplus();              // what the Plan no longer wants is retiring
+    void swap_fleets();               // releases what retires, once that may be
+    void reconcile(bool at_boundary); // makes the training group what the fleet allows
+    void disband();                   // the training group, at this moment
+    void release_all();
+    bool state_held() const;          // somebody still has the present model
+    bool all_members_announced() const;
+    void schedule_boundary();
+
+    // Decisions (world.cpp).
+    void note(EventKind kind);  // something happened that policies may want to look at
+    void observe();
+    void ask(ControlEvent event);
+    void commit_at_boundary();
+    void commit(const Plan& plan);
+    void discard_pending(std::string_view why);
+    void schedule_ask_again();
+    void finish_work();
+    void end_run(bool finished);
+    void record_timeline();
+    RunResult result();
+
+    WorldSetup setup_;
+    const JobSpec& job_;
+    RunQueue queue_;
+    SpotMarket market_;
+    MarketOracle oracle_;
+    Ledger ledger_;
+    Controller controller_;
+    Fleet fleet_;
+    Training training_;
+    Observation seen_;
+    EventHash hash_;
+
+    std::optional<Plan> pending_plan_;
+    EventKind pending_kind_ = EventKind::none;  // the most urgent since the last question
+    bool settled_scheduled_ = false;
+    RunQueue::Ticket boundary_due_;
+    RunQueue::Ticket ask_due_;
+    Instant ask_due_at_ = Instant::never();
+    bool draining_ = false;  // the checkpoint in progress is the last act before a swap
+    bool closing_ = false;   // the work is done, one more decision is carried out
+    bool ended_ = false;
+    bool finished_ = false;
+    Instant finished_at_;
+    std::int64_t ticks_ = 0;
+    std::int64_t plans_ = 0;
+    std::int64_t discarded_ = 0;
+    Timeline timeline_;
+};
+
+}  // namespace ukemi

@@ -1,0 +1,176 @@
+// read_file_test.cpp — files in, plain and packed, and every way in which that goes wrong.
+#include "base/read_file.hpp"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "base/input_error.hpp"
+#include "base/rng.hpp"
+
+using namespace ukemi;
+using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+
+namespace {
+
+// A folder of the test's own, gone when the test is.
+class Folder {
+public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "ukemi-test-XXXXXX").string();
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path_ = name;
+    }
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    std::filesystem::path file(const std::string& name, const std::string& text) const {
+        std::ofstream(path_ / name, std::ios::binary) << text;
+        return path_ / name;
+    }
+    const std::filesystem::path& path() const { return path_; }
+    std::ptrdiff_t entries() const {
+        return std::distance(std::filesystem::directory_iterator(path_),
+                             std::filesystem::directory_iterator());
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+std::string gzipped(const std::string& text) {
+    z_stream stream{};
+    REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+    std::string packed(deflateBound(&stream, text.size()) + 64, '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+    stream.avail_in = static_cast<uInt>(text.size());
+    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+    packed.resize(stream.total_out);
+    deflateEnd(&stream);
+    return packed;
+}
+
+// Does not pack well, and spans several of the reader's pieces.
+std::string long_text() {
+    RandomStream random(1, "read_file");
+    std::string text;
+    while (text.size() < 300'000) text += static_cast<char>(random.integer(0, 255));
+    return text;
+}
+
+std::string complaint(const std::filesystem::path& file, std::size_t bytes_max = file_bytes_max) {
+    try {
+        return "accepted: " + read_file(file, bytes_max).substr(0, 40);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+}
+
+}  // namespace
+
+TEST_CASE("read file: gives the bytes that are there", "[read_file]") {
+    const Folder folder;
+    const std::string text = GENERATE(std::string(), std::string("a\r\nb\0c", 6), long_text());
+    CHECK(read_file(folder.file("plain", text)) == text);
+    CHECK(read_file(folder.file("packed.gz", gzipped(text))) == text);
+    CHECK(read_file(folder.file("no-suffix", gzipped(text))) == text);  // told by the magic
+    CHECK(read_file(folder.file("two.gz", gzipped(text) + gzipped(text))) == text + text);
+}
+
+TEST_CASE("read file: a size at the limit is read, one more byte is refused", "[read_file]") {
+    const Folder folder;
+    const std::string limit(70'000, 'x');
+    CHECK(read_file(folder.file("fits", limit), limit.size()) == limit);
+    CHECK(read_file(folder.file("fits.gz", gzipped(limit)), limit.size()) == limit);
+    CHECK_THAT(complaint(folder.file("large", limit + "x"), limit.size()),
+               EndsWith("large: expected at most 70000 bytes, found more"));
+    // 100 MB of one letter pack into about 100 kB.
+    CHECK_THAT(complaint(folder.file("bomb.gz", gzipped(std::string(100'000'000, 'x'))), 1'000'000),
+               EndsWith("bomb.gz: expected at most 1000000 bytes after inflating, found more"));
+}
+
+TEST_CASE("read file: what cannot be read is refused by name", "[read_file]") {
+    const Folder folder;
+    CHECK_THAT(complaint(folder.path() / "missing"),
+               EndsWith("missing: cannot be opened: No such file or directory"));
+    CHECK_THAT(complaint(folder.file("plain", "") / "below"),
+               EndsWith("below: cannot be opened: Not a directory"));
+    CHECK_THAT(complaint(folder.path()), EndsWith(": expected a file, found a directory"));
+    // Nothing is mapped at address 0: opens, but does not read.
+    CHECK(complaint("/proc/self/mem") == "/proc/self/mem: cannot be read: Input/output error");
+}
+
+TEST_CASE("read file: damaged gzip data is refused", "[read_file]") {
+    const Folder folder;
+    const std::string packed = gzipped(long_text());
+    SECTION("cut short, at any place after the magic") {
+        const std::size_t size = GENERATE(2U, 5U, 11U, 1'000U, 299'000U);
+        CAPTURE(size);
+        CHECK_THAT(complaint(folder.file("cut.gz", packed.substr(0, size))),
+                   EndsWith("cut.gz: is cut short in the middle of its gzip data"));
+    }
+    SECTION("cut short in the checksum") {
+        CHECK_THAT(complaint(folder.file("cut.gz", packed.substr(0, packed.size() - 1))),
+                   Contains("cut short"));
+    }
+    SECTION("cut short in the second member") {
+        CHECK_THAT(complaint(folder.file("cut.gz", packed + packed.substr(0, 50))),
+                   Contains("cut short"));
+    }
+    SECTION("another checksum") {
+        std::string other = packed;
+        other[other.size() - 6] = static_cast<char>(other[other.size() - 6] ^ 1);
+        CHECK_THAT(complaint(folder.file("bad.gz", other)),
+                   EndsWith("bad.gz: expected gzip data, found damage (incorrect data check)"));
+    }
+    SECTION("a header of no known method") {
+        CHECK_THAT(complaint(folder.file("bad.gz", std::string("\x1f\x8b\x07\0\0\0\0\0\0\0", 10))),
+                   EndsWith("found damage (unknown compression method)"));
+    }
+    SECTION("something behind the end") {
+        CHECK_THAT(complaint(folder.file("more.gz", packed + "more")),
+                   EndsWith("more.gz: expected the end of the gzip data, found more"));
+    }
+}
+
+TEST_CASE("write file: is there whole, replaces what was there, leaves nothing else",
+          "[read_file]") {
+    const Folder folder;
+    const std::filesystem::path file = folder.path() / "result.csv";
+    write_file_atomically(file, "first");
+    CHECK(read_file(file) == "first");
+    write_file_atomically(file, long_text());
+    CHECK(read_file(file) == long_text());
+    CHECK(folder.entries() == 1);
+    // As readable as any file of this user, and not for its owner alone.
+    std::ofstream(folder.path() / "usual") << "x";
+    CHECK(std::filesystem::status(file).permissions() ==
+          std::filesystem::status(folder.path() / "usual").permissions());
+}
+
+TEST_CASE("write file: a failure says which file, and leaves no temporary one", "[read_file]") {
+    const Folder folder;
+    SECTION("no such folder") {
+        CHECK_THROWS_WITH(
+            write_file_atomically(folder.path() / "none" / "a.csv", "x"),
+            Contains("cannot write") && Contains("a.csv") && Contains("No such file or directory"));
+    }
+    SECTION("the name is a folder's") {
+        std::filesystem::create_directories(folder.path() / "a.csv");
+        CHECK_THROWS_AS(write_file_atomically(folder.path() / "a.csv", "x"), std::system_error);
+    }
+    CHECK(folder.entries() <= 1);
+    CHECK_FALSE(std::filesystem::is_regular_file(folder.path() / "a.csv"));
+}

@@ -1,0 +1,190 @@
+#include "plots/figures.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/plots/scratch_folder.hpp"
+
+namespace ukemi {
+namespace {
+
+// Two policies, two traces. The dearer one stands first, so that sorting has something to do.
+FigureInput two_policies() {
+    FigureInput input;
+    input.deadline_h = 10;
+    input.runs = {
+        {"steady", "west", 1, 40, 8, true, {38, 0, 0, 2, 0, 0}},
+        {"steady", "east", 1, 40, 8, true, {38, 0, 0, 2, 0, 0}},
+        {"daring", "west", 1, 10, 9, true, {7, 1, 1, 0.5, 0.25, 0.25}},
+        {"daring", "east", 2, 20, 11, false, {13, 3, 2, 1, 0.5, 0.5}},
+    };
+    return input;
+}
+
+TimelineInput short_run() {
+    TimelineInput run;
+    run.title = "daring on west";
+    run.spot_held = {{0, 2}, {1.5, 0}, {3, 2}};
+    run.on_demand_held = {{2, 1}, {3, 0}};
+    run.capacity = {{0, 3}, {1.5, 0}, {3, 3}};
+    run.price = {{0, 0.9}, {2, 1.1}};
+    run.progress = {{0, 0}, {1.5, 0.5}, {1.5, 0.4}, {4, 1}};
+    run.revocations_h = {1.5, 1.5};
+    run.deadline_h = 5;
+    run.end_h = 4;
+    run.instances_max = 4;
+    return run;
+}
+
+FigureOptions without_gnuplot() { return {.pdf = false, .gnuplot = "no-such-gnuplot"}; }
+
+}  // namespace
+
+TEST_CASE("cost_and_time: one row a policy, the cheapest first", "[figures][golden]") {
+    const ScratchFolder folder;
+    draw_cost_and_time(two_policies(), folder.path(), without_gnuplot());
+    // daring: costs 10 and 20, mean 15, quartiles 12.5 and 17.5. Their standard deviation is
+    // 5√2, so the error of the mean is 5, and t(0.975, 1) = 12.7062: 15 ± 63.531.
+    const std::string text = folder.text_of("cost_and_time.csv");
+    const std::string header =
+        "row,runs,cost_usd_mean,cost_usd_mean_low_95,cost_usd_mean_high_95,cost_usd_min,"
+        "cost_usd_quartile_1,cost_usd_median,cost_usd_quartile_3,cost_usd_max,duration_h_mean,"
+        "duration_h_mean_low_95,duration_h_mean_high_95,duration_h_min,duration_h_quartile_1,"
+        "duration_h_median,duration_h_quartile_3,duration_h_max,deadline_missed_share,policy\n";
+    REQUIRE(text.substr(0, header.size()) == header);
+    const std::string rows = text.substr(header.size());
+    CHECK(rows.substr(0, rows.find("-48.53")) == "0,2,15,");
+    CHECK(rows.find(",78.53") != std::string::npos);
+    CHECK(rows.find(",10,12.5,15,17.5,20,10,") != std::string::npos);
+    CHECK(rows.find(",9,9.5,10,10.5,11,0.5,daring\n1,2,40,40,40,40,40,40,40,40,8,8,8,8,8,8,8,8,0,"
+                    "steady\n") != std::string::npos);
+}
+
+TEST_CASE("cost_and_time: every run is a row of its own", "[figures][golden]") {
+    const ScratchFolder folder;
+    draw_cost_and_time(two_policies(), folder.path(), without_gnuplot());
+    // The spread is the fraction of n × 0.618 034: 0.618, then 1.236 068.
+    CHECK(folder.text_of("cost_and_time_runs.csv") ==
+          "row,spread,cost_usd,duration_h,deadline_met,seed,trace,policy\n"
+          "0,0.618,10,9,1,1,west,daring\n"
+          "0,0.236,20,11,0,2,east,daring\n"
+          "1,0.618,40,8,1,1,west,steady\n"
+          "1,0.236,40,8,1,1,east,steady\n");
+}
+
+TEST_CASE("cost_by_cause: means over the runs, with their total", "[figures][golden]") {
+    const ScratchFolder folder;
+    draw_cost_by_cause(two_policies(), folder.path(), without_gnuplot());
+    CHECK(folder.text_of("cost_by_cause.csv") ==
+          "row,runs,useful_usd,redone_usd,transition_usd,checkpoint_usd,idle_usd,wasted_usd,"
+          "total_usd,policy\n"
+          "0,2,10,2,1.5,0.75,0.375,0.375,15,daring\n"
+          "1,2,38,0,0,2,0,0,40,steady\n");
+    const std::string script = folder.text_of("cost_by_cause.gp");
+    // 10 of 15 dollars are two thirds.
+    CHECK(script.find("'15.00 USD, 67 % useful'") != std::string::npos);
+    CHECK(script.find("names[1] = 'daring'\nnames[2] = 'steady'\n") != std::string::npos);
+}
+
+TEST_CASE("timeline: the last value holds until the end", "[figures][golden]") {
+    const ScratchFolder folder;
+    FigureInput input;
+    input.timelines = {short_run()};
+    draw_timeline(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("timeline_instances.csv") ==
+          "t_h,spot_held,on_demand_held,capacity\n"
+          "0,2,0,3\n1.5,0,0,0\n2,0,1,0\n3,2,0,3\n4,2,0,3\n");
+    CHECK(folder.text_of("timeline_price.csv") ==
+          "t_h,usd_per_instance_hour\n0,0.9\n2,1.1\n4,1.1\n");
+    CHECK(folder.text_of("timeline_progress.csv") ==
+          "t_h,work_done_share\n0,0\n1.5,0.5\n1.5,0.4\n4,1\n");
+    CHECK(folder.text_of("timeline_revocations.csv") == "t_h\n1.5\n1.5\n");
+}
+
+TEST_CASE("timeline: what is not known is left out", "[figures]") {
+    const ScratchFolder folder;
+    FigureInput input;
+    input.timelines = {short_run()};
+    TimelineInput& run = input.timelines.front();
+    run.file_stem = "timeline-bare";
+    run.price.clear();
+    run.capacity.clear();
+    run.progress.clear();
+    run.revocations_h.clear();
+    run.deadline_h.reset();
+    const FigureResult result = draw_timeline(input, folder.path());
+    CHECK(result.problem == (gnuplot_is_here() ? "" : result.problem));
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "timeline-bare_price.csv"));
+    CHECK(folder.text_of("timeline-bare_instances.csv").find("3,2,0,\n") != std::string::npos);
+    CHECK(folder.text_of("timeline-bare.gp").find("no price is known") != std::string::npos);
+}
+
+TEST_CASE("figures: every one is drawn, twice the same", "[figures]") {
+    if (!gnuplot_is_here()) {
+        WARN("skipped: gnuplot is not installed");
+        return;
+    }
+    const ScratchFolder one;
+    const ScratchFolder two;
+    FigureInput input = two_policies();
+    input.timelines = {short_run()};
+    const FigureResult result = draw_all(input, one.path(), {.pdf = true, .gnuplot = "gnuplot"});
+    CHECK(result.problem.empty());
+    CHECK_FALSE(result.skipped);
+    for (const auto& file : result.files) {
+        CAPTURE(file.string());
+        CHECK(std::filesystem::file_size(file) > 0);
+    }
+    draw_all(input, two.path());
+    for (const std::string name : {"cost_and_time", "cost_by_cause", "timeline"}) {
+        CAPTURE(name);
+        const std::string picture = one.text_of(name + ".svg");
+        CHECK(picture.find("</svg>") != std::string::npos);
+        CHECK(picture == two.text_of(name + ".svg"));
+        CHECK(one.text_of(name + ".png").substr(1, 3) == "PNG");
+        CHECK(one.text_of(name + ".pdf").substr(0, 5) == "%PDF-");
+        CHECK_FALSE(std::filesystem::exists(two.path() / (name + ".pdf")));
+    }
+    CHECK(one.text_of("cost_and_time.svg").find("missed 50 %") != std::string::npos);
+    CHECK(one.text_of("timeline.svg").find("revocations (2)") != std::string::npos);
+}
+
+TEST_CASE("figures: a script draws the same picture again, and without a word", "[figures]") {
+    if (!gnuplot_is_here()) {
+        WARN("skipped: gnuplot is not installed");
+        return;
+    }
+    const ScratchFolder folder;
+    FigureInput input = two_policies();
+    input.timelines = {short_run()};
+    draw_all(input, folder.path());
+    for (const Figure& figure : all_figures()) {
+        const std::string name(figure.name);
+        CAPTURE(name);
+        const std::string before = folder.text_of(name + ".svg");
+        std::filesystem::remove(folder.path() / (name + ".svg"));
+        const std::string command =
+            "cd '" + folder.path().string() + "' && gnuplot " + name + ".gp >said 2>&1";
+        CHECK(std::system(command.c_str()) == 0);
+        CHECK(folder.text_of("said").empty());
+        CHECK(folder.text_of(name + ".svg") == before);
+    }
+}
+
+TEST_CASE("figures: without gnuplot, data and scripts are kept and it is said once", "[figures]") {
+    const ScratchFolder folder;
+    FigureInput input = two_policies();
+    input.timelines = {short_run()};
+    const FigureResult result = draw_all(input, folder.path(), without_gnuplot());
+    CHECK(result.skipped);
+    CHECK(result.problem ==
+          "no-such-gnuplot was not found (Debian package gnuplot-nox): figures "
+          "are skipped, their data and scripts are in " +
+              folder.path().string());
+    CHECK(result.files.size() == 10);  // 3 scripts; 2 + 1 + 4 tables
+    for (const auto& file : result.files) {
+        CAPTURE(file.string());
+        CHECK(std::filesystem::exists(file));
+    }
+}
+
+}  // namespace ukemi

@@ -1,0 +1,114 @@
+#include "plots/gnuplot.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/plots/scratch_folder.hpp"
+
+namespace ukemi {
+
+TEST_CASE("label_text: one line; a long name keeps its beginning and its end", "[gnuplot]") {
+    CHECK(label_text("greedy", 6) == "greedy");
+    CHECK(label_text("a\nb", 6) == "a\\nb");
+    // 11 characters into 7: one for the ellipsis, three before it and three after it.
+    CHECK(label_text("abcdefghijk", 7) == "abc…ijk");
+    CHECK(label_text("abcdefghijk", 8) == "abcd…ijk");
+    CHECK(label_text("äöüäöüä", 3) == "ä…ä");
+    CHECK(character_count(label_text(std::string(10'000, 'x'), 28)) == 28);
+}
+
+TEST_CASE("gnuplot_string: a quote becomes typographic, nothing else is special", "[gnuplot]") {
+    CHECK(gnuplot_string("'it's") == "'’it’s'");
+    CHECK(gnuplot_string("`date` \\n %d @x \"q\"") == "'`date` \\n %d @x \"q\"'");
+    CHECK(gnuplot_string("a\n!touch b") == "'a\\n!touch b'");  // the line does not break
+}
+
+TEST_CASE("axis_range: from zero, unless all values are far from it and close together",
+          "[gnuplot]") {
+    CHECK(axis_range(0, 0).low == 0);
+    CHECK(axis_range(0, 0).high == 1);
+    CHECK(axis_range(10, 100).low == 0);
+    CHECK(axis_range(10, 100).high == Approx(106));
+    CHECK(axis_range(7, 7).low == 0);  // one value: nothing to look at closely
+    // 90 to 100: 8 % of the spread on either side.
+    CHECK(axis_range(90, 100).low == Approx(89.2));
+    CHECK(axis_range(90, 100).high == Approx(100.8));
+}
+
+TEST_CASE("script: settings stand before the loop over formats, drawing inside it",
+          "[gnuplot][golden]") {
+    FigureSource source;
+    source.name = "line";
+    source.width = 300;
+    source.height = 200;
+    source.settings = "set xrange [0:1]";
+    source.drawing = "    plot x";
+    CHECK(script_of(source) ==
+          R"(# line.gp: draws line.svg and line.png from the CSV files beside it.
+# In this folder: gnuplot line.gp     or, for print: gnuplot -e "formats='pdf'" line.gp
+reset
+set encoding utf8
+set datafile separator comma
+if (!exists("formats")) formats = 'svg png'
+set xrange [0:1]
+do for [ending in formats] {
+    if (ending eq 'svg') {
+        set terminal svg noenhanced size 300,200 dynamic font 'DejaVu Sans,13' \
+            background rgb 'white'
+    }
+    if (ending eq 'png') {
+        set terminal pngcairo noenhanced size 600,400 font 'DejaVu Sans,19.5' \
+            linewidth 2 pointscale 2 background rgb 'white'
+    }
+    if (ending eq 'pdf') {
+        set terminal pdfcairo noenhanced size 3,2 font 'DejaVu Sans,9.4' \
+            background rgb 'white'
+    }
+    set output 'line.'.ending
+    plot x
+    unset output
+}
+)");
+}
+
+TEST_CASE("run_gnuplot: what the program prints comes back, with whether it succeeded",
+          "[gnuplot]") {
+    const ScratchFolder folder;
+    // `sh` stands in for gnuplot: what is tested is the process, not the drawing.
+    const GnuplotRun good = run_gnuplot("sh", folder.path(), {"-c", "pwd; echo warning >&2"});
+    CHECK(good.found);
+    CHECK(good.succeeded);
+    CHECK(good.said == std::filesystem::canonical(folder.path()).string() + "\nwarning\n");
+
+    const GnuplotRun bad = run_gnuplot("sh", folder.path(), {"-c", "echo no; exit 3"});
+    CHECK(bad.found);
+    CHECK_FALSE(bad.succeeded);
+    CHECK(bad.said == "no\n");
+
+    const GnuplotRun loud = run_gnuplot("sh", folder.path(), {"-c", "yes | head -c 100000"});
+    CHECK(loud.succeeded);
+    CHECK(loud.said.size() == 4096);
+
+    const GnuplotRun reader = run_gnuplot("cat", folder.path(), {});  // nothing to read: it ends
+    CHECK(reader.succeeded);
+
+    CHECK_FALSE(run_gnuplot("no-such-gnuplot", folder.path(), {}).found);
+}
+
+TEST_CASE("produce: an error of gnuplot is reported and leaves no picture behind", "[gnuplot]") {
+    if (!gnuplot_is_here()) {
+        WARN("skipped: gnuplot is not installed");
+        return;
+    }
+    const ScratchFolder folder;
+    FigureSource source;
+    source.name = "broken";
+    source.drawing = "    plot 'no_such_file.csv' using 1:2";
+    const FigureResult result = produce(source, folder.path(), {});
+    CHECK_FALSE(result.skipped);
+    CHECK(result.problem.find("broken.gp: gnuplot failed: ") != std::string::npos);
+    CHECK(result.problem.find('\n') == std::string::npos);
+    CHECK(result.files == std::vector{folder.path() / "broken.gp"});
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "broken.svg"));
+}
+
+}  // namespace ukemi

@@ -1,0 +1,139 @@
+// project_rules.cpp — rules about what belongs together: layers, scenarios, the policy table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+#include "tests/tidy/rules.hpp"
+
+namespace ukemi::tidy {
+namespace {
+
+// What a folder may include; itself is understood. Data moves from left to right, so an include
+// points to the left or up.
+struct Layer {
+    std::string_view folder;
+    std::string_view sees;
+};
+constexpr std::array layers = {
+    Layer{"base", " "},
+    Layer{"policies", " base "},
+    Layer{"traces", " base "},
+    Layer{"records", " base policies traces "},
+    Layer{"kernels", " base policies traces records "},
+    Layer{"sim", " base policies traces records kernels "},
+    Layer{"scenarios", " base policies traces records kernels sim "},
+    Layer{"plots", " base "},
+    Layer{"cli", " base policies traces records kernels sim scenarios plots "},
+    Layer{"bench", " base policies traces records kernels sim scenarios plots "},
+    Layer{"tests", " base policies traces records kernels sim scenarios plots cli "},
+};
+
+const Layer* layer_of(std::string_view folder) {
+    const auto* found = std::find_if(layers.begin(), layers.end(),
+                                     [&](const Layer& layer) { return layer.folder == folder; });
+    return found == layers.end() ? nullptr : found;
+}
+
+std::string problem_of_include(const Layer& layer, std::string_view path, std::string_view target) {
+    const std::string_view folder = top_folder(target);
+    if (layer_of(folder) == nullptr) {
+        return fmt::format("\"{}\": include by path from the top folder", target);
+    }
+    if (target.starts_with("kernels/live/") && !path.starts_with("kernels/") &&
+        layer.folder != "cli" && layer.folder != "tests") {
+        return fmt::format("{} may not see kernels/live", layer.folder);
+    }
+    const bool seen = folder == layer.folder ||
+                      layer.sees.find(fmt::format(" {} ", folder)) != std::string_view::npos;
+    return seen ? std::string() : fmt::format("{} may not see {}", layer.folder, folder);
+}
+
+bool may_mention_scenarios(std::string_view path) {
+    return path.starts_with("tests/") || path.starts_with(".ci/") || path == "README.md" ||
+           path == "dev";
+}
+
+std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::size_t count_of(std::string_view text, const std::string& word) {
+    const std::regex whole("\\b" + word + "\\b");
+    return static_cast<std::size_t>(
+        std::distance(std::cregex_iterator(text.data(), text.data() + text.size(), whole),
+                      std::cregex_iterator()));
+}
+
+}  // namespace
+
+Findings check_includes(const SourceFile& file) {
+    Findings findings;
+    const Layer* layer = layer_of(top_folder(file.path));
+    if (!is_code(file.path) || layer == nullptr) return findings;
+    const auto lines = lines_of(file.text);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        constexpr std::string_view include = "#include \"";
+        if (!lines[i].starts_with(include)) continue;
+        std::string_view target = lines[i].substr(include.size());
+        target = target.substr(0, target.find('"'));
+        const std::string problem = problem_of_include(*layer, file.path, target);
+        if (!problem.empty()) findings.push_back({file.path, i + 1, problem});
+    }
+    return findings;
+}
+
+Findings check_scenarios(std::span<const SourceFile> files) {
+    Findings findings;
+    for (const SourceFile& scenario : files) {
+        if (top_folder(scenario.path) != "scenarios" || !scenario.path.ends_with(".json")) continue;
+        const bool used = std::any_of(files.begin(), files.end(), [&](const SourceFile& file) {
+            return may_mention_scenarios(file.path) &&
+                   file.text.find(name_of(scenario.path)) != std::string::npos;
+        });
+        if (!used) findings.push_back({scenario.path, 1, "no test, README.md or dev mentions it"});
+    }
+    return findings;
+}
+
+Findings check_policies(std::span<const SourceFile> files) {
+    Findings findings;
+    const auto table = std::find_if(files.begin(), files.end(), [](const SourceFile& file) {
+        return file.path == "policies/registry.cpp";
+    });
+    const std::string known = table == files.end() ? std::string() : code_only(table->text);
+    static const std::regex maker(R"(^std::unique_ptr<Policy>\s+(make_[a-z0-9_]+)\(ConfigReader)");
+    for (const SourceFile& file : files) {
+        if (top_folder(file.path) != "policies" || !file.path.ends_with(".cpp")) continue;
+        if (file.path == "policies/registry.cpp") continue;
+        const auto lines = lines_of(file.text);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            std::cmatch match;
+            const char* begin = lines[i].data();
+            if (!std::regex_search(begin, begin + lines[i].size(), match, maker)) continue;
+            // Declared, and in the table.
+            if (count_of(known, match.str(1)) >= 2) continue;
+            findings.push_back(
+                {file.path, i + 1,
+                 fmt::format("{} is not in the table of policies/registry.cpp", match.str(1))});
+        }
+    }
+    return findings;
+}
+
+Findings check_all(std::span<const SourceFile> files) {
+    Findings findings;
+    const auto add = [&](const Findings& more) {
+        findings.insert(findings.end(), more.begin(), more.end());
+    };
+    for (const SourceFile& file : files) {
+        for (const auto rule : {check_sizes, check_functions, check_headers, check_includes,
+                                check_words, check_titles, check_paths}) {
+            add(rule(file));
+        }
+    }
+    add(check_scenarios(files));
+    add(check_policies(files));
+    return findings;
+}
+
+}  // namespace ukemi::tidy

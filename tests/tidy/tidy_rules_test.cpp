@@ -1,0 +1,186 @@
+// tidy_rules_test.cpp — planted violations, so that we know the net has no hole.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/tidy/rules.hpp"
+
+namespace ukemi::tidy {
+namespace {
+
+using Lines = std::vector<std::size_t>;
+
+Lines lines_found(const Findings& findings) {
+    Lines lines;
+    for (const Finding& finding : findings) lines.push_back(finding.line);
+    return lines;
+}
+
+std::string repeated(const char* line, int times) {
+    std::string text;
+    for (int i = 0; i < times; ++i) text += line;
+    return text;
+}
+
+// A function whose body has so many lines, after one line of something else.
+std::string function_of(int lines, const std::string& opening, const std::string& closing = "}\n") {
+    return "// first line\n" + opening + " {\n" + repeated("    f();\n", lines) + closing;
+}
+
+}  // namespace
+
+TEST_CASE("tidy rules: comments, texts and directives are no code", "[tidy]") {
+    CHECK(code_only("a // b\nc") == "a     \nc");
+    CHECK(code_only("a /* b\n c */ d") == "a     \n      d");
+    CHECK(code_only("f(\"{\\\"\", '{', '\\'')") == "f(\"   \", ' ', '  ')");
+    CHECK(code_only("1'000'000 + 'x'") == "1'000'000 + ' '");
+    CHECK(code_only("R\"(\"{)\" + b") == "R\"    \" + b");
+    CHECK(code_only("R\"x(a)\")x\" + b") == "R\"       \" + b");
+    CHECK(code_only("  #define A \\\n  {\nb") == "             \n   \nb");
+    CHECK(code_only("\"never ends\nb") == "\"          \nb");
+}
+
+TEST_CASE("tidy rules: a line has at most 100 columns, a file 600 lines", "[tidy]") {
+    const std::string wide(101, 'x');
+    CHECK(lines_found(check_sizes({"sim/a.cpp", "\n" + wide + "\n"})) == Lines{2});
+    CHECK(check_sizes({"sim/a.cpp", std::string(100, 'x')}).empty());
+    CHECK(check_sizes({"a.md", wide}).empty());
+    std::string umlauts;  // columns, not bytes
+    for (int i = 0; i < 100; ++i) umlauts += "ü";
+    CHECK(check_sizes({"sim/a.hpp", umlauts}).empty());
+    CHECK(lines_found(check_sizes({"sim/a.cu", repeated("\n", 601)})) == Lines{601});
+    CHECK(check_sizes({"sim/a.cu", repeated("\n", 600)}).empty());
+}
+
+TEST_CASE("tidy rules: a function has at most 70 lines, however it begins", "[tidy]") {
+    const auto [opening, closing] = GENERATE(table<std::string, std::string>({
+        {"void f()", "}\n"},
+        {"static int f(int a,\n             int b)", "}\n"},
+        {"TEST_CASE(\"a: b\", \"[c]\")", "}\n"},
+        {"struct A f(int)", "}\n"},
+        {"auto f() -> std::vector<int>", "}\n"},
+        {"template <class T>\nvoid f(T t)", "}\n"},
+        {"namespace a {\nvoid f() noexcept", "}\n}\n"},
+        {"class A {\npublic:\n    void f() const", "}\n};\n"},
+        {"class A {\nprivate:\n    class B {\n        void f()", "}\n};\n};\n"},
+        {"struct A {\n    A() : a_(1), b_{2}", "}\n};\n"},
+        {"struct A {\n    A()\n        : b_{{1, 2}}, a_(1)", "}\n};\n"},
+        {"int table[] = {1, 2};\nvoid f()", "}\n"},
+        {"enum class E { a, b };\nbool operator<(E, E)", "}\n"},
+    }));
+    CAPTURE(opening);
+    CHECK(check_functions({"sim/a.cpp", function_of(70, opening, closing)}).empty());
+    const auto findings = check_functions({"sim/a.cpp", function_of(71, opening, closing)});
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].problem == "a function of 71 lines, at most 70");
+}
+
+TEST_CASE("tidy rules: long classes, tables and namespaces are no functions", "[tidy]") {
+    const auto opening =
+        GENERATE(as<std::string>{}, "namespace a", "class A final : public B", "struct A",
+                 "template <class T>\nclass A", "enum class E : int", "extern \"C\"",
+                 "const int table[] =", "constexpr std::array names", "struct alignas(64) A");
+    CAPTURE(opening);
+    CHECK(check_functions({"sim/a.cpp", function_of(200, opening, "};\n")}).empty());
+}
+
+TEST_CASE("tidy rules: a header guards itself and leaves JSON to sources", "[tidy]") {
+    CHECK(lines_found(check_headers({"sim/a.hpp", "int a;\n"})) == Lines{1});
+    CHECK(check_headers({"sim/a.hpp", "// a\n#pragma once\n"}).empty());
+    CHECK(check_headers({"sim/a.cpp", "int a;\n"}).empty());
+    CHECK(lines_found(check_headers(
+              {"sim/a.hpp", "#pragma once\n#include <nlohmann/json.hpp>\n"})) == Lines{2});
+}
+
+TEST_CASE("tidy rules: an include points to the left or up", "[tidy]") {
+    const auto [from, to, allowed] = GENERATE(table<std::string, std::string, bool>({
+        {"base/a.cpp", "base/b.hpp", true},
+        {"base/a.cpp", "policies/b.hpp", false},
+        {"policies/a.cpp", "base/b.hpp", true},
+        {"policies/a.cpp", "traces/b.hpp", false},
+        {"policies/a.cpp", "sim/b.hpp", false},
+        {"traces/a.cpp", "policies/b.hpp", false},
+        {"records/a.cpp", "traces/b.hpp", true},
+        {"records/a.cpp", "sim/b.hpp", false},
+        {"sim/a.cpp", "records/b.hpp", true},
+        {"sim/a.cpp", "kernels/b.hpp", true},
+        {"sim/a.cpp", "kernels/live/b.hpp", false},
+        {"sim/a.cpp", "scenarios/b.hpp", false},
+        {"scenarios/a.cpp", "sim/b.hpp", true},
+        {"scenarios/a.cpp", "plots/b.hpp", false},
+        {"plots/a.cpp", "base/b.hpp", true},
+        {"plots/a.cpp", "records/b.hpp", false},
+        {"cli/a.cpp", "plots/b.hpp", true},
+        {"bench/a.cpp", "cli/b.hpp", false},
+        {"sim/a.cpp", "cli/b.hpp", false},
+        {"tests/cli/a.cpp", "cli/b.hpp", true},
+        {"sim/a.cpp", "b.hpp", false},
+        {"sim/a.cpp", "../base/b.hpp", false},
+    }));
+    CAPTURE(from, to);
+    const SourceFile file{from, fmt::format("// a\n#include \"{}\"\n", to)};
+    CHECK(lines_found(check_includes(file)) == (allowed ? Lines{} : Lines{2}));
+}
+
+TEST_CASE("tidy rules: words that are not used here", "[tidy]") {
+    const auto [line, path, allowed] = GENERATE(table<std::string, std::string, bool>({
+        {"int a = rand();", "cli/a.cpp", false},
+        {"int a = std::rand();", "cli/a.cpp", false},
+        {"int a = strand();", "cli/a.cpp", true},
+        {"// rand() is bad", "cli/a.cpp", true},
+        {"print(\"assert(x)\");", "cli/a.cpp", true},
+        {"assert(a);", "cli/a.cpp", false},
+        {"static_assert(a);", "cli/a.cpp", true},
+        {"std::random_device d;", "tests/a.cpp", false},
+        {"std::normal_distribution<> d;", "sim/a.cpp", false},
+        {"std::normal_distribution<> d;", "tests/a.cpp", true},
+        {"boost::math::students_t_distribution<> d;", "base/a.cpp", true},
+        {"std::chrono::system_clock::now();", "sim/a.cpp", false},
+        {"std::chrono::system_clock::now();", "policies/a.cpp", false},
+        {"std::chrono::system_clock::now();", "cli/a.cpp", true},
+        {"std::unordered_map<int, int> a;", "sim/a.hpp", false},
+        {"std::unordered_map<int, int> a;  // order-free: only looked up", "sim/a.hpp", true},
+    }));
+    CAPTURE(line, path);
+    CHECK(lines_found(check_words({path, "\n" + line + "\n"})) == (allowed ? Lines{} : Lines{2}));
+}
+
+TEST_CASE("tidy rules: a document has one title", "[tidy]") {
+    CHECK(check_titles({"a.md", "# A\n\n## B\n```\n# a comment\n```\n"}).empty());
+    CHECK(lines_found(check_titles({"a.md", "# A\n# B\n"})) == Lines{2});
+    CHECK(lines_found(check_titles({"a.md", "text\n"})) == Lines{1});
+}
+
+TEST_CASE("tidy rules: no folder of one machine", "[tidy]") {
+    const std::string slash = "/";
+    CHECK(lines_found(check_paths({"dev", "cd " + slash + "work/a\n"})) == Lines{1});
+    CHECK(lines_found(check_paths({"a.md", "\n`" + slash + "home/me`\n"})) == Lines{2});
+    CHECK(check_paths({"a.md", "https://example.org/work/ and a/home/b\n"}).empty());
+}
+
+TEST_CASE("tidy rules: a scenario that nothing uses is found", "[tidy]") {
+    const std::vector<SourceFile> files = {{"scenarios/used.json", "{}"},
+                                           {"scenarios/smoke/dead.json", "{}"},
+                                           {"sim/a.cpp", "dead.json"},
+                                           {"tests/cli/a.cpp", "\"scenarios/used.json\""}};
+    const auto findings = check_scenarios(files);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].path == "scenarios/smoke/dead.json");
+}
+
+TEST_CASE("tidy rules: a policy that is not in the table is found", "[tidy]") {
+    const std::string made = "std::unique_ptr<Policy> make_";
+    const std::vector<SourceFile> files = {
+        {"policies/a.cpp", "\n" + made + "a(ConfigReader& parameters) {\n"},
+        {"policies/b.cpp", "\n" + made + "b(ConfigReader&) {\n"},
+        {"policies/c.cpp", "int c;\n"},
+        {"policies/registry.cpp",
+         "Made make_a(ConfigReader&);\nMade make_b(ConfigReader&);\n"
+         "{\"a\", make_a}, // make_b\n"}};
+    const auto findings = check_policies(files);
+    REQUIRE(findings.size() == 1);
+    CHECK(to_string(findings[0]) ==
+          "policies/b.cpp:2: make_b is not in the table of policies/registry.cpp");
+}
+
+}  // namespace ukemi::tidy

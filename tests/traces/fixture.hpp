@@ -1,0 +1,61 @@
+// fixture.hpp — reads a text as a trace, or hands back the complaint.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/input_error.hpp"
+#include "traces/reader.hpp"
+
+namespace ukemi::test {
+
+inline Trace read(std::string_view text, const ReadOptions& options = {}) {
+    return read_trace_text(text, "t", options);
+}
+
+// What is wrong with the text, empty if nothing is.
+inline std::string complaint(std::string_view text, const ReadOptions& options = {}) {
+    try {
+        read_trace_text(text, "t", options);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+// (seconds, value) and the end, for short expectations.
+inline AvailabilitySeries counts(const std::vector<std::pair<double, std::int32_t>>& steps,
+                                 double end_s) {
+    AvailabilitySeries series;
+    for (const auto& [at_s, value] : steps) {
+        series.steps.push_back({Instant::at(seconds(at_s)), value});
+    }
+    series.end = Instant::at(seconds(end_s));
+    return series;
+}
+
+inline PriceSeries prices(const std::vector<std::pair<double, double>>& steps, double end_s) {
+    PriceSeries series;
+    for (const auto& [at_s, usd] : steps) {
+        series.steps.push_back({Instant::at(seconds(at_s)), dollars_per_hour(usd)});
+    }
+    series.end = Instant::at(seconds(end_s));
+    return series;
+}
+
+// The folder of recorded data, where this machine has it.
+inline std::optional<std::filesystem::path> recorded_data() {
+    const char* const named = std::getenv("UKEMI_DATA");
+    const std::filesystem::path folder =
+        named != nullptr ? std::filesystem::path(named)
+                         : std::filesystem::path(UKEMI_SOURCE_DIR) / "../shared/data";
+    if (!std::filesystem::is_directory(folder / "normalized")) return std::nullopt;
+    return folder;
+}
+
+}  // namespace ukemi::test

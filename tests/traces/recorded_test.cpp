@@ -1,0 +1,239 @@
+// The raw files of the public traces against the same series in one common form.
+//
+// The common form writes times with six digits ("%.6g"), so that times are compared as they would be
+// written; values must be equal. Needs the recorded data: says that it skips where there is none.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fixture.hpp"
+#include "traces/series_builder.hpp"
+#include "traces/timestamp.hpp"
+
+using namespace ukemi;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<fs::path> files_under(const fs::path& folder) {
+    std::vector<fs::path> files;
+    if (!fs::is_directory(folder)) return files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        const std::string name = entry.path().filename().string();
+        const bool is_text = name.find("LICENSE") == 0 || name.find("README") == 0;
+        if (entry.is_regular_file() && !is_text) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+std::string as_written(Instant at) { return fmt::format("{:.6g}", to_seconds(at.since_start())); }
+
+template <class Value>
+void check_equal(const Series<Value>& raw, const Series<Value>& common, bool compare_end = true) {
+    CHECK(raw.steps.size() == common.steps.size());
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < std::min(raw.steps.size(), common.steps.size()); ++i) {
+        if (as_written(raw.steps[i].at) != as_written(common.steps[i].at)) ++different;
+        if (raw.steps[i].value != common.steps[i].value) ++different;
+    }
+    CHECK(different == 0);
+    if (compare_end) CHECK(as_written(raw.end) == as_written(common.end));
+}
+
+// Series kept back elsewhere have no counterpart: nothing to compare.
+bool check_availability(const TraceSeries& raw, const fs::path& data, const std::string& id) {
+    const fs::path common = data / "normalized/avail" / (id + ".csv");
+    CAPTURE(id);
+    if (!fs::exists(common)) return false;
+    REQUIRE(raw.availability);
+    check_equal(*raw.availability, *read_trace(common).series[0].availability);
+    return true;
+}
+
+bool check_price(const TraceSeries& raw, const fs::path& data, const std::string& id,
+                 bool compare_end = true) {
+    const fs::path common = data / "normalized/price" / (id + ".csv");
+    CAPTURE(id);
+    if (!fs::exists(common)) return false;
+    REQUIRE(raw.price);
+    check_equal(*raw.price, *read_trace(common).series[0].price, compare_end);
+    return true;
+}
+
+// "us-east-1b" and "intel_64" of "us-east-1b_intel_64".
+std::pair<std::string, std::string> zone_and_rest(const std::string& name) {
+    const std::size_t bar = name.find('_');
+    return {name.substr(0, bar), bar == std::string::npos ? "" : name.substr(bar + 1)};
+}
+
+std::string replaced(std::string text, char from, char to) {
+    std::replace(text.begin(), text.end(), from, to);
+    return text;
+}
+
+#define NEEDS_RECORDED_DATA(data)                                                             \
+    const auto found_data = test::recorded_data();                                            \
+    if (!found_data) {                                                                        \
+        WARN("skipped: no recorded data (set UKEMI_DATA or put it in ../shared/data)");       \
+        SUCCEED();                                                                            \
+        return;                                                                               \
+    }                                                                                         \
+    const fs::path data = *found_data
+
+}  // namespace
+
+TEST_CASE("recorded: SkyNomad's V100 samples", "[traces][recorded]") {
+    NEEDS_RECORDED_DATA(data);
+    int compared = 0;
+    for (const fs::path& file : files_under(data / "skynomad/v100_aws_1node_avail")) {
+        const Trace trace = read_trace(file);
+        CHECK(trace.report.form == "skynomad_csv");
+        CHECK(trace.report.sampling == whole_seconds(195));
+        const std::string zone = zone_and_rest(trace.name).first;
+        compared += check_availability(trace.series[0], data, "aws-v100x1-2023feb-" + zone);
+    }
+    for (const auto& [folder, id] : std::map<std::string, std::string>{
+             {"16-nodes", "aws-v100-16node-"}, {"4-nodes-real-preemption", "aws-v100-4node-"}}) {
+        for (const fs::path& file : files_under(data / "skynomad/v100_aws_multinode" / folder)) {
+            const Trace trace = read_trace(file);
+            CHECK(trace.report.form == "skypilot_json");
+            const std::string zone = zone_and_rest(trace.name).first;
+            compared += check_availability(trace.series[0], data, id + zone);
+        }
+    }
+    CHECK(compared >= 10);
+}
+
+TEST_CASE("recorded: SkyNomad's launch probes have one hole of 110 minutes too many",
+          "[traces][recorded]") {
+    NEEDS_RECORDED_DATA(data);
+    const Trace trace = read_trace(data / "skynomad/h100_gcp_16node/probe_counts.csv.gz");
+    CHECK(trace.report.form == "skynomad_probe_counts");
+    CHECK(trace.report.sampling == minutes(10));
+    CHECK(trace.report.repairs.empty());
+    REQUIRE(trace.report.notes.size() == 3);  // the zones, the spacing, and the hole
+    CAPTURE(trace.report.notes);
+    CHECK(trace.report.notes[2].find("1 hole, the longest of 1") == 0);
+    int compared = 0;
+    for (const TraceSeries& series : trace.series) {
+        compared += check_availability(series, data, "gcp-h100-" + series.zone);
+    }
+    CHECK(compared == static_cast<int>(trace.series.size()));
+}
+
+TEST_CASE("recorded: SkyPilot's campaigns and held instances", "[traces][recorded]") {
+    NEEDS_RECORDED_DATA(data);
+    int compared = 0;
+    for (const auto& [folder, campaign] :
+         std::map<std::string, std::string>{{"2022-10-26T22-05", "2022oct"},
+                                            {"2022-11-28T22-23", "2022nov"},
+                                            {"2022-12-13T19-14", "2022dec"}}) {
+        for (const fs::path& file : files_under(data / "skypilot_spot_strategy" / folder)) {
+            const Trace trace = read_trace(file);
+            CHECK(trace.report.form == "skypilot_strategy_txt");
+            const auto [zone, type] = zone_and_rest(trace.name);  // "v100_8" is "v100x8"
+            compared += check_availability(
+                trace.series[0], data,
+                fmt::format("aws-{}-{}-{}", replaced(type, '_', 'x'), campaign, zone));
+        }
+    }
+    for (const fs::path& file : files_under(data / "skypilot_spot_traces/preemption")) {
+        const Trace trace = read_trace(file);
+        CHECK(trace.report.form == "skypilot_json");
+        const auto [zone, type] = zone_and_rest(trace.name);
+        const std::string cloud = file.string().find("/gcp-") == std::string::npos ? "aws" : "gcp";
+        compared += check_availability(
+            trace.series[0], data,
+            fmt::format("{}-preempt-{}-{}", cloud, zone, replaced(type, '_', '-')));
+    }
+    for (const fs::path& file : files_under(data / "spothedge/GCP1")) {
+        const Trace trace = read_trace(file);
+        compared += check_availability(trace.series[0], data,
+                                       "gcp-a100-" + zone_and_rest(trace.name).first);
+    }
+    CHECK(compared >= 29);
+}
+
+TEST_CASE("recorded: Bamboo's groups", "[traces][recorded]") {
+    NEEDS_RECORDED_DATA(data);
+    const Trace events = read_trace(data / "bamboo/p3-trace.csv");
+    CHECK(events.report.form == "bamboo_events");
+    CHECK(check_availability(events.series[0], data, "aws-bamboo-p3"));
+    const Trace counts = read_trace(data / "bamboo/gcloud/v100x1-east1c.txt");
+    CHECK(counts.report.form == "bamboo_counts");
+    CHECK(counts.report.repairs ==
+          std::vector<std::string>{"15 rows out of order: sorted",
+                                   "16 rows with a stamp seen before: largest kept"});
+    CHECK(check_availability(counts.series[0], data, "gcp-bamboo-v100x1-east1c"));
+}
+
+TEST_CASE("recorded: prices of the bidding era", "[traces][recorded]") {
+    NEEDS_RECORDED_DATA(data);
+    int compared = 0;
+    for (const fs::path& file : files_under(data / "aws_spot_2015_g2")) {
+        const Trace trace = read_trace(file);
+        CHECK(trace.report.form == "stamped_price_csv");
+        const std::string zone = zone_and_rest(trace.name).first;
+        compared += check_price(trace.series[0], data, "aws2015-g2.2xlarge-" + zone);
+    }
+    for (const fs::path& file : files_under(data / "aws_spot_2016_g2_8x")) {
+        const Trace trace = read_trace(file);
+        CHECK(trace.report.form == "aws_price_history_csv");
+        for (const TraceSeries& series : trace.series) {
+            compared += check_price(series, data,
+                                    fmt::format("aws2016-{}-{}", series.instance_type, series.zone));
+        }
+    }
+    CHECK(compared >= 4);
+}
+
+namespace {
+
+// Steps of several pulls of one price history, by calendar second.
+using Pulls = std::map<std::string, std::map<std::int64_t, Price>>;
+
+void add_pull(Pulls& pulls, const TraceSeries& series, std::int64_t start_ns) {
+    auto& steps = pulls[series.instance_type + "-" + series.zone];
+    for (const auto& step : series.price->steps) {
+        steps.emplace(start_ns + step.at.raw(), step.value);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("recorded: AWS price histories of five pulls", "[traces][recorded]") {
+    NEEDS_RECORDED_DATA(data);
+    Pulls pulls;
+    int files = 0;
+    for (const fs::path& file : files_under(data / "training_on_a_dime/aws/cost")) {
+        CAPTURE(file);
+        const Trace trace = read_trace(file);
+        CHECK(trace.report.form == "aws_price_history_json");
+        ++files;
+        for (const TraceSeries& series : trace.series) {
+            const auto start = parse_timestamp(series.start);
+            REQUIRE(start);
+            add_pull(pulls, series, *start);
+        }
+    }
+    int compared = 0;
+    for (const auto& [id, steps] : pulls) {
+        // A pull that begins in the middle of an unchanged price adds no step.
+        SeriesBuilder<Price> builder;
+        for (const auto& [stamp_ns, price] : steps) {
+            builder.add(Instant::at(nanoseconds(stamp_ns - steps.begin()->first)), price);
+        }
+        TraceSeries joined;
+        joined.price = builder.finish(builder.last());
+        // The common form ends at the last row, which is a repetition and so no step here.
+        compared += check_price(joined, data, "aws2020-" + id, false);
+    }
+    CHECK(files >= 100);
+    CHECK(compared >= 50);
+}

@@ -1,0 +1,107 @@
+#include <catch2/catch.hpp>
+
+#include <string_view>
+
+#include "base/text_scan.hpp"
+#include "traces/csv_scanner.hpp"
+#include "traces/timestamp.hpp"
+
+using ukemi::CsvScanner;
+using ukemi::DecimalGrammar;
+using ukemi::format_timestamp;
+using ukemi::parse_decimal;
+using ukemi::parse_timestamp;
+
+TEST_CASE("timestamps: known instants in every accepted spelling", "[timestamp]") {
+    constexpr std::int64_t s = 1'000'000'000;
+    // `date -u -d … +%s` gives the seconds.
+    CHECK(parse_timestamp("1970-01-01T00:00:00Z") == 0);
+    CHECK(parse_timestamp("2000-02-29T12:00:00") == 951'825'600 * s);
+    CHECK(parse_timestamp("2022-11-28T22:23:37.000Z") == 1'669'674'217 * s);
+    CHECK(parse_timestamp("2022-11-28 22:23:37.25") == 1'669'674'217 * s + s / 4);
+    CHECK(parse_timestamp("2022-11-28T15:23:37-07:00") == 1'669'674'217 * s);
+    CHECK(parse_timestamp("2022-11-29T00:23:37+0200") == 1'669'674'217 * s);
+    CHECK(format_timestamp(1'669'674'217 * s) == "2022-11-28T22:23:37Z");
+    CHECK(format_timestamp(1'669'674'217 * s + s / 4) == "2022-11-28T22:23:37.25Z");
+    CHECK(format_timestamp(951'825'600 * s) == "2000-02-29T12:00:00Z");
+    CHECK(format_timestamp(-s) == "1969-12-31T23:59:59Z");
+}
+
+TEST_CASE("timestamps: what is none is nothing", "[timestamp]") {
+    for (const std::string_view text :
+         {"", "2022", "2022-11-28", "2022-13-01T00:00:00Z", "2023-02-29T00:00:00Z",
+          "1900-01-01T00:00:00Z", "2200-01-01T00:00:00Z", "2022-11-28T24:00:00Z",
+          "2022-11-28T22:60:00Z", "2022-11-28T22:23:60Z", "2022-11-28T22:23:37.Z",
+          "2022-11-28T22:23:37Zx", "2022-11-28T22:23:37+2", "2022-11-28T22:23:37+15:00",
+          "2022-1-28T22:23:37Z", "2022/11/28 22:23:37", " 2022-11-28T22:23:37Z"}) {
+        CAPTURE(text);
+        CHECK_FALSE(parse_timestamp(text).has_value());
+    }
+}
+
+TEST_CASE("decimals: the relaxed grammar of CSV files", "[text_scan]") {
+    const auto parse = [](std::string_view text) {
+        return parse_decimal(text, 3, DecimalGrammar::relaxed);
+    };
+    CHECK(parse("+1.5") == 1500);
+    CHECK(parse(".25") == 250);
+    CHECK(parse("5.") == 5000);
+    CHECK(parse("007") == 7000);
+    CHECK(parse("1e-3") == 1);
+    CHECK(parse("0.0004999") == 0);
+    CHECK(parse("0.0005") == 1);
+    CHECK(parse("-0.0005") == -1);
+    CHECK(parse("9223372036854775.807") == 9'223'372'036'854'775'807);
+    for (const std::string_view text : {"", ".", "-", "1e", "e5", "nan", "inf", "0x10", "1 ", " 1",
+                                        "1,5", "9223372036854775.808"}) {
+        CAPTURE(text);
+        CHECK_FALSE(parse(text).has_value());
+    }
+}
+
+TEST_CASE("csv scanner: lines may end in CRLF, and the last in nothing or a blank line",
+          "[csv_scanner]") {
+    for (const std::string_view text : {"a,b\n1,2\n3,4\n", "a,b\r\n1,2\r\n3,4\r\n", "a,b\n1,2\n3,4",
+                                        "a,b\n1,2\n3,4\n\n", "a,b\r\n1,2\r\n3,4\r\n\r\n"}) {
+        CAPTURE(text);
+        CsvScanner csv(text, "f.csv");
+        csv.expect_header("a,b");
+        REQUIRE(csv.next_row(2));
+        CHECK(csv.field(0) == "1");
+        CHECK(csv.field(1) == "2");
+        REQUIRE(csv.next_row(2));
+        CHECK(csv.count(1) == 4);
+        CHECK_FALSE(csv.next_row(2));
+        CHECK(csv.rows() == 2);
+    }
+}
+
+TEST_CASE("csv scanner: fields are exact quantities", "[csv_scanner]") {
+    CsvScanner csv("1.28421e+06,0.918,2023-02-15 22:08:16,16.0\n", "f.csv");
+    REQUIRE(csv.next_row(4));
+    CHECK(csv.seconds(0) == ukemi::whole_seconds(1'284'210));
+    CHECK(csv.price(1) == ukemi::Price::of(918'000'000));
+    CHECK(csv.timestamp(2) == 1'676'498'896'000'000'000);  // date -u -d '2023-02-15 22:08:16' +%s
+    CHECK(csv.count(3) == 16);
+}
+
+TEST_CASE("csv scanner: complaints name line and column", "[csv_scanner]") {
+    const auto second_field = [](std::string_view text) {
+        CsvScanner csv(text, "f.csv");
+        csv.expect_header("a,b");
+        while (csv.next_row(2)) csv.count(1);
+    };
+    CHECK_THROWS_WITH(second_field("a;b\n"),
+                      "f.csv:1:1: expected the header \"a,b\", found \"a;b\"");
+    CHECK_THROWS_WITH(second_field(""),
+                      "f.csv:1:1: expected the header \"a,b\", found the end of the file");
+    CHECK_THROWS_WITH(second_field("a,b\n1,2\n1\n"), "f.csv:3:1: expected 2 columns, found 1");
+    CHECK_THROWS_WITH(second_field("a,b\n1,2,3\n"), "f.csv:2:1: expected 2 columns, found 3");
+    CHECK_THROWS_WITH(second_field("a,b\n\n1,2\n"),
+                      "f.csv:2:1: expected a row, found a blank line before the end of the file");
+    CHECK_THROWS_WITH(
+        second_field("a,b\n10,\"2\"\n"),
+        Catch::Matchers::StartsWith("f.csv:2:4: expected a whole number from 0 to 1000000"));
+    CHECK_THROWS_WITH(second_field("a,b\n1,\xFF\n"),
+                      "f.csv:2:3: expected UTF-8, found another byte");
+}

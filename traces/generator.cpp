@@ -1,0 +1,207 @@
+#include "traces/generator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "base/invariant.hpp"
+#include "base/rng.hpp"
+#include "traces/limits.hpp"
+#include "traces/series_builder.hpp"
+
+namespace ukemi {
+
+namespace {
+
+// A market does not begin full: a month passes before the series begins.
+constexpr Duration burn_in = days(30);
+
+// Short or long waits of one kind, in whole steps of the sampling.
+std::int64_t draw_ticks(RandomStream& random, double hours_mean, Duration sampling) {
+    const double ticks = random.exponential(hours_mean) / to_hours(sampling);
+    return std::max<std::int64_t>(1, round_up(std::min(ticks, 1e9)));
+}
+std::int64_t draw_ticks(RandomStream& random, const ShortOrLong& wait, Duration sampling) {
+    const bool is_short = random.chance(wait.short_share);
+    return draw_ticks(random, is_short ? wait.short_h_mean : wait.long_h_mean, sampling);
+}
+
+class GroupChain {
+public:
+    GroupChain(const MarketParameters& parameters, RandomStream random)
+        : parameters_(parameters), random_(random), held_(parameters.capacity) {
+        next_loss_ = quiet();
+    }
+
+    // When the group changes next, in ticks since the chain began.
+    std::int64_t next_tick() const { return std::min(next_loss_, next_refill_); }
+    std::int32_t held() const { return held_; }
+
+    void advance() {
+        if (next_loss_ <= next_refill_) {
+            lose(next_loss_);
+        } else {
+            refill(next_refill_);
+        }
+    }
+
+private:
+    static constexpr std::int64_t never = std::int64_t{1} << 62;
+
+    std::int64_t quiet() { return draw_ticks(random_, parameters_.quiet, parameters_.sampling); }
+
+    void lose(std::int64_t now) {
+        held_ -= burst_size();
+        next_refill_ = now + draw_ticks(random_, parameters_.outage, parameters_.sampling);
+        next_loss_ = held_ > 0 ? now + quiet() : never;
+    }
+
+    std::int32_t burst_size() {
+        if (random_.chance(parameters_.total_loss_share) || held_ == 1) return held_;
+        const double size = random_.exponential(parameters_.burst_share_mean * held_);
+        return static_cast<std::int32_t>(
+            std::clamp<std::int64_t>(round_nearest(size), 1, held_ - 1));
+    }
+
+    void refill(std::int64_t now) {
+        const std::int32_t missing = parameters_.capacity - held_;
+        const bool all = random_.chance(parameters_.full_refill_share);
+        const std::int64_t step =
+            all ? missing : 1 + random_.geometric(1 / parameters_.refill_step_mean);
+        if (held_ == 0) next_loss_ = now + quiet();
+        held_ += static_cast<std::int32_t>(std::min<std::int64_t>(step, missing));
+        next_refill_ =
+            held_ < parameters_.capacity
+                ? now + draw_ticks(random_, parameters_.refill_gap_h_mean, parameters_.sampling)
+                : never;
+    }
+
+    const MarketParameters& parameters_;
+    RandomStream random_;
+    std::int32_t held_;
+    std::int64_t next_loss_ = never;
+    std::int64_t next_refill_ = never;
+};
+
+AvailabilitySeries generate_availability(const MarketParameters& parameters, RandomStream random,
+                                         Duration length) {
+    SeriesBuilder<std::int32_t> builder;
+    if (!parameters.has_losses) {
+        builder.add(Instant{}, parameters.capacity);
+        return builder.finish(Instant::at(length));
+    }
+    const std::int64_t first = burn_in.raw() / parameters.sampling.raw();
+    GroupChain chain(parameters, random);
+    while (chain.next_tick() <= first) chain.advance();
+    builder.add(Instant{}, chain.held());
+    for (;;) {
+        const std::int64_t tick = chain.next_tick();
+        const Instant at = Instant::at((tick - first) * parameters.sampling);
+        if (at >= Instant::at(length)) return builder.finish(Instant::at(length));
+        while (chain.next_tick() == tick) chain.advance();  // a loss and a refill: one step
+        builder.add(at, chain.held());
+    }
+}
+
+// Real prices have four decimals, and an integer number of them is the same everywhere.
+class PriceWalk {
+public:
+    PriceWalk(const PriceParameters& parameters, RandomStream random)
+        : parameters_(parameters), random_(random), base_(units(parameters.usd_mean)) {
+        if (parameters.changes_per_day > 0) next_change_ = wait(24 / parameters.changes_per_day);
+        if (parameters.spikes_per_day > 0) next_spike_ = wait(24 / parameters.spikes_per_day);
+    }
+
+    Instant next() const { return std::min({next_change_, next_spike_, spike_end_}); }
+    Price price() const { return (spike_ > 0 ? spike_ : base_) * unit; }
+
+    void advance() {
+        const Instant now = next();
+        if (now == spike_end_) {
+            spike_ = 0;
+            spike_end_ = Instant::never();
+        } else if (now == next_spike_) {
+            const double above = parameters_.usd_spike_mean - parameters_.usd_spike_min;
+            spike_ = units(std::min(parameters_.usd_max,
+                                    parameters_.usd_spike_min + random_.exponential(above)));
+            spike_end_ = now + wait(parameters_.spike_h_mean).since_start();
+            next_spike_ = spike_end_ + wait(24 / parameters_.spikes_per_day).since_start();
+        } else {
+            change_base();
+            next_change_ = now + wait(24 / parameters_.changes_per_day).since_start();
+        }
+    }
+
+private:
+    static constexpr Price unit = Price::of(100'000);  // 0.0001 USD/h
+    static std::int64_t units(double usd) { return round_nearest(usd * 1e4); }
+
+    // At least a second, in whole seconds.
+    Instant wait(double hours_mean) {
+        const double seconds = std::min(random_.exponential(hours_mean) * 3600, 1e9);
+        return Instant::at(whole_seconds(std::max<std::int64_t>(1, round_up(seconds))));
+    }
+
+    void change_base() {
+        const std::int64_t mean = units(parameters_.usd_mean);
+        const bool up = random_.chance(base_ < mean ? 0.55 : 0.45);  // a weak pull to the mean
+        const double size =
+            static_cast<double>(base_) * random_.exponential(parameters_.step_share_mean);
+        const std::int64_t step = std::max<std::int64_t>(1, round_nearest(size));
+        base_ = std::clamp(base_ + (up ? step : -step), units(parameters_.usd_floor),
+                           units(parameters_.usd_max));
+    }
+
+    const PriceParameters& parameters_;
+    RandomStream random_;
+    std::int64_t base_;       // in 0.0001 USD/h
+    std::int64_t spike_ = 0;  // above it while a spike lasts, else 0
+    Instant next_change_ = Instant::never();
+    Instant next_spike_ = Instant::never();
+    Instant spike_end_ = Instant::never();
+};
+
+PriceSeries generate_price(const PriceParameters& parameters, RandomStream random,
+                           Duration length) {
+    SeriesBuilder<Price> builder;
+    PriceWalk walk(parameters, random);
+    builder.add(Instant{}, walk.price());
+    for (;;) {
+        const Instant at = walk.next();
+        if (at >= Instant::at(length)) return builder.finish(Instant::at(length));
+        while (walk.next() == at) walk.advance();
+        builder.add(at, walk.price());
+    }
+}
+
+// "a" … "z", "aa", "ab", …
+std::string zone_letters(std::int32_t index) {
+    std::string letters;
+    for (std::int32_t rest = index; rest >= 0; rest = rest / 26 - 1) {
+        letters.insert(letters.begin(), static_cast<char>('a' + rest % 26));
+    }
+    return letters;
+}
+
+}  // namespace
+
+std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std::uint64_t seed,
+                                         std::int32_t zones, Duration length) {
+    INVARIANT(zones >= 1 && zones <= 1000);
+    INVARIANT(length > Duration{} && length <= trace_length_max);
+    INVARIANT(parameters.sampling > Duration{} && parameters.capacity >= 1);
+    std::vector<TraceSeries> market;
+    for (std::int32_t i = 0; i < zones; ++i) {
+        const std::string zone = "zone-" + zone_letters(i);
+        TraceSeries& series = market.emplace_back();
+        series.zone = zone;
+        series.availability =
+            generate_availability(parameters, RandomStream(seed, "market/" + zone), length);
+        series.price = generate_price(parameters.price,
+                                      RandomStream(seed, "market/" + zone + "/price"), length);
+    }
+    return market;
+}
+
+}  // namespace ukemi

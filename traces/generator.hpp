@@ -1,0 +1,64 @@
+// generator.hpp — a seeded spot market whose losses come in bursts, as recorded ones do.
+//
+// One zone is a continuous-time chain over "how many of the group can be held": quiet periods,
+// bursts that take several instances (often all) at once, and refills in steps. Quiet periods and
+// outages are short or long, two exponentials each: recorded markets flap for an hour and then stay
+// calm for a day, which no single rate gives. The parameters of the shipped markets carry the
+// recorded statistics that they were set to. Same seed and parameters, same series, on every
+// machine. Prices draw from a stream of their own, so that neither changes the other.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "traces/series.hpp"
+
+namespace ukemi {
+
+// Exponential with the short mean in `short_share` of the draws, with the long one in the others.
+struct ShortOrLong {
+    double short_share;
+    double short_h_mean;
+    double long_h_mean;
+};
+
+struct PriceParameters {
+    double usd_floor;          // never below
+    double usd_mean;           // where small changes tend to
+    double usd_max;            // never above
+    double changes_per_day;    // small ones
+    double step_share_mean;    // size of a small one, relative to the price
+    double spikes_per_day;     // jumps above `usd_spike_min`, as in the bidding era; 0: none
+    double spike_h_mean;       // how long one lasts
+    double usd_spike_min;      // the on-demand price: above it everybody was outbid
+    double usd_spike_mean;
+};
+
+struct MarketParameters {
+    std::string_view name;     // "v100-16-burst", …
+    std::string_view summary;  // with the source of its statistics
+    std::int32_t capacity;     // instances at most
+    Duration sampling;         // steps of availability fall on multiples of this
+    bool has_losses;           // false: always at capacity, only the price moves
+    ShortOrLong quiet;         // from a loss, or from the first instance held, to the next loss
+    double total_loss_share;   // of the bursts: those that take everything
+    double burst_share_mean;   // of the held instances, what a partial burst takes; exponential
+    ShortOrLong outage;        // from a burst until the refill begins
+    double full_refill_share;  // of the refill steps: those that bring back everything
+    double refill_step_mean;   // instances that another refill step brings back; geometric
+    double refill_gap_h_mean;  // between the steps of a refill
+    PriceParameters price;
+};
+
+std::span<const MarketParameters> all_market_parameters();
+
+// `zones` zones, independent of each other, for `length`; each with availability and price. Names
+// "zone-a", "zone-b", …, "zone-z", "zone-aa", …; a zone's series do not depend on how many others
+// there are. 1 ≤ zones ≤ 1000, 0 < length ≤ 100 years.
+std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std::uint64_t seed,
+                                         std::int32_t zones, Duration length);
+
+}  // namespace ukemi

@@ -1,0 +1,50 @@
+// reader.hpp — one function that understands every trace form we know, and the table of them.
+//
+// The form is found by the first bytes of the file (a header, a JSON shape), never by its name
+// alone. Input is distrusted: a wrong row is an InputError with file:line:column; a repair (sorting,
+// dropping an exact duplicate) is made only where the form's own quirks demand it, and counted in
+// the report. To add a form: its reader's .cpp, one line in the table of reader.cpp, one test.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "traces/series.hpp"
+
+namespace ukemi {
+
+// What a one means in forms that use 0 and 1. `as_documented` takes the form's own convention.
+enum class Polarity { as_documented, one_is_available, one_is_unavailable };
+
+struct ReadOptions {
+    Polarity polarity = Polarity::as_documented;
+    std::string_view form = {};           // by name; empty: found from the content
+    std::string_view instance_type = {};  // keep only this type, where the file has several
+    std::string_view zone = {};           // keep only this zone, where the file has several
+    Duration gap = {};                    // between samples, for the forms that do not say it
+};
+
+Trace read_trace(const std::filesystem::path& file, const ReadOptions& options = {});
+
+// The same for a text that is in memory already; `file` names it in errors.
+Trace read_trace_text(std::string_view text, const std::filesystem::path& file,
+                      const ReadOptions& options = {});
+
+struct TraceForm {
+    std::string_view name;     // "plain_availability", "skypilot_json", "bamboo_events", …
+    std::string_view summary;  // one line, for `ukemi list traces`
+    // True if the beginning of the file looks like this form.
+    bool (*recognises)(std::string_view head, const std::filesystem::path& file);
+    Trace (*read)(std::string_view text, const std::filesystem::path& file,
+                  const ReadOptions& options);
+};
+std::span<const TraceForm> all_trace_forms();
+
+// Our own plain form: a comment line that holds `duration_s=`, a header, one row a step.
+// `t_s,instances` or `t_s,usd_per_instance_hour`.
+std::string to_plain_csv(const AvailabilitySeries& series, std::string_view comment);
+std::string to_plain_csv(const PriceSeries& series, std::string_view comment);
+
+}  // namespace ukemi

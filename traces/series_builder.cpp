@@ -1,0 +1,54 @@
+#include "traces/series_builder.hpp"
+
+#include <fmt/format.h>
+
+#include "traces/timestamp.hpp"
+
+namespace ukemi {
+
+Spacing spacing_of(const std::vector<std::int64_t>& stamps) {
+    Spacing spacing;
+    if (stamps.size() < 2) return spacing;
+    std::vector<std::int64_t> gaps(stamps.size() - 1);
+    for (std::size_t i = 0; i < gaps.size(); ++i) {
+        gaps[i] = stamps[i + 1] - stamps[i];
+        INVARIANT(gaps[i] > 0);
+        if (nanoseconds(gaps[i]) > spacing.longest) {
+            spacing.longest = nanoseconds(gaps[i]);
+            spacing.longest_at = stamps[i];
+        }
+    }
+    std::vector<std::int64_t> sorted = gaps;
+    const std::size_t middle = (sorted.size() - 1) / 2;
+    std::sort(sorted.begin(), sorted.end());
+    spacing.usual = nanoseconds(sorted[middle]);
+    spacing.shortest = nanoseconds(sorted.front());
+    for (const std::int64_t gap : gaps) {
+        if (gap - sorted[middle] > sorted[middle] / 2) ++spacing.holes;
+    }
+    return spacing;
+}
+
+std::vector<std::string> notes_on(const Spacing& spacing) {
+    std::vector<std::string> notes;
+    if (spacing.shortest != spacing.longest) {
+        notes.push_back(fmt::format("sampled every {:g} s to {:g} s, usually {:g} s",
+                                    to_seconds(spacing.shortest), to_seconds(spacing.longest),
+                                    to_seconds(spacing.usual)));
+    }
+    if (spacing.holes > 0) {
+        notes.push_back(fmt::format(
+            "{} hole{}, the longest of {:g} min after {}: the value before it is held",
+            spacing.holes, spacing.holes == 1 ? "" : "s", to_seconds(spacing.longest) / 60,
+            format_timestamp(spacing.longest_at)));
+    }
+    return notes;
+}
+
+void add_notes(std::vector<std::string>& notes, const std::vector<std::string>& more) {
+    for (const std::string& note : more) {
+        if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    }
+}
+
+}  // namespace ukemi
