@@ -1,3 +1,4 @@
+// json_scanner.cpp — the grammar of RFC 8259, one function a rule, and the complaints.
 #include "base/json_scanner.hpp"
 
 #include <fmt/format.h>
@@ -33,10 +34,10 @@ void JsonScanner::fail_expected(std::string_view expected) {
     if (at_ >= text_.size()) {
         fail_at(at_, fmt::format("expected {}, found the end of the file", expected));
     }
+    if (text_[at_] == '"') fail_at(at_, fmt::format("expected {}, found a text", expected));
     // As much of what stands there as a reader needs to find it again.
     std::size_t length = 1;
-    while (length < 24 && at_ + length < text_.size() && text_[at_] != '"' &&
-           !ends_a_value(text_[at_ + length])) {
+    while (length < 24 && at_ + length < text_.size() && !ends_a_value(text_[at_ + length])) {
         ++length;
     }
     fail_at(at_, fmt::format("expected {}, found {}", expected, quoted(text_.substr(at_, length))));

@@ -1,10 +1,11 @@
 // json_scanner.hpp — walks a large JSON text from front to back, strictly, and builds no tree.
 //
 // The caller says what it expects next and gets it, or an InputError with file:line:column. RFC
-// 8259 is held to the letter: no leading zeros, NaN, comments, trailing commas or control characters
-// in texts; well-formed UTF-8; at most `depth_max` levels. Texts without escapes and all numbers are
-// views into the input, so the input must outlive the scanner. Line and column are computed only
-// when a complaint is made. For configuration files, where unread keys matter, see config_reader.
+// 8259 is held to the letter: no leading zeros, NaN, comments, trailing commas or control
+// characters in texts; well-formed UTF-8; at most `depth_max` levels. Texts without escapes and all
+// numbers are views into the input, so the input must outlive the scanner. Line and column are
+// computed only when a complaint is made. For configuration, where unread keys matter, see
+// config_reader.
 #pragma once
 
 #include <cstddef>

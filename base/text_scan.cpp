@@ -1,3 +1,4 @@
+// text_scan.cpp — numbers digit by digit, and UTF-8 eight bytes at a time where it is ASCII.
 #include "base/text_scan.hpp"
 
 #include <algorithm>
@@ -164,8 +165,8 @@ std::optional<std::int64_t> parse_whole(std::string_view text, DecimalGrammar gr
     const auto digits = static_cast<std::int64_t>(pieces.whole.size() + pieces.fraction.size());
     for (std::int64_t i = std::max<std::int64_t>(0, whole + pieces.exponent); i < digits; ++i) {
         const auto index = static_cast<std::size_t>(i);
-        const char digit = i < whole ? pieces.whole[index]
-                                     : pieces.fraction[index - pieces.whole.size()];
+        const char digit =
+            i < whole ? pieces.whole[index] : pieces.fraction[index - pieces.whole.size()];
         if (digit != '0') return std::nullopt;
     }
     return parse_decimal(text, 0, grammar);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/statistics.hpp"
+#include "policies/registry.hpp"
 
 namespace ukemi {
 
@@ -53,6 +54,19 @@ Row row_of(const std::string& policy, std::span<const RunResult> runs) {
     return row;
 }
 
+// "greedy+daly" for "greedy+daly_checkpoint": the short names of the registry, where there are any.
+std::string short_label(std::string_view label) {
+    std::string text;
+    while (true) {
+        const std::string_view name = label.substr(0, label.find('+'));
+        const PolicyEntry* entry = find_policy(name);
+        text += entry != nullptr && !entry->alias.empty() ? entry->alias : name;
+        if (name.size() == label.size()) return text;
+        label.remove_prefix(name.size() + 1);
+        text += '+';
+    }
+}
+
 // Names are cut at the column's width, with a mark, so that no line is wider than it may be.
 std::string fitted(const std::string& text, std::size_t width) {
     return text.size() <= width ? text : text.substr(0, width - 1) + "~";
@@ -71,12 +85,11 @@ std::string policy_table(std::span<const RunResult> runs) {
     for (const std::string& policy : policies) rows.push_back(row_of(policy, runs));
     std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.cost.mean; });
 
-    constexpr std::size_t name_width = 28;
-    std::string text =
-        fmt::format("{:<28} {:>5} {:>9} {:>9} {:>7} {:>5} {:>6}  share of held time, %\n",
-                    "policy", "runs", "cost_usd", "+/- 95%", "hours", "met%", "losses");
-    text += fmt::format("{:<28} {:>5} {:>9} {:>9} {:>7} {:>5} {:>6}  use red tra chk idl was\n", "",
-                        "", "mean", "", "mean", "", "mean");
+    constexpr std::size_t name_width = 36;
+    std::string text = fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   share of held time, %\n",
+                                   "policy", "cost_usd", "+/-95%", "hours", "met%", "losses");
+    text += fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   use red tra chk idl was\n", "",
+                        "mean", "", "mean", "", "mean");
     bool any_oracle = false;
     bool any_unfinished = false;
     for (const Row& row : rows) {
@@ -85,14 +98,18 @@ std::string policy_table(std::span<const RunResult> runs) {
         const bool unfinished = row.finished < row.runs;
         any_oracle = any_oracle || row.oracle;
         any_unfinished = any_unfinished || unfinished;
-        const std::string name = fitted(row.policy, name_width - 2) + (row.oracle ? " *" : "");
-        text += fmt::format(
-            "{:<28} {:>5} {:>9.2f} {:>9} {:>6.1f}{} {:>5.0f} {:>6.1f} ", name, row.runs,
-            row.cost.mean, interval, row.hours, unfinished ? '!' : ' ',
-            100 * static_cast<double>(row.met) / static_cast<double>(row.runs), row.losses);
+        const std::string name =
+            fitted(short_label(row.policy), name_width - 2) + (row.oracle ? " *" : "");
+        text += fmt::format("{:<36} {:>9.2f} {:>7} {:>6.1f}{} {:>4.0f} {:>6.1f}  ", name,
+                            row.cost.mean, interval, row.hours, unfinished ? '!' : ' ',
+                            100 * static_cast<double>(row.met) / static_cast<double>(row.runs),
+                            row.losses);
         for (const double share : row.share) text += fmt::format("{:>4.0f}", share);
         text += "\n";
     }
+    const std::size_t most =
+        std::ranges::max(rows, {}, &Row::runs).runs;
+    text += fmt::format("{} run{} a policy\n", most, most == 1 ? "" : "s");
     if (any_oracle) text += "* an oracle: knows the future\n";
     if (any_unfinished) text += "! some runs did not finish their work\n";
     return text;

@@ -101,7 +101,7 @@ std::size_t character_count(std::string_view text) {
 
 std::string label_text(std::string_view text, std::size_t characters_max) {
     INVARIANT(characters_max >= 3);
-    const std::string all = one_line(text);
+    std::string all = one_line(text);
     const std::size_t count = character_count(all);
     if (count <= characters_max) return all;
     const std::size_t tail = (characters_max - 1) / 2;

@@ -37,7 +37,9 @@ DeadlineView deadline_view(const PolicyView& view) {
     result.overhead = view.predictor.transition_time(plan, plan) +
                       view.predictor.restore_time(plan) + view.predictor.checkpoint_time(plan);
     result.tick = seen.decision_interval;
-    result.spot_available = seen.spot_capacity >= seen.workers_min;
+    // Machines that are announced to be lost are still there.
+    result.spot_available =
+        std::max(seen.spot_capacity, seen.spot_held) >= seen.workers_min;
     if (seen.spot_held >= seen.workers_min) {
         result.held = Market::spot;
     } else if (seen.on_demand_held >= seen.workers_min) {

@@ -53,9 +53,14 @@ public:
                        std::int32_t workers) const override {
         const std::int64_t per_step = samples_per_step(plan, workers);
         const std::int64_t steps = (samples + per_step - 1) / per_step;
-        return time_for(rate_of(profile_, workers), steps);
+        const Duration training = time_for(rate_of(profile_, workers), steps);
+        if (profile_.lossless || plan.checkpoint_interval == never_checkpoint) return training;
+        const std::int64_t saves = training.raw() / plan.checkpoint_interval.raw();
+        return training + saves * profile_.checkpoint;
     }
-    Duration transition_time(const Plan&, const Plan&) const override { return profile_.restart; }
+    Duration transition_time(const Plan&, const Plan&) const override {
+        return profile_.provisioning + profile_.restart;
+    }
     Duration checkpoint_time(const Plan&) const override {
         return profile_.lossless ? Duration{} : profile_.checkpoint;
     }

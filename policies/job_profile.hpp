@@ -29,6 +29,7 @@ struct ThroughputPoint {
 
 struct JobProfile {
     std::vector<ThroughputPoint> throughput;  // strictly increasing workers, at least one point
+    Duration provisioning;  // from asking for machines until they are there
     Duration restart;     // from "machines are there" to the first step, when starting anew
     Duration resize;      // the same when survivors hold the state
     bool lossless = true; // state is never lost: checkpoints are free and continuous

@@ -17,10 +17,11 @@ class Predictor {
 public:
     virtual ~Predictor() = default;
 
-    // Time to train on `samples` more samples with `workers` machines and no interruption.
+    // Time to train on `samples` more samples with `workers` machines and no interruption, with the
+    // checkpoints that the Plan takes.
     virtual Duration work_time(std::int64_t samples, const Plan& plan,
                                std::int32_t workers) const = 0;
-    // From the moment the machines of `to` are there until the first useful step.
+    // From asking for the machines of `to` until the first useful step.
     virtual Duration transition_time(const Plan& from, const Plan& to) const = 0;
     virtual Duration checkpoint_time(const Plan& plan) const = 0;  // training stands still
     virtual Duration restore_time(const Plan& plan) const = 0;

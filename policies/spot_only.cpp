@@ -1,4 +1,5 @@
 // spot_only.cpp — takes spot whenever there is some and waits when there is none, deadline or not.
+#include <algorithm>
 #include <memory>
 
 #include "base/config_reader.hpp"
@@ -15,7 +16,8 @@ public:
 private:
     Decision choose(const PolicyView& view) override {
         if (all_done(view)) return buy(Market::none, "done");
-        if (view.seen.spot_capacity >= view.seen.workers_min) {
+        const Observation& seen = view.seen;
+        if (std::max(seen.spot_capacity, seen.spot_held) >= seen.workers_min) {
             return buy(Market::spot, "spot is there");
         }
         return buy(Market::none, "wait for spot");

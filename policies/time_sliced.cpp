@@ -12,6 +12,7 @@
 #include "base/config_reader.hpp"
 #include "policies/deadline_view.hpp"
 #include "policies/market_rule.hpp"
+#include "policies/safety_net_choice.hpp"
 
 namespace ukemi {
 
@@ -52,6 +53,9 @@ private:
     }
 
     Decision rule(const DeadlineView& now) {
+        if (now.tick <= Duration{}) {
+            if (const auto insisted = net_.insists(now)) return buy(*insisted, "safety net");
+        }
         const double tick_s = to_seconds(now.tick);
         const double overhead_s = to_seconds(now.overhead);
         double need_s = share_s_ - (to_seconds(now.done()) - counted_from_s_) + overhead_s;
@@ -60,7 +64,8 @@ private:
         const double slice_end_s = static_cast<double>(slice_index_ + 1) * to_seconds(slice_);
         const double available_s = slice_end_s - to_seconds(now.elapsed) + average_gain_s_;
         const double rest_s = to_seconds(now.work_at_risk) + overhead_s;
-        const bool slice_is_late = need_s > available_s - tick_s;
+        const bool slice_is_late = tick_s > 0 ? need_s > available_s - tick_s
+                                              : need_s >= available_s;
         const bool job_is_late =
             rounded_up(rest_s, tick_s) > to_seconds(now.remaining) - tick_s;
         if (slice_is_late || job_is_late) {
@@ -92,6 +97,7 @@ private:
 
     Duration slice_;
     bool overlap_one_tick_;
+    LatchingNet net_{SafetyNet::strong};  // where there is no tick
     std::int64_t slice_count_ = 1;
     std::int64_t slice_index_ = 0;
     double share_s_ = 0;             // work each slice must do

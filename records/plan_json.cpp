@@ -170,6 +170,7 @@ json to_json(const JobProfile& profile) {
                           {"per_ns", point.rate.per.raw()}});
     }
     return {{"throughput", points},
+            {"provisioning_ns", profile.provisioning.raw()},
             {"restart_ns", profile.restart.raw()},
             {"resize_ns", profile.resize.raw()},
             {"lossless", profile.lossless},
@@ -194,6 +195,7 @@ JobProfile profile_from(const json& object) {
         profile.throughput.push_back(point);
     });
     if (profile.throughput.empty()) Fields::refuse("throughput", "at least one point");
+    fields.quantity("provisioning_ns", profile.provisioning);
     fields.quantity("restart_ns", profile.restart);
     fields.quantity("resize_ns", profile.resize);
     fields.flag("lossless", profile.lossless);

@@ -45,12 +45,12 @@ DecisionLogHeader log_header(const Scenario& scenario, const NamedMarket& market
 }  // namespace
 
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
-                    std::uint64_t seed, const ExperimentSetup& options) {
+                    std::uint64_t seed, const RunOptions& options) {
     const JobSpec job = job_on(scenario, market.data);
     FinishedRun run;
     std::optional<DecisionLog> log;
-    if (options.keep_decisions) {
-        log.emplace(log_header(scenario, market, job, list, seed, options.log_all_questions));
+    if (options.decisions) {
+        log.emplace(log_header(scenario, market, job, list, seed, options.all_questions));
     }
     WorldSetup setup;
     setup.market = &market.data;
@@ -58,9 +58,9 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     setup.policies = make_policies(list);
     setup.oracle = list.needs_oracle();
     setup.seed = seed;
-    setup.keep_timeline = options.keep_timelines;
+    setup.keep_timeline = options.timeline;
     setup.log = log ? &*log : nullptr;
-    if (options.log_events) {
+    if (options.events) {
         setup.on_event = [&run](Instant at, Phase phase, const Event& event) {
             run.events += event_line(at, phase, event);
         };
@@ -103,8 +103,11 @@ std::vector<FinishedRun> run_experiment(const Scenario& scenario, const Experime
                     check_policies(setup.policies[policy], scenario, market.data,
                                    scenario.file.string());
                 }
-                runs[index] = run_one(scenario, market, setup.policies[policy],
-                                      setup.seeds[seed], setup);
+                const bool detailed =
+                    setup.details == Details::all ||
+                    (setup.details == Details::first && trace == 0 && seed == 0);
+                runs[index] = run_one(scenario, market, setup.policies[policy], setup.seeds[seed],
+                                      detailed ? setup.options : RunOptions{});
                 if (!setup.progress) continue;
                 const std::scoped_lock lock(mutex);
                 setup.progress(++done, runs.size());

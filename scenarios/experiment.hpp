@@ -15,15 +15,23 @@
 
 namespace ukemi {
 
+// What a run keeps besides its result.
+struct RunOptions {
+    bool timeline = false;
+    bool decisions = false;
+    bool all_questions = false;  // in decisions, also those that led to no change
+    bool events = false;
+};
+
+enum class Details : std::uint8_t { none, first, all };  // first: of each policy, one run
+
 struct ExperimentSetup {
     std::vector<std::filesystem::path> traces;  // empty: the scenario's own market
     std::vector<PolicyList> policies;
     std::vector<std::uint64_t> seeds;
     int threads = 1;
-    bool keep_timelines = false;
-    bool keep_decisions = false;
-    bool log_all_questions = false;
-    bool log_events = false;
+    RunOptions options;
+    Details details = Details::none;  // which runs the options are for
     // Called from any thread, one at a time, after each run.
     std::function<void(std::size_t done, std::size_t total)> progress;
 };
@@ -39,7 +47,7 @@ std::vector<FinishedRun> run_experiment(const Scenario& scenario, const Experime
 
 // One run, for callers that have made the market themselves.
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
-                    std::uint64_t seed, const ExperimentSetup& options);
+                    std::uint64_t seed, const RunOptions& options = {});
 
 // One line of events.jsonl.
 std::string event_line(Instant at, Phase phase, const Event& event);

@@ -135,6 +135,7 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
 
 JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     JobSpec job = scenario.job;
+    job.profile.provisioning = market.provisioning;
     if (scenario.give_up_after) {
         job.give_up_at = Instant::at(*scenario.give_up_after);
         return job;

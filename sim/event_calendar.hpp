@@ -29,7 +29,7 @@
 namespace ukemi {
 
 struct CalendarEntry {
-    std::int64_t at = 0;  // nanoseconds since the start of the run, never negative
+    std::int64_t at = 0;    // nanoseconds since the start of the run, never negative
     std::uint64_t key = 0;  // unique, orders the entries of one instant; top two bits: the phase
 
     friend bool operator<(const CalendarEntry& a, const CalendarEntry& b) {

@@ -140,19 +140,17 @@ void Fleet::release(InstanceId id, Instant now) {
     Instance* instance = find(id);
     INVARIANT(instance != nullptr);
     queue_->cancel(instance->due);
+    if (instance->lost_at) {  // given back after the announcement: taken all the same
+        ++revocations_;
+        if (last_revocation_ != now) ++revocation_events_;
+        last_revocation_ = now;
+    }
     if (instance->ready) {
         close(*instance, now);
     } else {
         count(*instance, -1, now);
     }
     erase(id);
-}
-
-void Fleet::lose(InstanceId id, Instant now) {
-    ++revocations_;
-    if (last_revocation_ != now) ++revocation_events_;
-    last_revocation_ = now;
-    release(id, now);
 }
 
 std::int32_t Fleet::revoke_excess(ZoneId zone, Instant now) {

@@ -64,9 +64,9 @@ public:
     // Asks for one instance; it is there at once if provisioning takes no time.
     void launch(ZoneId zone, Market market, Instant now);
     void became_ready(Instance& instance, Instant now);
-    // Gives it back, or takes note that it was taken. The instance is gone afterwards.
+    // It is given back, or it was announced and its time has come: gone, and billed, either way.
+    // One that was announced counts as a revocation.
     void release(InstanceId id, Instant now);
-    void lose(InstanceId id, Instant now);
     // Spot instances beyond the zone's capacity: those still pending are cancelled, others, drawn
     // at random, are announced as lost. Returns how many were announced.
     std::int32_t revoke_excess(ZoneId zone, Instant now);

@@ -32,10 +32,9 @@ Instant Training::next_step_boundary(Instant now) const {
 }
 
 void Training::settle_steps(Instant now) {
-    const std::int64_t high_before = samples_high_;
     report(now);
     const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);
-    const std::int64_t behind = std::max<std::int64_t>(0, high_before - samples_at_start_);
+    const std::int64_t behind = std::max<std::int64_t>(0, high_at_start_ - samples_at_start_);
     const std::int64_t redone = std::min(steps_reported_, (behind + per_step - 1) / per_step);
     const Duration worked = time_for(rate_, steps_reported_);
     ledger_->elapse(since_ + time_for(rate_, redone), Cause::redone);
@@ -84,6 +83,7 @@ void Training::begin_running(Instant now) {
     rate_ = rate_of(job_->profile, workers_);
     steps_reported_ = 0;
     samples_at_start_ = controller_->samples_done();
+    high_at_start_ = samples_high_;
     const std::int64_t left = controller_->samples_total() - samples_at_start_;
     INVARIANT(left > 0);
     const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);

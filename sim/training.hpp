@@ -67,6 +67,7 @@ private:
 
     std::int64_t samples_at_start_ = 0;  // of this segment
     std::int64_t samples_high_ = 0;      // most that were ever done: below it, work is redone
+    std::int64_t high_at_start_ = 0;     // the same when this segment began
     std::int64_t samples_safe_ = 0;
     std::int64_t steps_safe_ = 0;
     Duration run_since_checkpoint_;

@@ -62,7 +62,7 @@ void World::handle(const InstanceLost& event) {
     if (ended_) return;  // the work was done at this very moment
     if (instance->member || training_.phase() == JobPhase::checkpointing) disband();
     draining_ = false;
-    fleet_.lose(event.instance, now);
+    fleet_.release(event.instance, now);
     if (had_state && job_.profile.sharded) {
         for (Instance& one : fleet_.instances()) one.has_state = false;
     }

@@ -96,8 +96,7 @@ std::vector<StampedSample<Price>> tidied(std::vector<Row> rows, std::size_t& dro
             ++dropped;
             continue;
         }
-        if (!samples.empty() &&
-            row.stamp_ns - samples.front().stamp_ns > trace_length_max.raw()) {
+        if (!samples.empty() && row.stamp_ns - samples.front().stamp_ns > trace_length_max.raw()) {
             fail_at(row.offset, "expected times within 100 years of each other");
         }
         samples.push_back({row.stamp_ns, row.price});
@@ -123,8 +122,8 @@ Trace trace_of(History&& history, FailAt fail_at) {
     for (auto& [names, rows] : history.rows) {
         if (!trace.series.empty() && trace.series.back().zone == names.zone &&
             trace.series.back().instance_type == names.instance_type) {
-            fail_at(rows.front().offset, fmt::format("expected one product, or {} among them",
-                                                     kept_product));
+            fail_at(rows.front().offset,
+                    fmt::format("expected one product, or {} among them", kept_product));
         }
         const auto samples = tidied(std::move(rows), dropped, fail_at);
         TraceSeries& series = trace.series.emplace_back();
@@ -147,8 +146,8 @@ void read_record(JsonScanner& json, History& history) {
     json.begin_object();
     row.offset = json.offset();
     while (json.next_key(key)) {
-        const auto index = static_cast<std::size_t>(
-            std::find(keys.begin(), keys.end(), key) - keys.begin());
+        const auto index =
+            static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
         if (index == keys.size()) {
             json.skip_value();
             continue;
@@ -222,9 +221,9 @@ Trace read_csv(std::string_view text, const std::filesystem::path& file, const R
     csv.expect_header(csv_header);
     History history;
     while (csv.next_row(5)) {
-        history.add({std::string(csv.field(1)), std::string(csv.field(2)),
-                     std::string(csv.field(3))},
-                    {csv.timestamp(0), csv.price(4), csv.row_offset()});
+        history.add(
+            {std::string(csv.field(1)), std::string(csv.field(2)), std::string(csv.field(3))},
+            {csv.timestamp(0), csv.price(4), csv.row_offset()});
     }
     return trace_of(std::move(history), [&](std::size_t offset, std::string_view problem) {
         csv.fail_at(offset, problem);

@@ -1,3 +1,4 @@
+// csv_scanner.cpp — rows, fields and complaints; the grammar of numbers is base/text_scan's.
 #include "traces/csv_scanner.hpp"
 
 #include <fmt/format.h>
@@ -116,8 +117,8 @@ void CsvScanner::check_order(std::size_t column, std::int64_t stamp, std::int64_
         fail(column, fmt::format("a time after the one before ({})", format_timestamp(previous)));
     }
     if (stamp - first > trace_length_max.raw()) {
-        fail(column, fmt::format("a time within 100 years of the first ({})",
-                                 format_timestamp(first)));
+        fail(column,
+             fmt::format("a time within 100 years of the first ({})", format_timestamp(first)));
     }
 }
 

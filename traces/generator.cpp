@@ -1,3 +1,7 @@
+// generator.cpp — the chain of a group and the walk of a price, both drawn by inversion.
+//
+// Waits are rounded up to the grid (the sampling, or a second) as soon as they are drawn, so that
+// from there on everything is integers.
 #include "traces/generator.hpp"
 
 #include <algorithm>

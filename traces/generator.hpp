@@ -26,14 +26,14 @@ struct ShortOrLong {
 };
 
 struct PriceParameters {
-    double usd_floor;          // never below
-    double usd_mean;           // where small changes tend to
-    double usd_max;            // never above
-    double changes_per_day;    // small ones
-    double step_share_mean;    // size of a small one, relative to the price
-    double spikes_per_day;     // jumps above `usd_spike_min`, as in the bidding era; 0: none
-    double spike_h_mean;       // how long one lasts
-    double usd_spike_min;      // the on-demand price: above it everybody was outbid
+    double usd_floor;        // never below
+    double usd_mean;         // where small changes tend to
+    double usd_max;          // never above
+    double changes_per_day;  // small ones
+    double step_share_mean;  // size of a small one, relative to the price
+    double spikes_per_day;   // jumps above `usd_spike_min`, as in the bidding era; 0: none
+    double spike_h_mean;     // how long one lasts
+    double usd_spike_min;    // the on-demand price: above it everybody was outbid
     double usd_spike_mean;
 };
 

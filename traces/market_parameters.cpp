@@ -87,7 +87,8 @@ constexpr std::array<MarketParameters, 6> markets{{
     {
         .name = "p3-64-group",
         .summary = "an autoscaling group of 64 p3 that refills all the time: as aws-bamboo-p3, "
-                   "scaled from its 32 (mean 0.75, 6.94 losses/h of 6.6 % of the group, none total)",
+                   "scaled from its 32 (mean 0.75, 6.94 losses/h of 6.6 % of the group, no "
+                   "total ones)",
         .capacity = 64,
         .sampling = minutes(1),
         .has_losses = true,

@@ -44,8 +44,8 @@ Comment read_comment(CsvScanner& csv) {
         if (key != "duration_s") continue;
         const auto length = parse_decimal(value, 9, DecimalGrammar::relaxed);
         if (!length || *length < 0 || *length > trace_length_max.raw()) {
-            csv.fail_here(fmt::format("expected duration_s from 0 to 100 years, found {}",
-                                      quoted(value)));
+            csv.fail_here(
+                fmt::format("expected duration_s from 0 to 100 years, found {}", quoted(value)));
         }
         comment.length = nanoseconds(*length);
     }
@@ -67,8 +67,8 @@ Series<Value> read_rows(CsvScanner& csv, const Comment& comment, ReadValue read_
     if (builder.empty()) csv.fail_here("expected at least one row under the header, found none");
     const Instant end = comment.length ? Instant::at(*comment.length) : builder.last();
     if (end < builder.last()) {
-        csv.fail_here(fmt::format("expected no row after duration_s={:.9g}",
-                                  to_seconds(end.since_start())));
+        csv.fail_here(
+            fmt::format("expected no row after duration_s={:.9g}", to_seconds(end.since_start())));
     }
     return builder.finish(end);
 }
@@ -122,9 +122,8 @@ template <class Value, class WriteValue>
 std::string plain_csv(const Series<Value>& series, std::string_view comment,
                       std::string_view header, WriteValue write_value) {
     INVARIANT(comment.find('\n') == std::string_view::npos);
-    std::string text = fmt::format("# {}{}duration_s={}\n{}\n", comment,
-                                   comment.empty() ? "" : " ", decimal_text(series.end.raw()),
-                                   header);
+    std::string text = fmt::format("# {}{}duration_s={}\n{}\n", comment, comment.empty() ? "" : " ",
+                                   decimal_text(series.end.raw()), header);
     for (const Step<Value>& step : series.steps) {
         text += decimal_text(step.at.raw());
         text += ',';

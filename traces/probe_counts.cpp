@@ -77,7 +77,9 @@ Trace read_probe_counts(std::string_view text, const std::filesystem::path& file
         series.start = format_timestamp(samples.front().stamp_ns);
         series.availability = series_of(samples, spacing.usual);
     }
-    if (failed > 0) trace.report.repairs.push_back(fmt::format("{} failed probes left out", failed));
+    if (failed > 0) {
+        trace.report.repairs.push_back(fmt::format("{} failed probes left out", failed));
+    }
     return trace;
 }
 

@@ -1,3 +1,4 @@
+// reader.cpp — the table of forms, finding the right one, and what is the same for all of them.
 #include "traces/reader.hpp"
 
 #include <fmt/format.h>
@@ -76,18 +77,10 @@ void keep_only(Trace& trace, std::string TraceSeries::*member, std::string_view 
 std::span<const TraceForm> all_trace_forms() {
     // Headers first, then rows without one, then JSON; skypilot_json takes any object left.
     static const std::array forms{
-        plain_availability_form(),
-        plain_price_form(),
-        skynomad_csv_form(),
-        probe_counts_form(),
-        stamped_price_form(),
-        aws_price_history_csv_form(),
-        skypilot_strategy_form(),
-        bamboo_events_form(),
-        bamboo_counts_form(),
-        aws_price_history_json_form(),
-        skynomad_prices_form(),
-        skypilot_json_form(),
+        plain_availability_form(),     plain_price_form(),     skynomad_csv_form(),
+        probe_counts_form(),           stamped_price_form(),   aws_price_history_csv_form(),
+        skypilot_strategy_form(),      bamboo_events_form(),   bamboo_counts_form(),
+        aws_price_history_json_form(), skynomad_prices_form(), skypilot_json_form(),
     };
     return forms;
 }
@@ -156,8 +149,8 @@ bool one_means_unavailable(Polarity asked, Polarity documented) {
 void refuse_inverted_counts(const ReadOptions& options, std::string_view file,
                             std::string_view form) {
     if (options.polarity != Polarity::one_is_unavailable) return;
-    throw InputError(file, "",
-                     fmt::format("the form {} counts instances: one cannot mean unavailable", form));
+    throw InputError(
+        file, "", fmt::format("the form {} counts instances: one cannot mean unavailable", form));
 }
 
 }  // namespace ukemi

@@ -1,9 +1,10 @@
 // reader.hpp — one function that understands every trace form we know, and the table of them.
 //
 // The form is found by the first bytes of the file (a header, a JSON shape), never by its name
-// alone. Input is distrusted: a wrong row is an InputError with file:line:column; a repair (sorting,
-// dropping an exact duplicate) is made only where the form's own quirks demand it, and counted in
-// the report. To add a form: its reader's .cpp, one line in the table of reader.cpp, one test.
+// alone. Input is distrusted: a wrong row is an InputError with file:line:column; a repair
+// (sorting, dropping an exact duplicate) is made only where the form's own quirks demand it, and
+// counted in the report. To add a form: its reader's .cpp, one line in the table of reader.cpp,
+// one test.
 #pragma once
 
 #include <filesystem>

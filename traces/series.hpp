@@ -33,12 +33,12 @@ using PriceSeries = Series<Price>;                // per instance and hour
 
 // What a reader saw. Counts that are not zero are printed; nothing is repaired in silence.
 struct ImportReport {
-    std::string form;                       // the name of the reader, as in `ukemi list traces`
-    std::int64_t rows = 0;                  // rows or samples read
-    Duration sampling;                      // zero when driven by events
-    std::string start;                      // of the earliest series, ISO 8601, or empty
-    std::vector<std::string> notes;         // "polarity: 1 means unavailable", "4 zones", …
-    std::vector<std::string> repairs;       // "15 rows out of order: sorted", …
+    std::string form;                  // the name of the reader, as in `ukemi list traces`
+    std::int64_t rows = 0;             // rows or samples read
+    Duration sampling;                 // zero when driven by events
+    std::string start;                 // of the earliest series, ISO 8601, or empty
+    std::vector<std::string> notes;    // "polarity: 1 means unavailable", "4 zones", …
+    std::vector<std::string> repairs;  // "15 rows out of order: sorted", …
 };
 
 // One zone and instance type of one file.
@@ -51,7 +51,7 @@ struct TraceSeries {
 };
 
 struct Trace {
-    std::string name;  // the file's name without folders and endings
+    std::string name;                 // the file's name without folders and endings
     std::vector<TraceSeries> series;  // at least one, sorted by (zone, type)
     ImportReport report;
 };

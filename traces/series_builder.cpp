@@ -1,3 +1,4 @@
+// series_builder.cpp — how stamps are spaced, and what to tell the user about it.
 #include "traces/series_builder.hpp"
 
 #include <fmt/format.h>
@@ -37,10 +38,10 @@ std::vector<std::string> notes_on(const Spacing& spacing) {
                                     to_seconds(spacing.usual)));
     }
     if (spacing.holes > 0) {
-        notes.push_back(fmt::format(
-            "{} hole{}, the longest of {:g} min after {}: the value before it is held",
-            spacing.holes, spacing.holes == 1 ? "" : "s", to_seconds(spacing.longest) / 60,
-            format_timestamp(spacing.longest_at)));
+        notes.push_back(
+            fmt::format("{} hole{}, the longest of {:g} min after {}: the value before it is held",
+                        spacing.holes, spacing.holes == 1 ? "" : "s",
+                        to_seconds(spacing.longest) / 60, format_timestamp(spacing.longest_at)));
     }
     return notes;
 }

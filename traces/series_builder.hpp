@@ -1,7 +1,7 @@
 // series_builder.hpp — puts values in order of time together into a Series.
 //
-// Keeps the promise of series.hpp: steps strictly increase, neighbours differ, the first is at zero.
-// A reader must have refused what would break it; here a broken order is our own mistake.
+// Keeps the promise of series.hpp: steps strictly increase, neighbours differ, the first is at
+// zero. A reader must have refused what would break it; here a broken order is our own mistake.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ struct StampedSample {
 
 // How stamps are spaced.
 struct Spacing {
-    Duration usual;               // the lower median of the gaps; zero for fewer than two stamps
+    Duration usual;  // the lower median of the gaps; zero for fewer than two stamps
     Duration shortest;
     Duration longest;
     std::size_t holes = 0;        // gaps of more than one and a half times the usual one

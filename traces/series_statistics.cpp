@@ -1,3 +1,4 @@
+// series_statistics.cpp — one pass over the steps; integers until the division.
 #include "traces/series_statistics.hpp"
 
 #include <fmt/format.h>
@@ -107,8 +108,8 @@ PriceStatistics statistics_of(const PriceSeries& series) {
         if (i == 0) statistics.min = price;
         statistics.min = std::min(statistics.min, price);
         statistics.max = std::max(statistics.max, price);
-        paid += static_cast<Int128>(price.raw()) *
-                (end_of_step(series, i) - series.steps[i].at).raw();
+        paid +=
+            static_cast<Int128>(price.raw()) * (end_of_step(series, i) - series.steps[i].at).raw();
         if (i == 0) continue;
         ++statistics.changes;
         const Price before = series.steps[i - 1].value;
@@ -135,11 +136,11 @@ std::string describe(const SeriesStatistics& s) {
 }
 
 std::string describe(const PriceStatistics& s) {
-    return fmt::format("{:.1f} h, {:.4f} USD/h on average ({:.4f} to {:.4f}), {} changes, {:.1f} a "
-                       "day of {:.2f} %",
-                       to_hours(s.length), s.usd_per_hour_mean, to_dollars_per_hour(s.min),
-                       to_dollars_per_hour(s.max), s.changes, s.changes_per_day,
-                       s.step_share_mean * 100);
+    return fmt::format(
+        "{:.1f} h, {:.4f} USD/h on average ({:.4f} to {:.4f}), {} changes, {:.1f} a "
+        "day of {:.2f} %",
+        to_hours(s.length), s.usd_per_hour_mean, to_dollars_per_hour(s.min),
+        to_dollars_per_hour(s.max), s.changes, s.changes_per_day, s.step_share_mean * 100);
 }
 
 }  // namespace ukemi

@@ -23,7 +23,7 @@ struct SeriesStatistics {
     std::int64_t loss_events = 0;
     double loss_events_per_hour = 0;
     double instances_lost_per_event = 0;
-    double share_lost_per_event = 0;  // of what was there before, mean over events
+    double share_lost_per_event = 0;   // of what was there before, mean over events
     double share_of_total_losses = 0;  // of the events: those that left nothing
     double instances_gained_per_event = 0;
     // Runs of time with at least one instance, the first and the last of a series included.

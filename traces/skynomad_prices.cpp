@@ -37,8 +37,9 @@ Trace read_skynomad_prices(std::string_view text, const std::filesystem::path& f
                            const ReadOptions& options) {
     const std::string name = file.string();
     if (options.gap <= Duration{} || options.gap > trace_gap_max) {
-        throw InputError(name, "", "the form skynomad_prices_json holds no times: expected the "
-                                   "interval between its samples as an option, such as 195 s");
+        throw InputError(name, "",
+                         "the form skynomad_prices_json holds no times: expected the "
+                         "interval between its samples as an option, such as 195 s");
     }
     JsonScanner json(text, name);
     Trace trace;
@@ -64,7 +65,7 @@ Trace read_skynomad_prices(std::string_view text, const std::filesystem::path& f
 }  // namespace
 
 TraceForm skynomad_prices_form() {
-    return {"skynomad_prices_json", "prices at every tick: {\"zone\": [USD/h, …]}; needs the interval",
+    return {"skynomad_prices_json", "prices at every tick: {\"zone\": [USD/h, …]}; needs a gap",
             [](std::string_view head, const std::filesystem::path&) {
                 const FirstKey first = first_key(head);
                 return first.after == '[' && first.key != "data" && first.key != "prices";

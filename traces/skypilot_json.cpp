@@ -122,9 +122,8 @@ Trace read_skypilot_json(std::string_view text, const std::filesystem::path& fil
     trace.report.notes = std::move(document.notes);
     if (inverted) trace.report.notes.emplace_back("polarity: 1 means unavailable");
     TraceSeries& series = trace.series.emplace_back();
-    series.availability = sampled(document.data, document.gap, [&](std::int32_t value) {
-        return inverted ? 1 - value : value;
-    });
+    series.availability = sampled(document.data, document.gap,
+                                  [&](std::int32_t value) { return inverted ? 1 - value : value; });
     if (document.has_prices) {
         series.price = sampled(document.prices, document.gap, [](Price price) { return price; });
     }

@@ -36,8 +36,8 @@ void add_sample(const CsvScanner& csv, std::size_t column, Samples& samples, Val
 }
 
 std::int32_t flag(const CsvScanner& csv, std::size_t column, bool inverted) {
-    const auto value = static_cast<std::int32_t>(csv.whole(
-        column, 0, 1, inverted ? "0 or 1 (1 = unavailable)" : "0 or 1 (1 = available)"));
+    const auto value = static_cast<std::int32_t>(
+        csv.whole(column, 0, 1, inverted ? "0 or 1 (1 = unavailable)" : "0 or 1 (1 = available)"));
     return inverted ? 1 - value : value;
 }
 
@@ -109,7 +109,7 @@ Trace read_stamped_price(std::string_view text, const std::filesystem::path& fil
 
 // "0,2022-11-28T22:23:37.000Z,1"
 bool recognises_strategy(std::string_view head, const std::filesystem::path&) {
-    const std::string_view row = head.substr(0, head.find_first_of("\r\n"));
+    const std::string_view row = first_row(head);
     const std::size_t first = row.find(',');
     const std::size_t last = row.rfind(',');
     return first != std::string_view::npos && first > 0 && last > first &&

@@ -1,3 +1,4 @@
+// timestamp.cpp — the calendar by hand: what C++20 has for it is not in every library yet.
 #include "traces/timestamp.hpp"
 
 #include <fmt/format.h>

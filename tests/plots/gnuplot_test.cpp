@@ -6,7 +6,7 @@
 
 namespace ukemi {
 
-TEST_CASE("label_text: one line; a long name keeps its beginning and its end", "[gnuplot]") {
+TEST_CASE("label_text: one line, and a long name keeps its beginning and its end", "[gnuplot]") {
     CHECK(label_text("greedy", 6) == "greedy");
     CHECK(label_text("a\nb", 6) == "a\\nb");
     // 11 characters into 7: one for the ellipsis, three before it and three after it.

@@ -71,7 +71,7 @@ void compare(Comparison& so_far, const Scenario& scenario, const std::string& po
     for (std::size_t index = 0; index < costs.size(); ++index) {
         const NamedMarket market =
             market_of(scenario, series_of(traces.at(index), whole_seconds(600)));
-        const RunResult run = run_one(scenario, market, list, 1, {}).result;
+        const RunResult run = run_one(scenario, market, list, 1).result;
         const auto cost = costs.at(index).get<double>();
         const bool equal = std::abs(to_dollars(run.cost) - cost) <= 1e-7 * cost &&
                            run.ticks == ticks.at(index).get<std::int64_t>();

@@ -37,13 +37,14 @@ std::vector<std::string_view> lines_of(std::string_view text);
 std::string code_only(std::string_view text);
 
 // Rules for one file.
-Findings check_sizes(const SourceFile& file);      // 100 columns, 600 lines
-Findings check_functions(const SourceFile& file);  // 70 lines between the braces
-Findings check_headers(const SourceFile& file);    // #pragma once; no JSON library
-Findings check_includes(const SourceFile& file);   // only what the layer may see
-Findings check_words(const SourceFile& file);      // what must not be called
-Findings check_titles(const SourceFile& file);     // one `# Title` a document
-Findings check_paths(const SourceFile& file);      // no folder of one machine
+Findings check_sizes(const SourceFile& file);       // 100 columns, 600 lines
+Findings check_functions(const SourceFile& file);   // 70 lines between the braces
+Findings check_headers(const SourceFile& file);     // #pragma once; no JSON library
+Findings check_includes(const SourceFile& file);    // only what the layer may see
+Findings check_words(const SourceFile& file);       // what must not be called
+Findings check_test_names(const SourceFile& file);  // no semicolon
+Findings check_titles(const SourceFile& file);      // one `# Title` a document
+Findings check_paths(const SourceFile& file);       // no folder of one machine
 
 // Rules for the tree.
 Findings check_scenarios(std::span<const SourceFile> files);  // each is used somewhere

@@ -183,6 +183,21 @@ Findings check_words(const SourceFile& file) {
     return findings;
 }
 
+// catch_discover_tests() would make two tests of such a name, which both fail.
+Findings check_test_names(const SourceFile& file) {
+    Findings findings;
+    if (top_folder(file.path) != "tests") return findings;
+    const auto lines = lines_of(file.text);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        constexpr std::string_view begin = "TEST_CASE(\"";
+        if (!lines[i].starts_with(begin)) continue;
+        const std::string_view name = lines[i].substr(begin.size());
+        if (name.substr(0, name.find('"')).find(';') == std::string_view::npos) continue;
+        findings.push_back({file.path, i + 1, "a test's name with a semicolon: ctest splits it"});
+    }
+    return findings;
+}
+
 Findings check_titles(const SourceFile& file) {
     if (!file.path.ends_with(".md")) return {};
     const auto lines = lines_of(file.text);

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/tidy/rules.hpp"
 
@@ -145,6 +148,13 @@ TEST_CASE("tidy rules: words that are not used here", "[tidy]") {
     CHECK(lines_found(check_words({path, "\n" + line + "\n"})) == (allowed ? Lines{} : Lines{2}));
 }
 
+TEST_CASE("tidy rules: a test's name has no semicolon", "[tidy]") {
+    const std::string bad = "TEST_CASE(\"a: b; c\", \"[d]\") {\n";
+    const std::string good = "TEST_CASE(\"a: b\", \"[d]\") { f(); }\n";
+    CHECK(lines_found(check_test_names({"tests/sim/a.cpp", bad})) == Lines{1});
+    CHECK(check_test_names({"tests/sim/a.cpp", good}).empty());
+}
+
 TEST_CASE("tidy rules: a document has one title", "[tidy]") {
     CHECK(check_titles({"a.md", "# A\n\n## B\n```\n# a comment\n```\n"}).empty());
     CHECK(lines_found(check_titles({"a.md", "# A\n# B\n"})) == Lines{2});
@@ -181,6 +191,21 @@ TEST_CASE("tidy rules: a policy that is not in the table is found", "[tidy]") {
     REQUIRE(findings.size() == 1);
     CHECK(to_string(findings[0]) ==
           "policies/b.cpp:2: make_b is not in the table of policies/registry.cpp");
+}
+
+TEST_CASE("tidy files: without git, all but build output", "[tidy]") {
+    namespace fs = std::filesystem;
+    std::string name = (fs::temp_directory_path() / "ukemi-tidy-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    for (const char* path : {"sim/a.cpp", "build/dev/b.cpp", "build-x/c.cpp", "results/d.csv"}) {
+        fs::create_directories((fs::path(name) / path).parent_path());
+        std::ofstream(fs::path(name) / path) << path;
+    }
+    const auto files = project_files(name);
+    fs::remove_all(name);
+    REQUIRE(files.size() == 1);
+    CHECK(files[0].path == "sim/a.cpp");
+    CHECK(files[0].text == "sim/a.cpp");
 }
 
 }  // namespace ukemi::tidy

@@ -1,3 +1,4 @@
+// Generated markets have the statistics that they promise, and the same bits everywhere.
 #include "traces/generator.hpp"
 
 #include <catch2/catch.hpp>
@@ -46,9 +47,9 @@ std::uint64_t hash_of(const TraceSeries& series) {
 }
 
 std::int32_t value_at(const AvailabilitySeries& series, Instant at) {
-    const auto next = std::upper_bound(
-        series.steps.begin(), series.steps.end(), at,
-        [](Instant instant, const auto& step) { return instant < step.at; });
+    const auto next =
+        std::upper_bound(series.steps.begin(), series.steps.end(), at,
+                         [](Instant instant, const auto& step) { return instant < step.at; });
     return std::prev(next)->value;
 }
 
@@ -124,8 +125,8 @@ TEST_CASE("generator: prices of 2015 jump above on-demand", "[generator][price]"
     std::int64_t jumps = 0;
     for (std::size_t i = 0; i < price.steps.size(); ++i) {
         if (price.steps[i].value <= dollars_per_hour(0.65)) continue;
-        above += (i + 1 < price.steps.size() ? price.steps[i + 1].at : price.end) -
-                 price.steps[i].at;
+        above +=
+            (i + 1 < price.steps.size() ? price.steps[i + 1].at : price.end) - price.steps[i].at;
         ++jumps;
     }
     CHECK(above / days(1000) == Approx(0.065).margin(0.015));
@@ -176,8 +177,7 @@ TEST_CASE("generator: every series keeps the promises of series.hpp", "[generato
     for (const MarketParameters& parameters : all_market_parameters()) {
         CAPTURE(parameters.name);
         const Duration length = hours(100) + nanoseconds(seed);
-        const auto zones =
-            generate_market(parameters, static_cast<std::uint64_t>(seed), 2, length);
+        const auto zones = generate_market(parameters, static_cast<std::uint64_t>(seed), 2, length);
         for (const TraceSeries& zone : zones) {
             const auto& steps = zone.availability->steps;
             bool sound = steps[0].at == Instant{} && zone.availability->end == Instant::at(length);
@@ -185,8 +185,8 @@ TEST_CASE("generator: every series keeps the promises of series.hpp", "[generato
                 sound = sound && steps[i].value >= 0 && steps[i].value <= parameters.capacity;
                 sound = sound && steps[i].at.raw() % parameters.sampling.raw() == 0;
                 if (i == 0) continue;
-                sound = sound && steps[i].at > steps[i - 1].at &&
-                        steps[i].value != steps[i - 1].value;
+                sound =
+                    sound && steps[i].at > steps[i - 1].at && steps[i].value != steps[i - 1].value;
             }
             CHECK(sound);
             CHECK(zone.price->end == Instant::at(length));

@@ -1,3 +1,4 @@
+// The scanner against RFC 8259: what it takes, what it refuses, and where it says so.
 #include "base/json_scanner.hpp"
 
 #include <catch2/catch.hpp>
@@ -60,8 +61,7 @@ TEST_CASE("json scanner: refuses what RFC 8259 forbids, with line and column", "
     CHECK(complaint("{} {}") == "f.json:1:4: expected the end of the file, found \"{\"");
     CHECK(complaint("[tru]") == "f.json:1:2: expected a value, found \"tru\"");
     CHECK(complaint("// x") == "f.json:1:1: expected a value, found \"//\"");
-    CHECK(complaint("\"a") ==
-          "f.json:1:1: expected a closing quote, found the end of the file");
+    CHECK(complaint("\"a") == "f.json:1:1: expected a closing quote, found the end of the file");
     CHECK(complaint("\"a\nb\"") ==
           "f.json:1:3: expected no control character in a text (write it as \\u00XX)");
     CHECK(complaint("\"\\x\"") == "f.json:1:2: expected an escape such as \\n or \\u00E9");
@@ -72,8 +72,8 @@ TEST_CASE("json scanner: refuses what RFC 8259 forbids, with line and column", "
 
 TEST_CASE("json scanner: refuses what is not UTF-8", "[json_scanner]") {
     // A lone continuation byte, an overlong "/", a surrogate, above U+10FFFF, a cut sequence.
-    for (const std::string_view bytes : {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80",
-                                         "\xE2\x82"}) {
+    for (const std::string_view bytes :
+         {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82"}) {
         const std::string text = "\"abcdefghijkl\n" + std::string(bytes) + "\"";
         CHECK(complaint(text) == "f.json:2:1: expected UTF-8, found another byte");
     }

@@ -53,14 +53,11 @@ TEST_CASE("refusals: plain form", "[traces][refusal][plain]") {
           "t:3:1: expected seconds since the start, from 0 to 100 years, found \"-60\"");
     CHECK(plain("0,1\n1e300,2\n") ==
           "t:3:1: expected seconds since the start, from 0 to 100 years, found \"1e300\"");
-    CHECK(plain("0,-1\n") ==
-          "t:2:3: expected a whole number from 0 to 1000000, found \"-1\"");
+    CHECK(plain("0,-1\n") == "t:2:3: expected a whole number from 0 to 1000000, found \"-1\"");
     CHECK(plain("0,1000001\n") ==
           "t:2:3: expected a whole number from 0 to 1000000, found \"1000001\"");
-    CHECK(plain("0,nan\n") ==
-          "t:2:3: expected a whole number from 0 to 1000000, found \"nan\"");
-    CHECK(plain("0,1.5\n") ==
-          "t:2:3: expected a whole number from 0 to 1000000, found \"1.5\"");
+    CHECK(plain("0,nan\n") == "t:2:3: expected a whole number from 0 to 1000000, found \"nan\"");
+    CHECK(plain("0,1.5\n") == "t:2:3: expected a whole number from 0 to 1000000, found \"1.5\"");
     CHECK(plain("0,1\n60") == "t:3:1: expected 2 columns, found 1");  // cut short
     CHECK(plain("0,1\n60,\xE2\x82\n") == "t:3:4: expected UTF-8, found another byte");
     CHECK(complaint("# duration_s=60\nt_s,instances\n0,1\n61,2\n") ==
@@ -85,7 +82,7 @@ TEST_CASE("refusals: skypilot_json", "[traces][refusal][skypilot_json]") {
           "t:1:28: expected a sampling interval in seconds, above 0 and at most 366 days, found 0");
     CHECK(skypilot(R"({"metadata":{"gap_seconds":"60"},"data":[1]})") ==
           "t:1:28: expected a sampling interval in seconds, above 0 and at most 366 days, found "
-          "\"\"\"");
+          "a text");
     CHECK(skypilot(R"({"metadata":{"gap_seconds":60,"gap_seconds":60},"data":[1]})") ==
           "t:1:31: expected \"gap_seconds\" once, found it again");
     CHECK(skypilot(R"({"metadata":{"gap_seconds":60},"data":[1],"data":[1]})") ==
@@ -148,7 +145,8 @@ TEST_CASE("refusals: launch probes", "[traces][refusal][probe_counts]") {
         "created,capacity_exhausted_detected,n_ids\n";
     const std::string row = "r,2025-10-04T00:10:00Z,s,e,1,success,z,16,16,0,16\n";
     CHECK(complaint(header) == "t:1:1: expected at least one successful probe, found none");
-    CHECK(complaint(header + row) == "t:2:1: expected at least two probes of zone \"z\", found one");
+    CHECK(complaint(header + row) ==
+          "t:2:1: expected at least two probes of zone \"z\", found one");
     CHECK(complaint(header + row + row) ==
           "t:3:3: expected a time after the one before (2025-10-04T00:10:00Z), found "
           "\"2025-10-04T00:10:00Z\"");
@@ -220,7 +218,8 @@ TEST_CASE("refusals: price histories", "[traces][refusal][aws]") {
           "t:3:1: expected times within 100 years of each other");
     CHECK(complaint(R"({"SpotPriceHistory":[],"SpotPriceHistory":[]})") ==
           "t:1:24: expected \"SpotPriceHistory\" once, found it again");
-    const std::string csv = "Timestamp,AvailabilityZone,InstanceType,ProductDescription,SpotPrice\n";
+    const std::string csv =
+        "Timestamp,AvailabilityZone,InstanceType,ProductDescription,SpotPrice\n";
     CHECK(complaint(csv + time + ",a,t,Linux/UNIX,1\n" + time + ",a,t,Linux/UNIX,2\n") ==
           "t:3:1: expected one price at 2020-02-03T00:00:00Z, found 1 and 2");
 }

@@ -1,3 +1,4 @@
+// Every form of trace, read from a small text whose series is derived by hand.
 #include "traces/reader.hpp"
 
 #include <catch2/catch.hpp>
@@ -47,8 +48,7 @@ TEST_CASE("plain form: what is written reads back equal", "[traces][plain]") {
           "# zone=z duration_s=1284300.5\nt_s,instances\n0,3\n0.000000001,0\n1284213.25,2\n");
     CHECK(read(text).series[0].availability == availability);
     const auto price = prices({{0, 0.3}, {7, 26}}, 8);
-    CHECK(to_plain_csv(price, "") ==
-          "# duration_s=8\nt_s,usd_per_instance_hour\n0,0.3\n7,26\n");
+    CHECK(to_plain_csv(price, "") == "# duration_s=8\nt_s,usd_per_instance_hour\n0,0.3\n7,26\n");
     CHECK(read(to_plain_csv(price, "")).series[0].price == price);
 }
 
@@ -122,7 +122,8 @@ TEST_CASE("skynomad_probe_counts: interleaved zones and a hole", "[traces][probe
     CHECK(trace.series[0].zone == "a");
     CHECK(trace.series[0].start == "2025-10-04T00:10:00Z");
     // a: 3 at 0, 4 at 20 and 30 min (the failed probe at 10 min left out); gaps 20 and 10 min, the
-    // lower median 10 min, so the first gap is a hole. b: 16, 9 at 10, 0 at 40 min; gaps 10, 10, 20.
+    // lower median 10 min, so the first gap is a hole. b: 16, 9 at 10, 0 at 40 min; gaps 10, 10 and
+    // 20 min.
     CHECK(trace.series[0].availability == counts({{0, 3}, {1200, 4}}, 2400));
     CHECK(trace.series[1].availability == counts({{0, 16}, {600, 9}, {2400, 0}}, 3000));
     CHECK(trace.report.repairs == Texts{"1 failed probes left out"});
@@ -151,14 +152,13 @@ TEST_CASE("bamboo_events: nodes come and go", "[traces][bamboo]") {
     CHECK(trace.series[0].availability == counts({{0, 0}, {60, 2}, {180, 0}}, 240));
 }
 
-TEST_CASE("bamboo_counts: sorted, the largest of a stamp kept, both counted",
-          "[traces][bamboo]") {
+TEST_CASE("bamboo_counts: sorted, the largest of a stamp kept, both counted", "[traces][bamboo]") {
     const Trace trace = read(
         "2021-12-10, 13:07:45, 80\n2021-12-10, 13:08:45, 80\n2021-12-10, 13:09:45, 70\n"
         "2021-12-10, 13:08:45, 70\n2021-12-10, 13:09:45, 75\n");
     CHECK(trace.report.form == "bamboo_counts");
-    CHECK(trace.report.repairs == Texts{"1 rows out of order: sorted",
-                                        "2 rows with a stamp seen before: largest kept"});
+    CHECK(trace.report.repairs ==
+          Texts{"1 rows out of order: sorted", "2 rows with a stamp seen before: largest kept"});
     CHECK(trace.series[0].availability == counts({{0, 80}, {120, 75}}, 180));
     CHECK(trace.series[0].start == "2021-12-10T13:07:45Z");
 }
@@ -171,21 +171,20 @@ TEST_CASE("aws_price_history_json: newest first, zones apart, duplicates dropped
                R"(","InstanceType":"p2.xlarge","ProductDescription":")" + product +
                R"(","SpotPrice":")" + price + R"(","Timestamp":"2020-02-)" + time + R"(","x":1})";
     };
-    const std::string text = R"({"NextToken": "abc", "SpotPriceHistory": [)" +
-                             row("b", "0.300000", "03T00:00:00.000Z") + "," +
-                             row("a", "0.31", "02T12:00:00.000Z") + "," +
-                             row("a", "9", "02T12:00:00.000Z", "Windows") + "," +
-                             row("a", "0.31", "02T12:00:00.000Z") + "," +
-                             row("a", "0.31", "02T06:00:00.000Z") + "," +
-                             row("a", "0.29", "02T00:00:00.000Z") + "]}";
+    const std::string text =
+        R"({"NextToken": "abc", "SpotPriceHistory": [)" + row("b", "0.300000", "03T00:00:00.000Z") +
+        "," + row("a", "0.31", "02T12:00:00.000Z") + "," +
+        row("a", "9", "02T12:00:00.000Z", "Windows") + "," + row("a", "0.31", "02T12:00:00.000Z") +
+        "," + row("a", "0.31", "02T06:00:00.000Z") + "," + row("a", "0.29", "02T00:00:00.000Z") +
+        "]}";
     const Trace trace = read(text);
     CHECK(trace.report.form == "aws_price_history_json");
     CHECK(trace.report.rows == 6);
     CHECK(trace.report.start == "2020-02-02T00:00:00Z");
     CHECK(trace.report.notes ==
           Texts{"truncated page: NextToken is set, older prices are missing"});
-    CHECK(trace.report.repairs == Texts{"1 rows of other products than Linux/UNIX left out",
-                                        "1 exact duplicates dropped"});
+    CHECK(trace.report.repairs ==
+          Texts{"1 rows of other products than Linux/UNIX left out", "1 exact duplicates dropped"});
     REQUIRE(trace.series.size() == 2);
     CHECK(trace.series[0].zone == "a");
     CHECK(trace.series[0].instance_type == "p2.xlarge");
@@ -220,7 +219,8 @@ TEST_CASE("stamped_price_csv: price changes", "[traces][price]") {
 TEST_CASE("skynomad_prices_json: prices at every tick of a given interval", "[traces][price]") {
     ReadOptions options;
     options.gap = whole_seconds(195);
-    const Trace trace = read(R"({"us-east-1b": [1, 1.5], "us-east-1a": [0.9, 0.9, 0.91]})", options);
+    const Trace trace =
+        read(R"({"us-east-1b": [1, 1.5], "us-east-1a": [0.9, 0.9, 0.91]})", options);
     REQUIRE(trace.series.size() == 2);
     CHECK(trace.series[0].zone == "us-east-1a");
     CHECK(trace.series[0].price == prices({{0, 0.9}, {390, 0.91}}, 585));

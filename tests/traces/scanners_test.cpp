@@ -1,3 +1,4 @@
+// Times, decimals and CSV rows: the exact values, and the complaints.
 #include <catch2/catch.hpp>
 
 #include <string_view>

@@ -1,3 +1,4 @@
+// The statistics of markets small enough to count by hand.
 #include "traces/series_statistics.hpp"
 
 #include <catch2/catch.hpp>

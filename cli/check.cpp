@@ -1,0 +1,47 @@
+// check.cpp — `ukemi check`: is this scenario right? Reads it, its traces and its policies.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace ukemi {
+
+namespace {
+
+void check(const std::vector<std::string>& files, bool print_resolved) {
+    bool all_right = true;
+    for (const std::string& file : files) {
+        try {
+            const Scenario scenario = read_scenario(file);
+            const NamedMarket market = make_market(scenario, scenario.seed);
+            for (const PolicyList& list : scenario.policies) {
+                check_policies(list, scenario, market.data, file);
+            }
+            if (print_resolved) {
+                fmt::print("{}\n", scenario.resolved);
+            } else {
+                fmt::print("{}: ok ({} policies, {} zones)\n", file, scenario.policies.size(),
+                           market.data.zones.size());
+            }
+        } catch (const InputError& error) {
+            fmt::print(stderr, "ukemi: {}\n", error.what());
+            all_right = false;
+        }
+    }
+    if (!all_right) throw ExitWith{exit_input_wrong};
+}
+
+}  // namespace
+
+void add_check(CLI::App& app) {
+    auto files = std::make_shared<std::vector<std::string>>();
+    auto resolved = std::make_shared<bool>(false);
+    CLI::App* command = app.add_subcommand("check", "check scenarios without running them");
+    command->add_option("SCENARIO", *files, "scenario files")->required();
+    command->add_flag("--resolved", *resolved, "print each with all defaults filled in");
+    command->callback([files, resolved] { check(*files, *resolved); });
+}
+
+}  // namespace ukemi

@@ -1,0 +1,145 @@
+// replay.cpp — `ukemi replay`: one scenario, many traces, policies and seeds; a table and figures.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "cli/results.hpp"
+#include "cli/table.hpp"
+#include "records/run_json.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct Options {
+    std::filesystem::path scenario;
+    std::string traces;
+    std::string policies;
+    std::vector<std::string> settings;
+    std::string seeds;
+    int threads = 0;
+    bool json = false;
+    std::string out;
+    bool force = false;
+    bool pdf = false;
+    bool no_files = false;
+    bool log_observations = false;
+    bool log_events = false;
+    std::string details = "first";
+};
+
+Details details_of(const std::string& name) {
+    return name == "none" ? Details::none : name == "all" ? Details::all : Details::first;
+}
+
+// A line on the terminal that is overwritten as runs finish; nothing where there is no terminal.
+class ProgressLine {
+public:
+    ProgressLine() : shown_(isatty(STDERR_FILENO) == 1) {}
+    void operator()(std::size_t done, std::size_t total) {
+        const auto now = std::chrono::steady_clock::now();
+        if (!shown_ || (done < total && now - last_ < std::chrono::milliseconds(100))) return;
+        last_ = now;
+        fmt::print(stderr, "\r{} of {} runs", done, total);
+        if (done == total) fmt::print(stderr, "\r\x1b[K");
+        std::fflush(stderr);
+    }
+
+private:
+    bool shown_;
+    std::chrono::steady_clock::time_point last_{};
+};
+
+void print_figures(const std::filesystem::path& folder, const FigureResult& figures) {
+    fmt::print("\nresults: {}\n", folder.string());
+    for (const auto& file : figures.files) {
+        const auto ending = file.extension();
+        if (ending == ".svg" || ending == ".png" || ending == ".pdf") {
+            fmt::print("figure:  {}\n", file.string());
+        }
+    }
+    if (!figures.problem.empty()) fmt::print(stderr, "figures: {}\n", figures.problem);
+}
+
+void replay(const Options& options) {
+    std::vector<ConfigOverride> overrides;
+    for (const std::string& setting : options.settings) {
+        overrides.push_back(parse_override(setting));
+    }
+    const Scenario scenario = read_scenario(options.scenario, overrides);
+    ExperimentSetup setup;
+    if (!options.traces.empty()) setup.traces = expand_glob(options.traces, "--traces");
+    setup.policies = options.policies.empty()
+                         ? scenario.policies
+                         : parse_policies(options.policies, scenario, "--policies");
+    setup.seeds = options.seeds.empty() ? std::vector<std::uint64_t>{scenario.seed}
+                                        : parse_seeds(options.seeds, "--seeds");
+    setup.threads = options.threads > 0
+                        ? options.threads
+                        : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+
+    ReplayInputs inputs;
+    inputs.scenario = &scenario;
+    inputs.traces = setup.traces;
+    for (const PolicyList& list : setup.policies) inputs.policies.push_back(list.label());
+    inputs.seeds = setup.seeds;
+    const bool files = !options.no_files && (!options.json || !options.out.empty());
+    const std::filesystem::path folder =
+        options.out.empty() ? default_results_folder(inputs) : std::filesystem::path(options.out);
+    if (files) {
+        check_results_folder(folder, options.force);
+        setup.details = details_of(options.details);
+        setup.options = {true, true, options.log_observations, options.log_events};
+    }
+    auto progress = std::make_shared<ProgressLine>();
+    setup.progress = [progress](std::size_t done, std::size_t total) { (*progress)(done, total); };
+
+    const std::vector<FinishedRun> runs = run_experiment(scenario, setup);
+    std::vector<RunResult> results;
+    for (const FinishedRun& run : runs) results.push_back(run.result);
+    FigureResult figures;
+    if (files) figures = write_results(folder, inputs, runs, options.pdf);
+    if (options.json) {
+        fmt::print("{}", runs_json(results));
+        return;
+    }
+    fmt::print("{}", policy_table(results));
+    if (files) print_figures(folder, figures);
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command =
+        app.add_subcommand("replay", "replay recorded spot markets against policies");
+    command->add_option("SCENARIO", options->scenario, "a scenario file")->required();
+    command->add_option("--traces", options->traces,
+                        "run once on each file that matches this pattern (availability or prices)");
+    command->add_option("--policies", options->policies,
+                        "lists to compare: a,b+c runs [a] and [b, c] (default: the scenario's)");
+    command->add_option("--set", options->settings, "change the scenario: /json/pointer=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--seeds", options->seeds, "1..10 or 1,2,7 (default: the scenario's)");
+    command->add_option("-j,--threads", options->threads, "runs at a time (default: all cores)")
+        ->check(CLI::Range(1, 1024));
+    command->add_flag("--json", options->json, "print the runs as JSON instead of the table");
+    command->add_option("--out", options->out,
+                        "folder for results and figures (default: results/<scenario>-<hash>)");
+    command->add_flag("--force", options->force, "replace results that are there already");
+    command->add_flag("--pdf", options->pdf, "figures also as PDF");
+    command->add_flag("--no-files", options->no_files, "print only; write no results, no figures");
+    command->add_option("--details", options->details,
+                        "timeline and decisions of: none, first (one run a policy), all runs")
+        ->check(CLI::IsMember({"none", "first", "all"}));
+    command->add_flag("--log-observations", options->log_observations,
+                      "decisions.jsonl holds every question, as replay-log needs");
+    command->add_flag("--log-events", options->log_events, "also write events.jsonl");
+    command->callback([options] { replay(*options); });
+}
+
+}  // namespace ukemi
