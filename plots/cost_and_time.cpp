@@ -87,16 +87,23 @@ std::string table_of_runs(const PolicyRows& rows) {
     return csv.text();
 }
 
+// All runs, and the intervals of the means too, unless they reach so far that nothing else could be
+// seen (two or three runs): then they are cut off at the edge.
 AxisRange range_of(const PolicyRows& rows, double RunPoint::*field, std::optional<double> also) {
     double min = rows.rows.front().runs.front()->*field;
     double max = min;
+    double low = min;
+    double high = max;
     for (const PolicyRow& row : rows.rows) {
-        for (const RunPoint* run : row.runs) {
-            min = std::min(min, run->*field);
-            max = std::max(max, run->*field);
-        }
+        const Summary summary = spread_of(row, field).summary;
+        min = std::min(min, summary.min);
+        max = std::max(max, summary.max);
+        low = std::min(low, summary.mean_low_95);
+        high = std::max(high, summary.mean_high_95);
     }
-    // An interval for the mean of very few runs may reach far beyond them: it is cut, not followed.
+    const double reach = (max - min) / 2;
+    min = std::min(min, std::max({0.0, low, min - reach}));
+    max = std::max(max, std::min(high, max + reach));
     return axis_range(std::min(min, also.value_or(min)), std::max(max, also.value_or(max)));
 }
 
@@ -149,13 +156,8 @@ std::string deadline_marks(const PolicyRows& rows, std::optional<double> deadlin
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
         const double share = missed_share(rows.rows[i]);
         if (share == 0) continue;
-        // Rounded, but never to all or none where it is neither.
-        const std::string percent = share < 0.01 ? "<1"
-                                    : share > 0.99 && share != 1
-                                        ? ">99"
-                                        : fmt::format("{:.0f}", 100 * share);
         text += fmt::format("    set label {} 'missed {} %' at graph 1.02,first {}\n", i + 2,
-                            percent, i);
+                            percent(share), i);
     }
     return text;
 }

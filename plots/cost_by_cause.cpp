@@ -71,7 +71,7 @@ std::string labels(const PolicyRows& rows) {
         const Causes mean = mean_causes(rows.rows[i]);
         const double total = total_of(mean);
         const std::string useful =
-            total > 0 ? fmt::format(", {:.0f} % useful", 100 * mean[0] / total) : std::string();
+            total > 0 ? fmt::format(", {} % useful", percent(mean[0] / total)) : std::string();
         text += fmt::format("    set label {} '{}{}' at {},{} left boxed offset 0.8,0\n", i + 1,
                             money(total), useful, total, i);
     }
@@ -108,8 +108,9 @@ FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem:
         // Columns: row, runs, then the causes from the third on.
         const std::size_t column = k + 3;
         plot += fmt::format(
-            "{} skip 1 using (0):1:({}):(upto({})):($1-0.3):($1+0.3) with boxxyerror lc rgb '{}' "
-            "fs {} border lc rgb '{}' title '{}'{}",
+            "{0} skip 1 using (${2} > 0 ? 0 : NaN):1:({1}):(upto({2})):($1-0.3):($1+0.3) "
+            "with boxxyerror lc rgb '{3}' "
+            "fs {4} border lc rgb '{5}' title '{6}'{7}",
             k == 0 ? "'cost_by_cause.csv'" : "''",
             k == 0 ? std::string("0") : fmt::format("upto({})", column - 1), column,
             fills[k].colour, fills[k].style, colour::black, cost_causes[k],

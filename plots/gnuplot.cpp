@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <system_error>
@@ -38,6 +39,20 @@ std::size_t byte_of_character(std::string_view text, std::size_t index) {
         --index;
     }
     return at;
+}
+
+// Latin, Greek, Cyrillic, punctuation, arrows and mathematics are in the font; of the rest, some.
+std::string drawable(std::string_view text) {
+    std::string result;
+    while (!text.empty()) {
+        const std::size_t length = std::max<std::size_t>(byte_of_character(text, 1), 1);
+        const auto lead = static_cast<unsigned char>(text[0]);
+        const auto next = static_cast<unsigned char>(length > 1 ? text[1] : 0);
+        const bool punctuation = lead == 0xE2 && next >= 0x80 && next <= 0x8B;  // U+2000 to U+22FF
+        result += lead < 0xD4 || punctuation ? text.substr(0, length) : "?";    // below U+0500
+        text.remove_prefix(length);
+    }
+    return result;
 }
 
 // Waits until the pipe closes or the time is up; true if it closed. Keeps the first kilobytes.
@@ -99,9 +114,19 @@ std::size_t character_count(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }
 
+double label_width(std::string_view text) {
+    double width = 0;  // in DejaVu Sans of 13 pixels
+    for (const char c : text) {
+        const bool wide = std::string_view("MWmw@%").find(c) != std::string_view::npos;
+        if (begins_character(c)) width += wide ? 13 : c >= 'A' && c <= 'Z' ? 10 : 8.2;
+    }
+    return width;
+}
+
 std::string label_text(std::string_view text, std::size_t characters_max) {
     INVARIANT(characters_max >= 3);
-    std::string all = one_line(text);
+    std::string all = drawable(one_line(text));
+    if (all.find_first_not_of(' ') == std::string::npos) all = "(no name)";
     const std::size_t count = character_count(all);
     if (count <= characters_max) return all;
     const std::size_t tail = (characters_max - 1) / 2;
@@ -128,6 +153,15 @@ AxisRange axis_range(double min, double max) {
     if (min < 0.6 * max || min == max) return {0, 1.06 * max};
     const double margin = 0.08 * (max - min);
     return {min - margin, max + margin};
+}
+
+double tic_step(double high, int count) {
+    INVARIANT(high > 0 && count > 0);
+    const double power = std::pow(10.0, std::floor(std::log10(high / count)));
+    for (const double step : {1.0, 2.0, 5.0}) {
+        if (high <= count * step * power) return step * power;
+    }
+    return 10 * power;
 }
 
 std::string script_of(const FigureSource& source) {

@@ -18,9 +18,11 @@
 namespace ukemi {
 
 // The text on one line, and at most so many characters: a long one loses its middle, as its end
-// often is what tells it from its neighbour.
+// often is what tells it from its neighbour. Letters that DejaVu Sans lacks become question marks
+// (gnuplot 5.4 spills ink over the whole figure for them); a text without any letter says so.
 std::string label_text(std::string_view text, std::size_t characters_max);
 std::size_t character_count(std::string_view text);  // of well-formed UTF-8
+double label_width(std::string_view text);           // pixels of the SVG, about; rather too many
 
 // In single quotes nothing is special but a single quote. It becomes a typographic one: gnuplot 5.4
 // has a doubled quote for it, but takes two of them at the beginning for an empty string.
@@ -47,6 +49,9 @@ struct AxisRange {
     double high = 1;
 };
 AxisRange axis_range(double min, double max);
+
+// 1, 2 or 5 times a power of ten, so that an axis from 0 to `high` has at most `count` steps.
+double tic_step(double high, int count);
 
 // Everything of one figure before gnuplot sees it.
 struct FigureSource {

@@ -11,7 +11,7 @@
 namespace ukemi {
 namespace {
 
-constexpr std::size_t label_characters_max = 28;
+constexpr std::size_t label_characters_max = 40;
 
 std::string problem_of(const RunPoint& run) {
     const auto drawable = [](double value) { return std::isfinite(value) && value >= 0; };
@@ -49,30 +49,36 @@ PolicyRows group_by_policy(std::span<const RunPoint> runs) {
     return result;
 }
 
+std::string percent(double share) {
+    if (share > 0 && share < 0.01) return "<1";
+    if (share > 0.99 && share < 1) return ">99";
+    return fmt::format("{:.0f}", 100 * share);
+}
+
 RowLayout row_layout(const PolicyRows& rows, int width, int pixels_above) {
-    constexpr double pixels_per_character = 8;  // DejaVu Sans at 13 pixels, on average
-    constexpr int pixels_below = 58;            // tics and the axis' name
+    constexpr int pixels_below = 58;  // tics and the axis' name
     const std::size_t count = rows.rows.size();
     const int pixels_per_row = count <= 8 ? 46 : 32;
     RowLayout layout;
-    layout.width = width;
     layout.height = pixels_above + pixels_below + pixels_per_row * static_cast<int>(count);
     layout.bottom = static_cast<double>(pixels_below) / layout.height;
     layout.top = 1 - static_cast<double>(pixels_above) / layout.height;
 
-    std::size_t longest = 0;
+    double longest = 0;
     layout.settings = fmt::format("set yrange [{}:-0.5]\nunset ytics\narray names[{}]\n",
                                   static_cast<double>(count) - 0.5, count);
     for (std::size_t i = 0; i < count; ++i) {
         const std::string name = label_text(rows.rows[i].policy, label_characters_max);
-        longest = std::max(longest, character_count(name));
+        longest = std::max(longest, label_width(name));
         layout.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(name));
     }
+    // Long names widen the figure, not shrink the panels.
+    layout.width = width + static_cast<int>(std::max(0.0, longest - 160.0));
     layout.drawing =
         "    do for [i=1:|names|] {\n"
         "        set label 100+i names[i] at graph 0,first i-1 right offset -1,0\n"
         "    }\n";
-    layout.left = (24 + pixels_per_character * static_cast<double>(longest)) / width;
+    layout.left = (28 + longest) / layout.width;
     return layout;
 }
 

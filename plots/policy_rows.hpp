@@ -25,6 +25,9 @@ struct PolicyRows {
 };
 PolicyRows group_by_policy(std::span<const RunPoint> runs);
 
+// A share in per cent, rounded, but never to all or none where it is neither.
+std::string percent(double share);
+
 // The part that figures with one row a policy share: the names, and room for the longest of them.
 struct RowLayout {
     int width = 0;

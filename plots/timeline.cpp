@@ -208,6 +208,9 @@ FigureSource source_of(const TimelineInput& run) {
     figure.settings = settings_of(run);
 
     const double last = std::max(run.end_h, run.deadline_h.value_or(0));
+    double price_top = 0;
+    for (const auto& [at, value] : run.price) price_top = std::max(price_top, value);
+    if (price_top <= 0) price_top = 1;
     const std::string deadline_label =
         run.deadline_h ? fmt::format("    set label 2 'deadline' at {},1.09 right offset -0.6,0\n",
                                      *run.deadline_h)
@@ -219,19 +222,21 @@ FigureSource source_of(const TimelineInput& run) {
         "    set key at screen {right},screen 0.92 right bottom vertical maxrows 1 Left reverse "
         "samplen 2\n"
         "    set label 3 'instances' at screen 0.025,graph 0.5 center rotate\n"
-        "    set yrange [0:top * 1.16]\n{instances}"
+        "    set yrange [0:top * 1.16]\n    set ytics {instance_step}\n{instances}"
         "    unset label\n"
         "    set tmargin at screen 0.55\n    set bmargin at screen 0.38\n"
         "    set label 3 'price (USD per' at screen 0.013,graph 0.5 center rotate\n"
         "    set label 4 'instance-hour)' at screen 0.032,graph 0.5 center rotate\n"
-        "    set yrange [0:*]\n{price}    unset label\n"
+        "    set yrange [0:{price_top}]\n    set ytics {price_step}\n{price}    unset label\n"
         "    set tmargin at screen 0.33\n    set bmargin at screen 0.08\n"
         "    set key at screen {right},screen 0.335 right bottom vertical maxrows 1 Left reverse "
         "samplen 3\n"
         "    set format x '%g'\n    set xlabel 'time (h)'\n"
         "    set label 3 'work done (share)' at screen 0.025,graph 0.5 center rotate\n"
-        "    set yrange [0:1.16]\n{label}{progress}"
+        "    set yrange [0:1.16]\n    set ytics 0.2\n{label}{progress}"
         "    unset label\n    unset xlabel\n    unset multiplot\n",
+        fmt::arg("instance_step", std::max(1.0, tic_step(top_of(run), 6))),
+        fmt::arg("price_top", 1.1 * price_top), fmt::arg("price_step", tic_step(price_top, 5)),
         fmt::arg("left", left_edge), fmt::arg("right", right_edge),
         fmt::arg("instances", instances_panel(run)), fmt::arg("price", price_panel(run, last / 2)),
         fmt::arg("label", deadline_label), fmt::arg("progress", progress_panel(run)));

@@ -45,6 +45,7 @@ DeadlineView deadline_view(const PolicyView& view) {
     } else if (seen.on_demand_held >= seen.workers_min) {
         result.held = Market::on_demand;
     }
+    result.loses_work = view.predictor.loses_work();
     result.in_transition = seen.transition_remaining > Duration{};
     return result;
 }
@@ -66,8 +67,8 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
 
 std::optional<Duration> safety_net_due(const DeadlineView& view) {
     if (view.tick > Duration{}) return std::nullopt;
-    const bool slack_is_steady = view.held != Market::none && !view.in_transition &&
-                                 view.work_at_risk == view.work_left;
+    const bool slack_is_steady =
+        view.held != Market::none && !view.in_transition && !view.loses_work;
     if (slack_is_steady) return std::nullopt;  // an event will come before the slack shrinks
     const Duration slack = view.remaining - view.work_at_risk - view.overhead;
     if (slack <= Duration{}) return std::nullopt;

@@ -23,6 +23,7 @@ struct DeadlineView {
     bool spot_available = false;  // enough for the job
     Market held = Market::none;   // what it has enough of now
     bool in_transition = false;
+    bool loses_work = false;  // finished steps are at risk until they are saved
 
     Duration done() const { return work_total - work_left; }
     // The progress that uniform progress expects at time t + ahead, minus what is done, times

@@ -67,6 +67,7 @@ public:
     Duration restore_time(const Plan&) const override {
         return profile_.lossless ? Duration{} : profile_.restore;
     }
+    bool loses_work() const override { return !profile_.lossless; }
     void observe(const Observation&) override {}
 
 private:

@@ -25,6 +25,8 @@ public:
     virtual Duration transition_time(const Plan& from, const Plan& to) const = 0;
     virtual Duration checkpoint_time(const Plan& plan) const = 0;  // training stands still
     virtual Duration restore_time(const Plan& plan) const = 0;
+    // Whether steps that were finished can be lost; not so where saving is free and continuous.
+    virtual bool loses_work() const { return false; }
 
     virtual void observe(const Observation& seen) = 0;  // once per question, before the policies
 };

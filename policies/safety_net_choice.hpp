@@ -21,14 +21,12 @@ public:
     std::optional<Market> insists(const DeadlineView& now) {
         if (latched_) return Market::on_demand;
         const auto insisted = safety_net(kind_, now);
-        can_lose_work_ = can_lose_work_ || now.work_at_risk > now.work_left;
-        latched_ = can_lose_work_ && insisted == Market::on_demand;
+        latched_ = now.loses_work && insisted == Market::on_demand;
         return insisted;
     }
 
 private:
     SafetyNet kind_;
-    bool can_lose_work_ = false;
     bool latched_ = false;
 };
 

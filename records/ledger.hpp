@@ -55,6 +55,9 @@ public:
     Duration held() const { return held_; }                // of closed leases, counted by lease
     Dollars billed() const { return billed_; }
     std::uint32_t open_count() const { return open_count_; }
+    std::size_t bytes_held() const {
+        return entries_.capacity() * sizeof(Entry) + free_.capacity() * sizeof(Lease);
+    }
 
     // The members spent the time since the last call, until `until`, on `cause`.
     void elapse(Instant until, Cause cause);

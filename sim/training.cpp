@@ -100,7 +100,8 @@ void Training::begin_running(Instant now) {
 
 void Training::save_before(Instant deadline, Instant now) {
     if (phase_ != JobPhase::running || job_->profile.lossless) return;
-    const Instant latest = deadline - job_->profile.checkpoint;
+    const Duration to_spare = whole_seconds(1);
+    const Instant latest = deadline - job_->profile.checkpoint - to_spare;
     if (latest < now) return;  // no time left to save
     const Instant boundary = since_ + time_for(rate_, steps_within(rate_, latest - since_));
     const Instant start = boundary >= now ? boundary : latest;  // a long step is torn

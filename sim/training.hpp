@@ -40,7 +40,8 @@ public:
     void begin_transition(std::int32_t workers, Duration time, Instant now);
     void begin_running(Instant now);  // with the workers of the transition, or as before
     void begin_checkpoint(Instant now);
-    // A checkpoint as late as it can be and still be over by `deadline`; none if it is too late.
+    // A checkpoint as late as it can be and still be over a second before `deadline`; none if it
+    // is too late for that.
     void save_before(Instant deadline, Instant now);
     void finish_checkpoint(Instant now);  // the state it began with is safe; not running yet
     void finish(Instant now);

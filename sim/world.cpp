@@ -231,6 +231,11 @@ void World::record_timeline() {
     timeline_.push_back(row);
 }
 
+std::size_t World::bytes_held() const {
+    return queue_.bytes_held() + ledger_.bytes_held() +
+           fleet_.instances().size() * sizeof(Instance) + timeline_.size() * sizeof(TimelineRow);
+}
+
 RunResult World::result() {
     INVARIANT(ledger_.open_count() == 0 && fleet_.instances().empty());
     RunResult result;

@@ -48,6 +48,7 @@ public:
     World& operator=(const World&) = delete;
 
     RunResult run();  // once
+    std::size_t bytes_held() const;  // by what grows: events, instances, leases, the timeline
 
 private:
     // Events (world_events.cpp).

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "plots/policy_rows.hpp"
 #include "tests/plots/scratch_folder.hpp"
 
 namespace ukemi {
@@ -13,6 +14,9 @@ TEST_CASE("label_text: one line, and a long name keeps its beginning and its end
     CHECK(label_text("abcdefghijk", 7) == "abc…ijk");
     CHECK(label_text("abcdefghijk", 8) == "abcd…ijk");
     CHECK(label_text("äöüäöüä", 3) == "ä…ä");
+    CHECK(label_text("φ ≥ 1, Ж’", 20) == "φ ≥ 1, Ж’");
+    CHECK(label_text("a 東京 🙂", 20) == "a ?? ?");
+    CHECK(label_text("", 20) == "(no name)");
     CHECK(character_count(label_text(std::string(10'000, 'x'), 28)) == 28);
 }
 
@@ -32,6 +36,22 @@ TEST_CASE("axis_range: from zero, unless all values are far from it and close to
     // 90 to 100: 8 % of the spread on either side.
     CHECK(axis_range(90, 100).low == Approx(89.2));
     CHECK(axis_range(90, 100).high == Approx(100.8));
+}
+
+TEST_CASE("tic_step: 1, 2 or 5, and no more steps than asked for", "[gnuplot]") {
+    CHECK(tic_step(1, 5) == Approx(0.2));
+    CHECK(tic_step(1.01, 5) == Approx(0.5));  // six steps of 0.2 would be needed
+    CHECK(tic_step(16, 6) == Approx(5));
+    CHECK(tic_step(0.012, 5) == Approx(0.005));
+    CHECK(tic_step(99, 1) == Approx(100));
+}
+
+TEST_CASE("percent: never all or nothing where it is neither", "[gnuplot]") {
+    CHECK(percent(0) == "0");
+    CHECK(percent(0.001) == "<1");
+    CHECK(percent(0.505) == "50");  // 50.5 lies halfway, and fmt rounds to even
+    CHECK(percent(0.999) == ">99");
+    CHECK(percent(1) == "100");
 }
 
 TEST_CASE("script: settings stand before the loop over formats, drawing inside it",

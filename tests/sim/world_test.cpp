@@ -1,0 +1,231 @@
+#include "sim/world.hpp"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "tests/sim/fixture.hpp"
+
+namespace ukemi {
+
+namespace {
+
+// Wants what the test says, at the hook or event it says.
+class Scripted final : public Policy {
+public:
+    Scripted(KnobSet knobs, std::function<Decision(EventKind, const PolicyView&)> rule)
+        : knobs_(knobs), rule_(std::move(rule)) {}
+    std::string_view name() const override { return "scripted"; }
+    KnobSet knobs() const override { return knobs_; }
+    HookSet hooks() const override { return {Hook::before_train, Hook::on_event}; }
+    Decision before_train(const PolicyView& view) override {
+        return rule_(EventKind::none, view);
+    }
+    Decision on_event(EventKind kind, const PolicyView& view) override {
+        return rule_(kind, view);
+    }
+    void discarded(const Plan&, std::string_view why) override { discarded_why = why; }
+
+    std::string discarded_why;
+
+private:
+    KnobSet knobs_;
+    std::function<Decision(EventKind, const PolicyView&)> rule_;
+};
+
+MarketData flickering() {
+    return market({zone("a",
+                        capacity({{minutes(0), 2},
+                                  {minutes(25), 1},
+                                  {minutes(40), 2},
+                                  {minutes(70), 0},
+                                  {minutes(75), 2}},
+                                 hours(2)),
+                        price(1))},
+                  AfterLastRow::repeat);
+}
+
+}  // namespace
+
+TEST_CASE("world: equal inputs give equal hashes, another seed another run", "[world]") {
+    const MarketData data = flickering();
+    JobSpec spec = job(hours(9), 1, 2);
+    spec.profile.throughput = {{1, {1, nanoseconds(1)}}, {2, {19, nanoseconds(10)}}};
+    spec.profile.restart = spec.profile.resize = minutes(3);
+    const auto once = [&] {
+        return run(data, spec, {{"spot_only", "{}"}, {"follow_capacity", "{}"}});
+    };
+    const RunResult first = once();
+    const RunResult second = once();
+    CHECK(first.finished);
+    CHECK(first.event_hash == second.event_hash);
+    spec.profile.restart = minutes(4);
+    CHECK(once().event_hash != first.event_hash);
+}
+
+TEST_CASE("world: a change of Plan waits for the step boundary", "[world]") {
+    // Steps of 10 min. At 25 min the capacity rises; the group may only grow at 30 min.
+    const MarketData data =
+        market({zone("a", capacity({{minutes(0), 1}, {minutes(25), 2}}, hours(9)), price(1))});
+    JobSpec spec = job(hours(1), 1, 2);
+    spec.samples_total = 6;
+    spec.profile.throughput = {{1, {1, minutes(10)}}};
+    std::vector<std::pair<Instant, std::string>> happened;
+    WorldSetup world_setup = setup(data, spec);
+    world_setup.policies.push_back(policy("spot_only"));
+    world_setup.policies.push_back(policy("follow_capacity"));
+    world_setup.on_event = [&](Instant when, Phase, const Event& event) {
+        happened.emplace_back(when, event_kind(event));
+    };
+    World world(std::move(world_setup));
+    const RunResult result = world.run();
+    CHECK(result.duration == hours(1));  // two machines are no faster here
+    CHECK(result.causes.time_of(Cause::wasted) == Duration{});
+    const std::pair<Instant, std::string> due{at(minutes(30)), "plan_due"};
+    CHECK(std::ranges::find(happened, due) != happened.end());
+}
+
+TEST_CASE("world: a Plan is discarded if an instance is lost before the boundary", "[world]") {
+    // Steps of 10 min. The policy wants another checkpoint interval when the price changes at
+    // 21 min, to be committed at 30 min; the machine is lost at 26 min.
+    PriceSeries prices{{{Instant{}, dollars_per_hour(1)}, {at(minutes(21)), dollars_per_hour(2)}},
+                       at(hours(1))};
+    const MarketData data = market({zone(
+        "a", capacity({{minutes(0), 1}, {minutes(26), 0}, {minutes(50), 1}}, hours(3)), prices)});
+    JobSpec spec = job(hours(1));
+    spec.samples_total = 6;
+    spec.profile.throughput = {{1, {1, minutes(10)}}};
+    auto owned = std::make_unique<Scripted>(
+        KnobSet{Knob::checkpoint_interval}, [](EventKind kind, const PolicyView&) {
+            Decision decision;
+            if (kind == EventKind::price_changed) decision.checkpoint_interval = minutes(5);
+            return decision;
+        });
+    const Scripted& scripted = *owned;
+    WorldSetup world_setup = setup(data, spec);
+    world_setup.policies.push_back(std::move(owned));
+    World world(std::move(world_setup));
+    const RunResult result = world.run();
+    CHECK(result.discarded == 1);
+    CHECK(result.plans == 0);
+    CHECK(scripted.discarded_why == "an instance was lost before the step boundary");
+    CHECK(result.finished);
+}
+
+TEST_CASE("world: losing one of a replicated group loses no finished step, of a sharded one all",
+          "[world]") {
+    const MarketData data =
+        market({zone("a", capacity({{minutes(0), 2}, {minutes(30), 1}}, hours(9)), price(1))});
+    JobSpec spec = job(hours(1), 1, 2);
+    spec.profile.throughput = {{1, {1, nanoseconds(1)}}};  // two are no faster than one
+    spec.profile.lossless = false;
+    spec.profile.checkpoint = minutes(1);
+    SECTION("replicated") {
+        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        CHECK(result.duration == hours(1));
+        CHECK(result.causes.time_of(Cause::redone) == Duration{});
+    }
+    SECTION("sharded") {
+        spec.profile.sharded = true;
+        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        CHECK(result.duration == minutes(90));
+        CHECK(result.causes.time_of(Cause::redone) == minutes(30));
+    }
+}
+
+TEST_CASE("world: a gang waits for all its machines, and pays for none meanwhile", "[world]") {
+    const MarketData data =
+        market({zone("a", capacity({{minutes(0), 3}, {minutes(20), 4}}, hours(9)), price(1))});
+    const RunResult result = run(data, job(hours(1), 4, 4), {{"spot_only", "{}"}});
+    CHECK(result.duration == minutes(80));
+    CHECK(result.held == 4 * hours(1));
+}
+
+TEST_CASE("world: which machine of a zone is taken is drawn by the seed", "[world]") {
+    // Three for an hour, then two: all the same to the bill, but the event log names the victim.
+    const MarketData data =
+        market({zone("a", capacity({{minutes(0), 3}, {minutes(60), 2}}, hours(9)), price(1))});
+    const JobSpec spec = job(hours(2), 1, 3);
+    std::vector<std::string> victims;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        WorldSetup world_setup = setup(data, spec);
+        world_setup.seed = seed;
+        world_setup.policies.push_back(policy("spot_only"));
+        world_setup.on_event = [&](Instant, Phase, const Event& event) {
+            if (std::holds_alternative<InstanceLost>(event)) {
+                victims.push_back(fmt::format("{}", event_subject(event)));
+            }
+        };
+        World world(std::move(world_setup));
+        world.run();
+    }
+    CHECK(victims.size() == 20);
+    for (const std::string instance : {"0", "1", "2"}) {
+        CHECK(std::ranges::count(victims, instance) > 0);
+    }
+}
+
+TEST_CASE("world: a policy that asks again for ever ends with a named error", "[world]") {
+    const MarketData data = flickering();
+    JobSpec spec = job(hours(1));
+    spec.limits.events_max = 10'000;
+    WorldSetup world_setup = setup(data, spec);
+    world_setup.policies.push_back(std::make_unique<Scripted>(
+        KnobSet{Knob::market}, [](EventKind, const PolicyView&) {
+            Decision decision;
+            decision.ask_again_in = nanoseconds(1);
+            return decision;
+        }));
+    World world(std::move(world_setup));
+    CHECK_THROWS_AS(world.run(), RunLimitReached);
+}
+
+TEST_CASE("world: a run that cannot get on gives up when it was told to", "[world]") {
+    const MarketData data = market({zone("a", capacity({{minutes(0), 0}}, hours(1)), price(1))});
+    JobSpec spec = job(hours(1));
+    spec.give_up_at = at(hours(7));
+    const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    CHECK_FALSE(result.finished);
+    CHECK_FALSE(result.deadline_met);
+    CHECK(result.duration == hours(7));
+    CHECK(result.cost == Dollars{});
+}
+
+TEST_CASE("world: with a clock policies are asked at its ticks and the end is noticed there",
+          "[world]") {
+    const MarketData data = market({zone("a", capacity({{minutes(0), 1}}, hours(9)), price(1))});
+    JobSpec spec = job(minutes(55));
+    spec.tick = minutes(10);
+    SECTION("before the decision") {
+        const RunResult result = run(data, spec, {{"greedy", R"({"safety_net":"simple"})"}});
+        CHECK(result.duration == minutes(60));
+        CHECK(result.ticks == 7);  // 0, 10, …, 60
+        CHECK(result.cost == dollars(1));
+        CHECK(result.causes.time_of(Cause::idle) == minutes(5));
+    }
+    SECTION("after the decision: what it asked for is held one more tick") {
+        spec.completion_after_decision = true;
+        spec.deadline = at(hours(8));
+        const RunResult result = run(data, spec, {{"greedy", R"({"safety_net":"simple"})"}});
+        CHECK(result.duration == minutes(60));
+        CHECK(result.ticks == 8);
+        CHECK(result.held == minutes(70));
+    }
+}
+
+TEST_CASE("world: memory does not follow simulated time", "[world]") {
+    // A timeline is kept only when asked for; the ledger uses its entries again.
+    const MarketData data = flickering();
+    for (const std::int64_t hours_of_work : {10, 1000}) {
+        JobSpec spec = job(hours(hours_of_work), 1, 2);
+        spec.give_up_at = at(days(3000));
+        WorldSetup world_setup = setup(data, spec);
+        world_setup.policies.push_back(policy("spot_only"));
+        World world(std::move(world_setup));
+        const RunResult result = world.run();
+        CHECK(result.finished);
+        CHECK(result.timeline.empty());
+        CHECK(world.bytes_held() < 300'000);
+    }
+}
+
+}  // namespace ukemi
