@@ -85,6 +85,7 @@ public:
 Duration positive(ConfigReader& parameters, std::string_view key, Duration otherwise) {
     const Duration value = parameters.duration(key, otherwise);
     if (value < whole_seconds(1)) parameters.fail(key, "expected at least 1 s");
+    if (value > days(36'500)) parameters.fail(key, "expected at most 36500 d");
     return value;
 }
 

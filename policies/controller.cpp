@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace ukemi {
@@ -24,6 +25,15 @@ std::string knob_list(KnobSet knobs) {
     return text;
 }
 
+bool samples_can_be_counted(const Capabilities& world, const Plan& plan) {
+    std::int64_t samples = std::max(world.instances_max, world.workers_min);
+    for (const std::int64_t factor : {plan.batch_per_learner, std::int64_t{plan.learners_per_gpu},
+                                      std::int64_t{plan.accumulation}}) {
+        if (__builtin_mul_overflow(samples, factor, &samples)) return false;
+    }
+    return true;
+}
+
 std::string stream_name(const Policy& policy) { return fmt::format("policy/{}", policy.name()); }
 
 }  // namespace
@@ -38,6 +48,7 @@ std::string refusal(const Capabilities& world, const Plan& to) {
             return fmt::format("instance type {} does not exist", line.instance_type);
         }
         if (line.count < 0) return fmt::format("a count of {} instances", line.count);
+        if (line.bid < Price{}) return "a bid below zero";
         held += line.count;
     }
     if (held > world.instances_max) {
@@ -46,9 +57,17 @@ std::string refusal(const Capabilities& world, const Plan& to) {
     if (to.workers_max < 1) return fmt::format("{} workers", to.workers_max);
     if (to.learners_per_gpu < 1) return fmt::format("{} learners per GPU", to.learners_per_gpu);
     if (to.batch_per_learner < 1) return fmt::format("a batch of {}", to.batch_per_learner);
+    if (to.global_batch < 0) return fmt::format("a global batch of {}", to.global_batch);
     if (to.accumulation < 1) return fmt::format("accumulation of {} steps", to.accumulation);
     if (to.checkpoint_interval <= Duration{}) return "a checkpoint interval that is not positive";
-    if (!(to.learning_rate >= 0)) return fmt::format("a learning rate of {}", to.learning_rate);
+    if (!(to.learning_rate >= 0 && std::isfinite(to.learning_rate))) {
+        return fmt::format("a learning rate of {}", to.learning_rate);
+    }
+    if (!std::isfinite(to.codec_level)) return fmt::format("a codec level of {}", to.codec_level);
+    if (std::min({to.layout.data, to.layout.pipeline, to.layout.tensor}) < 1) {
+        return "a layout with nothing in one direction";
+    }
+    if (!samples_can_be_counted(world, to)) return "more samples in a step than can be counted";
     return {};
 }
 

@@ -57,10 +57,11 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
     const Duration left =
         strong ? round_down_to(view.remaining, view.tick) : view.remaining;
     if (needed < left) return std::nullopt;
+    // A held spot instance may be ridden to the end if a loss still leaves time to change over:
+    // not with unsaved work, and not once the strong net finds itself late.
     const bool at_risk = view.work_at_risk > view.work_left;
-    if (view.held == Market::spot && !at_risk && !(strong && view.in_transition)) {
-        return Market::spot;
-    }
+    const bool too_late = strong && (view.in_transition || needed > left);
+    if (view.held == Market::spot && !at_risk && !too_late) return Market::spot;
     if (!strong && view.overhead == Duration{} && view.spot_available) return Market::spot;
     return Market::on_demand;
 }

@@ -13,12 +13,13 @@ auto line_order(const FleetLine& line) {
 }
 
 // `count` spread over the lines in proportion to what they have, by largest remainder; the first
-// line takes all of it if the fleet is empty-handed.
+// line takes all of it if the fleet is empty-handed. A negative count is put where the Controller
+// will see it and refuse: spread, it would be rounded to zero.
 void spread_count(std::vector<FleetLine>& fleet, std::int32_t count) {
     if (fleet.empty()) return;
     std::int64_t total = 0;
     for (const FleetLine& line : fleet) total += line.count;
-    if (total == 0) {
+    if (total == 0 || count < 0) {
         fleet.front().count = count;
         return;
     }

@@ -25,6 +25,7 @@ public:
 private:
     Decision fill(const PolicyView& view) {
         const Observation& seen = view.seen;
+        if (seen.zones.empty()) return {};  // a world that shows no zones has nothing to follow
         const std::int32_t wanted = view.plan.workers_max;
         zones_ = seen.zones;
         std::ranges::stable_sort(zones_, {}, [](const ZoneView& zone) {

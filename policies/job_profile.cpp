@@ -1,5 +1,6 @@
 #include "policies/job_profile.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -13,11 +14,32 @@ std::int64_t steps_within(StepRate rate, Duration time) {
     return static_cast<std::int64_t>(steps);
 }
 
-Duration time_for(StepRate rate, std::int64_t steps) {
+namespace {
+
+Int128 nanoseconds_for(StepRate rate, std::int64_t steps) {
     INVARIANT(rate.steps > 0 && rate.per > Duration{} && steps >= 0);
-    if (rate.steps == rate.per.raw()) return nanoseconds(steps);
-    const Int128 time =
-        (static_cast<Int128>(steps) * rate.per.raw() + rate.steps - 1) / rate.steps;
+    if (rate.steps == rate.per.raw()) return steps;
+    return (static_cast<Int128>(steps) * rate.per.raw() + rate.steps - 1) / rate.steps;
+}
+
+// Of two rates, so long that both have enough whole steps in it to be interpolated between.
+Duration common_span(StepRate a, StepRate b) {
+    constexpr Duration longest = hours(1'000'000);
+    Duration span = hours(1);
+    const auto steps_in_span = [&](StepRate rate) {
+        return static_cast<Int128>(rate.steps) * span.raw() / rate.per.raw();
+    };
+    while (span < longest && std::min(steps_in_span(a), steps_in_span(b)) < 1'000'000'000 &&
+           std::max(steps_in_span(a), steps_in_span(b)) < 1'000'000'000'000) {
+        span = 10 * span;
+    }
+    return span;
+}
+
+}  // namespace
+
+Duration time_for(StepRate rate, std::int64_t steps) {
+    const Int128 time = nanoseconds_for(rate, steps);
     INVARIANT(time <= std::numeric_limits<std::int64_t>::max());
     return nanoseconds(static_cast<std::int64_t>(time));
 }
@@ -31,14 +53,14 @@ StepRate rate_of(const JobProfile& profile, std::int32_t workers) {
         const ThroughputPoint& a = points[right - 1];
         const ThroughputPoint& b = points[right];
         if (b.workers == workers) return b.rate;
-        // Steps per hour at both ends, interpolated: integers, so equal on every machine.
-        const Duration hour = hours(1);
-        const auto per_hour = [&](StepRate rate) {
-            return static_cast<Int128>(rate.steps) * hour.raw() / rate.per.raw();
+        // Steps per span at both ends, interpolated: integers, so equal on every machine.
+        const Duration span = common_span(a.rate, b.rate);
+        const auto per_span = [&](StepRate rate) {
+            return static_cast<Int128>(rate.steps) * span.raw() / rate.per.raw();
         };
-        const Int128 low = per_hour(a.rate);
-        const Int128 rise = (per_hour(b.rate) - low) * (workers - a.workers);
-        return {static_cast<std::int64_t>(low + rise / (b.workers - a.workers)), hour};
+        const Int128 low = per_span(a.rate);
+        const Int128 rise = (per_span(b.rate) - low) * (workers - a.workers);
+        return {static_cast<std::int64_t>(low + rise / (b.workers - a.workers)), span};
     }
     return points.back().rate;
 }
@@ -52,11 +74,15 @@ public:
     Duration work_time(std::int64_t samples, const Plan& plan,
                        std::int32_t workers) const override {
         const std::int64_t per_step = samples_per_step(plan, workers);
-        const std::int64_t steps = (samples + per_step - 1) / per_step;
-        const Duration training = time_for(rate_of(profile_, workers), steps);
-        if (profile_.lossless || plan.checkpoint_interval == never_checkpoint) return training;
-        const std::int64_t saves = training.raw() / plan.checkpoint_interval.raw();
-        return training + saves * profile_.checkpoint;
+        const std::int64_t steps = samples / per_step + (samples % per_step != 0 ? 1 : 0);
+        const Int128 training =
+            std::min(nanoseconds_for(rate_of(profile_, workers), steps), longest);
+        if (profile_.lossless || plan.checkpoint_interval == never_checkpoint) {
+            return nanoseconds(static_cast<std::int64_t>(training));
+        }
+        const Int128 saves = training / plan.checkpoint_interval.raw();
+        const Int128 with_saves = training + saves * profile_.checkpoint.raw();
+        return nanoseconds(static_cast<std::int64_t>(std::min(with_saves, longest)));
     }
     Duration transition_time(const Plan&, const Plan&) const override {
         return profile_.provisioning + profile_.restart;
@@ -71,6 +97,9 @@ public:
     void observe(const Observation&) override {}
 
 private:
+    // A guess stays below what a Duration holds, with room to add to it: nobody waits longer.
+    static constexpr Int128 longest = days(36'500).raw();
+
     JobProfile profile_;
 };
 

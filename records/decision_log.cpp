@@ -21,6 +21,20 @@ namespace {
 constexpr int log_version = 1;
 constexpr std::size_t differences_kept = 10;
 
+// Names of files need not be UTF-8, and JSON must be.
+std::string line_of(const json& object) {
+    return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+// Refuses what would take the stack to walk through.
+json parsed(std::string_view line) {
+    constexpr int depth_max = 64;
+    return json::parse(line, [](int depth, json::parse_event_t, const json&) {
+        if (depth > depth_max) throw std::invalid_argument("nested too deep");
+        return true;
+    });
+}
+
 json event_json(const ControlEvent& event) {
     return {{"hook", hook_names()[static_cast<std::size_t>(event.hook)]},
             {"kind", event_kind_names()[static_cast<std::size_t>(event.kind)]}};
@@ -57,7 +71,7 @@ DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(heade
                        {"capabilities", to_json(header.capabilities)},
                        {"profile", to_json(header.profile)},
                        {"policies", policies}};
-    text_ = line.dump() + "\n";
+    text_ = line_of(line);
 }
 
 void DecisionLog::question(const QuestionRecord& record) {
@@ -77,16 +91,15 @@ void DecisionLog::question(const QuestionRecord& record) {
                  {"answers", answers_json(record.answers)}};
     if (record.proposed != nullptr) line["proposed"] = to_json(*record.proposed);
     if (!record.refused.empty()) line["refused"] = record.refused;
-    text_ += line.dump() + "\n";
+    text_ += line_of(line);
 }
 
 void DecisionLog::committed(PlanVersion version) {
-    text_ += json{{"record", "committed"}, {"version", index_of(version)}}.dump() + "\n";
+    text_ += line_of({{"record", "committed"}, {"version", index_of(version)}});
 }
 
 void DecisionLog::discarded(PlanVersion version, std::string_view why) {
-    text_ += json{{"record", "discarded"}, {"version", index_of(version)}, {"why", why}}.dump() +
-             "\n";
+    text_ += line_of({{"record", "discarded"}, {"version", index_of(version)}, {"why", why}});
 }
 
 namespace {
@@ -119,7 +132,7 @@ public:
     void line(std::string_view text, std::size_t number) {
         line_ = number;
         try {
-            const json object = json::parse(text);
+            const json object = parsed(text);
             Fields fields(object);
             std::string record;
             fields.text("record", record);
@@ -170,6 +183,9 @@ private:
         if (setup.samples_total < 1 || setup.samples_per_epoch < 0) fail("no samples to train on");
         setup.plan = plan_from(fields.need("plan"));
         setup.capabilities = capabilities_from(fields.need("capabilities"));
+        if (setup.capabilities.workers_min > setup.capabilities.instances_max) {
+            fail("fewer instances than the job needs");
+        }
         setup.predictor = make_profile_predictor(profile_from(fields.need("profile")));
         fields.list("policies", [&](const json& one) { add_policy(setup, one); });
         fields.finish();
@@ -177,6 +193,7 @@ private:
         if (!conflict.empty()) fail(conflict);
         if (!refusal(setup.capabilities, setup.plan).empty()) fail("the first Plan is not possible");
         setup.log = &listener_;
+        workers_min_ = setup.capabilities.workers_min;
         controller_ = std::make_unique<Controller>(std::move(setup));
     }
 
@@ -186,9 +203,29 @@ private:
         fields.text("name", name);
         const PolicyEntry* entry = find_policy(name);
         if (entry == nullptr) fail(no_such_policy(name));
-        ConfigReader parameters = ConfigReader::from_text(fields.need("parameters").dump(), file_);
+        if (entry->needs_oracle) fail(fmt::format("policy \"{}\" asks an oracle", name));
+        needs_deadline_ = needs_deadline_ || entry->needs_deadline;
+        ConfigReader parameters = ConfigReader::from_text(fields.need("parameters").dump(),
+                                                          fmt::format("{}:{}:1", file_, line_));
         setup.policies.push_back(make_policy(*entry, parameters));
         fields.finish();
+    }
+
+    // What the Controller and the policies take for granted of a world.
+    void check(const Observation& seen) {
+        if (seen.now < last_question_at_) fail("time runs backwards");
+        last_question_at_ = seen.now;
+        if (seen.samples_total != controller_->samples_total()) {
+            fail(fmt::format("\"samples_total\": expected {} as in the header, found {}",
+                             controller_->samples_total(), seen.samples_total));
+        }
+        if (seen.workers_min != workers_min_) {
+            fail(fmt::format("\"workers_min\": expected {} as in the header, found {}",
+                             workers_min_, seen.workers_min));
+        }
+        if (needs_deadline_ && !(seen.deadline > Instant{} && seen.deadline < Instant::never())) {
+            fail("no deadline, which its policies need");
+        }
     }
 
     void question(Fields& fields) {
@@ -202,7 +239,7 @@ private:
         std::string refused;
         fields.text("refused", refused);
         fields.finish();
-        if (seen.samples_done < 0 || seen.steps_done < 0) fail("negative progress");
+        check(seen);
         controller_->resume_at(seen.samples_done, seen.steps_done);
         const auto plan = controller_->propose(event, seen);
         ++result_.questions;
@@ -212,6 +249,8 @@ private:
             listener_.refused != refused) {
             differ(number, answers, logged);
         }
+        // The log goes on as if nothing had been proposed, and so must the policies.
+        if (plan && proposed == nullptr) controller_->discarded(plan->version, "not in the log");
     }
 
     void differ(std::int64_t number, const json& answers, const json& proposed) {
@@ -236,7 +275,7 @@ private:
             return;
         }
         const PlanVersion next{index_of(controller_->plan().version) + 1};
-        if (version != index_of(next)) fail(fmt::format("expected version {}", index_of(next)));
+        if (result_.difference_count == 0 && version != index_of(next)) fail(fmt::format("expected version {}", index_of(next)));
         if (record == "committed") {
             controller_->committed(next);
         } else {
@@ -249,6 +288,9 @@ private:
     Listener listener_;
     std::unique_ptr<Controller> controller_;
     LogReplay result_;
+    std::int32_t workers_min_ = 1;
+    bool needs_deadline_ = false;
+    Instant last_question_at_;
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
@@ -20,6 +19,8 @@
 #include "base/quantity.hpp"
 
 namespace ukemi {
+
+inline constexpr Duration json_time_max = days(36'600);  // a third of what a Duration holds
 
 // Reads the keys of one object and refuses those that nobody asked for.
 class Fields {
@@ -44,12 +45,16 @@ public:
         const nlohmann::json* found = find(key);
         if (found == nullptr) return;
         if (!found->is_number_integer()) refuse(key, "an integer");
-        const auto number = found->get<std::int64_t>();
-        const bool unsigned_too_large =
-            found->is_number_unsigned() &&
-            found->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max();
-        if (unsigned_too_large || !std::in_range<Integer>(number)) refuse(key, "a smaller number");
-        value = static_cast<Integer>(number);
+        const bool fits = found->is_number_unsigned()
+                              ? std::in_range<Integer>(found->get<std::uint64_t>())
+                              : std::in_range<Integer>(found->get<std::int64_t>());
+        if (!fits) refuse(key, "a smaller number");
+        value = found->get<Integer>();
+    }
+    template <class Integer>
+    void integer_from(const char* key, Integer min, Integer& value) {
+        integer(key, value);
+        if (value < min) refuse(key, min == 0 ? "no negative number" : "a number above zero");
     }
     template <class Dimension>
     void quantity(const char* key, Quantity<Dimension, std::int64_t>& value) {
@@ -61,6 +66,21 @@ public:
         Duration since = value.since_start();
         quantity(key, since);
         value = Instant::at(since);
+    }
+    // Neither negative nor so long that sums of a few could overflow.
+    void time(const char* key, Duration& value, Duration most = json_time_max) {
+        quantity(key, value);
+        if (value < Duration{}) refuse(key, "no negative time");
+        if (value > most) refuse(key, "a shorter time");
+    }
+    void time(const char* key, Instant& value) {
+        Duration since = value.since_start();
+        time(key, since);
+        value = Instant::at(since);
+    }
+    void price(const char* key, Price& value) {
+        quantity(key, value);
+        if (value < Price{}) refuse(key, "no negative price");
     }
     void real(const char* key, double& value) {
         const nlohmann::json* found = find(key);

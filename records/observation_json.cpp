@@ -14,6 +14,9 @@ namespace {
 constexpr std::array<std::string_view, 5> phase_names{"waiting", "transition", "running",
                                                       "checkpointing", "finished"};
 
+// More than any run can have, and few enough that a mean time between them is above zero.
+constexpr std::int64_t loss_events_max = 1'000'000'000;
+
 json zone_json(const ZoneView& zone) {
     json object = {{"zone", index_of(zone.zone)},
                    {"spot_capacity", zone.spot_capacity},
@@ -28,11 +31,11 @@ ZoneView zone_from(const json& object) {
     ZoneView zone;
     Fields fields(object);
     read_index(fields, "zone", zone.zone);
-    fields.integer("spot_capacity", zone.spot_capacity);
-    fields.quantity("spot_nano_usd_per_hour", zone.spot_price);
-    fields.integer("spot_held", zone.spot_held);
-    fields.integer("on_demand_held", zone.on_demand_held);
-    fields.integer("pending", zone.pending);
+    fields.integer_from("spot_capacity", 0, zone.spot_capacity);
+    fields.price("spot_nano_usd_per_hour", zone.spot_price);
+    fields.integer_from("spot_held", 0, zone.spot_held);
+    fields.integer_from("on_demand_held", 0, zone.on_demand_held);
+    fields.integer_from("pending", 0, zone.pending);
     fields.finish();
     return zone;
 }
@@ -42,7 +45,7 @@ Notice notice_from(const json& object) {
     Fields fields(object);
     read_index(fields, "instance", notice.instance);
     read_index(fields, "zone", notice.zone);
-    fields.instant("lost_at_ns", notice.lost_at);
+    fields.time("lost_at_ns", notice.lost_at);
     fields.finish();
     return notice;
 }
@@ -59,10 +62,10 @@ WorkerView worker_from(const json& object) {
     WorkerView worker;
     Fields fields(object);
     read_index(fields, "instance", worker.instance);
-    fields.quantity("step_ns", worker.step);
-    fields.quantity("compute_ns", worker.compute);
-    fields.quantity("exposed_communication_ns", worker.exposed_communication);
-    fields.quantity("input_wait_ns", worker.input_wait);
+    fields.time("step_ns", worker.step);
+    fields.time("compute_ns", worker.compute);
+    fields.time("exposed_communication_ns", worker.exposed_communication);
+    fields.time("input_wait_ns", worker.input_wait);
     fields.finish();
     return worker;
 }
@@ -111,18 +114,19 @@ json to_json(const Observation& seen) {
 Observation observation_from(const json& object) {
     Observation seen;
     Fields fields(object);
-    fields.instant("now_ns", seen.now);
+    constexpr std::int64_t none = 0;
+    fields.time("now_ns", seen.now);
     fields.name("phase", phase_names, seen.phase);
-    fields.integer("samples_done", seen.samples_done);
-    fields.integer("samples_total", seen.samples_total);
-    fields.integer("workers_min", seen.workers_min);
-    fields.quantity("decision_interval_ns", seen.decision_interval);
-    fields.instant("deadline_ns", seen.deadline);
-    fields.integer("steps_done", seen.steps_done);
-    fields.integer("epoch", seen.epoch);
-    fields.quantity("transition_remaining_ns", seen.transition_remaining);
-    fields.integer("samples_safe", seen.samples_safe);
-    fields.integer("workers", seen.workers);
+    fields.integer_from("samples_done", none, seen.samples_done);
+    fields.integer_from("samples_total", none, seen.samples_total);
+    fields.integer_from("workers_min", 1, seen.workers_min);
+    fields.time("decision_interval_ns", seen.decision_interval);
+    if (fields.find("deadline_ns") != nullptr) fields.time("deadline_ns", seen.deadline);
+    fields.integer_from("steps_done", none, seen.steps_done);
+    fields.integer_from("epoch", none, seen.epoch);
+    fields.time("transition_remaining_ns", seen.transition_remaining);
+    fields.integer_from("samples_safe", none, seen.samples_safe);
+    fields.integer_from("workers", 0, seen.workers);
     fields.real("loss", seen.loss);
     if (const json* gradient = fields.find("gradient")) {
         Fields parts(*gradient);
@@ -133,14 +137,17 @@ Observation observation_from(const json& object) {
     }
     fields.list("worker_views",
                 [&](const json& one) { seen.worker_views.push_back(worker_from(one)); });
-    fields.integer("spot_held", seen.spot_held);
-    fields.integer("on_demand_held", seen.on_demand_held);
-    fields.integer("spot_capacity", seen.spot_capacity);
-    fields.quantity("on_demand_nano_usd_per_hour", seen.on_demand_price);
+    fields.integer_from("spot_held", 0, seen.spot_held);
+    fields.integer_from("on_demand_held", 0, seen.on_demand_held);
+    fields.integer_from("spot_capacity", 0, seen.spot_capacity);
+    fields.price("on_demand_nano_usd_per_hour", seen.on_demand_price);
     fields.quantity("spent_nano_usd", seen.spent);
-    fields.integer("spot_losses", seen.spot_losses);
-    fields.integer("spot_loss_events", seen.spot_loss_events);
-    fields.quantity("spot_time_ns", seen.spot_time);
+    fields.integer_from("spot_losses", none, seen.spot_losses);
+    fields.integer_from("spot_loss_events", none, seen.spot_loss_events);
+    if (seen.spot_loss_events > loss_events_max) {
+        Fields::refuse("spot_loss_events", "a smaller number");
+    }
+    fields.time("spot_time_ns", seen.spot_time);
     fields.list("zones", [&](const json& one) { seen.zones.push_back(zone_from(one)); });
     fields.list("notices", [&](const json& one) { seen.notices.push_back(notice_from(one)); });
     fields.finish();

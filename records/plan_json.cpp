@@ -154,10 +154,10 @@ Capabilities capabilities_from(const json& object) {
         if (found == knob_names().end()) Fields::refuse("knobs", "known names");
         can.knobs = can.knobs | KnobSet{static_cast<Knob>(found - knob_names().begin())};
     });
-    fields.integer("zones", can.zones);
-    fields.integer("instance_types", can.instance_types);
-    fields.integer("instances_max", can.instances_max);
-    fields.integer("workers_min", can.workers_min);
+    fields.integer_from("zones", 1U, can.zones);
+    fields.integer_from("instance_types", 1U, can.instance_types);
+    fields.integer_from("instances_max", 1, can.instances_max);
+    fields.integer_from("workers_min", 1, can.workers_min);
     fields.finish();
     return can;
 }
@@ -179,6 +179,13 @@ json to_json(const JobProfile& profile) {
             {"sharded", profile.sharded}};
 }
 
+// What a profile may hold, so that sums of its times stay far below what a Duration holds.
+namespace {
+constexpr Duration transition_max = days(366);
+constexpr double step_s_min = 1e-15;
+constexpr double step_s_max = 366.0 * 86'400;
+}  // namespace
+
 JobProfile profile_from(const json& object) {
     JobProfile profile;
     Fields fields(object);
@@ -192,15 +199,22 @@ JobProfile profile_from(const json& object) {
         if (point.workers < 1 || point.rate.steps < 1 || point.rate.per <= Duration{}) {
             Fields::refuse("throughput", "positive numbers");
         }
+        if (!profile.throughput.empty() && point.workers <= profile.throughput.back().workers) {
+            Fields::refuse("throughput", "increasing numbers of workers");
+        }
+        const double step_s = to_seconds(point.rate.per) / static_cast<double>(point.rate.steps);
+        if (!(step_s >= step_s_min && step_s <= step_s_max)) {
+            Fields::refuse("throughput", "steps that take a femtosecond to a year");
+        }
         profile.throughput.push_back(point);
     });
     if (profile.throughput.empty()) Fields::refuse("throughput", "at least one point");
-    fields.quantity("provisioning_ns", profile.provisioning);
-    fields.quantity("restart_ns", profile.restart);
-    fields.quantity("resize_ns", profile.resize);
+    fields.time("provisioning_ns", profile.provisioning, transition_max);
+    fields.time("restart_ns", profile.restart, transition_max);
+    fields.time("resize_ns", profile.resize, transition_max);
     fields.flag("lossless", profile.lossless);
-    fields.quantity("checkpoint_ns", profile.checkpoint);
-    fields.quantity("restore_ns", profile.restore);
+    fields.time("checkpoint_ns", profile.checkpoint, transition_max);
+    fields.time("restore_ns", profile.restore, transition_max);
     fields.flag("sharded", profile.sharded);
     fields.finish();
     return profile;

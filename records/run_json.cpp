@@ -69,7 +69,8 @@ std::string runs_json(std::span<const RunResult> runs) {
     }
     nlohmann::ordered_json document;
     document["runs"] = std::move(list);
-    return document.dump(1) + "\n";
+    // Names of files need not be UTF-8; what is not is shown as the replacement character.
+    return document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string runs_csv(std::span<const RunResult> runs) {

@@ -92,16 +92,15 @@ void World::handle(const CheckpointDue&) {
 void World::handle(const CheckpointEnded&) {
     const Instant now = queue_.now();
     training_.finish_checkpoint(now);
-    if (draining_) {
-        draining_ = false;
-        training_.stop(now);
-        swap_fleets();
-        reconcile(true);
-    } else {
+    draining_ = false;
+    // Those who were to leave may do so now; if the Plan has changed its mind, all go on.
+    if (training_.workers() > 0) {
         training_.begin_running(now);
-        swap_fleets();
-        reconcile(true);
+    } else {
+        training_.stop(now);
     }
+    swap_fleets();
+    reconcile(true);
     note(EventKind::phase_changed);
     record_timeline();
 }

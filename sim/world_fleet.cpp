@@ -170,7 +170,7 @@ void World::reconcile(bool at_boundary) {
         if (members > 0) disband();
         return;
     }
-    if (unchanged) return;
+    if (unchanged && phase != JobPhase::waiting) return;
     if (phase == JobPhase::transition) return;
     if (phase == JobPhase::running && !at_boundary) {
         schedule_boundary();

@@ -185,6 +185,8 @@ std::string broken_rule(const RandomWorld& world, const RunResult& result) {
     Int128 held = 0;
     Instant before;
     std::int64_t machines = 0;
+    bool waits = false;
+    Instant waits_since;
     for (const TimelineRow& row : result.timeline) {
         held += static_cast<Int128>((row.at - before).raw()) * machines;
         before = row.at;
@@ -196,6 +198,12 @@ std::string broken_rule(const RandomWorld& world, const RunResult& result) {
         }
         if (row.workers > row.spot_held + row.on_demand_held) return "more workers than machines";
         if (row.samples_done < 0) return "negative progress";
+        if (waits && row.at > waits_since) {
+            return fmt::format("enough machines wait at {} s and do not train",
+                               to_seconds(waits_since.since_start()));
+        }
+        waits = row.phase == JobPhase::waiting && machines >= world.job.workers_min;
+        waits_since = row.at;
     }
     if (machines != 0) return "machines are held after the end";
     const bool exact_billing = world.job.billing.granularity <= Duration{} &&

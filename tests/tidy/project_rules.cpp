@@ -101,7 +101,8 @@ Findings check_policies(std::span<const SourceFile> files) {
         return file.path == "policies/registry.cpp";
     });
     const std::string known = table == files.end() ? std::string() : code_only(table->text);
-    static const std::regex maker(R"(^std::unique_ptr<Policy>\s+(make_[a-z0-9_]+)\(ConfigReader)");
+    static const std::regex maker(
+        R"(^std::unique_ptr<Policy>\s+(make_[a-z0-9_]+)\(ConfigReader&( \w+)?\))");
     for (const SourceFile& file : files) {
         if (top_folder(file.path) != "policies" || !file.path.ends_with(".cpp")) continue;
         if (file.path == "policies/registry.cpp") continue;

@@ -183,7 +183,7 @@ TEST_CASE("tidy rules: a policy that is not in the table is found", "[tidy]") {
     const std::vector<SourceFile> files = {
         {"policies/a.cpp", "\n" + made + "a(ConfigReader& parameters) {\n"},
         {"policies/b.cpp", "\n" + made + "b(ConfigReader&) {\n"},
-        {"policies/c.cpp", "int c;\n"},
+        {"policies/c.cpp", made + "c(ConfigReader& parameters, int more) {\n"},
         {"policies/registry.cpp",
          "Made make_a(ConfigReader&);\nMade make_b(ConfigReader&);\n"
          "{\"a\", make_a}, // make_b\n"}};

@@ -1,0 +1,83 @@
+// deadline_test.cpp — the promise of the deadline policies: a deadline that on-demand alone could
+// meet is met, whatever the spot market does.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/fixture.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct Case {
+    MarketData market;
+    JobSpec job;
+};
+
+// A flickering market and a gang; the deadline leaves room for the work and a few changeovers.
+Case random_case(std::uint64_t seed) {
+    RandomStream draw(seed, "deadline");
+    AvailabilitySeries series;
+    Instant now;
+    std::int32_t value = draw.chance(0.5) ? 4 : 0;
+    for (std::int64_t step = draw.integer(1, 80); step > 0; --step) {
+        series.steps.push_back({now, value});
+        value = value == 0 ? 4 : 0;
+        now = now + seconds(1 + draw.exponential(5000));
+    }
+    series.end = now;
+    Case one;
+    one.market = market({zone("a", series, price(1))},
+                        draw.chance(0.5) ? AfterLastRow::repeat : AfterLastRow::end);
+    one.market.notice = draw.chance(0.5) ? minutes(2) : Duration{};
+    one.market.provisioning = draw.chance(0.5) ? whole_seconds(draw.integer(1, 300)) : Duration{};
+    prepare(one.market);
+    const auto machines = static_cast<std::int32_t>(draw.integer(1, 4));
+    const Duration work = minutes(draw.integer(30, 1500));
+    one.job = job(work, machines, machines);
+    JobProfile& profile = one.job.profile;
+    profile.restart = profile.resize = whole_seconds(draw.integer(0, 600));
+    profile.provisioning = one.market.provisioning;
+    profile.lossless = draw.chance(0.5);
+    profile.checkpoint = whole_seconds(draw.integer(1, 120));
+    profile.restore = whole_seconds(draw.integer(0, 120));
+    Duration needed = work;
+    if (!profile.lossless) {
+        one.job.plan.checkpoint_interval = minutes(draw.integer(5, 60));
+        needed += (work.raw() / one.job.plan.checkpoint_interval.raw()) * profile.checkpoint;
+    }
+    needed += 3 * (profile.restart + profile.provisioning + profile.checkpoint + profile.restore);
+    if (draw.chance(0.4)) one.job.tick = minutes(draw.integer(1, 20));
+    needed += 3 * one.job.tick + minutes(draw.integer(1, 1500));
+    one.job.deadline = at(needed);
+    return one;
+}
+
+}  // namespace
+
+TEST_CASE("deadline: greedy, uniform progress, rc_threshold and time slices keep the promise",
+          "[deadline][property]") {
+    const auto* name = GENERATE("greedy", "uniform_progress", "rc_threshold", "time_sliced");
+    std::string late;
+    std::int64_t late_count = 0;
+    Dollars cost;
+    Dollars on_demand_cost;
+    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+        const Case one = random_case(seed);
+        const RunResult result = run(one.market, one.job, {{name, "{}"}});
+        cost += result.cost;
+        on_demand_cost += run(one.market, one.job, {{"on_demand", "{}"}}).cost;
+        if (result.deadline_met) continue;
+        if (late_count++ == 0) {
+            late = fmt::format("seed {}: {} of {} h, lossless {}, tick {} s", seed,
+                               to_hours(result.duration), to_hours(one.job.deadline.since_start()),
+                               one.job.profile.lossless, to_seconds(one.job.tick));
+        }
+    }
+    INFO(name << ", first late: " << late);
+    CHECK(late_count == 0);
+    CHECK(cost < on_demand_cost);  // and it is worth it
+}
+
+}  // namespace ukemi
