@@ -156,8 +156,12 @@ void bench_scale() {
 
 }  // namespace ukemi
 
-int main() {
-    ukemi::bench_peer_job(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios");
-    ukemi::bench_scale();
+// bench_replay [peer|scale]: one of the two, or both.
+int main(int argc, char** argv) {
+    const std::string_view only = argc > 1 ? argv[1] : "";
+    if (only != "scale") {
+        ukemi::bench_peer_job(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios");
+    }
+    if (only != "peer") ukemi::bench_scale();
     return 0;
 }

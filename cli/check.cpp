@@ -17,13 +17,15 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
             const Scenario scenario = read_scenario(file);
             const NamedMarket market = make_market(scenario, scenario.seed);
             for (const PolicyList& list : scenario.policies) {
-                check_policies(list, scenario, market.data, file);
+                check_policies(list, scenario, market.data);
             }
             if (print_resolved) {
                 fmt::print("{}\n", scenario.resolved);
             } else {
-                fmt::print("{}: ok ({} policies, {} zones)\n", file, scenario.policies.size(),
-                           market.data.zones.size());
+                const std::size_t lists = scenario.policies.size();
+                const std::size_t zones = market.data.zones.size();
+                fmt::print("{}: ok ({} policy list{}, {} zone{})\n", file, lists,
+                           lists == 1 ? "" : "s", zones, zones == 1 ? "" : "s");
             }
         } catch (const InputError& error) {
             fmt::print(stderr, "ukemi: {}\n", error.what());

@@ -1,15 +1,82 @@
 // main.cpp — the one binary: picks the command, and turns what went wrong into one line and an exit
 // code (0 done, 1 the machine failed, 2 the input was wrong).
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "base/input_error.hpp"
+#include "base/plain_text.hpp"
 #include "cli/build_info.hpp"
 #include "cli/command.hpp"
 #include "sim/event_queue.hpp"
 
 namespace {
+
+// A file opened later must not become standard output by taking its number.
+void keep_standard_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(stream, F_GETFD) != -1) continue;
+        if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
+    }
+}
+
+// What was printed must have arrived: a full disk is a failure, not a short table.
+void flush_output() {
+    const bool failed = std::fflush(stdout) != 0;
+    if (failed || std::ferror(stdout) != 0) {
+        throw std::system_error(failed ? errno : EIO, std::generic_category(),
+                                "cannot write to standard output");
+    }
+}
+
+std::string unexpected(const CLI::App& command, const std::string& argument) {
+    std::string hint;
+    if (argument.starts_with("-")) {
+        std::vector<std::string> names;
+        for (const CLI::Option* option : command.get_options()) {
+            for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+        }
+        const std::vector<std::string_view> known(names.begin(), names.end());
+        hint = ukemi::did_you_mean(argument.substr(0, argument.find('=')), known);
+    } else if (std::filesystem::exists(argument)) {
+        hint = " (put a pattern in quotation marks, so that the shell leaves it alone)";
+    }
+    return fmt::format("unexpected argument {}{}", ukemi::quoted(argument), hint);
+}
+
+// What the command line got wrong, in a line.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+    const auto chosen = app.get_subcommands();
+    const CLI::App& command = chosen.empty() ? app : *chosen.front();
+    const std::vector<std::string> extra = app.remaining(true);
+    if (chosen.empty() && (extra.empty() || !extra.front().starts_with("-"))) {
+        std::vector<std::string> names;
+        for (const CLI::App* one : app.get_subcommands({})) names.push_back(one->get_name());
+        const std::vector<std::string_view> known(names.begin(), names.end());
+        const std::string found =
+            extra.empty() ? ""
+                          : fmt::format(", found {}{}", ukemi::quoted(extra.front()),
+                                        ukemi::did_you_mean(extra.front(), known));
+        return fmt::format("expected a command ({}){}", fmt::join(names, ", "), found);
+    }
+    const bool about_extra =
+        chosen.empty() || error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+    return fmt::format("{} (see ukemi {}{}--help)",
+                       about_extra && !extra.empty() ? unexpected(command, extra.front())
+                                                     : ukemi::one_line(error.what()),
+                       chosen.empty() ? "" : command.get_name(), chosen.empty() ? "" : " ");
+}
+
+int complain(std::string_view problem, int code) {
+    fmt::print(stderr, "ukemi: {}\n", problem);
+    return code;
+}
 
 int run(int argc, char** argv) {
     CLI::App app{"ukemi rehearses how a training job should adapt to a market that takes its "
@@ -29,32 +96,33 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& wanted) {  // --help, --version
-        return app.exit(wanted);
+        const int code = app.exit(wanted);
+        flush_output();
+        return code;
     } catch (const CLI::ParseError& error) {
-        fmt::print(stderr, "ukemi: {} (see ukemi --help)\n", error.what());
-        return ukemi::exit_input_wrong;
+        return complain(complaint(app, error), ukemi::exit_input_wrong);
     } catch (const ukemi::ExitWith& exit) {
+        flush_output();
         return exit.code;
     } catch (const ukemi::InputError& error) {
-        fmt::print(stderr, "ukemi: {}\n", error.what());
-        return ukemi::exit_input_wrong;
+        return complain(error.what(), ukemi::exit_input_wrong);
     } catch (const ukemi::RunLimitReached& error) {
-        fmt::print(stderr, "ukemi: {}\n", error.what());
-        return ukemi::exit_input_wrong;  // the scenario asks for more than its own limits allow
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "ukemi: {}\n", error.what());
-        return ukemi::exit_machine_failed;
+        // The scenario asks for more than its own limits allow.
+        return complain(error.what(), ukemi::exit_input_wrong);
     }
+    flush_output();
     return ukemi::exit_done;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    keep_standard_streams();
     try {
         return run(argc, argv);
-    } catch (const std::exception& error) {  // printing the complaint failed: a closed pipe, say
-        std::fputs(error.what(), stderr);
+    } catch (const std::exception& error) {
+        // fputs: where standard error is gone too, there is nobody left to tell.
+        std::fputs(fmt::format("ukemi: {}\n", ukemi::one_line(error.what())).c_str(), stderr);
         return ukemi::exit_machine_failed;
     }
 }

@@ -65,6 +65,14 @@ void print_figures(const std::filesystem::path& folder, const FigureResult& figu
     if (!figures.problem.empty()) fmt::print(stderr, "figures: {}\n", figures.problem);
 }
 
+// A file of 0 and 1 gives no hint when it is read the wrong way round.
+void print_polarity(const Scenario& scenario, const ExperimentSetup& setup) {
+    if (setup.traces.empty() || scenario.market.polarity == Polarity::as_documented) return;
+    const bool available = scenario.market.polarity == Polarity::one_is_available;
+    fmt::print("traces read with 1 = {}, as one_means at /market says\n",
+               available ? "available" : "unavailable");
+}
+
 void replay(const Options& options) {
     std::vector<ConfigOverride> overrides;
     for (const std::string& setting : options.settings) {
@@ -108,6 +116,7 @@ void replay(const Options& options) {
         return;
     }
     fmt::print("{}", policy_table(results));
+    print_polarity(scenario, setup);
     if (files) print_figures(folder, figures);
 }
 

@@ -1,8 +1,10 @@
 // replay_log.cpp — `ukemi replay-log`: feeds a recorded run to its policies again.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
+#include "base/input_error.hpp"
 #include "base/read_file.hpp"
 #include "cli/command.hpp"
 #include "records/decision_log.hpp"
@@ -11,18 +13,24 @@ namespace ukemi {
 
 namespace {
 
+// A log that cannot be replayed does not keep the others from it.
 void replay_logs(const std::vector<std::string>& files) {
-    bool all_equal = true;
+    int code = exit_done;
     for (const std::string& file : files) {
-        const LogReplay replay = replay_decisions(read_file(file), file);
-        fmt::print("{}: {} questions, {} decisions, {} answered otherwise\n", file,
-                   replay.questions, replay.decisions, replay.difference_count);
-        for (const std::string& difference : replay.differences) {
-            fmt::print(stderr, "ukemi: {}\n", difference);
+        try {
+            const LogReplay replay = replay_decisions(read_file(file), file);
+            fmt::print("{}: {} questions, {} decisions, {} answered otherwise\n", file,
+                       replay.questions, replay.decisions, replay.difference_count);
+            for (const std::string& difference : replay.differences) {
+                fmt::print(stderr, "ukemi: {}\n", difference);
+            }
+            if (replay.difference_count > 0) code = std::max(code, exit_machine_failed);
+        } catch (const InputError& error) {
+            fmt::print(stderr, "ukemi: {}\n", error.what());
+            code = exit_input_wrong;
         }
-        all_equal = all_equal && replay.difference_count == 0;
     }
-    if (!all_equal) throw ExitWith{exit_machine_failed};
+    if (code != exit_done) throw ExitWith{code};
 }
 
 }  // namespace

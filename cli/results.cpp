@@ -1,11 +1,15 @@
+// results.cpp — writes a results folder, all of it or nothing, and reads it back for its figures.
 #include "cli/results.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
+#include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "cli/build_info.hpp"
 #include "records/run_json.hpp"
@@ -40,7 +44,7 @@ std::string folder_of(const RunResult& run) {
 
 json inputs_json(const ReplayInputs& inputs) {
     json traces = json::array();
-    for (const fs::path& trace : inputs.traces) traces.push_back(trace.string());
+    for (const fs::path& trace : inputs.traces) traces.push_back(one_line(trace.string()));
     return {{"scenario", json::parse(inputs.scenario->resolved)},
             {"traces", traces},
             {"policies", inputs.policies},
@@ -92,6 +96,18 @@ void add_timelines(FigureInput& input, const fs::path& folder) {
     }
 }
 
+// Tells the user now what would fail after hours of runs: the nearest folder that is there must be
+// one to write into.
+void check_writable(fs::path folder) {
+    while (!fs::exists(folder) && folder.has_relative_path()) folder = folder.parent_path();
+    if (!fs::is_directory(folder)) {
+        throw InputError(folder.string(), "", "expected a folder, found a file");
+    }
+    if (access(folder.c_str(), W_OK | X_OK) == 0) return;
+    throw std::system_error(errno, std::generic_category(),
+                            fmt::format("{}: cannot be written to", folder.string()));
+}
+
 }  // namespace
 
 fs::path default_results_folder(const ReplayInputs& inputs) {
@@ -104,7 +120,10 @@ fs::path default_results_folder(const ReplayInputs& inputs) {
 }
 
 void check_results_folder(const fs::path& folder, bool force) {
-    if (!fs::exists(folder)) return;
+    if (!fs::exists(folder)) {
+        check_writable(fs::absolute(folder).parent_path());
+        return;
+    }
     const bool ours = fs::is_directory(folder) &&
                       (fs::exists(folder / "run.json") || fs::is_empty(folder));
     if (!ours) {
@@ -121,10 +140,11 @@ FigureResult write_results(const fs::path& folder, const ReplayInputs& inputs,
     const fs::path target = clean.has_filename() ? clean : clean.parent_path();
     const fs::path partial =
         target.parent_path() / fmt::format(".{}.partial-{}", target.filename().string(), getpid());
-    fs::remove_all(partial);
-    fs::create_directories(partial);
     try {
+        fs::remove_all(partial);
+        fs::create_directories(partial);
         json run_json = inputs_json(inputs);
+        run_json["scenario_file"] = one_line(inputs.scenario->file.string());
         run_json["ukemi"] = {{"version", build_version()},
                              {"commit", build_commit()},
                              {"build", build_description()}};
@@ -137,7 +157,8 @@ FigureResult write_results(const fs::path& folder, const ReplayInputs& inputs,
             if (run.decisions.empty() && run.events.empty() && run.result.timeline.empty()) {
                 continue;
             }
-            const fs::path own = partial / "runs" / folder_of(run.result);
+            fs::path own = partial / "runs" / folder_of(run.result);
+            while (fs::exists(own)) own += "-";  // names that are equal once they are safe
             fs::create_directories(own);
             write_file_atomically(own / "timeline.csv",
                                   to_csv(run.result.timeline, run.result.samples_total));
@@ -154,6 +175,11 @@ FigureResult write_results(const fs::path& folder, const ReplayInputs& inputs,
         fs::rename(partial, target);
         for (fs::path& file : figures.files) file = target / fs::relative(file, partial);
         return figures;
+    } catch (const std::system_error& error) {
+        std::error_code ignored;
+        fs::remove_all(partial, ignored);
+        throw std::runtime_error(fmt::format("{}: the results cannot be written: {}",
+                                             target.string(), error.code().message()));
     } catch (...) {
         std::error_code ignored;
         fs::remove_all(partial, ignored);
@@ -165,7 +191,8 @@ FigureInput read_results(const fs::path& folder) {
     const fs::path runs_file = folder / "runs.json";
     const fs::path run_file = folder / "run.json";
     if (!fs::exists(runs_file) || !fs::exists(run_file)) {
-        throw InputError(folder.string(), "", "is no results folder: runs.json or run.json is missing");
+        throw InputError(folder.string(), "",
+                         "is no results folder: runs.json or run.json is missing");
     }
     try {
         const json about = json::parse(read_file(run_file));

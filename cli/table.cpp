@@ -67,6 +67,15 @@ std::string short_label(std::string_view label) {
     }
 }
 
+// A number in `width` columns: with fewer decimals, and then without digits, where it is too long.
+std::string fitted(double value, int decimals, std::size_t width) {
+    for (; decimals >= 0; --decimals) {
+        std::string text = fmt::format("{:.{}f}", value, decimals);
+        if (text.size() <= width) return text;
+    }
+    return fmt::format("{:.0e}", value);
+}
+
 // Names are cut at the column's width, with a mark, so that no line is wider than it may be.
 std::string fitted(const std::string& text, std::size_t width) {
     return text.size() <= width ? text : text.substr(0, width - 1) + "~";
@@ -94,16 +103,17 @@ std::string policy_table(std::span<const RunResult> runs) {
     bool any_unfinished = false;
     for (const Row& row : rows) {
         const std::string interval =
-            row.runs < 2 ? "" : fmt::format("{:.2f}", row.cost.mean_high_95 - row.cost.mean);
+            row.runs < 2 ? "" : fitted(row.cost.mean_high_95 - row.cost.mean, 2, 7);
         const bool unfinished = row.finished < row.runs;
         any_oracle = any_oracle || row.oracle;
         any_unfinished = any_unfinished || unfinished;
         const std::string name =
             fitted(short_label(row.policy), name_width - 2) + (row.oracle ? " *" : "");
-        text += fmt::format("{:<36} {:>9.2f} {:>7} {:>6.1f}{} {:>4.0f} {:>6.1f}  ", name,
-                            row.cost.mean, interval, row.hours, unfinished ? '!' : ' ',
-                            100 * static_cast<double>(row.met) / static_cast<double>(row.runs),
-                            row.losses);
+        const double met_percent =
+            100 * static_cast<double>(row.met) / static_cast<double>(row.runs);
+        text += fmt::format("{:<36} {:>9} {:>7} {:>6}{} {:>4.0f} {:>6}  ", name,
+                            fitted(row.cost.mean, 2, 9), interval, fitted(row.hours, 1, 6),
+                            unfinished ? '!' : ' ', met_percent, fitted(row.losses, 1, 6));
         for (const double share : row.share) text += fmt::format("{:>4.0f}", share);
         text += "\n";
     }

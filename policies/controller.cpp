@@ -26,7 +26,7 @@ std::string knob_list(KnobSet knobs) {
 }
 
 bool samples_can_be_counted(const Capabilities& world, const Plan& plan) {
-    std::int64_t samples = std::max(world.instances_max, world.workers_min);
+    std::int64_t samples = std::max({world.instances_max, world.workers_min, plan.workers_max});
     for (const std::int64_t factor : {plan.batch_per_learner, std::int64_t{plan.learners_per_gpu},
                                       std::int64_t{plan.accumulation}}) {
         if (__builtin_mul_overflow(samples, factor, &samples)) return false;
@@ -156,7 +156,7 @@ void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& s
         INVARIANT(false);
         return {};
     };
-    answers_.push_back({policy.name(), answer()});
+    answers_.emplace_back(policy.name(), answer());
     const Decision& decision = answers_.back().decision;
     if (decision.ask_again_in) {
         INVARIANT(*decision.ask_again_in > Duration{});
@@ -172,6 +172,7 @@ const Plan* Controller::merge(std::string& refused) {
     bool any = false;
     for (const PolicyAnswer& answer : answers_) {
         if (knobs_turned(answer.decision).empty()) continue;
+        if (!any && repeats_market(answer.decision, plan_)) continue;
         if (!any) next_ = plan_;
         any = true;
         apply(answer.decision, next_);

@@ -22,7 +22,7 @@ DeadlineView deadline_view(const PolicyView& view) {
     const Observation& seen = view.seen;
     const Plan& plan = view.plan;
     const auto work = [&](std::int64_t samples) {
-        return view.predictor.work_time(samples, plan, seen.workers_min);
+        return view.predictor.work_time(samples, plan, plan.workers_max);
     };
     DeadlineView result;
     result.elapsed = seen.now.since_start();
@@ -45,6 +45,7 @@ DeadlineView deadline_view(const PolicyView& view) {
     } else if (seen.on_demand_held >= seen.workers_min) {
         result.held = Market::on_demand;
     }
+    result.full_speed = seen.workers >= plan.workers_max;
     result.loses_work = view.predictor.loses_work();
     result.in_transition = seen.transition_remaining > Duration{};
     return result;
@@ -60,7 +61,8 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
     // A held spot instance may be ridden to the end if a loss still leaves time to change over:
     // not with unsaved work, and not once the strong net finds itself late.
     const bool at_risk = view.work_at_risk > view.work_left;
-    const bool too_late = strong && (view.in_transition || needed > left);
+    const bool too_late =
+        strong && (view.in_transition || !view.full_speed || needed > left);
     if (view.held == Market::spot && !at_risk && !too_late) return Market::spot;
     if (!strong && view.overhead == Duration{} && view.spot_available) return Market::spot;
     return Market::on_demand;
@@ -68,8 +70,8 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
 
 std::optional<Duration> safety_net_due(const DeadlineView& view) {
     if (view.tick > Duration{}) return std::nullopt;
-    const bool slack_is_steady =
-        view.held != Market::none && !view.in_transition && !view.loses_work;
+    const bool slack_is_steady = view.held != Market::none && view.full_speed &&
+                                 !view.in_transition && !view.loses_work;
     if (slack_is_steady) return std::nullopt;  // an event will come before the slack shrinks
     const Duration slack = view.remaining - view.work_at_risk - view.overhead;
     if (slack <= Duration{}) return std::nullopt;

@@ -15,7 +15,7 @@ struct DeadlineView {
     Duration elapsed;     // t
     Duration limit;       // from start to deadline, R(0)
     Duration remaining;   // R(t), negative once it is too late
-    Duration work_total;  // C(0), at the job's smallest size
+    Duration work_total;  // C(0), at the size that on-demand can always give: the job's largest
     Duration work_left;   // C(t)
     Duration work_at_risk;  // work left if every instance were lost now; C(t) for a lossless job
     Duration overhead;    // d: transition, with restore and the checkpoint that precedes it
@@ -23,6 +23,7 @@ struct DeadlineView {
     bool spot_available = false;  // enough for the job
     Market held = Market::none;   // what it has enough of now
     bool in_transition = false;
+    bool full_speed = false;  // as many workers train as ever will
     bool loses_work = false;  // finished steps are at risk until they are saved
 
     Duration done() const { return work_total - work_left; }

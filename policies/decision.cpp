@@ -74,6 +74,12 @@ KnobSet knobs_turned(const Decision& decision) {
     return turned;
 }
 
+bool repeats_market(const Decision& decision, const Plan& plan) {
+    if (!decision.market || knobs_turned(decision) != KnobSet{Knob::market}) return false;
+    return std::ranges::all_of(
+        plan.fleet, [&](const FleetLine& line) { return line.market == *decision.market; });
+}
+
 void apply(const Decision& decision, Plan& plan) {
     if (decision.fleet) plan.fleet = *decision.fleet;
     if (decision.zone_counts) set_zone_counts(plan.fleet, *decision.zone_counts);

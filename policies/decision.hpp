@@ -52,6 +52,10 @@ struct Decision {
 
 KnobSet knobs_turned(const Decision& decision);
 
+// True if the decision asks for nothing but markets, and every line has them already: the common
+// case of a policy that states its wish at each question, told without copying a Plan.
+bool repeats_market(const Decision& decision, const Plan& plan);
+
 // The Plan with the decision's fields put in. The version is left alone.
 void apply(const Decision& decision, Plan& plan);
 

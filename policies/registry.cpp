@@ -38,7 +38,7 @@ std::span<const PolicyEntry> all_policies() {
                     deadline, make_rc_threshold},
         PolicyEntry{"ideal_no_overhead", "", "ORACLE: knows all spot time to come", late, oracle,
                     deadline, make_ideal_no_overhead},
-        PolicyEntry{"follow_capacity", "", "as many instances as the zones carry, cheapest first",
+        PolicyEntry{"follow_capacity", "", "as many instances as the zones carry",
                     "elastic baseline", !oracle, !deadline, make_follow_capacity},
         PolicyEntry{"periodic_checkpoint", "periodic", "a checkpoint every `interval`", "baseline",
                     !oracle, !deadline, make_periodic_checkpoint},

@@ -275,7 +275,9 @@ private:
             return;
         }
         const PlanVersion next{index_of(controller_->plan().version) + 1};
-        if (result_.difference_count == 0 && version != index_of(next)) fail(fmt::format("expected version {}", index_of(next)));
+        if (result_.difference_count == 0 && version != index_of(next)) {
+            fail(fmt::format("expected version {}", index_of(next)));
+        }
         if (record == "committed") {
             controller_->committed(next);
         } else {

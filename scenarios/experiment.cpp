@@ -1,9 +1,12 @@
+// experiment.cpp — one run, and many of them side by side.
 #include "scenarios/experiment.hpp"
 
 #include <fmt/format.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 
+#include <algorithm>
+#include <atomic>
 #include <exception>
 #include <mutex>
 
@@ -77,58 +80,100 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     return run;
 }
 
-std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup) {
-    const std::size_t markets = std::max<std::size_t>(1, setup.traces.size());
-    const std::size_t policies = setup.policies.size();
-    const std::size_t seeds = setup.seeds.size();
-    // The market depends on the trace, and on the seed only where it is generated.
-    const bool generated = setup.traces.empty() && !scenario.market.generator.empty();
-    const std::size_t groups = generated ? seeds : markets;
-    std::vector<FinishedRun> runs(markets * policies * seeds);
-    std::vector<std::exception_ptr> failures(groups);
-    std::mutex mutex;
-    std::size_t done = 0;
+namespace {
 
-    const auto run_group = [&](std::size_t group) {
-        const std::size_t trace = generated ? 0 : group;
-        const std::uint64_t market_seed = setup.seeds[generated ? group : 0];
-        const NamedMarket market =
-            make_market(scenario, market_seed,
-                        setup.traces.empty() ? std::filesystem::path{} : setup.traces[trace]);
-        for (std::size_t policy = 0; policy < policies; ++policy) {
-            for (std::size_t seed = 0; seed < seeds; ++seed) {
-                if (generated && seed != group) continue;
-                const std::size_t index = (trace * policies + policy) * seeds + seed;
-                if (seed == 0 || generated) {
-                    check_policies(setup.policies[policy], scenario, market.data,
-                                   scenario.file.string());
-                }
-                const bool detailed =
-                    setup.details == Details::all ||
-                    (setup.details == Details::first && trace == 0 && seed == 0);
-                runs[index] = run_one(scenario, market, setup.policies[policy], setup.seeds[seed],
-                                      detailed ? setup.options : RunOptions{});
-                if (!setup.progress) continue;
-                const std::scoped_lock lock(mutex);
-                setup.progress(++done, runs.size());
+// The runs of an experiment, in groups that share a market. A group is the unit of parallel work.
+class Experiment {
+public:
+    Experiment(const Scenario& scenario, const ExperimentSetup& setup)
+        : scenario_(scenario),
+          setup_(setup),
+          names_(trace_names(setup.traces)),
+          // The market depends on the trace, and on the seed only where it is generated.
+          generated_(setup.traces.empty() && !scenario.market.generator.empty()),
+          runs_(std::max<std::size_t>(1, setup.traces.size()) * setup.policies.size() *
+                setup.seeds.size()),
+          failures_(generated_ ? setup.seeds.size()
+                               : std::max<std::size_t>(1, setup.traces.size())),
+          first_failure_(failures_.size()) {}
+
+    std::size_t group_count() const { return failures_.size(); }
+
+    // Never throws. After a failure, groups that come later in the order are not worth their time:
+    // nobody will see them.
+    void run_group(std::size_t group) {
+        if (group > first_failure_.load()) return;
+        try {
+            run_all_of(group);
+        } catch (...) {
+            failures_[group] = std::current_exception();
+            std::size_t first = first_failure_.load();
+            while (group < first && !first_failure_.compare_exchange_weak(first, group)) {
             }
         }
-    };
-    const auto guarded = [&](std::size_t group) {
-        try {
-            run_group(group);
-        } catch (...) {
-            failures[group] = std::current_exception();
+    }
+
+    std::vector<FinishedRun> take() {
+        for (const std::exception_ptr& failure : failures_) {
+            if (failure) std::rethrow_exception(failure);
         }
-    };
+        return std::move(runs_);
+    }
+
+private:
+    void run_all_of(std::size_t group) {
+        const std::size_t trace = generated_ ? 0 : group;
+        const std::size_t seeds = setup_.seeds.size();
+        const std::uint64_t market_seed = setup_.seeds[generated_ ? group : 0];
+        const bool own = setup_.traces.empty();
+        NamedMarket market = make_market(scenario_, market_seed,
+                                         own ? std::filesystem::path{} : setup_.traces[trace]);
+        if (!own) market.name = names_[trace];
+        for (const PolicyList& list : setup_.policies) {
+            check_policies(list, scenario_, market.data);
+        }
+        for (std::size_t policy = 0; policy < setup_.policies.size(); ++policy) {
+            for (std::size_t seed = 0; seed < seeds; ++seed) {
+                if (generated_ && seed != group) continue;
+                const bool detailed =
+                    setup_.details == Details::all ||
+                    (setup_.details == Details::first && trace == 0 && seed == 0);
+                runs_[(trace * setup_.policies.size() + policy) * seeds + seed] =
+                    run_one(scenario_, market, setup_.policies[policy], setup_.seeds[seed],
+                            detailed ? setup_.options : RunOptions{});
+                report_progress();
+            }
+        }
+    }
+
+    void report_progress() {
+        if (!setup_.progress) return;
+        const std::scoped_lock lock(mutex_);
+        setup_.progress(++done_, runs_.size());
+    }
+
+    const Scenario& scenario_;
+    const ExperimentSetup& setup_;
+    std::vector<std::string> names_;
+    bool generated_;
+    std::vector<FinishedRun> runs_;
+    std::vector<std::exception_ptr> failures_;
+    std::atomic<std::size_t> first_failure_;
+    std::mutex mutex_;
+    std::size_t done_ = 0;
+};
+
+}  // namespace
+
+std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup) {
+    INVARIANT(!setup.policies.empty() && !setup.seeds.empty());
+    Experiment experiment(scenario, setup);
     const oneapi::tbb::global_control threads(
         oneapi::tbb::global_control::max_allowed_parallelism,
         static_cast<std::size_t>(std::max(1, setup.threads)));
-    oneapi::tbb::parallel_for(std::size_t{0}, groups, guarded);
-    for (const std::exception_ptr& failure : failures) {
-        if (failure) std::rethrow_exception(failure);
-    }
-    return runs;
+    oneapi::tbb::parallel_for(std::size_t{0}, experiment.group_count(),
+                              [&](std::size_t group) { experiment.run_group(group); });
+    return experiment.take();
 }
 
 }  // namespace ukemi

@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
+#include "base/plain_text.hpp"
 #include "scenarios/scenario.hpp"
 #include "traces/generator.hpp"
+#include "traces/timestamp.hpp"
 
 namespace ukemi {
 
@@ -17,9 +18,19 @@ AvailabilitySeries always(std::int32_t instances, Instant end) {
 
 PriceSeries constant_price(Price price, Instant end) { return {{{Instant{}, price}}, end}; }
 
+// "us-east-2a_v100_1" of "us-east-2a_v100_1.csv.gz"; a dot may be part of the name.
 std::string trace_name(const std::filesystem::path& file) {
     std::string name = file.filename().string();
-    return name.substr(0, name.find('.', 1));
+    const auto drop = [&name](std::string_view ending) {
+        if (name.size() <= ending.size() || !name.ends_with(ending)) return false;
+        name.resize(name.size() - ending.size());
+        return true;
+    };
+    drop(".gz");
+    for (const std::string_view ending : {".csv", ".json", ".txt"}) {
+        if (drop(ending)) break;
+    }
+    return one_line(name);
 }
 
 // One zone out of a file's series and what the scenario says about it.
@@ -31,7 +42,8 @@ ZoneData zone_of(const TraceSeries& series, const ZoneSource& source, const Scen
     const bool own_price = series.price && scenario.market.price_from_trace;
     if (!own_price && !source.spot_price) {
         throw InputError(file, "",
-                         "has no prices, and the scenario's market has no \"spot_price\"");
+                         fmt::format("has no prices, and {} has no \"spot_price\" at /market",
+                                     scenario.file.string()));
     }
     const Instant end = series.availability ? series.availability->end : series.price->end;
     zone.spot_price = own_price ? *series.price : constant_price(*source.spot_price, end);
@@ -52,37 +64,117 @@ void add_zones(MarketData& data, const Trace& trace, const ZoneSource& source,
     for (const TraceSeries& series : trace.series) {
         std::string name = !source.name.empty() && trace.series.size() == 1 ? source.name
                            : !series.zone.empty()                         ? series.zone
-                                                                          : trace.name;
+                                                                          : trace_name(trace.name);
+        for (const TraceSeries& other : trace.series) {
+            if (&other == &series) break;
+            if (other.zone != series.zone) continue;
+            throw InputError(file, "",
+                             fmt::format("zone \"{}\" is there with the instance types \"{}\" and "
+                                         "\"{}\": say which as \"instance\" at /cluster",
+                                         series.zone, other.instance_type, series.instance_type));
+        }
         data.zones.push_back(zone_of(series, source, scenario, name, file));
     }
 }
 
-void add_recorded(MarketData& data, const ZoneSource& source, const Scenario& scenario) {
-    const ReadOptions options = options_for(scenario);
-    if (source.availability.empty() && source.price.empty()) {
-        if (!source.spot_price) {
-            throw InputError(scenario.file.string(), "/market",
-                             "expected \"availability\", \"price\", \"generate\" or a "
-                             "\"spot_price\" (or a trace on the command line)");
+// The prices as they are seen by somebody who starts `later`: older ones are gone.
+PriceSeries started_later(const PriceSeries& prices, Duration later) {
+    PriceSeries rest;
+    for (const Step<Price>& step : prices.steps) {
+        if (step.at.since_start() <= later) {
+            rest.steps.assign(1, {Instant{}, step.value});
+        } else {
+            rest.steps.push_back({step.at - later, step.value});
         }
-        TraceSeries nothing_recorded;
-        nothing_recorded.availability = always(scenario.job.plan.workers_max, Instant{});
-        data.after_last_row = AfterLastRow::hold;
-        data.zones.push_back(zone_of(nothing_recorded, source, scenario,
-                                     source.name.empty() ? "always" : source.name, ""));
+    }
+    rest.end = prices.end - later;
+    return rest;
+}
+
+// Two files of one zone: where both say when they were recorded, they are laid over each other.
+void join_prices(TraceSeries& zone, const TraceSeries& prices, std::string_view file) {
+    if (!zone.availability || !prices.price) {
+        throw InputError(file, "", zone.availability
+                                       ? "expected prices, found availability"
+                                       : "has prices for an availability file without any");
+    }
+    const auto begins = parse_timestamp(zone.start);
+    const auto prices_begin = parse_timestamp(prices.start);
+    if (!begins || !prices_begin) {
+        zone.price = prices.price;
         return;
     }
+    const Duration later = nanoseconds(*begins - *prices_begin);
+    if (later < Duration{} || later > prices.price->end.since_start()) {
+        throw InputError(file, "",
+                         fmt::format("expected prices at {}, when the availability begins; found "
+                                     "prices from {} to {}",
+                                     zone.start, prices.start,
+                                     format_timestamp(*prices_begin + prices.price->end.raw())));
+    }
+    zone.price = started_later(*prices.price, later);
+}
+
+void add_always(MarketData& data, const ZoneSource& source, const Scenario& scenario) {
+    const std::string place = source.name.empty()
+                                  ? std::string("/market")
+                                  : fmt::format("/market, zone \"{}\"", source.name);
+    if (!source.spot_price) {
+        throw InputError(scenario.file.string(), place,
+                         "expected \"availability\", \"price\", \"generate\" or a "
+                         "\"spot_price\" (or a trace on the command line)");
+    }
+    TraceSeries nothing_recorded;
+    nothing_recorded.availability = always(scenario.job.plan.workers_max, Instant{});
+    data.after_last_row = AfterLastRow::hold;
+    data.zones.push_back(zone_of(nothing_recorded, source, scenario,
+                                 source.name.empty() ? "always" : source.name, ""));
+}
+
+bool is_recorded(const ZoneSource& zone) {
+    return !zone.availability.empty() || !zone.price.empty();
+}
+
+void add_recorded(MarketData& data, const ZoneSource& source, const Scenario& scenario) {
+    const ReadOptions options = options_for(scenario);
     const auto& first = source.availability.empty() ? source.price : source.availability;
     Trace trace = read_trace(first, options);
+    if (source.availability.empty() && !trace.series[0].price) {
+        throw InputError(first.string(), "", "expected prices, found availability");
+    }
+    if (!source.availability.empty() && !trace.series[0].availability) {
+        throw InputError(first.string(), "", "expected availability, found prices");
+    }
     if (!source.availability.empty() && !source.price.empty()) {
         const Trace prices = read_trace(source.price, options);
-        if (trace.series.size() != 1 || prices.series.size() != 1 || !prices.series[0].price) {
+        if (trace.series.size() != 1 || prices.series.size() != 1) {
             throw InputError(source.price.string(), "",
-                             "expected the prices of the one zone of the availability file");
+                             fmt::format("expected the prices of the one zone of the availability "
+                                         "file, found {} series of prices and {} of availability",
+                                         prices.series.size(), trace.series.size()));
         }
-        trace.series[0].price = prices.series[0].price;
+        join_prices(trace.series[0], prices.series[0], source.price.string());
     }
     add_zones(data, trace, source, scenario, first.string());
+}
+
+void add_all_recorded(MarketData& data, const Scenario& scenario) {
+    const auto& zones = scenario.market.zones;
+    const auto recorded = std::ranges::count_if(zones, is_recorded);
+    for (const ZoneSource& zone : zones) {
+        if (is_recorded(zone)) {
+            add_recorded(data, zone, scenario);
+            continue;
+        }
+        // Its capacity would last for ever, and with it what holds after the others' last row.
+        if (recorded > 0) {
+            throw InputError(scenario.file.string(), "/market",
+                             fmt::format("zone \"{}\" has neither \"availability\" nor "
+                                         "\"price\", and other zones have",
+                                         zone.name));
+        }
+        add_always(data, zone, scenario);
+    }
 }
 
 void check_names(const MarketData& data, std::string_view file) {
@@ -122,15 +214,43 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
                                       source.generator_length);
         add_zones(data, made, source.zones.front(), scenario, scenario.file.string());
     } else {
-        for (const ZoneSource& zone : source.zones) add_recorded(data, zone, scenario);
+        add_all_recorded(data, scenario);
         const auto& only = source.zones.front();
-        market.name = source.zones.size() > 1 || only.availability.empty()
-                          ? scenario.name
-                          : trace_name(only.availability);
+        const auto& file = only.availability.empty() ? only.price : only.availability;
+        market.name =
+            source.zones.size() > 1 || file.empty() ? scenario.name : trace_name(file);
     }
     check_names(data, scenario.file.string());
     prepare(data);
     return market;
+}
+
+std::vector<std::string> trace_names(std::span<const std::filesystem::path> files) {
+    std::vector<std::string> names;
+    std::vector<std::filesystem::path> folders;
+    for (const auto& file : files) {
+        names.push_back(trace_name(file));
+        folders.push_back(std::filesystem::absolute(file).lexically_normal().parent_path());
+    }
+    const auto ambiguous = [&](const std::string& name) {
+        return std::ranges::count(names, name) > 1;
+    };
+    while (true) {
+        std::vector<std::size_t> unclear;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (ambiguous(names[i]) && folders[i].has_relative_path()) unclear.push_back(i);
+        }
+        if (unclear.empty()) break;
+        for (const std::size_t i : unclear) {
+            names[i] = fmt::format("{}/{}", one_line(folders[i].filename().string()), names[i]);
+            folders[i] = folders[i].parent_path();
+        }
+    }
+    // The same file twice, or a.csv beside a.json.
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (ambiguous(names[i])) names[i] += fmt::format(" ({})", i + 1);
+    }
+    return names;
 }
 
 JobSpec job_on(const Scenario& scenario, const MarketData& market) {
@@ -147,7 +267,9 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
     const Duration work = time_for(rate_of(job.profile, job.workers_min), steps);
-    job.give_up_at = last + 2 * work + days(1);
+    constexpr Duration longest = days(100'000);  // a run's clock ends after 292 years
+    const Duration rest = std::min(2 * work + days(1), longest - last.since_start());
+    job.give_up_at = last + std::max(rest, Duration{});
     return job;
 }
 

@@ -48,6 +48,7 @@ std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& sc
     std::vector<PolicyList> lists;
     for (const std::string& one : split(text, ',')) {
         PolicyList list;
+        list.where = where;
         for (const std::string& name : split(one, '+')) {
             const PolicyEntry* entry = find_policy(name);
             if (entry == nullptr) {
@@ -72,29 +73,28 @@ std::vector<std::unique_ptr<Policy>> make_policies(const PolicyList& list) {
     std::vector<std::unique_ptr<Policy>> policies;
     for (const PolicyList::Item& item : list.items) {
         ConfigReader parameters = ConfigReader::from_text(item.parameters, item.entry->name);
-        if (parameters.has("name")) parameters.text("name");
         policies.push_back(make_policy(*item.entry, parameters));
     }
     return policies;
 }
 
-void check_policies(const PolicyList& list, const Scenario& scenario, const MarketData& market,
-                    std::string_view where) {
+void check_policies(const PolicyList& list, const Scenario& scenario, const MarketData& market) {
     if (list.needs_oracle() && !scenario.oracle_allowed) {
-        throw InputError(where, "",
+        throw InputError(list.where, "",
                          fmt::format("\"{}\" needs an oracle, which the scenario does not name "
                                      "(\"oracle\": \"future_availability\")",
                                      list.label()));
     }
     if (list.needs_deadline() && scenario.job.deadline == Instant::never()) {
-        throw InputError(
-            where, "",
-            fmt::format("\"{}\" needs a deadline, and the job has none", list.label()));
+        throw InputError(list.where, "",
+                         fmt::format("\"{}\" needs a deadline, and the job has none "
+                                     "(\"deadline\" at /job)",
+                                     list.label()));
     }
     const auto policies = make_policies(list);
     const std::string conflict =
         policy_conflict(policies, simulated_capabilities(market, scenario.job));
-    if (!conflict.empty()) throw InputError(where, "", conflict);
+    if (!conflict.empty()) throw InputError(list.where, "", conflict);
 }
 
 }  // namespace ukemi

@@ -29,6 +29,7 @@ struct PolicyList {
         std::string parameters;  // a JSON object as text
     };
     std::vector<Item> items;
+    std::string where;  // the option or the place in the file that names it, for complaints
     std::string label() const;  // the names joined by '+'
     bool needs_oracle() const;
     bool needs_deadline() const;
@@ -79,19 +80,20 @@ std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& sc
                                        std::string_view where);
 // Makes the policies of one run.
 std::vector<std::unique_ptr<Policy>> make_policies(const PolicyList& list);
-// Throws InputError(where, …) if the list cannot run in this scenario: knobs that two policies
-// share or the world lacks, a deadline or an oracle that is missing.
-void check_policies(const PolicyList& list, const Scenario& scenario, const MarketData& market,
-                    std::string_view where);
+// Throws InputError if the list cannot run in this scenario: knobs that two policies share or the
+// world lacks, a deadline or an oracle that is missing.
+void check_policies(const PolicyList& list, const Scenario& scenario, const MarketData& market);
 
 struct NamedMarket {
-    std::string name;  // of the trace
+    std::string name;  // of the trace: its file's, without folders and endings
     MarketData data;   // prepared
 };
 // The scenario's own market, or the same with `trace` in place of its series: an availability
 // file, a price file, or both in one. The seed matters only to a generated market.
 NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
                         const std::filesystem::path& trace = {});
+// Names for several trace files: those that would be called the same get their folder's name, too.
+std::vector<std::string> trace_names(std::span<const std::filesystem::path> files);
 // The scenario's job on that market: with the moment at which a run gives up.
 JobSpec job_on(const Scenario& scenario, const MarketData& market);
 

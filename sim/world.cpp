@@ -74,7 +74,7 @@ RunResult World::run() {
     }
     ask({Hook::before_train, EventKind::none});
     if (plans_ == 0) acquire();  // nobody changed the first Plan: it stands
-    reconcile(true);
+    reconcile();
     schedule_ask_again();
     record_timeline();
     while (!ended_) {
@@ -160,7 +160,7 @@ void World::commit(const Plan& plan) {
     mark_surplus();
     acquire();
     swap_fleets();
-    reconcile(true);
+    reconcile();
     note(EventKind::phase_changed);  // what a policy asked for is there now: it may look again
     if (saves_otherwise && training_.phase() == JobPhase::running) {
         training_.begin_running(queue_.now());  // a new segment, with the new interval

@@ -67,12 +67,15 @@ private:
     void handle(const GaveUp&);
 
     // Membership (world_fleet.cpp).
+    std::size_t place_of(ZoneId zone, Market bought) const;
+    std::vector<std::int32_t>& wanted_by_place();
     void acquire();                   // launches what the Plan wants and the market gives
     void mark_surplus();              // what the Plan no longer wants is retiring
     void swap_fleets();               // releases what retires, once that may be
-    void reconcile(bool at_boundary); // makes the training group what the fleet allows
+    void reconcile();    // at a boundary: makes the training group what the fleet allows
     void disband();                   // the training group, at this moment
     void release_all();
+    bool fleet_unsettled() const;  // somebody waits to join or to leave
     bool state_held() const;          // somebody still has the present model
     bool all_members_announced() const;
     void schedule_boundary();
@@ -102,6 +105,7 @@ private:
     Observation seen_;
     EventHash hash_;
 
+    std::vector<std::int32_t> wanted_;  // kept for its memory
     std::optional<Plan> pending_plan_;
     EventKind pending_kind_ = EventKind::none;  // the most urgent since the last question
     bool settled_scheduled_ = false;

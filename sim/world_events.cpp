@@ -23,8 +23,7 @@ void World::handle(const CapacityChanged& event) {
         }
     }
     if (!closing_) acquire();
-    if (training_.next_step_boundary(now) == now) swap_fleets();
-    reconcile(false);
+    if (fleet_unsettled()) schedule_boundary();
     note(EventKind::capacity_changed);
     record_timeline();
 }
@@ -42,12 +41,7 @@ void World::handle(const InstanceReady& event) {
     Instance* instance = fleet_.find(event.instance);
     INVARIANT(instance != nullptr);
     fleet_.became_ready(*instance, now);
-    if (training_.next_step_boundary(now) == now) {
-        swap_fleets();
-        reconcile(true);
-    } else {
-        schedule_boundary();
-    }
+    schedule_boundary();  // others may become ready at this very moment
     note(EventKind::instances_ready);
     record_timeline();
 }
@@ -69,8 +63,7 @@ void World::handle(const InstanceLost& event) {
     if (!state_held() && training_.phase() == JobPhase::waiting) training_.roll_back();
     discard_pending("an instance was lost before the step boundary");
     if (!closing_) acquire();
-    swap_fleets();
-    reconcile(true);
+    schedule_boundary();  // once all that is lost at this moment is gone
     note(EventKind::instances_lost);
     record_timeline();
 }
@@ -79,7 +72,7 @@ void World::handle(const TransitionEnded&) {
     for (Instance& one : fleet_.instances()) one.has_state = one.has_state || one.member;
     training_.begin_running(queue_.now());
     swap_fleets();
-    reconcile(true);
+    reconcile();
     note(EventKind::phase_changed);
     record_timeline();
 }
@@ -100,7 +93,7 @@ void World::handle(const CheckpointEnded&) {
         training_.stop(now);
     }
     swap_fleets();
-    reconcile(true);
+    reconcile();
     note(EventKind::phase_changed);
     record_timeline();
 }
@@ -120,7 +113,7 @@ void World::handle(const PlanDue&) {
         commit_at_boundary();
     } else if (training_.next_step_boundary(queue_.now()) == queue_.now()) {
         swap_fleets();
-        reconcile(true);
+        reconcile();
     } else {
         schedule_boundary();
     }

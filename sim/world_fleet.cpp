@@ -7,65 +7,60 @@
 
 namespace ukemi {
 
-namespace {
-
-// Instances of a line's zone and market that count towards it: those that will stay.
-std::int32_t counted(std::span<const Instance> instances, const FleetLine& line) {
-    return static_cast<std::int32_t>(std::ranges::count_if(instances, [&](const Instance& one) {
-        return one.zone == line.zone && one.market == line.market && !one.retiring && !one.lost_at;
-    }));
+// How many instances the Plan wants of each zone and market, in one table: fleets are counted often.
+std::size_t World::place_of(ZoneId zone, Market bought) const {
+    return std::size_t{index_of(zone)} * 3 + static_cast<std::size_t>(bought);
 }
 
-}  // namespace
+std::vector<std::int32_t>& World::wanted_by_place() {
+    wanted_.assign(market_.zone_count() * 3, 0);
+    for (const FleetLine& line : controller_.plan().fleet) {
+        if (line.market != Market::none) wanted_[place_of(line.zone, line.market)] += line.count;
+    }
+    return wanted_;
+}
 
 // A job that cannot grow and shrink wants all its instances or none (a gang): a part of it would
 // only be paid for.
 void World::acquire() {
     const Instant now = queue_.now();
-    const Plan& plan = controller_.plan();
-    std::int64_t will_stay = 0;
-    std::int64_t can_launch = 0;
-    const auto launchable = [&](const FleetLine& line, std::int32_t have) {
-        std::int32_t missing = line.count - have;
+    std::vector<std::int32_t>& missing = wanted_by_place();
+    std::int64_t will_be = 0;
+    for (const Instance& one : fleet_.instances()) {
+        if (one.retiring || one.lost_at) continue;
+        --missing[place_of(one.zone, one.market)];
+        ++will_be;
+    }
+    for (const FleetLine& line : controller_.plan().fleet) {
+        if (line.market == Market::none) continue;
+        std::int32_t& more = missing[place_of(line.zone, line.market)];
         if (line.market == Market::spot) {
             const Fleet::Counts& counts = fleet_.counts(line.zone);
-            const std::int32_t room =
-                market_.spot_capacity(line.zone) - counts.spot_held - counts.spot_pending;
-            missing = std::min(missing, room);
+            more = std::min(more, market_.spot_capacity(line.zone) - counts.spot_held -
+                                      counts.spot_pending);
         }
-        return std::max(0, missing);
-    };
-    for (const FleetLine& line : plan.fleet) {
-        if (line.market == Market::none) continue;
-        const std::int32_t have = counted(fleet_.instances(), line);
-        will_stay += have;
-        can_launch += launchable(line, have);
+        more = std::max(more, 0);
+        will_be += more;
     }
-    if (will_stay + can_launch < job_.workers_min) return;
-    for (const FleetLine& line : plan.fleet) {
+    if (will_be < job_.workers_min) return;
+    for (const FleetLine& line : controller_.plan().fleet) {
         if (line.market == Market::none) continue;
-        const std::int32_t missing = launchable(line, counted(fleet_.instances(), line));
-        for (std::int32_t i = 0; i < missing; ++i) fleet_.launch(line.zone, line.market, now);
+        std::int32_t& more = missing[place_of(line.zone, line.market)];
+        for (; more > 0; --more) fleet_.launch(line.zone, line.market, now);
     }
 }
 
 void World::mark_surplus() {
-    const Plan& plan = controller_.plan();
-    for (Instance& instance : fleet_.instances()) instance.retiring = true;
-    for (const FleetLine& line : plan.fleet) {
-        std::int32_t wanted = line.count;
-        // Members first, then those that are there, then the oldest request.
-        for (const int round : {0, 1, 2}) {
-            for (Instance& one : fleet_.instances()) {
-                const int rank = one.member ? 0 : one.ready ? 1 : 2;
-                if (wanted <= 0) break;
-                if (rank != round || !one.retiring || one.zone != line.zone ||
-                    one.market != line.market) {
-                    continue;
-                }
-                one.retiring = false;
-                --wanted;
-            }
+    std::vector<std::int32_t>& wanted = wanted_by_place();
+    for (Instance& one : fleet_.instances()) one.retiring = true;
+    // Members first, then those that are there, then the oldest request.
+    for (const int round : {0, 1, 2}) {
+        for (Instance& one : fleet_.instances()) {
+            const int rank = one.member ? 0 : one.ready ? 1 : 2;
+            std::int32_t& left = wanted[place_of(one.zone, one.market)];
+            if (rank != round || left <= 0) continue;
+            one.retiring = false;
+            --left;
         }
     }
 }
@@ -119,6 +114,12 @@ void World::swap_fleets() {
     for (const InstanceId id : leaving) fleet_.release(id, now);
 }
 
+bool World::fleet_unsettled() const {
+    return std::ranges::any_of(fleet_.instances(), [](const Instance& one) {
+        return one.retiring || (one.ready && !one.member);
+    });
+}
+
 void World::disband() {
     const Instant now = queue_.now();
     if (training_.phase() != JobPhase::finished) training_.stop(now);
@@ -141,9 +142,9 @@ void World::schedule_boundary() {
 }
 
 // The group that could train now: those that are there, members first, those without a notice
-// before those with one. A group that is already right is left alone; a running group changes at
-// a step boundary; one that is starting or saving first finishes that.
-void World::reconcile(bool at_boundary) {
+// before those with one. Called at step boundaries only. A group that is already right is left
+// alone; one that is starting or saving first finishes that.
+void World::reconcile() {
     const Instant now = queue_.now();
     const JobPhase phase = training_.phase();
     if (ended_ || phase == JobPhase::finished || phase == JobPhase::checkpointing) return;
@@ -158,11 +159,13 @@ void World::reconcile(bool at_boundary) {
         if (one.ready) group.push_back(&one);
         if (one.member) ++members;
     }
-    std::ranges::stable_sort(group, {}, [](const Instance* one) {
-        return std::tuple(!one->member, one->lost_at.has_value(), index_of(one->id));
-    });
     const auto most = static_cast<std::size_t>(controller_.plan().workers_max);
-    if (group.size() > most) group.resize(most);
+    if (group.size() > most) {
+        std::ranges::sort(group, {}, [](const Instance* one) {
+            return std::tuple(!one->member, one->lost_at.has_value(), index_of(one->id));
+        });
+        group.resize(most);
+    }
     const bool enough = group.size() >= static_cast<std::size_t>(job_.workers_min);
     const bool unchanged =
         group.size() == members && std::ranges::all_of(group, &Instance::member);
@@ -172,10 +175,6 @@ void World::reconcile(bool at_boundary) {
     }
     if (unchanged && phase != JobPhase::waiting) return;
     if (phase == JobPhase::transition) return;
-    if (phase == JobPhase::running && !at_boundary) {
-        schedule_boundary();
-        return;
-    }
     const bool survivors = state_held();
     disband();
     for (Instance* one : group) {

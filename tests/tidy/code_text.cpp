@@ -79,7 +79,9 @@ private:
     void blank_raw_text() {
         const std::size_t open = text_.find('(', at_);
         if (open == std::string_view::npos) return blank(text_.size());
-        const std::string close = ")" + std::string(text_.substr(at_ + 1, open - at_ - 1)) + "\"";
+        std::string close(text_.substr(at_, open - at_));  // the quote, then the delimiter
+        close.front() = ')';
+        close += '"';
         ++at_;
         const std::size_t found = text_.find(close, open);
         if (found == std::string_view::npos) return blank(text_.size());

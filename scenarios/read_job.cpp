@@ -1,0 +1,178 @@
+// read_job.cpp — the sections "job" and "cluster": what is to be done, and on how many instances.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "scenarios/sections.hpp"
+
+namespace ukemi {
+
+namespace {
+
+std::int32_t instances_of(const ConfigReader& table, const std::string& key) {
+    std::int32_t workers = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), workers);
+    const bool whole = error == std::errc{} && end == key.data() + key.size();
+    // "01" would be a second name for "1".
+    if (!whole || workers < 1 || workers > instances_most || key.front() == '0') {
+        table.fail("", fmt::format("expected numbers of instances from 1 to {} as keys, such as "
+                                   "\"8\", found \"{}\"",
+                                   instances_most, key));
+    }
+    return workers;
+}
+
+// {"1": "100 samples/s", "8": …} or, for work given as time, {"1": 1.0, "8": 6.5}.
+std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, std::int64_t batch) {
+    std::vector<ThroughputPoint> points;
+    if (by_time && !job.has("throughput")) {
+        points.push_back({1, {1, nanoseconds(1)}});
+        return points;
+    }
+    ConfigReader table = job.object("throughput");
+    for (const std::string& key : table.keys()) {
+        const std::int32_t workers = instances_of(table, key);
+        StepRate rate;
+        if (by_time) {
+            // A nanosecond of work is a step; 1e-9 of a speed is kept.
+            const double speed = table.number(key, 1e-3, 1e5);
+            rate = {round_nearest(speed * 1e9), whole_seconds(1)};
+            if (rate.steps == rate.per.raw()) rate = {1, nanoseconds(1)};
+        } else {
+            const double samples_per_s = table.rate(key, "samples/s");
+            const double step_s = static_cast<double>(batch) / samples_per_s;
+            if (!(step_s >= 1e-6 && step_s <= 1e6)) {
+                table.fail(key, fmt::format("expected steps of 1e-6 s to 1e6 s; a batch of {} at "
+                                            "this rate takes {:.3g} s",
+                                            batch, step_s));
+            }
+            rate = {1, seconds(step_s)};
+        }
+        points.push_back({workers, rate});
+    }
+    std::ranges::sort(points, {}, &ThroughputPoint::workers);
+    if (points.empty()) job.fail("throughput", "expected at least one point, such as {\"1\": 1.0}");
+    table.finish();
+    return points;
+}
+
+void read_checkpoint(ConfigReader& job, JobProfile& profile) {
+    auto checkpoint = job.object_if_present("checkpoint");
+    if (!checkpoint) return;
+    static constexpr std::array<std::string_view, 2> kinds{"lossless", "saved"};
+    profile.lossless = checkpoint->one_of("kind", kinds, "saved") == "lossless";
+    for (const std::string_view key : {"cost", "restore", "state"}) {
+        if (!profile.lossless || !checkpoint->has(key)) continue;
+        checkpoint->fail(key, "says nothing where \"kind\" is \"lossless\": leave it out");
+    }
+    if (!profile.lossless) {
+        profile.checkpoint = bounded_duration(*checkpoint, "cost", Duration{}, pause_longest);
+        profile.restore =
+            bounded_duration(*checkpoint, "restore", Duration{}, pause_longest, Duration{});
+        static constexpr std::array<std::string_view, 2> states{"replicated", "sharded"};
+        profile.sharded = checkpoint->one_of("state", states, "replicated") == "sharded";
+    }
+    checkpoint->finish();
+}
+
+void read_clock(ConfigReader& job_config, JobSpec& job) {
+    auto clock = job_config.object_if_present("clock");
+    if (!clock) return;
+    job.tick = bounded_duration(*clock, "tick", whole_seconds(1), days(1));
+    static constexpr std::array<std::string_view, 2> orders{"before_decision", "after_decision"};
+    job.completion_after_decision =
+        clock->one_of("completion", orders, "before_decision") == "after_decision";
+    clock->finish();
+}
+
+}  // namespace
+
+Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least,
+                          Duration most, std::optional<Duration> otherwise) {
+    const Duration value = otherwise ? config.duration(key, *otherwise) : config.duration(key);
+    const bool left_out = otherwise && value == *otherwise;
+    if (!left_out && (value < least || value > most)) {
+        config.fail(key, fmt::format("expected from {} to {}, found {}", format_duration(least),
+                                     format_duration(most), format_duration(value)));
+    }
+    return value;
+}
+
+void read_job(ConfigReader config, Scenario& scenario) {
+    JobSpec& job = scenario.job;
+    const bool by_time = config.has("work");
+    if (by_time == config.has("samples")) {
+        config.fail("", fmt::format("expected either \"work\" (a duration) or \"samples\" (a "
+                                    "number), found {}",
+                                    by_time ? "both" : "neither"));
+    }
+    for (const std::string_view key : {"batch", "samples_per_epoch"}) {
+        if (!by_time || !config.has(key)) continue;
+        config.fail(key, "goes with \"samples\", and this job is given as \"work\"");
+    }
+    std::int64_t batch = 1;
+    if (by_time) {
+        const Duration work =
+            bounded_duration(config, "work", whole_seconds(1), work_longest);
+        job.samples_total = work.raw();
+    } else {
+        constexpr std::int64_t most = 1'000'000'000'000'000;
+        job.samples_total = config.integer("samples", 1, most);
+        batch = config.integer("batch", 1, 1'000'000'000);
+        job.samples_per_epoch = config.integer("samples_per_epoch", 1, most, job.samples_total);
+    }
+    job.plan.global_batch = batch;
+    job.profile.throughput = read_throughput(config, by_time, batch);
+    if (config.has("deadline")) {
+        job.deadline =
+            Instant::at(bounded_duration(config, "deadline", whole_seconds(1), run_longest));
+    }
+    JobProfile& profile = job.profile;
+    profile.restart = bounded_duration(config, "restart", Duration{}, pause_longest, Duration{});
+    profile.resize =
+        bounded_duration(config, "resize", Duration{}, pause_longest, profile.restart);
+    read_checkpoint(config, profile);
+    read_clock(config, job);
+    if (config.has("give_up_after")) {
+        scenario.give_up_after =
+            bounded_duration(config, "give_up_after", whole_seconds(1), run_longest);
+    }
+    config.finish();
+}
+
+void read_cluster(ConfigReader config, Scenario& scenario) {
+    JobSpec& job = scenario.job;
+    if (config.has("instance")) scenario.market.instance_type = config.text("instance");
+    const bool fixed = config.has("count");
+    if (fixed && (config.has("count_max") || config.has("count_min"))) {
+        config.fail("", "expected either \"count\" or \"count_min\" and \"count_max\", found both");
+    }
+    const auto count = [&](std::string_view key) {
+        const std::int64_t value = fixed ? config.integer("count", 1, instances_most)
+                                         : config.integer(key, 1, instances_most, 1);
+        return static_cast<std::int32_t>(value);
+    };
+    job.plan.workers_max = count("count_max");
+    job.workers_min = count("count_min");
+    if (job.workers_min > job.plan.workers_max) {
+        config.fail("count_min", fmt::format("expected at most \"count_max\", which is {}, found {}",
+                                             job.plan.workers_max, job.workers_min));
+    }
+    config.finish();
+}
+
+void check_work(const ConfigReader& root, const JobSpec& job) {
+    const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
+    const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
+    const StepRate rate = rate_of(job.profile, job.workers_min);
+    const Int128 time = static_cast<Int128>(steps) * rate.per.raw() / rate.steps;
+    if (time <= work_longest.raw()) return;
+    throw InputError(root.file(), "/job",
+                     fmt::format("expected work that {} instance{} can do in {}, found more",
+                                 job.workers_min, job.workers_min == 1 ? "" : "s",
+                                 format_duration(work_longest)));
+}
+
+}  // namespace ukemi

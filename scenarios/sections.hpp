@@ -1,0 +1,29 @@
+// sections.hpp — the parts of a scenario file, each read by its own function. Internal to scenarios/.
+//
+// Every quantity has a largest value that a real job could need, so that no sum of them overflows:
+// a slip of the unit is a complaint with a path, and never a broken invariant an hour later.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "scenarios/scenario.hpp"
+
+namespace ukemi {
+
+inline constexpr std::int64_t instances_most = 100'000;
+inline constexpr Duration pause_longest = days(30);    // restart, notice, checkpoint and their like
+inline constexpr Duration run_longest = days(3660);    // deadline, length of a generated market
+inline constexpr Duration work_longest = days(36600);  // of the work on the fewest instances
+
+// A duration within bounds, or a complaint that names them.
+Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least,
+                          Duration most, std::optional<Duration> otherwise = std::nullopt);
+
+void read_job(ConfigReader config, Scenario& scenario);
+void read_cluster(ConfigReader config, Scenario& scenario);
+void read_market(ConfigReader config, const std::filesystem::path& folder, Scenario& scenario);
+// What only job and cluster together can say: how long the work takes on the fewest instances.
+void check_work(const ConfigReader& root, const JobSpec& job);
+
+}  // namespace ukemi

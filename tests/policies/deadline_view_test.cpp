@@ -1,0 +1,192 @@
+// deadline_view_test.cpp — progress against the straight line, and the last line of defence.
+#include "policies/deadline_view.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/policies/situation.hpp"
+
+using namespace ukemi;
+
+namespace {
+
+DeadlineView view_of(Situation& job) {
+    const auto predictor = make_profile_predictor(job.profile);
+    return deadline_view({job.seen, job.plan, *predictor, nullptr, job.random});
+}
+
+}  // namespace
+
+TEST_CASE("deadline view: its terms are those of the paper", "[deadline_view]") {
+    Situation job;
+    job.at(hours(10), hours(8)).spot(1);
+    const DeadlineView view = view_of(job);
+    CHECK(view.elapsed == hours(10));
+    CHECK(view.limit == hours(52));
+    CHECK(view.remaining == hours(42));
+    CHECK(view.work_total == hours(48));
+    CHECK(view.work_left == hours(40));
+    CHECK(view.work_at_risk == hours(40));
+    CHECK(view.done() == hours(8));
+    CHECK(view.overhead == minutes(6));
+    CHECK(view.spot_available);
+    CHECK(view.held == Market::none);
+    CHECK_FALSE(view.in_transition);
+}
+
+TEST_CASE("deadline view: a job that can lose work counts from its checkpoint, and pays for it",
+          "[deadline_view]") {
+    Situation job;
+    job.profile.lossless = false;
+    job.profile.provisioning = minutes(2);
+    job.profile.checkpoint = minutes(3);
+    job.profile.restore = minutes(1);
+    job.at(hours(10), hours(8));
+    job.seen.samples_safe = hours(7).raw();
+    const DeadlineView view = view_of(job);
+    CHECK(view.work_left == hours(40));
+    CHECK(view.work_at_risk == hours(41));
+    // provisioning 2 + restart 6 + checkpoint 3 + restore 1
+    CHECK(view.overhead == minutes(12));
+}
+
+TEST_CASE("deadline view: a gang holds what it has enough of", "[deadline_view]") {
+    Situation job;
+    job.seen.workers_min = 2;
+    job.seen.spot_held = 1;
+    job.seen.on_demand_held = 1;
+    CHECK(view_of(job).held == Market::none);
+    CHECK_FALSE(view_of(job).spot_available);
+    job.seen.on_demand_held = 2;
+    CHECK(view_of(job).held == Market::on_demand);
+    job.seen.spot_held = 2;  // announced to be lost or not, they are still there
+    CHECK(view_of(job).held == Market::spot);
+    CHECK(view_of(job).spot_available);
+}
+
+TEST_CASE("deadline view: behind the line by a nanosecond is behind", "[deadline_view]") {
+    // ep(13 h) = 13 · 48/52 = 12 h exactly.
+    Situation job;
+    job.at(hours(13), hours(12));
+    CHECK_FALSE(view_of(job).behind(Duration{}));
+    CHECK(view_of(job).level_or_behind(Duration{}));
+    CHECK(view_of(job).behind(nanoseconds(1)));
+    job.at(hours(13), hours(12) - nanoseconds(1));
+    CHECK(view_of(job).behind(Duration{}));
+    job.at(hours(13), hours(12) + nanoseconds(1));
+    CHECK_FALSE(view_of(job).level_or_behind(Duration{}));
+    // Looking an hour ahead from t = 12 h is the same line.
+    job.at(hours(12), hours(12));
+    CHECK_FALSE(view_of(job).behind(hours(1)));
+    CHECK(view_of(job).level_or_behind(hours(1)));
+}
+
+TEST_CASE("safety net: insists from R(t) = C(t) + d on", "[safety_net]") {
+    // 52 − t = 48 + 0.1: t = 3.9 h.
+    const SafetyNet kind = GENERATE(SafetyNet::simple, SafetyNet::strong);
+    Situation job;
+    job.at(hours(3) + minutes(54) - nanoseconds(1));
+    CHECK_FALSE(safety_net(kind, view_of(job)).has_value());
+    job.at(hours(3) + minutes(54));
+    CHECK(safety_net(kind, view_of(job)) == Market::on_demand);
+}
+
+TEST_CASE("safety net: keeps a running spot instance at the last moment", "[safety_net]") {
+    const SafetyNet kind = GENERATE(SafetyNet::simple, SafetyNet::strong);
+    Situation job;
+    job.at(hours(3) + minutes(54)).spot(1).hold(Market::spot);
+    CHECK(safety_net(kind, view_of(job)) == Market::spot);
+    // But not with work that its loss would destroy.
+    job.profile.lossless = false;
+    job.at(hours(4) + minutes(54), hours(1));
+    job.seen.samples_safe = 0;
+    CHECK(safety_net(kind, view_of(job)) == Market::on_demand);
+}
+
+TEST_CASE("safety net: one that is still starting on spot is given up by the strong net alone",
+          "[safety_net]") {
+    Situation job;
+    job.at(hours(3) + minutes(54)).spot(1).hold(Market::spot);
+    job.starting();
+    CHECK(safety_net(SafetyNet::simple, view_of(job)) == Market::spot);
+    CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::on_demand);
+}
+
+TEST_CASE("safety net: once late, the simple net rides spot on and the strong one does not",
+          "[safety_net]") {
+    Situation job;
+    job.at(hours(3) + minutes(54) + nanoseconds(1)).spot(1).hold(Market::spot);
+    CHECK(safety_net(SafetyNet::simple, view_of(job)) == Market::spot);
+    CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::on_demand);
+}
+
+TEST_CASE("safety net: where changing over is free the simple net still takes spot",
+          "[safety_net]") {
+    Situation job;
+    job.profile.restart = {};
+    job.at(hours(4)).spot(1);
+    CHECK(safety_net(SafetyNet::simple, view_of(job)) == Market::spot);
+    CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::on_demand);
+}
+
+TEST_CASE("safety net: with a tick, times are rounded so that the next tick is not too late",
+          "[safety_net]") {
+    // Tick 600 s; needed: 172800 + 360 = 173160 s, up to 289 ticks = 173400 s. The deadline is half
+    // a tick off, at 187500 s. Simple: 173400 ≥ 187500 − t from t = 14100 on. Strong: R(t) rounded
+    // down, so that at t = 13800 s it is 173400 s.
+    Situation job;
+    job.seen.decision_interval = minutes(10);
+    job.seen.deadline = Instant::at(whole_seconds(187'500));
+    job.at(whole_seconds(13'200));
+    CHECK_FALSE(safety_net(SafetyNet::simple, view_of(job)).has_value());
+    CHECK_FALSE(safety_net(SafetyNet::strong, view_of(job)).has_value());
+    job.at(whole_seconds(13'800));
+    CHECK_FALSE(safety_net(SafetyNet::simple, view_of(job)).has_value());
+    CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::on_demand);
+    job.at(whole_seconds(14'400));
+    CHECK(safety_net(SafetyNet::simple, view_of(job)) == Market::on_demand);
+}
+
+TEST_CASE("safety net: is due after the slack of an idle job, and not while slack is steady",
+          "[safety_net]") {
+    Situation job;
+    job.at(hours(1));
+    CHECK(safety_net_due(view_of(job)) == hours(2) + minutes(54));  // 51 − 48 − 0.1
+    job.hold(Market::spot);
+    CHECK_FALSE(safety_net_due(view_of(job)).has_value());  // trains as fast as time goes by
+    job.starting();
+    CHECK(safety_net_due(view_of(job)) == hours(2) + minutes(54));
+    job.seen.transition_remaining = {};
+    job.seen.decision_interval = minutes(10);
+    job.hold(Market::none);
+    CHECK_FALSE(safety_net_due(view_of(job)).has_value());  // the clock asks
+    job.seen.decision_interval = {};
+    job.at(hours(4));
+    CHECK_FALSE(safety_net_due(view_of(job)).has_value());  // it insists already
+}
+
+TEST_CASE("safety net: a group that is not complete is slower than its guess, and no refuge",
+          "[safety_net]") {
+    // Four machines do 48 h of work; three of them train, so that slack shrinks meanwhile.
+    Situation job;
+    job.plan.workers_max = 4;
+    job.profile.throughput.push_back({4, {4, nanoseconds(1)}});
+    job.seen.samples_total = 16 * hours(48).raw();  // 4 samples a step, 4 steps a nanosecond
+    job.at(hours(1)).spot(4).hold(Market::spot);
+    CHECK(view_of(job).work_total == hours(48));
+    CHECK(view_of(job).full_speed);
+    CHECK_FALSE(safety_net_due(view_of(job)).has_value());
+    job.seen.workers = 3;
+    CHECK_FALSE(view_of(job).full_speed);
+    CHECK(safety_net_due(view_of(job)) == hours(2) + minutes(54));
+    job.at(hours(3) + minutes(54));
+    CHECK(safety_net(SafetyNet::simple, view_of(job)) == Market::spot);
+    CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::on_demand);
+}
+
+TEST_CASE("safety net: unsaved work eats the slack of a running job", "[safety_net]") {
+    Situation job;
+    job.profile.lossless = false;
+    job.at(hours(2), hours(2)).hold(Market::spot);
+    job.seen.samples_safe = hours(1).raw();
+    CHECK(safety_net_due(view_of(job)) == hours(2) + minutes(54));  // 50 − 47 − 0.1
+}

@@ -1,0 +1,151 @@
+// job_profile_test.cpp — steps and times that are each other's inverse, and the guess made of them.
+#include "policies/job_profile.hpp"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "base/rng.hpp"
+
+using namespace ukemi;
+
+namespace {
+
+// 10 steps/s alone, 30 with four, 40 with eight.
+JobProfile measured() {
+    JobProfile profile;
+    profile.throughput = {{1, {10, whole_seconds(1)}},
+                          {4, {30, whole_seconds(1)}},
+                          {8, {40, whole_seconds(1)}}};
+    profile.provisioning = minutes(2);
+    profile.restart = minutes(1);
+    profile.checkpoint = whole_seconds(30);
+    profile.restore = whole_seconds(20);
+    return profile;
+}
+
+double steps_per_s(StepRate rate) { return static_cast<double>(rate.steps) / to_seconds(rate.per); }
+
+}  // namespace
+
+TEST_CASE("step rate: by hand", "[job_profile]") {
+    const StepRate rate{3, whole_seconds(10)};
+    CHECK(steps_within(rate, whole_seconds(10)) == 3);
+    CHECK(steps_within(rate, whole_seconds(10) - nanoseconds(1)) == 2);
+    CHECK(steps_within(rate, Duration{}) == 0);
+    CHECK(time_for(rate, 3) == whole_seconds(10));
+    CHECK(time_for(rate, 0) == Duration{});
+    CHECK(time_for(rate, 1) == nanoseconds(3'333'333'334));  // 10/3 s, rounded up
+    const StepRate fluid{1, nanoseconds(1)};
+    CHECK(steps_within(fluid, hours(48)) == hours(48).raw());
+    CHECK(time_for(fluid, hours(48).raw()) == hours(48));
+}
+
+TEST_CASE("step rate: the time for n steps is the first at which n steps are done",
+          "[job_profile][property]") {
+    const std::uint64_t seed = GENERATE(range(1, 201));
+    CAPTURE(seed);
+    RandomStream random(seed, "test/rate");
+    const StepRate rate{random.integer(1, 1'000'000), nanoseconds(random.integer(1, 1'000'000'000))};
+    const std::int64_t steps = random.integer(1, 1'000'000'000);
+    CAPTURE(rate.steps, rate.per.raw(), steps);
+    const Duration time = time_for(rate, steps);
+    CHECK(steps_within(rate, time) >= steps);
+    CHECK(steps_within(rate, time - nanoseconds(1)) < steps);
+    const Duration given = nanoseconds(random.integer(0, hours(1).raw()));
+    const std::int64_t done = steps_within(rate, given);
+    CHECK(time_for(rate, done) <= given);
+    CHECK(time_for(rate, done + 1) > given);
+}
+
+TEST_CASE("rate: measured points are kept, between them it is linear", "[job_profile]") {
+    const JobProfile profile = measured();
+    CHECK(rate_of(profile, 1) == profile.throughput[0].rate);
+    CHECK(rate_of(profile, 4) == profile.throughput[1].rate);
+    CHECK(rate_of(profile, 8) == profile.throughput[2].rate);
+    CHECK(steps_per_s(rate_of(profile, 2)) == Approx(10 + 20.0 / 3).epsilon(1e-9));
+    CHECK(steps_per_s(rate_of(profile, 6)) == Approx(35).epsilon(1e-9));
+}
+
+TEST_CASE("rate: no speed-up that nobody measured", "[job_profile]") {
+    JobProfile profile = measured();
+    CHECK(rate_of(profile, 9) == profile.throughput[2].rate);
+    CHECK(rate_of(profile, 1000) == profile.throughput[2].rate);
+    profile.throughput.erase(profile.throughput.begin());
+    CHECK(rate_of(profile, 1) == profile.throughput[0].rate);  // nor a slow-down
+    profile.throughput.pop_back();
+    CHECK(rate_of(profile, 100) == profile.throughput[0].rate);
+}
+
+TEST_CASE("rate: steps that take hours are interpolated as well as short ones", "[job_profile]") {
+    // A step in 10 h alone, in 5 h with three: 0.15 an hour with two, not 0.
+    JobProfile profile;
+    profile.throughput = {{1, {1, hours(10)}}, {3, {1, hours(5)}}};
+    CHECK(steps_per_s(rate_of(profile, 2)) * 3600 == Approx(0.15).epsilon(1e-5));
+    // Fast ones too: a nanosecond of work a nanosecond, and a hundred thousand of them.
+    profile.throughput = {{1, {1, nanoseconds(1)}}, {3, {100'000, nanoseconds(1)}}};
+    CHECK(steps_per_s(rate_of(profile, 2)) / 1e9 == Approx(50'000.5).epsilon(1e-12));
+}
+
+TEST_CASE("rate: more workers are never slower where the table says so",
+          "[job_profile][property]") {
+    const std::uint64_t seed = GENERATE(range(1, 51));
+    CAPTURE(seed);
+    RandomStream random(seed, "test/table");
+    JobProfile profile;
+    std::int32_t workers = 1;
+    std::int64_t steps = 1 + random.integer(0, 100);
+    for (int point = 0; point < 4; ++point) {
+        profile.throughput.push_back({workers, {steps, minutes(1)}});
+        workers += static_cast<std::int32_t>(random.integer(1, 8));
+        steps += random.integer(0, 300);
+    }
+    for (std::int32_t n = 1; n < workers + 2; ++n) {
+        CAPTURE(n);
+        CHECK(steps_per_s(rate_of(profile, n)) <=
+              steps_per_s(rate_of(profile, n + 1)) * (1 + 1e-8));
+    }
+}
+
+TEST_CASE("predictor: time for the samples that are left, in whole steps", "[predictor]") {
+    const auto predictor = make_profile_predictor(measured());
+    Plan plan;
+    plan.batch_per_learner = 16;
+    // 1601 samples alone: 101 steps at 10 a second.
+    CHECK(predictor->work_time(1601, plan, 1) == milliseconds(10'100));
+    CHECK(predictor->work_time(0, plan, 1) == Duration{});
+    // With eight: 128 samples a step, 13 steps at 40 a second.
+    CHECK(predictor->work_time(1601, plan, 8) == milliseconds(325));
+    plan.global_batch = 100;  // 17 steps, however many share them
+    CHECK(predictor->work_time(1601, plan, 8) == milliseconds(425));
+}
+
+TEST_CASE("predictor: checkpoints count for a job that can lose work", "[predictor]") {
+    JobProfile profile = measured();
+    Plan plan;
+    plan.checkpoint_interval = minutes(10);
+    const auto lossless = make_profile_predictor(profile);
+    // 10 samples a second for an hour.
+    CHECK(lossless->work_time(36'000, plan, 1) == hours(1));
+    CHECK(lossless->checkpoint_time(plan) == Duration{});
+    CHECK(lossless->restore_time(plan) == Duration{});
+    profile.lossless = false;
+    const auto lossy = make_profile_predictor(profile);
+    CHECK(lossy->work_time(36'000, plan, 1) == hours(1) + minutes(3));  // six times 30 s
+    CHECK(lossy->checkpoint_time(plan) == whole_seconds(30));
+    CHECK(lossy->restore_time(plan) == whole_seconds(20));
+    plan.checkpoint_interval = never_checkpoint;
+    CHECK(lossy->work_time(36'000, plan, 1) == hours(1));
+    CHECK(lossy->transition_time(plan, plan) == minutes(3));  // provisioning and restart
+}
+
+TEST_CASE("predictor: a guess is at most a century, so that it can be added to", "[predictor]") {
+    JobProfile profile = measured();
+    profile.lossless = false;
+    profile.checkpoint = hours(1);
+    const auto predictor = make_profile_predictor(profile);
+    Plan plan;
+    plan.checkpoint_interval = nanoseconds(1);
+    const Duration most = days(36'500);
+    CHECK(predictor->work_time(std::numeric_limits<std::int64_t>::max(), plan, 1) == most);
+    CHECK(predictor->work_time(36'000, plan, 1) == most);  // all those checkpoints
+}

@@ -1,0 +1,88 @@
+// registry_test.cpp — the table of policies: complete, unambiguous, and strict about parameters.
+#include "policies/registry.hpp"
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+
+using namespace ukemi;
+
+TEST_CASE("registry: names and aliases are unique", "[registry]") {
+    std::set<std::string_view> names;
+    for (const PolicyEntry& entry : all_policies()) {
+        CAPTURE(entry.name);
+        CHECK(names.insert(entry.name).second);
+        if (!entry.alias.empty()) CHECK(names.insert(entry.alias).second);
+        CHECK_FALSE(entry.summary.empty());
+        CHECK_FALSE(entry.source.empty());
+        CHECK(find_policy(entry.name) == &entry);
+    }
+    CHECK(find_policy("daly") == find_policy("daly_checkpoint"));
+    CHECK(find_policy("") == nullptr);
+}
+
+TEST_CASE("registry: every policy can be made from no parameters at all", "[registry]") {
+    for (const PolicyEntry& entry : all_policies()) {
+        CAPTURE(entry.name);
+        ConfigReader none = ConfigReader::from_text("{}", "test.json");
+        const auto policy = make_policy(entry, none);
+        CHECK(policy->name() == entry.name);
+        CHECK_FALSE(policy->knobs().empty());
+        CHECK(policy->every_steps() == 1);
+        CHECK((policy->hooks().has(Hook::before_train) || policy->hooks().has(Hook::on_event)));
+    }
+}
+
+TEST_CASE("registry: a parameter that a policy does not know is refused by name",
+          "[registry]") {
+    for (const PolicyEntry& entry : all_policies()) {
+        CAPTURE(entry.name);
+        ConfigReader reader = ConfigReader::from_text(R"({"no_such_thing": 1})", "test.json");
+        CHECK_THROWS_WITH(make_policy(entry, reader),
+                          Catch::StartsWith("test.json: at /: unknown key \"no_such_thing\""));
+    }
+    ConfigReader misspelt = ConfigReader::from_text(R"({"safty_net": "simple"})", "test.json");
+    CHECK_THROWS_WITH(make_policy(*find_policy("greedy"), misspelt),
+                      Catch::Contains("did you mean \"safety_net\"?"));
+}
+
+TEST_CASE("registry: bad values are refused with their path", "[registry]") {
+    const auto complaint = [](std::string_view name, std::string_view parameters) -> std::string {
+        ConfigReader reader = ConfigReader::from_text(parameters, "test.json");
+        try {
+            make_policy(*find_policy(name), reader);
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "accepted";
+    };
+    CHECK_THAT(complaint("greedy", R"({"safety_net": "stronk"})"),
+               Catch::StartsWith("test.json: at /safety_net: ") &&
+                   Catch::Contains("did you mean \"strong\"?"));
+    CHECK(complaint("time_sliced", R"({"slice": "999 ms"})") ==
+          "test.json: at /slice: expected at least 1 s");
+    CHECK_THAT(complaint("time_sliced", R"({"overlap_one_tick": 1})"),
+               Catch::StartsWith("test.json: at /overlap_one_tick: "));
+}
+
+TEST_CASE("registry: an unknown name is answered with the nearest, or with all", "[registry]") {
+    CHECK(find_policy("gredy") == nullptr);
+    CHECK(no_such_policy("gredy") == "no policy \"gredy\" (did you mean \"greedy\"?)");
+    const std::string all = no_such_policy("zzz");
+    CHECK_THAT(all, Catch::StartsWith("no policy \"zzz\"; there is on_demand, spot_only, "));
+    for (const PolicyEntry& entry : all_policies()) {
+        CHECK_THAT(all, Catch::Contains(std::string(entry.name)));
+    }
+}
+
+TEST_CASE("registry: only the policies that say so need an oracle or a deadline", "[registry]") {
+    std::set<std::string_view> oracles;
+    std::set<std::string_view> deadlines;
+    for (const PolicyEntry& entry : all_policies()) {
+        if (entry.needs_oracle) oracles.insert(entry.name);
+        if (entry.needs_deadline) deadlines.insert(entry.name);
+    }
+    CHECK(oracles == std::set<std::string_view>{"ideal_no_overhead"});
+    CHECK(deadlines == std::set<std::string_view>{"greedy", "ideal_no_overhead", "rc_threshold",
+                                                  "time_sliced", "uniform_progress"});
+}

@@ -1,0 +1,96 @@
+// situation.hpp — a job as a policy sees it, made by hand: no world, no clock, no market.
+//
+// Its work is a fluid: a sample is a nanosecond of training on one machine, so that samples are
+// written as times. The default is the one of «Can't Be Late»: C(0) = 48 h of work, R(0) = 52 h to
+// the deadline and a changeover of d = 0.1 h; nothing is held and no spot is to be had.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "policies/job_profile.hpp"
+#include "policies/registry.hpp"
+
+namespace ukemi {
+
+inline std::unique_ptr<Policy> policy_named(std::string_view name,
+                                            std::string_view parameters = "{}") {
+    const PolicyEntry* entry = find_policy(name);
+    INVARIANT(entry != nullptr);
+    ConfigReader reader = ConfigReader::from_text(parameters, "test.json");
+    return make_policy(*entry, reader);
+}
+
+struct Situation {
+    JobProfile profile;
+    Plan plan;
+    Observation seen;
+    const Oracle* oracle = nullptr;
+    RandomStream random{1, "policy/test"};
+
+    Situation() {
+        profile.throughput.push_back({1, {1, nanoseconds(1)}});
+        profile.restart = minutes(6);
+        plan.fleet.push_back({ZoneId{0}, 0, Market::spot, 1, {}});
+        seen.samples_total = hours(48).raw();
+        seen.deadline = Instant::at(hours(52));
+        seen.zones.push_back({ZoneId{0}, 0, Price::of(1'000'000'000), 0, 0, 0});
+    }
+
+    // The clock shows `now`, and this much work is done and safe.
+    Situation& at(Duration now, Duration done = {}) {
+        seen.now = Instant::at(now);
+        seen.samples_done = done.raw();
+        seen.samples_safe = done.raw();
+        return *this;
+    }
+    Situation& spot(std::int32_t capacity) {
+        seen.spot_capacity = capacity;
+        seen.zones.front().spot_capacity = capacity;
+        return *this;
+    }
+    Situation& hold(Market market) {
+        seen.spot_held = market == Market::spot ? seen.workers_min : 0;
+        seen.on_demand_held = market == Market::on_demand ? seen.workers_min : 0;
+        seen.workers = market == Market::none ? 0 : plan.workers_max;
+        return *this;
+    }
+    // Still starting on what it holds.
+    Situation& starting() {
+        seen.transition_remaining = minutes(1);
+        seen.workers = 0;
+        return *this;
+    }
+
+    Decision ask(Policy& policy, EventKind kind = EventKind::clock) {
+        const auto predictor = make_profile_predictor(profile);
+        return policy.on_event(kind, {seen, plan, *predictor, oracle, random});
+    }
+    Decision ask_before_train(Policy& policy) {
+        const auto predictor = make_profile_predictor(profile);
+        return policy.before_train({seen, plan, *predictor, oracle, random});
+    }
+    // What an on_event question about the market is answered.
+    Market market(Policy& policy) {
+        const Decision decision = ask(policy);
+        INVARIANT(decision.market.has_value());
+        return *decision.market;
+    }
+};
+
+}  // namespace ukemi
+
+namespace Catch {
+
+template <>
+struct StringMaker<ukemi::Market> {
+    static std::string convert(ukemi::Market market) { return std::string(name_of(market)); }
+};
+template <>
+struct StringMaker<ukemi::Duration> {
+    static std::string convert(ukemi::Duration d) { return std::to_string(d.raw()) + " ns"; }
+};
+
+}  // namespace Catch

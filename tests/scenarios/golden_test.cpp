@@ -1,0 +1,104 @@
+// golden_test.cpp — runs whose every event is written down: the same on any compiler, build type,
+// thread count and CPU, or this test shows the first line that changed.
+//
+// golden/<scenario>.log holds the events of the smoke scenarios, for people; golden/hashes.csv the
+// fingerprints of longer runs. UKEMI_GOLDEN=accept writes them anew, on purpose.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "base/read_file.hpp"
+#include "scenarios/experiment.hpp"
+
+namespace ukemi {
+
+namespace {
+
+const std::filesystem::path source = UKEMI_SOURCE_DIR;
+const std::filesystem::path golden = source / "tests/scenarios/golden";
+
+// Compares line by line, so that a failure is a readable difference.
+void check_golden(const std::filesystem::path& file, const std::string& now) {
+    const char* wanted = std::getenv("UKEMI_GOLDEN");
+    if (wanted != nullptr && std::string_view(wanted) == "accept") {
+        write_file_atomically(file, now);
+        WARN("accepted " << file.filename().string());
+        return;
+    }
+    const std::string before = std::filesystem::exists(file) ? read_file(file) : "";
+    if (now == before) {
+        SUCCEED();
+        return;
+    }
+    std::size_t line = 1;
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < now.size() && i < before.size() && now[i] == before[i]; ++i) {
+        if (now[i] != '\n') continue;
+        ++line;
+        start = i + 1;
+    }
+    const auto line_of = [&](const std::string& text) {
+        return start < text.size() ? text.substr(start, text.find('\n', start) - start) : "(end)";
+    };
+    FAIL(file.filename().string() << ":" << line << "\n  golden: " << line_of(before)
+                                  << "\n  now:    " << line_of(now));
+}
+
+std::string result_line(const RunResult& result) {
+    return fmt::format(
+        "= {} {} {}: {} nano-USD, {} ns, held {} ns, useful {} ns, {} losses, {} plans, hash {}\n",
+        result.scenario, result.policy, result.seed, result.cost.raw(), result.duration.raw(),
+        result.held.raw(), result.causes.time_of(Cause::useful).raw(), result.revocations,
+        result.plans, result.event_hash);
+}
+
+std::string readable_log(const std::string& scenario_file) {
+    const Scenario scenario = read_scenario(source / scenario_file);
+    ExperimentSetup setup;
+    setup.policies = scenario.policies;
+    setup.seeds = {scenario.seed};
+    setup.details = Details::all;
+    setup.options.events = true;
+    std::string text;
+    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+        text += fmt::format("# {}\n", run.result.policy);
+        text += run.events;
+        text += result_line(run.result);
+    }
+    return text;
+}
+
+std::string hashes(int threads) {
+    std::string text;
+    for (const std::string file : {"scenarios/demo.json", "scenarios/smoke/one_machine.json",
+                                   "scenarios/smoke/two_zones.json"}) {
+        const Scenario scenario = read_scenario(source / file);
+        ExperimentSetup setup;
+        setup.policies = scenario.policies;
+        setup.seeds = {1, 2, 3};
+        setup.threads = threads;
+        for (const FinishedRun& run : run_experiment(scenario, setup)) {
+            text += fmt::format("{},{},{},{}\n", run.result.scenario, run.result.policy,
+                                run.result.seed, run.result.event_hash);
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("golden: every event of the smoke scenarios", "[golden]") {
+    check_golden(golden / "one_machine.log", readable_log("scenarios/smoke/one_machine.json"));
+    check_golden(golden / "two_zones.log", readable_log("scenarios/smoke/two_zones.json"));
+}
+
+TEST_CASE("golden: the fingerprints of longer runs, on any number of threads", "[golden]") {
+    const std::string one = "scenario,policy,seed,event_hash\n" + hashes(1);
+    check_golden(golden / "hashes.csv", one);
+    for (const int threads : {2, 3, 8}) {
+        CHECK("scenario,policy,seed,event_hash\n" + hashes(threads) == one);
+    }
+}
+
+}  // namespace ukemi
