@@ -81,7 +81,8 @@ void list(const std::string& name) {
     }
     if (!name.empty()) {
         throw InputError("list", "",
-                         fmt::format("there is no list of \"{}\"{}", name, did_you_mean(name, names)));
+                         fmt::format("there is no list of \"{}\"{}", name,
+                                     did_you_mean(name, names)));
     }
     for (const Kind& kind : kinds) fmt::print("{:<12}{}\n", kind.name, kind.summary);
 }

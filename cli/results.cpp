@@ -199,7 +199,8 @@ FigureInput read_results(const fs::path& folder) {
         const json& job = about.at("scenario").at("job");
         std::optional<double> deadline_h;
         if (job.contains("deadline")) {
-            deadline_h = to_hours(parse_duration(job.at("deadline").get<std::string>(), "run.json"));
+            const auto text = job.at("deadline").get<std::string>();
+            deadline_h = to_hours(parse_duration(text, run_file.string()));
         }
         FigureInput input;
         input.deadline_h = deadline_h;

@@ -1,10 +1,10 @@
 // results.hpp — the folder that a replay leaves behind, and its figures.
 //
 // results/<scenario>-<hash>/: run.json (how to repeat it: resolved scenario, traces, policies,
-// seeds, versions), summary.csv and runs.json (one row or object a run), runs/<which>/ (timeline.csv,
-// decisions.jsonl, events.jsonl of the detailed runs) and figures/. The folder is made under another
-// name and renamed when it is complete: whoever sees it sees all of it. Nothing is overwritten
-// without --force.
+// seeds, versions), summary.csv and runs.json (one row or object a run), runs/<which>/
+// (timeline.csv, decisions.jsonl, events.jsonl of the detailed runs) and figures/. The folder is
+// made under another name and renamed when it is complete: whoever sees it sees all of it. Nothing
+// is overwritten without --force.
 #pragma once
 
 #include <filesystem>

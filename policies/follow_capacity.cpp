@@ -26,6 +26,7 @@ public:
 private:
     Decision fill(const PolicyView& view) {
         const Observation& seen = view.seen;
+        if (seen.zones.empty()) return {};  // a world that shows no zones has nothing to follow
         const std::int32_t wanted = view.plan.workers_max;
         const bool limited = fleet_market(view.plan) != Market::on_demand;
         zones_ = seen.zones;
@@ -36,7 +37,8 @@ private:
         std::int32_t placed = 0;
         for (const ZoneView& zone : zones_) {  // what is planned stays where there is room for it
             const std::int32_t room = limited ? zone.spot_capacity : wanted;
-            const std::int32_t here = std::min({planned(view.plan, zone.zone), room, wanted - placed});
+            const std::int32_t here =
+                std::min({planned(view.plan, zone.zone), room, wanted - placed});
             counts_.push_back({zone.zone, std::max(here, 0)});
             placed += counts_.back().count;
         }

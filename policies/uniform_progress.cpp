@@ -53,7 +53,7 @@ private:
         if (now.tick > Duration{} || now.work_left <= Duration{}) return std::nullopt;
         std::optional<Duration> due = safety_net_due(now);
         const auto sooner = [&](double in_s) {
-            if (!(in_s > 0) || in_s > 1e9) return;
+            if (!(in_s >= 0) || in_s > 1e9) return;
             const Duration in = seconds(in_s) + milliseconds(1);
             if (!due || in < *due) due = in;
         };

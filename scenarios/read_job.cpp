@@ -157,8 +157,9 @@ void read_cluster(ConfigReader config, Scenario& scenario) {
     job.plan.workers_max = count("count_max");
     job.workers_min = count("count_min");
     if (job.workers_min > job.plan.workers_max) {
-        config.fail("count_min", fmt::format("expected at most \"count_max\", which is {}, found {}",
-                                             job.plan.workers_max, job.workers_min));
+        config.fail("count_min",
+                    fmt::format("expected at most \"count_max\", which is {}, found {}",
+                                job.plan.workers_max, job.workers_min));
     }
     config.finish();
 }

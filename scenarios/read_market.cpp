@@ -1,4 +1,4 @@
-// read_market.cpp — the section "market": where capacity and prices come from, and the bill's rules.
+// read_market.cpp — the section "market": where capacity and prices come from, and billing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,7 +86,8 @@ void read_zones(ConfigReader& config, const std::filesystem::path& folder, Marke
     }
     for (const std::string_view alone : {"availability", "price"}) {
         if (!config.has(alone)) continue;
-        config.fail("", fmt::format("expected \"{}\" in each of the \"zones\", found it beside them",
+        config.fail("", fmt::format("expected \"{}\" in each of the \"zones\", found it beside "
+                                    "them",
                                     alone));
     }
     if (config.has("spot_price")) spot_price = bounded_price(config, "spot_price");

@@ -44,8 +44,8 @@ void read_parameters(ConfigReader& root, Scenario& scenario) {
             scenario.policy_parameters.try_emplace(std::string(entry->name), own.object_text())
                 .second;
         if (!is_new) {
-            parameters->fail(
-                name, fmt::format("\"{}\" has its parameters under another name, too", entry->name));
+            parameters->fail(name, fmt::format("\"{}\" has its parameters under another name, too",
+                                               entry->name));
         }
     }
     parameters->finish();

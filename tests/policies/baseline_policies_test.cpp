@@ -37,7 +37,7 @@ std::vector<ZoneCount> counts(std::initializer_list<std::pair<std::uint32_t, std
     return result;
 }
 
-// Three zones, the second the cheapest; the job wants 10 machines and needs 4.
+// Three zones, the second the cheapest; the job wants 10 machines, needs 4 and has one in zone 0.
 Situation elastic() {
     Situation job;
     job.plan.workers_max = 10;
@@ -115,7 +115,16 @@ TEST_CASE("follow_capacity: fills the cheapest zones first, by number among equa
     Situation job = elastic();
     CHECK(job.ask(*policy).zone_counts == counts({{0, 3}, {1, 4}, {2, 3}}));
     CHECK(job.ask_before_train(*policy).zone_counts == counts({{0, 3}, {1, 4}, {2, 3}}));
+}
+
+TEST_CASE("follow_capacity: what is planned stays where it is while there is room",
+          "[follow_capacity]") {
+    // Zone 2 becomes the cheapest: its 8 are taken and one of zone 1, but zone 0 keeps its one.
+    const auto policy = policy_named("follow_capacity");
+    Situation job = elastic();
     job.seen.zones[2].spot_price = Price::of(100);
+    CHECK(job.ask(*policy).zone_counts == counts({{0, 1}, {1, 1}, {2, 8}}));
+    job.seen.zones[0].spot_capacity = 0;
     CHECK(job.ask(*policy).zone_counts == counts({{1, 2}, {2, 8}}));
 }
 
@@ -123,10 +132,10 @@ TEST_CASE("follow_capacity: what the job needs stays as a standing request", "[f
     const auto policy = policy_named("follow_capacity");
     Situation job = elastic();
     job.seen.zones = {zone(0, 1, 900), zone(1, 0, 700), zone(2, 1, 950)};
-    // One each is there, two are missing of four: asked for in the first zone that has any.
-    CHECK(job.ask(*policy).zone_counts == counts({{0, 3}, {2, 1}}));
+    // One each is there, two are missing of four: asked for in the cheapest zone.
+    CHECK(job.ask(*policy).zone_counts == counts({{0, 1}, {1, 2}, {2, 1}}));
     job.seen.zones = {zone(0, 0, 900), zone(1, 0, 700)};
-    CHECK(job.ask(*policy).zone_counts == counts({{1, 4}}));  // none anywhere: in the cheapest
+    CHECK(job.ask(*policy).zone_counts == counts({{1, 4}}));
 }
 
 TEST_CASE("follow_capacity: on-demand machines are not limited by spot capacity",
@@ -134,7 +143,7 @@ TEST_CASE("follow_capacity: on-demand machines are not limited by spot capacity"
     const auto policy = policy_named("follow_capacity");
     Situation job = elastic();
     job.plan.fleet.front().market = Market::on_demand;
-    CHECK(job.ask(*policy).zone_counts == counts({{1, 10}}));
+    CHECK(job.ask(*policy).zone_counts == counts({{0, 1}, {1, 9}}));
 }
 
 TEST_CASE("follow_capacity: says nothing when the fleet is right already, or no zone is shown",

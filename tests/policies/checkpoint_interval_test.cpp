@@ -29,8 +29,8 @@ double minimum_of(Function function, double low, double high) {
     while (high - low > 1e-4) {
         const double left = high - golden * (high - low);
         const double right = low + golden * (high - low);
-        (function(left) < function(right) ? high : low) = function(left) < function(right) ? right
-                                                                                            : left;
+        (function(left) < function(right) ? high : low) =
+            function(left) < function(right) ? right : left;
     }
     return (low + high) / 2;
 }
@@ -50,8 +50,8 @@ TEST_CASE("checkpoint interval: Young, Daly and the exact optimum in three cases
     const double best_s = minimum_of(slowdown, 1, 4 * given.mean_s);
     INFO("checkpoint " << given.checkpoint_s << " s, mean between failures " << given.mean_s
                        << " s: Young " << young_s << " s, Daly " << daly_s << " s, optimum "
-                       << best_s << " s; slowdown " << slowdown(young_s) << ", "
-                       << slowdown(daly_s) << ", " << slowdown(best_s));
+                       << best_s << " s; slowdown " << slowdown(young_s) << ", " << slowdown(daly_s)
+                       << ", " << slowdown(best_s));
     CHECK(young_s == Approx(given.young_s).margin(0.5));
     CHECK(daly_s == Approx(given.daly_s).margin(0.5));
     CHECK(best_s == Approx(given.best_s).margin(0.5));

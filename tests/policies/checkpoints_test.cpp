@@ -42,8 +42,7 @@ TEST_CASE("young and daly: begin with the prior", "[checkpoints]") {
     Situation job = saving();
     const auto young = policy_named("young", one_hour);
     const auto daly = policy_named("daly", one_hour);
-    CHECK(job.ask_before_train(*young).checkpoint_interval ==
-          young_interval(minutes(1), hours(1)));
+    CHECK(job.ask_before_train(*young).checkpoint_interval == young_interval(minutes(1), hours(1)));
     CHECK(job.ask_before_train(*daly).checkpoint_interval == daly_interval(minutes(1), hours(1)));
     // The prior is 6 h unless told otherwise.
     CHECK(job.ask_before_train(*policy_named("young")).checkpoint_interval ==

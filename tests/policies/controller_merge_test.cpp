@@ -10,9 +10,9 @@ TEST_CASE("controller: before_* and events in list order, after_* in reverse", "
     ScriptedController test;
     test.add("a");
     test.add("b");
-    for (const Hook hook : {Hook::before_train, Hook::before_epoch, Hook::before_step,
-                            Hook::on_event, Hook::after_step, Hook::after_epoch,
-                            Hook::after_train}) {
+    for (const Hook hook :
+         {Hook::before_train, Hook::before_epoch, Hook::before_step, Hook::on_event,
+          Hook::after_step, Hook::after_epoch, Hook::after_train}) {
         test.ask(hook);
     }
     CHECK(test.calls == Calls{"a before_train", "b before_train", "a before_epoch",
@@ -97,6 +97,29 @@ TEST_CASE("controller: the knobs of two policies merge into one next version", "
     CHECK(test.ask() == expected);
     CHECK(test.log.lines == Calls{"question: a b, proposed 1"});
     CHECK(test.controller().decision_count() == 1);
+}
+
+TEST_CASE("controller: a repeated market does not hide what the next policy wants",
+          "[controller]") {
+    ScriptedController test;
+    const auto repeat = [](const PolicyView&) {
+        Decision decision;
+        decision.market = Market::spot;
+        return decision;
+    };
+    const auto grow = [](const PolicyView&) {
+        Decision decision;
+        decision.zone_counts = {{ZoneId{0}, 3}, {ZoneId{1}, 3}};
+        return decision;
+    };
+    const bool repeat_first = GENERATE(true, false);
+    if (repeat_first) test.add("a", {Knob::market}, repeat);
+    test.add("b", {Knob::zone, Knob::count}, grow);
+    if (!repeat_first) test.add("a", {Knob::market}, repeat);
+    const auto plan = test.ask();
+    REQUIRE(plan.has_value());
+    CHECK(fleet_count(*plan) == 6);
+    CHECK(fleet_market(*plan) == Market::spot);
 }
 
 TEST_CASE("controller: a wish that the Plan fulfils already is no proposal", "[controller]") {

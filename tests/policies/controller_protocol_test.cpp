@@ -66,8 +66,7 @@ TEST_CASE("controller: every policy hears of a commit", "[controller]") {
     test.add("a", {Knob::learning_rate}, double_rate);
     test.add("b");
     test.controller().committed(test.ask()->version);
-    CHECK(test.calls ==
-          Calls{"a on_event", "b on_event", "a committed 1", "b committed 1"});
+    CHECK(test.calls == Calls{"a on_event", "b on_event", "a committed 1", "b committed 1"});
 }
 
 TEST_CASE("controller: ask_at is the earliest moment that any policy asked for", "[controller]") {

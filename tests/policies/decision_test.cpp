@@ -57,32 +57,45 @@ TEST_CASE("decision: an empty one changes nothing", "[decision]") {
 }
 
 TEST_CASE("decision: each field of training changes its own field of the Plan", "[decision]") {
-    check_field(Knob::workers, [](Decision& d) { d.workers_max = 7; },
-                [](Plan& p) { p.workers_max = 7; });
-    check_field(Knob::learners_per_gpu, [](Decision& d) { d.learners_per_gpu = 2; },
-                [](Plan& p) { p.learners_per_gpu = 2; });
-    check_field(Knob::batch, [](Decision& d) { d.batch_per_learner = 64; },
-                [](Plan& p) { p.batch_per_learner = 64; });
-    check_field(Knob::accumulation, [](Decision& d) { d.accumulation = 4; },
-                [](Plan& p) { p.accumulation = 4; });
-    check_field(Knob::learning_rate, [](Decision& d) { d.learning_rate = 0.25; },
-                [](Plan& p) { p.learning_rate = 0.25; });
-    check_field(Knob::synchronisation,
-                [](Decision& d) { d.synchronisation = Synchronisation::local_sgd; },
-                [](Plan& p) { p.synchronisation = Synchronisation::local_sgd; });
-    check_field(Knob::collective, [](Decision& d) { d.collective = Collective::ring; },
-                [](Plan& p) { p.collective = Collective::ring; });
-    check_field(Knob::codec, [](Decision& d) { d.codec = Codec::qsgd; },
-                [](Plan& p) { p.codec = Codec::qsgd; });
-    check_field(Knob::codec, [](Decision& d) { d.codec_level = 4; },
-                [](Plan& p) { p.codec_level = 4; });
-    check_field(Knob::layout, [](Decision& d) { d.layout = Layout{4, 2, 1}; },
-                [](Plan& p) { p.layout = {4, 2, 1}; });
-    check_field(Knob::checkpoint_interval,
-                [](Decision& d) { d.checkpoint_interval = minutes(9); },
-                [](Plan& p) { p.checkpoint_interval = minutes(9); });
-    check_field(Knob::checkpoint_on_notice, [](Decision& d) { d.checkpoint_on_notice = true; },
-                [](Plan& p) { p.checkpoint_on_notice = true; });
+    check_field(
+        Knob::workers, [](Decision& d) { d.workers_max = 7; }, [](Plan& p) { p.workers_max = 7; });
+    check_field(
+        Knob::learners_per_gpu, [](Decision& d) { d.learners_per_gpu = 2; },
+        [](Plan& p) { p.learners_per_gpu = 2; });
+    check_field(
+        Knob::batch, [](Decision& d) { d.batch_per_learner = 64; },
+        [](Plan& p) { p.batch_per_learner = 64; });
+    check_field(
+        Knob::accumulation, [](Decision& d) { d.accumulation = 4; },
+        [](Plan& p) { p.accumulation = 4; });
+    check_field(
+        Knob::learning_rate, [](Decision& d) { d.learning_rate = 0.25; },
+        [](Plan& p) { p.learning_rate = 0.25; });
+    check_field(
+        Knob::synchronisation, [](Decision& d) { d.synchronisation = Synchronisation::local_sgd; },
+        [](Plan& p) { p.synchronisation = Synchronisation::local_sgd; });
+    check_field(
+        Knob::collective, [](Decision& d) { d.collective = Collective::ring; },
+        [](Plan& p) { p.collective = Collective::ring; });
+    check_field(
+        Knob::codec, [](Decision& d) { d.codec = Codec::qsgd; },
+        [](Plan& p) { p.codec = Codec::qsgd; });
+    check_field(
+        Knob::codec, [](Decision& d) { d.codec_level = 4; }, [](Plan& p) { p.codec_level = 4; });
+    check_field(
+        Knob::layout,
+        [](Decision& d) {
+            d.layout = Layout{4, 2, 1};
+        },
+        [](Plan& p) {
+            p.layout = {4, 2, 1};
+        });
+    check_field(
+        Knob::checkpoint_interval, [](Decision& d) { d.checkpoint_interval = minutes(9); },
+        [](Plan& p) { p.checkpoint_interval = minutes(9); });
+    check_field(
+        Knob::checkpoint_on_notice, [](Decision& d) { d.checkpoint_on_notice = true; },
+        [](Plan& p) { p.checkpoint_on_notice = true; });
 }
 
 TEST_CASE("decision: market and bid are those of every line", "[decision]") {
@@ -98,8 +111,7 @@ TEST_CASE("decision: market and bid are those of every line", "[decision]") {
     CHECK(counts(plan) == std::vector<std::int32_t>{2, 3});
 }
 
-TEST_CASE("decision: a count is spread in the old proportions by largest remainder",
-          "[decision]") {
+TEST_CASE("decision: a count is spread in the old proportions by largest remainder", "[decision]") {
     const auto spread = [](std::vector<FleetLine> fleet, std::int32_t count) {
         Decision decision;
         decision.count = count;
@@ -116,7 +128,7 @@ TEST_CASE("decision: a count is spread in the old proportions by largest remaind
 }
 
 TEST_CASE("decision: spreading gives out exactly the count", "[decision][property]") {
-    const std::uint64_t seed = GENERATE(range(1, 51));
+    const std::uint64_t seed = GENERATE(range(1U, 51U));
     CAPTURE(seed);
     RandomStream random(seed, "test/spread");
     std::vector<FleetLine> fleet;
@@ -155,6 +167,20 @@ TEST_CASE("decision: a fleet replaces the list, sorted by zone, type and market"
                 {Knob::zone, Knob::instance_type, Knob::market, Knob::count, Knob::bid});
     CHECK(plan.fleet == std::vector<FleetLine>{line(0, 3), line(0, 2, Market::on_demand),
                                                line(0, 4, Market::spot, 1), line(1, 1)});
+}
+
+TEST_CASE("decision: repeats the market if it asks for that alone and every line has it",
+          "[decision]") {
+    const Plan spot = plan_of({line(0, 2), line(1, 0)});
+    const Plan mixed = plan_of({line(0, 2), line(1, 1, Market::on_demand)});
+    Decision decision;
+    CHECK_FALSE(repeats_market(decision, spot));  // asks for nothing
+    decision.market = Market::spot;
+    decision.ask_again_in = minutes(1);
+    CHECK(repeats_market(decision, spot));
+    CHECK_FALSE(repeats_market(decision, mixed));
+    decision.bid = Price::of(5);
+    CHECK_FALSE(repeats_market(decision, spot));
 }
 
 TEST_CASE("knob set: a set of knobs", "[plan]") {

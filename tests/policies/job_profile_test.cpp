@@ -13,9 +13,8 @@ namespace {
 // 10 steps/s alone, 30 with four, 40 with eight.
 JobProfile measured() {
     JobProfile profile;
-    profile.throughput = {{1, {10, whole_seconds(1)}},
-                          {4, {30, whole_seconds(1)}},
-                          {8, {40, whole_seconds(1)}}};
+    profile.throughput = {
+        {1, {10, whole_seconds(1)}}, {4, {30, whole_seconds(1)}}, {8, {40, whole_seconds(1)}}};
     profile.provisioning = minutes(2);
     profile.restart = minutes(1);
     profile.checkpoint = whole_seconds(30);
@@ -42,10 +41,11 @@ TEST_CASE("step rate: by hand", "[job_profile]") {
 
 TEST_CASE("step rate: the time for n steps is the first at which n steps are done",
           "[job_profile][property]") {
-    const std::uint64_t seed = GENERATE(range(1, 201));
+    const std::uint64_t seed = GENERATE(range(1U, 201U));
     CAPTURE(seed);
     RandomStream random(seed, "test/rate");
-    const StepRate rate{random.integer(1, 1'000'000), nanoseconds(random.integer(1, 1'000'000'000))};
+    const StepRate rate{random.integer(1, 1'000'000),
+                        nanoseconds(random.integer(1, 1'000'000'000))};
     const std::int64_t steps = random.integer(1, 1'000'000'000);
     CAPTURE(rate.steps, rate.per.raw(), steps);
     const Duration time = time_for(rate, steps);
@@ -88,7 +88,7 @@ TEST_CASE("rate: steps that take hours are interpolated as well as short ones", 
 
 TEST_CASE("rate: more workers are never slower where the table says so",
           "[job_profile][property]") {
-    const std::uint64_t seed = GENERATE(range(1, 51));
+    const std::uint64_t seed = GENERATE(range(1U, 51U));
     CAPTURE(seed);
     RandomStream random(seed, "test/table");
     JobProfile profile;

@@ -33,8 +33,7 @@ TEST_CASE("registry: every policy can be made from no parameters at all", "[regi
     }
 }
 
-TEST_CASE("registry: a parameter that a policy does not know is refused by name",
-          "[registry]") {
+TEST_CASE("registry: a parameter that a policy does not know is refused by name", "[registry]") {
     for (const PolicyEntry& entry : all_policies()) {
         CAPTURE(entry.name);
         ConfigReader reader = ConfigReader::from_text(R"({"no_such_thing": 1})", "test.json");

@@ -83,13 +83,22 @@ public:
     std::vector<std::string> lines;
 };
 
-inline constexpr KnobSet every_knob{
-    Knob::zone,          Knob::instance_type, Knob::market,
-    Knob::count,         Knob::bid,           Knob::workers,
-    Knob::learners_per_gpu, Knob::batch,      Knob::accumulation,
-    Knob::learning_rate, Knob::synchronisation, Knob::collective,
-    Knob::codec,         Knob::layout,        Knob::checkpoint_interval,
-    Knob::checkpoint_on_notice};
+inline constexpr KnobSet every_knob{Knob::zone,
+                                    Knob::instance_type,
+                                    Knob::market,
+                                    Knob::count,
+                                    Knob::bid,
+                                    Knob::workers,
+                                    Knob::learners_per_gpu,
+                                    Knob::batch,
+                                    Knob::accumulation,
+                                    Knob::learning_rate,
+                                    Knob::synchronisation,
+                                    Knob::collective,
+                                    Knob::codec,
+                                    Knob::layout,
+                                    Knob::checkpoint_interval,
+                                    Knob::checkpoint_on_notice};
 
 // A world that can turn everything, with two zones and room for ten; 1000 samples to train on.
 inline ControllerSetup able_setup() {

@@ -30,7 +30,8 @@ TEST_CASE("time sliced: is greedy inside the first slice", "[time_sliced]") {
 
 TEST_CASE("time sliced: an early slice asks again at its end", "[time_sliced]") {
     // Of its 12 h 11.5 h are done at 12.5 h: slack 0.5 − 0.5 − 0.1 < 0; with 11.95 h: slack
-    // 0.5 − 0.05 − 0.1 = 0.35 h, before the end of the slice in 0.5 h; with 13 h the end comes first.
+    // 0.5 − 0.05 − 0.1 = 0.35 h, before the end of the slice in 0.5 h; with 13 h the end comes
+    // first.
     const auto policy = policy_named("time_sliced", four_slices);
     Situation job;
     const Duration now = hours(12) + minutes(30);

@@ -143,18 +143,16 @@ TEST_CASE("uniform progress: a job on on-demand asks again when it has run ahead
     CHECK(job.market(*policy) == Market::spot);
 }
 
-TEST_CASE("uniform progress: an idle job far ahead asks again one changeover before the net",
+TEST_CASE("uniform progress: near its end an idle job asks again two changeovers before the end",
           "[uniform_progress]") {
-    // At t = 40 h with 40 h done the line comes at 43.33 h, but R − C − 2d = 12 − 8 − 0.2 = 3.8 h
-    // is later: 3.33 h. With 44 h done and t = 47 h: the line at 47.67 h (0.67 h), net at 0.8 h.
+    // 47.5 h done at t = 51 h: the line comes at 47.5 · 52/48 = 51.46 h, but 52 − t = 0.5 + 0.2 is
+    // at 51.3 h already.
     const auto policy = policy_named("uniform_progress");
     Situation job;
-    const Decision line = job.at(hours(40), hours(40)).ask(*policy);
-    CHECK(to_hours(line.ask_again_in.value()) == Approx(10.0 / 3));
-    // At t = 4 h with 4.1 h done the line comes at 4.44 h. A short slack: deadline 48.4 h, so that
-    // 48.4 − 4 − 43.9 − 0.2 = 0.3 h comes before.
-    job.seen.deadline = Instant::at(hours(48) + minutes(24));
-    const Decision net = job.at(hours(4), hours(4) + minutes(6)).ask(*policy);
-    REQUIRE(net.market == Market::none);
-    CHECK(to_hours(net.ask_again_in.value()) == Approx(4.1 * 48.4 / 48 - 4).epsilon(1e-5));
+    const Duration done = hours(47) + minutes(30);
+    const Decision waits = job.at(hours(51), done).ask(*policy);
+    REQUIRE(waits.market == Market::none);
+    CHECK(waits.ask_again_in == minutes(18) + milliseconds(1));
+    const Decision then = job.at(hours(51) + *waits.ask_again_in, done).ask(*policy);
+    CHECK(then.reason == "no time for another changeover");
 }

@@ -1,0 +1,111 @@
+// child.hpp — runs the built `ukemi` as its users do: a process of its own, no shell in between.
+#pragma once
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/plots/scratch_folder.hpp"
+
+namespace ukemi {
+
+struct Ran {
+    int code = -1;  // the exit code, or minus the signal
+    std::string out;
+    std::string err;
+};
+
+enum class Output { kept, closed, pipe_without_reader, full_disk };
+
+inline std::string text_in(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+// Runs `ukemi` with these arguments in `folder`; neither stream is a terminal.
+inline Ran run_ukemi(const std::filesystem::path& folder, std::vector<std::string> arguments,
+                     Output output = Output::kept) {
+    const ScratchFolder streams;
+    const std::string out = (streams.path() / "out").string();
+    const std::string err = (streams.path() / "err").string();
+    posix_spawn_file_actions_t actions{};
+    posix_spawn_file_actions_init(&actions);
+    constexpr int create = O_WRONLY | O_CREAT | O_TRUNC;
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), create, 0600);
+    int ends[2] = {-1, -1};
+    switch (output) {
+        case Output::kept:
+            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), create, 0600);
+            break;
+        case Output::closed: posix_spawn_file_actions_addclose(&actions, STDOUT_FILENO); break;
+        case Output::full_disk:
+            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/full", O_WRONLY, 0);
+            break;
+        case Output::pipe_without_reader:
+            if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+            close(ends[0]);
+            posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+            break;
+    }
+    posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+    arguments.insert(arguments.begin(), "ukemi");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    pid_t child = 0;
+    const int failed =
+        posix_spawn(&child, UKEMI_BINARY, &actions, nullptr, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (ends[1] != -1) close(ends[1]);
+    if (failed != 0) throw std::runtime_error("cannot start " UKEMI_BINARY);
+    int status = 0;
+    if (waitpid(child, &status, 0) != child) throw std::runtime_error("lost the child");
+    Ran ran;
+    ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    ran.out = text_in(out);
+    ran.err = text_in(err);
+    return ran;
+}
+
+inline std::filesystem::path shipped(const char* scenario) {
+    return std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / scenario;
+}
+
+inline std::filesystem::path write_file(const std::filesystem::path& file,
+                                        const std::string& text) {
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << text;
+    return file;
+}
+
+// A complaint is one line that begins with the program's name.
+inline bool is_one_line(const std::string& err) {
+    return err.starts_with("ukemi: ") && err.ends_with('\n') &&
+           err.find('\n') == err.size() - 1;
+}
+
+// Everything in a folder, hidden or not, so that nothing can be left behind unseen.
+inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,187 @@
+// commands_test.cpp — the commands beside replay: help, list, check, import, plot, and every way in
+// which a command line can be wrong.
+#include <catch2/catch.hpp>
+
+#include "plots/figures.hpp"
+#include "policies/registry.hpp"
+#include "tests/cli/child.hpp"
+#include "traces/generator.hpp"
+#include "traces/reader.hpp"
+
+namespace ukemi {
+
+namespace {
+
+const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
+
+}  // namespace
+
+TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
+    const ScratchFolder scratch;
+    for (const char* command : {"", "replay", "check", "list", "import", "replay-log", "plot"}) {
+        CAPTURE(command);
+        std::vector<std::string> arguments{"--help"};
+        if (*command != '\0') arguments.insert(arguments.begin(), command);
+        const Ran ran = run_ukemi(scratch.path(), arguments);
+        CHECK(ran.code == 0);
+        CHECK(ran.err.empty());
+        CHECK_THAT(ran.out, Catch::Contains("Usage: ukemi") && Catch::Contains("Exit codes: 0"));
+    }
+    const Ran version = run_ukemi(scratch.path(), {"--version"});
+    CHECK(version.code == 0);
+    CHECK_THAT(version.out, Catch::StartsWith("ukemi 0."));
+}
+
+TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and exit code 2",
+          "[cli]") {
+    struct Wrong {
+        std::vector<std::string> arguments;
+        const char* complaint;
+    };
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "b.csv", capacity_csv);
+    constexpr const char* commands = "(replay, check, list, import, replay-log, plot)";
+    const Wrong wrong[] = {
+        {{}, "expected a command (replay, check, list, import, replay-log, plot)"},
+        {{"replya"}, "found \"replya\" (did you mean \"replay\"?)"},
+        {{"qwertyuiop"}, "found \"qwertyuiop\""},
+        {{"--hlep"}, "unexpected argument \"--hlep\" (did you mean \"--help\"?)"},
+        {{"replay"}, "SCENARIO is required (see ukemi replay --help)"},
+        {{"replay", "a.json", "--seed=3"}, "\"--seed=3\" (did you mean \"--seeds\"?)"},
+        {{"replay", "a.json", "--polices", "x"}, "\"--polices\" (did you mean \"--policies\"?)"},
+        {{"replay", "a.json", "--traces", "a.csv", "b.csv"},
+         "\"b.csv\" (put a pattern in quotation marks"},
+        {{"replay", "a.json", "-j", "0"}, "--threads: Value 0 not in range 1 to 1024"},
+        {{"replay", "a.json", "--details", "most"}, "--details: most not in {none,first,all}"},
+        {{"check"}, "SCENARIO is required (see ukemi check --help)"},
+        {{"import", "auto"}, "FILE is required (see ukemi import --help)"},
+        {{"list", "polcies"}, "no list of \"polcies\" (did you mean \"policies\"?)"},
+        {{"replay", "a.json"}, "a.json: cannot be opened: No such file or directory"},
+        {{"replay-log", "no.jsonl"}, "no.jsonl: cannot be opened: No such file or directory"},
+        {{"check", "no\nway.json"}, "no\\nway.json: cannot be opened"},
+    };
+    for (const Wrong& each : wrong) {
+        CAPTURE(each.arguments);
+        const Ran ran = run_ukemi(scratch.path(), each.arguments);
+        CHECK(ran.code == 2);
+        CHECK(ran.out.empty());
+        CHECK(is_one_line(ran.err));
+        CHECK_THAT(ran.err, Catch::Contains(each.complaint));
+    }
+    CHECK_THAT(run_ukemi(scratch.path(), {"x"}).err, Catch::Contains(commands));
+}
+
+TEST_CASE("ukemi list: each kind names everything in its table", "[cli]") {
+    const ScratchFolder scratch;
+    const auto listed = [&](const char* kind) {
+        const Ran ran = run_ukemi(scratch.path(), {"list", kind});
+        CHECK(ran.code == 0);
+        CHECK(ran.err.empty());
+        return ran.out;
+    };
+    for (const PolicyEntry& each : all_policies()) {
+        CHECK_THAT(listed("policies"), Catch::Contains(std::string(each.name)));
+    }
+    for (const TraceForm& each : all_trace_forms()) {
+        CHECK_THAT(listed("traces"), Catch::Contains(std::string(each.name)));
+    }
+    for (const MarketParameters& each : all_market_parameters()) {
+        CHECK_THAT(listed("markets"), Catch::Contains(std::string(each.name)));
+    }
+    for (const Figure& each : all_figures()) {
+        CHECK_THAT(listed("figures"), Catch::Contains(std::string(each.name)));
+    }
+    const std::string kinds = run_ukemi(scratch.path(), {"list"}).out;
+    for (const char* kind : {"policies", "traces", "markets", "figures"}) {
+        CHECK_THAT(kinds, Catch::Contains(kind));
+    }
+}
+
+TEST_CASE("ukemi check: every file is looked at, and one bad file is exit code 2", "[cli]") {
+    const ScratchFolder scratch;
+    const auto bad = write_file(scratch.path() / "bad.json", "{}");
+    const std::string good = shipped("demo.json").string();
+    const Ran ran = run_ukemi(scratch.path(), {"check", "bad.json", good});
+    CHECK(ran.code == 2);
+    CHECK(ran.err == "ukemi: bad.json: at /: missing key \"name\"\n");
+    CHECK(ran.out == good + ": ok (7 policy lists, 1 zone)\n");
+    CHECK(run_ukemi(scratch.path(), {"check", good}).code == 0);
+}
+
+TEST_CASE("ukemi check: what --resolved prints is the same scenario with nothing left out",
+          "[cli]") {
+    const ScratchFolder scratch;
+    const Ran first = run_ukemi(scratch.path(),
+                                {"check", "--resolved", shipped("demo.json").string()});
+    CHECK(first.code == 0);
+    CHECK_THAT(first.out, Catch::Contains("\"after_last_row\": \"end\""));
+    write_file(scratch.path() / "again.json", first.out);
+    CHECK(run_ukemi(scratch.path(), {"check", "--resolved", "again.json"}).out == first.out);
+}
+
+TEST_CASE("ukemi import: says what it found and writes the plain form once", "[cli]") {
+    const ScratchFolder scratch;
+    // One node from the first minute, a second one for the third.
+    write_file(scratch.path() / "group.csv",
+               "0,add,node1\n120000,add,node2\n180000,remove,node2\n");
+    const Ran report = run_ukemi(scratch.path(), {"import", "auto", "group.csv"});
+    CHECK(report.code == 0);
+    CHECK_THAT(report.out, Catch::StartsWith("group.csv: bamboo_events, 3 rows"));
+    CHECK(names_in(scratch.path()) == std::vector<std::string>{"group.csv"});
+
+    const std::vector<std::string> wanted{"import", "bamboo_events", "group.csv", "--out", "plain"};
+    const Ran written = run_ukemi(scratch.path(), wanted);
+    CHECK(written.code == 0);
+    CHECK_THAT(written.out, Catch::Contains("wrote plain/group.availability.csv"));
+    CHECK_THAT(text_in(scratch.path() / "plain/group.availability.csv"),
+               Catch::Contains("\nt_s,instances\n0,1\n120,2\n180,1\n"));
+    const Ran again = run_ukemi(scratch.path(), wanted);
+    CHECK(again.code == 2);
+    CHECK(again.err ==
+          "ukemi: plain/group.availability.csv: is there already; --force replaces it\n");
+    std::vector<std::string> forced = wanted;
+    forced.emplace_back("--force");
+    CHECK(run_ukemi(scratch.path(), forced).code == 0);
+    CHECK(run_ukemi(scratch.path(), {"import", "auto", "plain/group.availability.csv"}).code == 0);
+}
+
+TEST_CASE("ukemi import: a damaged or misnamed file is refused with its place", "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "cut.csv", "0,add,node1\n120000,ad");
+    write_file(scratch.path() / "cut.json", R"({"metadata": {"gap_seconds": 300}, "data": [1, 0)");
+    struct Wrong {
+        std::vector<std::string> arguments;
+        const char* complaint;
+    };
+    const Wrong wrong[] = {
+        {{"import", "auto", "cut.csv"}, "ukemi: cut.csv:2:"},
+        {{"import", "auto", "cut.json"}, "ukemi: cut.json:1:"},
+        {{"import", "bambo_events", "cut.csv"},
+         "ukemi: import: no trace form \"bambo_events\" (did you mean \"bamboo_events\"?)"},
+        {{"import", "auto", "cut.csv", "--gap", "5"}, "ukemi: --gap: expected a duration such as"},
+    };
+    for (const Wrong& each : wrong) {
+        CAPTURE(each.arguments);
+        const Ran ran = run_ukemi(scratch.path(), each.arguments);
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        CHECK_THAT(ran.err, Catch::StartsWith(each.complaint));
+    }
+}
+
+TEST_CASE("ukemi: output that cannot be written is a failure of the machine, in one line",
+          "[cli]") {
+    const ScratchFolder scratch;
+    const Ran full = run_ukemi(scratch.path(), {"list", "policies"}, Output::full_disk);
+    CHECK(full.code == 1);
+    CHECK(full.err == "ukemi: cannot write to standard output: No space left on device\n");
+    const Ran closed = run_ukemi(scratch.path(), {"list", "policies"}, Output::closed);
+    CHECK(closed.code == 1);
+    CHECK(is_one_line(closed.err));
+    // As every filter does: whoever stopped reading is not interested in complaints.
+    const Ran piped = run_ukemi(scratch.path(), {"list", "policies"}, Output::pipe_without_reader);
+    CHECK(piped.code == -SIGPIPE);
+    CHECK(piped.err.empty());
+}
+
+}  // namespace ukemi

@@ -1,0 +1,148 @@
+// results_test.cpp — the folder that a replay leaves behind, all of it or nothing.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Names = std::vector<std::string>;
+
+const std::string small = R"({"name": "small", "seed": 1,
+ "job": {"work": "10 h", "deadline": "20 h"},
+ "cluster": {"count": 1},
+ "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+ "replay": ["on_demand", "greedy"]})";
+const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
+
+Ran replay(const fs::path& folder, std::vector<std::string> options) {
+    write_file(folder / "small.json", small);
+    options.insert(options.begin(), {"replay", "small.json"});
+    return run_ukemi(folder, options);
+}
+
+}  // namespace
+
+TEST_CASE("results: a folder holds how to repeat the runs and all that came of them",
+          "[cli][results]") {
+    const ScratchFolder scratch;
+    const Ran ran = replay(scratch.path(), {"--out", "out", "--log-events", "--details", "all"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("\nresults: out\n"));
+    CHECK(names_in(scratch.path()) == Names{"out", "small.json"});
+    CHECK(names_in(scratch.path() / "out") ==
+          Names{"figures", "run.json", "runs", "runs.json", "summary.csv"});
+    CHECK(names_in(scratch.path() / "out/runs") ==
+          Names{"greedy--small--seed-1", "on_demand--small--seed-1"});
+    CHECK(names_in(scratch.path() / "out/runs/greedy--small--seed-1") ==
+          Names{"decisions.jsonl", "events.jsonl", "timeline.csv"});
+    const json about = json::parse(text_in(scratch.path() / "out/run.json"));
+    CHECK(about.at("scenario").at("job").at("work") == "10 h");
+    CHECK(about.at("scenario_file") == "small.json");
+    CHECK(about.at("policies") == json({"on_demand", "greedy"}));
+    CHECK(about.at("seeds") == json({1}));
+    CHECK(about.at("ukemi").contains("commit"));
+    const json runs = json::parse(text_in(scratch.path() / "out/runs.json")).at("runs");
+    CHECK(runs.size() == 2);
+
+    // Not a word of it depends on when it was made, or on whether one looked at the events.
+    REQUIRE(replay(scratch.path(), {"--out", "again"}).code == 0);
+    for (const char* file : {"run.json", "runs.json", "summary.csv"}) {
+        CHECK(text_in(scratch.path() / "again" / file) == text_in(scratch.path() / "out" / file));
+    }
+}
+
+TEST_CASE("results: without --out the folder is named after scenario and inputs",
+          "[cli][results]") {
+    const ScratchFolder scratch;
+    CHECK(replay(scratch.path(), {}).code == 0);
+    CHECK(replay(scratch.path(), {"--seeds", "1..2"}).code == 0);
+    const Names folders = names_in(scratch.path() / "results");
+    REQUIRE(folders.size() == 2);
+    for (const std::string& name : folders) CHECK_THAT(name, Catch::StartsWith("small-"));
+}
+
+TEST_CASE("results: what is there is only replaced with --force, and only results are",
+          "[cli][results]") {
+    const ScratchFolder scratch;
+    REQUIRE(replay(scratch.path(), {"--out", "out"}).code == 0);
+    const Ran again = replay(scratch.path(), {"--out", "out"});
+    CHECK(again.code == 2);
+    CHECK(again.err == "ukemi: out: results are there already; --force replaces them\n");
+    write_file(scratch.path() / "out/stale", "x");
+    CHECK(replay(scratch.path(), {"--out", "out", "--force"}).code == 0);
+    CHECK_FALSE(fs::exists(scratch.path() / "out/stale"));
+
+    write_file(scratch.path() / "diary/monday.txt", "dear diary");
+    for (const char* folder : {"diary", "diary/monday.txt"}) {
+        const Ran ran = replay(scratch.path(), {"--out", folder, "--force"});
+        CHECK(ran.code == 2);
+        CHECK(ran.err == std::string("ukemi: ") + folder + ": is there and is no results folder\n");
+    }
+    CHECK(text_in(scratch.path() / "diary/monday.txt") == "dear diary");
+    fs::create_directories(scratch.path() / "empty");
+    CHECK(replay(scratch.path(), {"--out", "empty"}).code == 0);
+}
+
+TEST_CASE("results: a run that fails leaves nothing behind", "[cli][results]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "t/a.csv", capacity_csv);
+    write_file(scratch.path() / "t/b.csv", "# id=x duration_s=7200\nt_s,instances\n0,1\n-5,0\n");
+    write_file(scratch.path() / "t/c.csv", capacity_csv);
+    for (const char* details : {"none", "all"}) {
+        const Ran ran = replay(scratch.path(), {"--out", "deep/er/out", "--traces", "t/*.csv",
+                                                "--details", details});
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        CHECK_THAT(ran.err, Catch::StartsWith("ukemi: t/b.csv:4:1: "));
+        CHECK(names_in(scratch.path()) == Names{"small.json", "t"});
+    }
+}
+
+TEST_CASE("results: a place that cannot be written to is found before the runs",
+          "[cli][results]") {
+    const ScratchFolder scratch;
+    const Ran file = replay(scratch.path(), {"--out", "small.json/out"});
+    CHECK(file.code == 2);
+    CHECK(is_one_line(file.err));
+    CHECK_THAT(file.err, Catch::Contains("small.json: expected a folder, found a file"));
+    const Ran proc = replay(scratch.path(), {"--out", "/proc/ukemi"});
+    CHECK(proc.code == 1);
+    CHECK(is_one_line(proc.err));
+    CHECK_THAT(proc.err, Catch::StartsWith("ukemi: /proc"));
+}
+
+TEST_CASE("ukemi plot: draws again what a results folder holds", "[cli][results]") {
+    const ScratchFolder scratch;
+    REQUIRE(replay(scratch.path(), {"--out", "out"}).code == 0);
+    const Names drawn = names_in(scratch.path() / "out/figures");
+    fs::remove_all(scratch.path() / "out/figures");
+    const Ran ran = run_ukemi(scratch.path(), {"plot", "out"});
+    CHECK(ran.code == 0);
+    CHECK(names_in(scratch.path() / "out/figures") == drawn);
+    CHECK(run_ukemi(scratch.path(), {"plot", "out", "--out", "elsewhere"}).code == 0);
+    CHECK(names_in(scratch.path() / "elsewhere") == drawn);
+}
+
+TEST_CASE("ukemi plot: what is no results folder, or a damaged one, is refused",
+          "[cli][results]") {
+    const ScratchFolder scratch;
+    fs::create_directories(scratch.path() / "empty");
+    const Ran none = run_ukemi(scratch.path(), {"plot", "empty"});
+    CHECK(none.code == 2);
+    CHECK(none.err == "ukemi: empty: is no results folder: runs.json or run.json is missing\n");
+    REQUIRE(replay(scratch.path(), {"--out", "out"}).code == 0);
+    const std::string text = text_in(scratch.path() / "out/runs.json");
+    write_file(scratch.path() / "out/runs.json", text.substr(0, text.size() / 2));
+    const Ran cut = run_ukemi(scratch.path(), {"plot", "out"});
+    CHECK(cut.code == 2);
+    CHECK(is_one_line(cut.err));
+    CHECK_THAT(cut.err, Catch::StartsWith("ukemi: out: damaged: "));
+}
+
+}  // namespace ukemi

@@ -1,0 +1,284 @@
+// plan_json_test.cpp — Plans, Observations and profiles survive the way to JSON text and back.
+#include "records/plan_json.hpp"
+
+#include <catch2/catch.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "base/rng.hpp"
+
+using namespace ukemi;
+using nlohmann::json;
+
+namespace {
+
+std::int64_t whole(RandomStream& random) {
+    return random.chance(0.3) ? 0 : random.integer(0, std::int64_t{1} << random.integer(1, 60));
+}
+std::int32_t small(RandomStream& random) {
+    return static_cast<std::int32_t>(random.integer(0, 1000));
+}
+Duration time(RandomStream& random) {
+    return random.chance(0.3) ? Duration{} : nanoseconds(random.integer(0, days(36'600).raw()));
+}
+double real(RandomStream& random) {
+    return random.chance(0.3) ? 0 : random.normal(0, 1) * random.lognormal(0, 20);
+}
+
+Plan random_plan(RandomStream& random) {
+    Plan plan;
+    plan.version = PlanVersion{static_cast<std::uint32_t>(random.bits())};
+    for (std::int64_t lines = random.integer(0, 4); lines > 0; --lines) {
+        plan.fleet.push_back({ZoneId{static_cast<std::uint32_t>(random.bits())},
+                              static_cast<std::uint16_t>(random.bits()),
+                              static_cast<Market>(random.integer(0, 2)),
+                              static_cast<std::int32_t>(random.bits()),
+                              Price::of(static_cast<std::int64_t>(random.bits()))});
+    }
+    plan.workers_max = small(random);
+    plan.learners_per_gpu = small(random);
+    plan.batch_per_learner = whole(random);
+    plan.global_batch = whole(random);
+    plan.accumulation = small(random);
+    plan.learning_rate = real(random);
+    plan.synchronisation = static_cast<Synchronisation>(random.integer(0, 5));
+    plan.collective = static_cast<Collective>(random.integer(0, 10));
+    plan.codec = static_cast<Codec>(random.integer(0, 8));
+    plan.codec_level = real(random);
+    plan.layout = {small(random), small(random), small(random)};
+    plan.checkpoint_interval = random.chance(0.5) ? never_checkpoint : time(random);
+    plan.checkpoint_on_notice = random.chance(0.5);
+    return plan;
+}
+
+Observation random_observation(RandomStream& random) {
+    Observation seen;
+    seen.now = Instant::at(time(random));
+    seen.decision_interval = time(random);
+    seen.deadline = random.chance(0.5) ? Instant::never() : Instant::at(time(random));
+    seen.samples_done = whole(random);
+    seen.samples_total = whole(random);
+    seen.steps_done = whole(random);
+    seen.epoch = whole(random);
+    seen.phase = static_cast<JobPhase>(random.integer(0, 4));
+    seen.transition_remaining = time(random);
+    seen.samples_safe = whole(random);
+    seen.workers = small(random);
+    seen.workers_min = 1 + small(random);
+    seen.loss = real(random);
+    if (random.chance(0.5)) seen.gradient = {real(random), real(random), real(random)};
+    seen.spot_held = small(random);
+    seen.on_demand_held = small(random);
+    seen.spot_capacity = small(random);
+    seen.on_demand_price = Price::of(whole(random));
+    seen.spent = nano_dollars(whole(random));
+    seen.spot_losses = whole(random);
+    seen.spot_loss_events = small(random);
+    seen.spot_time = time(random);
+    for (std::int64_t left = random.integer(0, 3); left > 0; --left) {
+        const ZoneId zone{static_cast<std::uint32_t>(random.bits())};
+        const InstanceId instance{static_cast<std::uint32_t>(random.bits())};
+        seen.zones.push_back({zone, small(random), Price::of(whole(random)), small(random),
+                              small(random), small(random)});
+        seen.notices.push_back({instance, zone, Instant::at(time(random))});
+        seen.worker_views.push_back(
+            {instance, time(random), time(random), time(random), time(random)});
+    }
+    return seen;
+}
+
+// By way of the text, as it stands in a file.
+json reread(const json& object) { return json::parse(object.dump()); }
+
+}  // namespace
+
+TEST_CASE("plan json: a Plan comes back exactly", "[plan_json][property]") {
+    const std::uint64_t seed = GENERATE(range(1U, 201U));
+    CAPTURE(seed);
+    RandomStream random(seed, "test/plan");
+    const Plan plan = random_plan(random);
+    CHECK(plan_from(reread(to_json(plan))) == plan);
+}
+
+TEST_CASE("observation json: an Observation comes back exactly", "[plan_json][property]") {
+    const std::uint64_t seed = GENERATE(range(1U, 201U));
+    CAPTURE(seed);
+    RandomStream random(seed, "test/observation");
+    const Observation seen = random_observation(random);
+    CHECK(observation_from(reread(to_json(seen))) == seen);
+}
+
+TEST_CASE("plan json: the defaults come back, and nothing is left out of a Plan", "[plan_json]") {
+    CHECK(plan_from(reread(to_json(Plan{}))) == Plan{});
+    CHECK(to_json(Plan{}).size() == 15);  // as many as it has fields
+    CHECK(observation_from(reread(to_json(Observation{}))) == Observation{});
+    CHECK(to_json(Observation{}).size() == 5);  // what is zero is left out
+}
+
+TEST_CASE("plan json: numbers keep their last bit", "[plan_json]") {
+    Plan plan;
+    for (const double rate : {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1.0}) {
+        plan.learning_rate = rate;
+        CHECK(plan_from(reread(to_json(plan))).learning_rate == rate);
+    }
+    plan.learning_rate = 0.1;
+    CHECK(to_json(plan)["learning_rate"].dump() == "0.1");  // the shortest form
+    plan.global_batch = std::numeric_limits<std::int64_t>::max();
+    CHECK(plan_from(reread(to_json(plan))).global_batch == plan.global_batch);
+}
+
+TEST_CASE("decision json: says what is set, by name and unit", "[plan_json]") {
+    Decision decision;
+    CHECK(to_json(decision) == json::object());
+    decision.market = Market::on_demand;
+    decision.zone_counts = {{ZoneId{1}, 4}};
+    decision.checkpoint_interval = minutes(1);
+    decision.codec = Codec::power_sgd;
+    decision.ask_again_in = whole_seconds(2);
+    decision.checkpoint_on_notice = false;
+    decision.reason = "behind";
+    CHECK(to_json(decision) == json::parse(R"({
+        "market": "on_demand", "zone_counts": [{"zone": 1, "count": 4}],
+        "checkpoint_interval_ns": 60000000000, "codec": "power_sgd",
+        "ask_again_in_ns": 2000000000, "checkpoint_on_notice": false, "reason": "behind"})"));
+}
+
+TEST_CASE("decision json: has a key for every knob", "[plan_json]") {
+    Decision all;
+    all.fleet.emplace();
+    all.zone_counts.emplace();
+    all.market = Market::spot;
+    all.count = 1;
+    all.bid = Price::of(1);
+    all.workers_max = all.learners_per_gpu = all.accumulation = 1;
+    all.batch_per_learner = 1;
+    all.learning_rate = all.codec_level = 1;
+    all.synchronisation = Synchronisation::s_sgd;
+    all.collective = Collective::ring;
+    all.codec = Codec::none;
+    all.layout = Layout{};
+    all.checkpoint_interval = minutes(1);
+    all.checkpoint_on_notice = true;
+    all.ask_again_in = minutes(1);
+    all.reason = "all";
+    CHECK(to_json(all).size() == 19);  // as many as it has fields
+}
+
+TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
+    const Capabilities can{"test world", {Knob::market, Knob::codec}, 3, 2, 40, 4};
+    const Capabilities read = capabilities_from(reread(to_json(can)));
+    CHECK(read.world == can.world);
+    CHECK(read.knobs == can.knobs);
+    CHECK(read.zones == can.zones);
+    CHECK(read.instance_types == can.instance_types);
+    CHECK(read.instances_max == can.instances_max);
+    CHECK(read.workers_min == can.workers_min);
+
+    JobProfile profile;
+    profile.throughput = {{1, {3, whole_seconds(2)}}, {8, {20, whole_seconds(2)}}};
+    profile.provisioning = minutes(1);
+    profile.restart = minutes(2);
+    profile.resize = minutes(3);
+    profile.lossless = false;
+    profile.checkpoint = minutes(4);
+    profile.restore = minutes(5);
+    profile.sharded = true;
+    CHECK(to_json(profile_from(reread(to_json(profile)))) == to_json(profile));
+    CHECK(profile_from(reread(to_json(profile))).throughput[1].rate ==
+          StepRate{20, whole_seconds(2)});
+}
+
+namespace {
+
+// What is said of an otherwise good Observation, Plan, … with this value at this key.
+template <class Value, class Read>
+std::string complaint(const Value& good, Read read, const std::string& pointer, const json& value) {
+    json object = to_json(good);
+    object[json::json_pointer(pointer)] = value;
+    try {
+        read(object);
+    } catch (const std::invalid_argument& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("observation json: hostile values are refused by key", "[plan_json]") {
+    Observation good;
+    good.zones.resize(1);
+    good.worker_views.resize(1);
+    good.notices.resize(1);
+    const auto says = [&](const std::string& pointer, const json& value) {
+        return complaint(good, observation_from, pointer, value);
+    };
+    const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+    CHECK(says("/workers_min", 0) == "\"workers_min\": expected a number above zero");
+    CHECK(says("/workers_min", -3) == "\"workers_min\": expected a number above zero");
+    CHECK(says("/workers_min", huge) == "\"workers_min\": expected a smaller number");
+    CHECK(says("/now_ns", -1) == "\"now_ns\": expected no negative time");
+    CHECK(says("/now_ns", huge) == "\"now_ns\": expected a shorter time");
+    CHECK(says("/now_ns", 1.5) == "\"now_ns\": expected an integer");
+    CHECK(says("/now_ns", 1e300) == "\"now_ns\": expected an integer");
+    CHECK(says("/now_ns", 18446744073709551615U) == "\"now_ns\": expected a smaller number");
+    CHECK(says("/now_ns", "1") == "\"now_ns\": expected an integer");
+    CHECK(says("/deadline_ns", -5) == "\"deadline_ns\": expected no negative time");
+    CHECK(says("/deadline_ns", huge) == "\"deadline_ns\": expected a shorter time");
+    CHECK(says("/decision_interval_ns", huge) ==
+          "\"decision_interval_ns\": expected a shorter time");
+    CHECK(says("/samples_done", -1) == "\"samples_done\": expected no negative number");
+    CHECK(says("/samples_safe", -1) == "\"samples_safe\": expected no negative number");
+    CHECK(says("/steps_done", -1) == "\"steps_done\": expected no negative number");
+    CHECK(says("/spot_loss_events", -1) == "\"spot_loss_events\": expected no negative number");
+    CHECK(says("/spot_loss_events", huge) == "\"spot_loss_events\": expected a smaller number");
+    CHECK(says("/spot_held", -1) == "\"spot_held\": expected no negative number");
+    CHECK(says("/spot_time_ns", -1) == "\"spot_time_ns\": expected no negative time");
+    CHECK(says("/transition_remaining_ns", -1) ==
+          "\"transition_remaining_ns\": expected no negative time");
+    CHECK(says("/phase", "resting") == "\"phase\": expected a known name");
+    CHECK(says("/phase", 3) == "\"phase\": expected text");
+    CHECK(says("/loss", "nan") == "\"loss\": expected a number");
+    CHECK(says("/zones", 7) == "\"zones\": expected a list");
+    CHECK(says("/zones/0", 7) == "expected an object");
+    CHECK(says("/zones/0/zone", -1) == "\"zone\": expected a smaller number");
+    CHECK(says("/zones/0/spot_capacity", -1) == "\"spot_capacity\": expected no negative number");
+    CHECK(says("/zones/0/spot_nano_usd_per_hour", -1) ==
+          "\"spot_nano_usd_per_hour\": expected no negative price");
+    CHECK(says("/zones/0/colour", "red") == "unknown key \"colour\"");
+    CHECK(says("/notices/0/lost_at_ns", -1) == "\"lost_at_ns\": expected no negative time");
+    CHECK(says("/worker_views/0/step_ns", -1) == "\"step_ns\": expected no negative time");
+    CHECK(says("/mood", 1) == "unknown key \"mood\"");
+}
+
+TEST_CASE("plan json: hostile capabilities and profiles are refused by key", "[plan_json]") {
+    const auto able = [&](const std::string& pointer, const json& value) {
+        return complaint(Capabilities{}, capabilities_from, pointer, value);
+    };
+    CHECK(able("/zones", 0) == "\"zones\": expected a number above zero");
+    CHECK(able("/instances_max", 0) == "\"instances_max\": expected a number above zero");
+    CHECK(able("/workers_min", -1) == "\"workers_min\": expected a number above zero");
+    CHECK(able("/knobs", json::array({"colour"})) == "\"knobs\": expected known names");
+
+    JobProfile good;
+    good.throughput = {{1, {1, whole_seconds(1)}}, {2, {2, whole_seconds(1)}}};
+    const auto fast = [&](const std::string& pointer, const json& value) {
+        return complaint(good, profile_from, pointer, value);
+    };
+    CHECK(fast("/throughput", json::array()) == "\"throughput\": expected at least one point");
+    CHECK(fast("/throughput/0/steps", 0) == "\"throughput\": expected positive numbers");
+    CHECK(fast("/throughput/0/per_ns", -1) == "\"throughput\": expected positive numbers");
+    CHECK(fast("/throughput/1/workers", 1) ==
+          "\"throughput\": expected increasing numbers of workers");
+    CHECK(fast("/throughput/0/steps", std::numeric_limits<std::int64_t>::max()) ==
+          "\"throughput\": expected steps that take a femtosecond to a year");
+    CHECK(fast("/throughput/0/per_ns", days(400).raw()) ==
+          "\"throughput\": expected steps that take a femtosecond to a year");
+    CHECK(fast("/restart_ns", -1) == "\"restart_ns\": expected no negative time");
+    CHECK(fast("/restore_ns", days(367).raw()) == "\"restore_ns\": expected a shorter time");
+    CHECK(complaint(Plan{}, plan_from, "/layout/depth", 1) == "unknown key \"depth\"");
+    CHECK(complaint(Plan{}, plan_from, "/codec", "zip") == "\"codec\": expected a known name");
+    CHECK(complaint(Plan{}, plan_from, "/learning_rate", nullptr) ==
+          "\"learning_rate\": expected a number");
+}

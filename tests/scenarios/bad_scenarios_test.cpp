@@ -1,0 +1,291 @@
+// bad_scenarios_test.cpp — each file of tests/scenarios_bad is refused, with exactly this sentence.
+//
+// What is expected is the message after the file's own name, or after '@' all of it (a message
+// about a trace that the scenario names). Folders are taken off.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "scenarios/scenario.hpp"
+
+namespace ukemi {
+
+namespace {
+
+const std::filesystem::path folder =
+    std::filesystem::path(UKEMI_SOURCE_DIR) / "tests" / "scenarios_bad";
+
+struct Refusal {
+    std::string_view name;
+    std::string_view message;
+};
+constexpr Refusal refusals[] = {
+    {"after_last_row_unknown",
+     ": at /market/after_last_row: expected one of end, repeat, hold, found \"loop\""},
+    {"availability_file_holds_prices",
+     "@traces/price.csv: expected availability, found prices"},
+    {"batch_with_work",
+     ": at /job/batch: goes with \"samples\", and this job is given as \"work\""},
+    {"checkpoint_cost_when_lossless",
+     ": at /job/checkpoint/cost: says nothing where \"kind\" is \"lossless\": leave it out"},
+    {"checkpoint_interval_zero",
+     ": at /plan/checkpoint_interval: expected from 1 s to 3660 d, found 0 s"},
+    {"checkpoint_without_cost",
+     ": at /job/checkpoint: missing key \"cost\""},
+    {"clock_order",
+     ": at /job/clock/completion: expected one of before_decision, after_decision, found "
+     "\"before_decisions\" (did you mean \"before_decision\"?)"},
+    {"comment",
+     ":1:1: syntax error while parsing value - invalid literal; last read: '/'"},
+    {"count_and_count_max",
+     ": at /cluster: expected either \"count\" or \"count_min\" and \"count_max\", found "
+     "both"},
+    {"count_min_above_max",
+     ": at /cluster/count_min: expected at most \"count_max\", which is 4, found 8"},
+    {"count_zero",
+     ": at /cluster/count: expected an integer from 1 to 100000, found 0"},
+    {"deadline_missing",
+     ": at /replay/1: \"greedy\" needs a deadline, and the job has none (\"deadline\" at "
+     "/job)"},
+    {"deadline_zero",
+     ": at /job/deadline: expected from 1 s to 3660 d, found 0 s"},
+    {"duplicate_key",
+     ": at /job: key \"deadline\" appears twice"},
+    {"empty",
+     ":1:1: syntax error while parsing value - unexpected end of input; expected '[', "
+     "'{', or a literal"},
+    {"empty_name",
+     ": at /name: expected a name, found \"\""},
+    {"file_beside_zones",
+     ": at /market: expected \"availability\" in each of the \"zones\", found it beside "
+     "them"},
+    {"flag_as_text",
+     ": at /plan/checkpoint_on_notice: expected true or false, found \"yes\""},
+    {"generator_and_file",
+     ": at /market: expected either \"generate\" or \"availability\", found both"},
+    {"generator_too_large",
+     ": at /market/generate/length: expected at most 20000 d in all 100 zones together, "
+     "found 3660 d in each"},
+    {"generator_unknown",
+     ": at /market/generate/market: expected one of v100-1-good, v100-1-scarce, "
+     "v100-16-burst, p3-64-group, h100-16-launch, g2-bidding, found \"v100-1-godo\" (did "
+     "you mean \"v100-1-good\"?)"},
+    {"generator_without_length",
+     ": at /market/generate: missing key \"length\""},
+    {"job_is_text",
+     ": at /job: expected an object, found \"train\""},
+    {"limits_zero",
+     ": at /limits/events_max: expected an integer from 1 to 1000000000000, found 0"},
+    {"negative_seed",
+     ": at /seed: expected an integer of at least 0, found -1"},
+    {"neither_policies_nor_replay",
+     ": at /: expected either \"policies\" (a list that runs together) or \"replay\" (a "
+     "list of lists, such as [\"greedy\", \"spot_only+daly_checkpoint\"]), found neither"},
+    {"neither_work_nor_samples",
+     ": at /job: expected either \"work\" (a duration) or \"samples\" (a number), found "
+     "neither"},
+    {"no_job",
+     ": at /: missing key \"job\""},
+    {"no_name",
+     ": at /: missing key \"name\""},
+    {"no_on_demand_price",
+     ": at /market: missing key \"on_demand_price\""},
+    {"no_seed",
+     ": at /: missing key \"seed\""},
+    {"no_spot_price",
+     ": at /market: expected \"availability\", \"price\", \"generate\" or a "
+     "\"spot_price\" (or a trace on the command line)"},
+    {"not_an_object",
+     ": at /: expected an object, found [\"job\",\"cluster\"]"},
+    {"not_utf8",
+     ":2:13: expected UTF-8, found byte 0xe4"},
+    {"oracle_not_named",
+     ": at /replay/0: \"ideal_no_overhead\" needs an oracle, which the scenario does not "
+     "name (\"oracle\": \"future_availability\")"},
+    {"oracle_unknown",
+     ": at /oracle: expected one of none, future_availability, found \"future\""},
+    {"policies_and_replay",
+     ": at /: expected either \"policies\" (a list that runs together) or \"replay\" (a "
+     "list of lists, such as [\"greedy\", \"spot_only+daly_checkpoint\"]), found both"},
+    {"policy_list_bad_choice",
+     ": at /policies/0/safety_net: expected one of simple, strong, found \"weak\""},
+    {"policy_list_without_name",
+     ": at /policies/0: missing key \"name\""},
+    {"policy_parameter_unknown",
+     ": at /policy_parameters/time_sliced: unknown key \"slices\" (did you mean "
+     "\"slice\"?)"},
+    {"policy_parameters_of_nobody",
+     ": at /policy_parameters/time_slice: no policy \"time_slice\" (did you mean "
+     "\"time_sliced\"?)"},
+    {"policy_parameters_twice",
+     ": at /policy_parameters/daly_checkpoint: \"daly_checkpoint\" has its parameters "
+     "under another name, too"},
+    {"policy_twice",
+     ": at /replay/2: \"greedy\" stands there twice"},
+    {"policy_unknown",
+     ": at /replay/1: no policy \"greddy\" (did you mean \"greedy\"?)"},
+    {"policy_without_name",
+     ": at /replay/0: a policy without a name"},
+    {"price_as_number",
+     ": at /market/spot_price: expected a price such as \"3.06 USD/h\", found 0.9"},
+    {"price_file_holds_availability",
+     "@traces/availability.csv: expected prices, found availability"},
+    {"price_from_nowhere",
+     ": at /market/price_from: \"scenario\" needs a \"spot_price\" in the market or its "
+     "zones"},
+    {"price_in_euro",
+     ": at /market/on_demand_price: expected a price such as \"3.06 USD/h\", found \"3 "
+     "EUR/h\""},
+    {"price_negative",
+     ": at /market/spot_price: expected a price such as \"3.06 USD/h\", found \"-1 USD/h\""},
+    {"price_out_of_range",
+     ": at /market/on_demand_price: expected at most 100000 USD/h, found 1000000 USD/h"},
+    {"replay_empty",
+     ": at /replay: expected at least one policy"},
+    {"replay_not_a_list",
+     ": at /replay: expected a list of texts, found \"greedy\""},
+    {"replay_of_objects",
+     ": at /replay/0: expected text, found {\"name\":\"greedy\"}"},
+    {"restart_of_a_year",
+     ": at /job/restart: expected from 0 s to 30 d, found 365 d"},
+    {"samples_without_batch",
+     ": at /job: missing key \"batch\""},
+    {"seed_as_text",
+     ": at /seed: expected an integer of at least 0, found \"1\""},
+    {"seed_not_whole",
+     ": at /seed: expected an integer of at least 0, found 1.5"},
+    {"step_too_short",
+     ": at /job/throughput/1: expected steps of 1e-6 s to 1e6 s; a batch of 1 at this "
+     "rate takes 1e-07 s"},
+    {"throughput_as_number_with_samples",
+     ": at /job/throughput/1: expected a rate above 0 such as \"120 samples/s\", found 10"},
+    {"throughput_as_rate_with_work",
+     ": at /job/throughput/1: expected a number from 0.001 to 100000, found \"10 "
+     "samples/s\""},
+    {"throughput_empty",
+     ": at /job/throughput: expected at least one point, such as {\"1\": 1.0}"},
+    {"throughput_key_not_a_number",
+     ": at /job/throughput: expected numbers of instances from 1 to 100000 as keys, such "
+     "as \"8\", found \"two\""},
+    {"throughput_key_with_zero",
+     ": at /job/throughput: expected numbers of instances from 1 to 100000 as keys, such "
+     "as \"8\", found \"01\""},
+    {"throughput_wrong_unit",
+     ": at /job/throughput/1: expected a rate above 0 such as \"120 samples/s\", found "
+     "\"10 images/s\""},
+    {"throughput_zero",
+     ": at /job/throughput/1: expected a number from 0.001 to 100000, found 0"},
+    {"tick_too_small",
+     ": at /job/clock/tick: expected from 1 s to 1 d, found 1 ms"},
+    {"trace_damaged",
+     "@traces/damaged.csv:4:5: expected a whole number from 0 to 1000000, found \"many\""},
+    {"trace_missing",
+     "@traces/nowhere.csv: cannot be opened: No such file or directory"},
+    {"trailing_comma",
+     ":7:3: syntax error while parsing object key - unexpected '}'; expected string "
+     "literal"},
+    {"trailing_garbage",
+     ":20:1: syntax error while parsing value - unexpected '}'; expected end of input"},
+    {"truncated",
+     ":13:1: syntax error while parsing object key - unexpected end of input; expected "
+     "string literal"},
+    {"two_policies_one_knob",
+     ": at /replay/1: policies \"greedy\" and \"uniform_progress\" both turn market"},
+    {"unknown_key",
+     ": at /job: unknown key \"dedline\" (did you mean \"deadline\"?)"},
+    {"unknown_section",
+     ": at /: unknown key \"jobs\" (did you mean \"job\"?)"},
+    {"work_and_samples",
+     ": at /job: expected either \"work\" (a duration) or \"samples\" (a number), found "
+     "both"},
+    {"work_as_number",
+     ": at /job/work: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, d), "
+     "found 10"},
+    {"work_negative",
+     ": at /job/work: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, d), "
+     "found \"-10 h\""},
+    {"work_of_a_moment",
+     ": at /job/work: expected from 1 s to 36600 d, found 1 ms"},
+    {"work_of_ages",
+     ": at /job/work: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, d), "
+     "found \"200 y\""},
+    {"work_too_long",
+     ": at /job/work: expected from 1 s to 36600 d, found 40000 d"},
+    {"work_too_long_for_one",
+     ": at /job: expected work that 1 instance can do in 36600 d, found more"},
+    {"work_without_unit",
+     ": at /job/work: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, d), "
+     "found \"10\""},
+    {"work_wrong_unit",
+     ": at /job/work: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, d), "
+     "found \"10 GB\""},
+    {"zone_names_equal",
+     ": at /market/zones/1/name: two zones are called \"a\""},
+    {"zone_without_trace",
+     ": at /market: zone \"b\" has neither \"availability\" nor \"price\", and other "
+     "zones have"},
+    {"zones_empty",
+     ": at /market/zones: expected at least one zone"},
+};
+
+// The root, the list in "job" and 62 lists in it are 64 levels; the next one is too many.
+std::string deep_nesting_message() {
+    std::string path = "/job";
+    for (int list = 0; list < 62; ++list) path += "/0";
+    return fmt::format(": at {}: expected at most 64 levels of nesting, found more", path);
+}
+
+// What `ukemi check` does with a scenario.
+std::string complaint_about(const std::filesystem::path& file) {
+    try {
+        const Scenario scenario = read_scenario(file);
+        const NamedMarket market = make_market(scenario, scenario.seed);
+        for (const PolicyList& list : scenario.policies) {
+            check_policies(list, scenario, market.data);
+        }
+    } catch (const InputError& error) {
+        std::string text = error.what();
+        const std::string prefix = folder.string() + "/";
+        for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) {
+            text.erase(at, prefix.size());
+        }
+        return text;
+    }
+    return "(no complaint)";
+}
+
+std::string expected(std::string_view name, std::string_view message) {
+    return message.starts_with('@') ? std::string(message.substr(1))
+                                    : fmt::format("{}.json{}", name, message);
+}
+
+}  // namespace
+
+TEST_CASE("bad scenario: each is refused in one line that says where, what and why", "[scenario]") {
+    for (const Refusal& refusal : refusals) {
+        CAPTURE(refusal.name);
+        const auto file = folder / fmt::format("{}.json", refusal.name);
+        REQUIRE(std::filesystem::exists(file));
+        const std::string complaint = complaint_about(file);
+        CHECK(complaint == expected(refusal.name, refusal.message));
+        CHECK(complaint.find('\n') == std::string::npos);
+    }
+}
+
+TEST_CASE("bad scenario: what is nested deeper than 64 levels is refused", "[scenario]") {
+    CHECK(complaint_about(folder / "deep_nesting.json") ==
+          expected("deep_nesting", deep_nesting_message()));
+}
+
+TEST_CASE("bad scenario: every file has its sentence", "[scenario]") {
+    std::set<std::string> known{"deep_nesting.json"};
+    for (const Refusal& refusal : refusals) known.insert(fmt::format("{}.json", refusal.name));
+    std::set<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".json") found.insert(entry.path().filename().string());
+    }
+    CHECK(found == known);
+}
+
+}  // namespace ukemi

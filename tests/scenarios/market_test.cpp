@@ -1,0 +1,213 @@
+// market_test.cpp — which market a scenario and a trace on the command line make together.
+#include <catch2/catch.hpp>
+
+#include "tests/plots/scratch_folder.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+
+namespace ukemi {
+
+namespace {
+
+constexpr std::string_view both_prices =
+    R"({"spot_price": "0.5 USD/h", "on_demand_price": "3 USD/h"})";
+constexpr std::string_view no_spot_price = R"({"on_demand_price": "3 USD/h"})";
+constexpr std::string_view capacity_csv =
+    "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
+constexpr std::string_view price_csv =
+    "# id=x duration_s=7200\nt_s,usd_per_instance_hour\n0,0.7\n1800,0.9\n";
+
+Instant at_s(std::int64_t s) { return Instant::at(whole_seconds(s)); }
+
+}  // namespace
+
+TEST_CASE("market: a trace of availability takes the scenario's spot price", "[market]") {
+    const ScratchFolder scratch;
+    const auto trace = write_text(scratch.path() / "us-east-1a_g2.2xlarge.csv", capacity_csv);
+    const NamedMarket market = make_market(small_scenario(both_prices), 1, trace);
+    CHECK(market.name == "us-east-1a_g2.2xlarge");  // a dot may be part of the name
+    REQUIRE(market.data.zones.size() == 1);
+    const ZoneData& zone = market.data.zones[0];
+    CHECK(zone.capacity.steps == std::vector<Step<std::int32_t>>{{Instant{}, 1}, {at_s(3600), 0}});
+    CHECK(zone.capacity.end == at_s(7200));
+    CHECK(zone.spot_price.steps ==
+          std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.5)}});
+    CHECK(zone.on_demand_price == dollars_per_hour(3));
+    CHECK(zone.launchable == zone.capacity);  // without notice
+}
+
+TEST_CASE("market: availability without any price is refused and both files are named",
+          "[market]") {
+    const ScratchFolder scratch;
+    const auto trace = write_text(scratch.path() / "a.csv", capacity_csv);
+    const Scenario scenario = small_scenario(no_spot_price, scratch.path());
+    CHECK(complaint_of([&] { make_market(scenario, 1, trace); }) ==
+          fmt::format("{}: has no prices, and {} has no \"spot_price\" at /market", trace.string(),
+                      (scratch.path() / "small.json").string()));
+}
+
+TEST_CASE("market: a trace of prices alone has room for all the instances", "[market]") {
+    const ScratchFolder scratch;
+    const auto trace = write_text(scratch.path() / "p.csv", price_csv);
+    const NamedMarket market = make_market(small_scenario(no_spot_price), 1, trace);
+    const ZoneData& zone = market.data.zones.at(0);
+    CHECK(zone.capacity.steps == std::vector<Step<std::int32_t>>{{Instant{}, 1}});
+    CHECK(zone.capacity.end == at_s(7200));
+    CHECK(zone.spot_price.steps ==
+          std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.7)},
+                                   {at_s(1800), dollars_per_hour(0.9)}});
+}
+
+TEST_CASE("market: a trace with prices keeps them, unless the scenario insists on its own",
+          "[market]") {
+    const ScratchFolder scratch;
+    const auto trace = write_text(
+        scratch.path() / "t.json",
+        R"({"metadata": {"gap_seconds": 600}, "data": [1, 0], "prices": [0.7, 0.8]})");
+    const ZoneData kept = make_market(small_scenario(both_prices), 1, trace).data.zones.at(0);
+    CHECK(kept.spot_price.steps.front().value == dollars_per_hour(0.7));
+    const Scenario insists = small_scenario(
+        R"({"spot_price": "0.5 USD/h", "on_demand_price": "3 USD/h", "price_from": "scenario"})");
+    const ZoneData replaced = make_market(insists, 1, trace).data.zones.at(0);
+    CHECK(replaced.spot_price.steps ==
+          std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.5)}});
+}
+
+TEST_CASE("market: one_means turns zeros and ones round", "[market]") {
+    const ScratchFolder scratch;
+    const auto trace = write_text(scratch.path() / "t.json",
+                                  R"({"metadata": {"gap_seconds": 600}, "data": [1, 0]})");
+    const auto first = [&](std::string_view one_means) {
+        const std::string text = fmt::format(
+            R"({{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h", "one_means": "{}"}})",
+            one_means);
+        const NamedMarket market = make_market(small_scenario(text), 1, trace);
+        return market.data.zones.at(0).capacity.steps.front().value;
+    };
+    CHECK(first("as_documented") == 1);  // SkyPilot's JSON: 1 is held
+    CHECK(first("available") == 1);
+    CHECK(first("unavailable") == 0);
+}
+
+TEST_CASE("market: several zones of a scenario come in its order, with their own prices",
+          "[market]") {
+    const ScratchFolder scratch;
+    write_text(scratch.path() / "east.csv", capacity_csv);
+    write_text(scratch.path() / "west.csv", capacity_csv);
+    const Scenario scenario = small_scenario(R"({"on_demand_price": "3 USD/h", "zones": [
+        {"name": "west", "availability": "west.csv", "spot_price": "1 USD/h"},
+        {"name": "east", "availability": "east.csv", "spot_price": "2 USD/h",
+         "on_demand_price": "4 USD/h"}]})",
+                                             scratch.path());
+    const NamedMarket market = make_market(scenario, 1);
+    CHECK(market.name == "small");
+    REQUIRE(market.data.zones.size() == 2);
+    CHECK(market.data.zones[0].name == "west");
+    CHECK(market.data.zones[0].on_demand_price == dollars_per_hour(3));
+    CHECK(market.data.zones[1].name == "east");
+    CHECK(market.data.zones[1].on_demand_price == dollars_per_hour(4));
+    CHECK(market.data.zones[1].spot_price.steps.front().value == dollars_per_hour(2));
+}
+
+TEST_CASE("market: a file with two types in one zone asks which instance is meant", "[market]") {
+    const ScratchFolder scratch;
+    const auto trace = write_text(
+        scratch.path() / "h.json",
+        R"({"SpotPriceHistory": [
+        {"AvailabilityZone": "us-east-1a", "InstanceType": "p2.xlarge", "SpotPrice": "0.3",
+         "ProductDescription": "Linux/UNIX", "Timestamp": "2020-01-01T00:00:00.000Z"},
+        {"AvailabilityZone": "us-east-1a", "InstanceType": "p3.2xlarge", "SpotPrice": "0.9",
+         "ProductDescription": "Linux/UNIX", "Timestamp": "2020-01-01T00:00:00.000Z"}]})");
+    CHECK(complaint_of([&] { make_market(small_scenario(no_spot_price), 1, trace); }) ==
+          trace.string() + ": zone \"us-east-1a\" is there with the instance types \"p2.xlarge\" "
+                           "and \"p3.2xlarge\": say which as \"instance\" at /cluster");
+    Scenario says = small_scenario(no_spot_price);
+    says.market.instance_type = "p3.2xlarge";
+    const NamedMarket market = make_market(says, 1, trace);
+    REQUIRE(market.data.zones.size() == 1);
+    CHECK(market.data.zones[0].spot_price.steps.front().value == dollars_per_hour(0.9));
+}
+
+TEST_CASE("market: prices in a file of their own are laid over the availability by their dates",
+          "[market]") {
+    const ScratchFolder scratch;
+    // Availability from 01:00, prices from 00:00 with a change at 00:30 and one at 01:10.
+    write_text(scratch.path() / "a.csv", "date,availability\n2023-02-15 01:00:00,1\n"
+                                         "2023-02-15 01:10:00,1\n2023-02-15 01:20:00,0\n");
+    const auto prices = [&](std::string_view day) {
+        return write_text(scratch.path() / "p.csv",
+                          fmt::format("timestamp_utc,price_usd_per_h\n{0}T00:00:00Z,0.5\n"
+                                      "{0}T00:30:00Z,0.6\n{0}T01:10:00Z,0.7\n{0}T02:00:00Z,0.8\n",
+                                      day));
+    };
+    const Scenario scenario = small_scenario(
+        R"({"on_demand_price": "3 USD/h", "availability": "a.csv", "price": "p.csv"})",
+        scratch.path());
+    prices("2023-02-15");
+    const ZoneData zone = make_market(scenario, 1).data.zones.at(0);
+    CHECK(zone.spot_price.steps ==
+          std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.6)},
+                                   {at_s(600), dollars_per_hour(0.7)},
+                                   {at_s(3600), dollars_per_hour(0.8)}});
+    const auto late = prices("2023-02-16");
+    CHECK_THAT(complaint_of([&] { make_market(scenario, 1); }),
+               Catch::StartsWith(late.string() + ": expected prices at 2023-02-15T01:00:00Z, when "
+                                                 "the availability begins; found prices from "
+                                                 "2023-02-16T00:00:00Z to "));
+}
+
+TEST_CASE("market: a generated one is a function of the seed", "[market]") {
+    const Scenario scenario = small_scenario(
+        R"({"generate": {"market": "v100-16-burst", "length": "30 d", "zones": 2},
+            "on_demand_price": "3 USD/h"})");
+    const NamedMarket one = make_market(scenario, 1);
+    const NamedMarket again = make_market(scenario, 1);
+    const NamedMarket two = make_market(scenario, 2);
+    CHECK(one.name == "v100-16-burst");
+    REQUIRE(one.data.zones.size() == 2);
+    CHECK(one.data.zones[0].capacity == again.data.zones[0].capacity);
+    CHECK(one.data.zones[1].spot_price == again.data.zones[1].spot_price);
+    CHECK(one.data.zones[0].capacity != two.data.zones[0].capacity);
+    CHECK(one.data.zones[0].capacity != one.data.zones[1].capacity);
+}
+
+TEST_CASE("market: a trace on the command line takes the place of a generated one", "[market]") {
+    const ScratchFolder scratch;
+    const auto trace = write_text(scratch.path() / "p.csv", price_csv);
+    const Scenario scenario = small_scenario(
+        R"({"generate": {"market": "v100-1-good", "length": "7 d"},
+            "on_demand_price": "3 USD/h"})");
+    const NamedMarket market = make_market(scenario, 1, trace);
+    CHECK(market.name == "p");
+    CHECK(market.data.zones.at(0).spot_price.steps.size() == 2);
+}
+
+TEST_CASE("market: traces of one name are told apart by their folders", "[market]") {
+    using Paths = std::vector<std::filesystem::path>;
+    using Names = std::vector<std::string>;
+    CHECK(trace_names(Paths{"x/a.csv", "x/b.csv.gz"}) == Names{"a", "b"});
+    CHECK(trace_names(Paths{"x/a.csv", "y/a.csv.gz", "y/b.json"}) == Names{"x/a", "y/a", "b"});
+    CHECK(trace_names(Paths{"/1/x/a.csv", "/2/x/a.csv"}) == Names{"1/x/a", "2/x/a"});
+    const Names same = trace_names(Paths{"/x/a.csv", "/x/a.json"});
+    CHECK(same[0] != same[1]);
+}
+
+TEST_CASE("job: without a limit of its own a run may take all its work twice", "[market]") {
+    // The recorded 2 h are over before the deadline of 20 h; then twice 10 h and a day.
+    const ScratchFolder scratch;
+    const auto trace = write_text(scratch.path() / "p.csv", price_csv);
+    const Scenario scenario = small_scenario(no_spot_price);
+    const NamedMarket market = make_market(scenario, 1, trace);
+    CHECK(job_on(scenario, market.data).give_up_at == Instant::at(hours(20 + 20 + 24)));
+}
+
+TEST_CASE("job: the moment to give up stays on the clock, however long trace and work are",
+          "[market]") {
+    Scenario scenario = small_scenario(both_prices);
+    scenario.job.samples_total = days(36'600).raw();
+    MarketData market;
+    market.zones.resize(1);
+    market.zones[0].capacity.end = Instant::at(days(80'000));
+    CHECK(job_on(scenario, market).give_up_at == Instant::at(days(100'000)));
+}
+
+}  // namespace ukemi

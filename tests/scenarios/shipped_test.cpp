@@ -1,0 +1,114 @@
+// shipped_test.cpp — the scenarios that come with ukemi: right, complete, and repeatable from what
+// a run writes down.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "policies/registry.hpp"
+#include "scenarios/experiment.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+
+namespace ukemi {
+
+namespace {
+
+const std::filesystem::path folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
+
+std::vector<std::filesystem::path> json_files(const std::filesystem::path& in) {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(in)) {
+        if (entry.path().extension() == ".json") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+}  // namespace
+
+TEST_CASE("shipped scenario: each is right and named after its file", "[scenario]") {
+    const auto files = json_files(folder);
+    REQUIRE(files.size() >= 6);
+    for (const auto& file : files) {
+        CAPTURE(file);
+        const Scenario scenario = read_scenario(file);
+        CHECK(scenario.name == file.stem().string());
+        CHECK(scenario.resolved.find("\"description\": \"\"") == std::string::npos);
+        const NamedMarket market = make_market(scenario, scenario.seed);
+        for (const PolicyList& list : scenario.policies) {
+            CHECK_NOTHROW(check_policies(list, scenario, market.data));
+        }
+    }
+}
+
+TEST_CASE("shipped scenario: read back from its resolved text, each says the same", "[scenario]") {
+    auto files = json_files(folder);
+    for (const auto& file : json_files(folder / "smoke")) files.push_back(file);
+    for (const auto& file : files) {
+        CAPTURE(file);
+        const Scenario first = read_scenario(file);
+        const Scenario second = scenario_from_text(first.resolved, file);
+        CHECK(second.resolved == first.resolved);
+        CHECK(second.job.samples_total == first.job.samples_total);
+        CHECK(second.job.workers_min == first.job.workers_min);
+        CHECK(second.job.plan == first.job.plan);
+        CHECK(second.market.zones.size() == first.market.zones.size());
+        REQUIRE(second.policies.size() == first.policies.size());
+        for (std::size_t i = 0; i < first.policies.size(); ++i) {
+            CHECK(second.policies[i].label() == first.policies[i].label());
+        }
+    }
+}
+
+TEST_CASE("shipped scenario: every policy is in one of them", "[scenario]") {
+    std::set<std::string_view> used;
+    for (const auto& file : json_files(folder)) {
+        for (const PolicyList& list : read_scenario(file).policies) {
+            for (const PolicyList::Item& item : list.items) used.insert(item.entry->name);
+        }
+    }
+    for (const PolicyEntry& entry : all_policies()) {
+        CAPTURE(entry.name);
+        CHECK(used.contains(entry.name));
+    }
+}
+
+TEST_CASE("shipped scenario: elastic_on_spot pays spot prices and never on-demand", "[scenario]") {
+    // Ten seeds: the fleet follows the capacity, all work gets done, and what is paid lies between
+    // the least spot price (0.918 USD/h) and the on-demand price (3.06) for each hour held.
+    const Scenario scenario = read_scenario(folder / "elastic_on_spot.json");
+    ExperimentSetup setup;
+    setup.policies = parse_policies("follow_capacity+spot_only+daly", scenario, "test");
+    setup.seeds = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    setup.threads = 2;
+    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+        CAPTURE(run.result.seed);
+        CHECK(run.result.finished);
+        const double held_h = to_hours(run.result.held);
+        const double usd = to_dollars(run.result.cost);
+        CHECK(usd >= 0.918 * held_h * 0.999);
+        CHECK(usd <= 1.2 * held_h);
+        CHECK(run.result.causes.time_sum() == run.result.held);
+        CHECK(run.result.checkpoints > 0);
+    }
+}
+
+TEST_CASE("shipped scenario: late_and_scarce meets its deadline with every careful policy",
+          "[scenario]") {
+    const Scenario scenario = read_scenario(folder / "late_and_scarce.json");
+    ExperimentSetup setup;
+    setup.policies = parse_policies("on_demand,greedy,uniform_progress,rc_threshold,time_sliced",
+                                    scenario, "test");
+    setup.seeds = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    setup.threads = 2;
+    double all_on_demand = 0;
+    double careful = 0;
+    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+        CAPTURE(run.result.policy, run.result.seed);
+        CHECK(run.result.deadline_met);
+        const bool baseline = run.result.policy == "on_demand";
+        (baseline ? all_on_demand : careful) += to_dollars(run.result.cost);
+    }
+    // Spot is there a sixth of the time at half the price: waiting for it must not cost more.
+    CHECK(careful / 4 < all_on_demand);
+}
+
+}  // namespace ukemi
