@@ -3,7 +3,8 @@
 // Young and Daly need the mean time between failures. It is estimated from what the job has seen:
 // (prior + spot time so far) / (1 + bursts of losses so far), the mean after one imagined loss at
 // the prior; `mean_time_between_failures` sets the prior. The interval is left alone while the
-// estimate moves it by less than a tenth.
+// estimate moves it by less than a tenth. On on-demand, which is not taken away, they do not save:
+// the world saves before a planned change back to spot.
 #include <algorithm>
 #include <memory>
 
@@ -42,9 +43,12 @@ public:
     HookSet hooks() const override { return {Hook::before_train, Hook::on_event}; }
     Decision before_train(const PolicyView& view) override { return choose(view); }
     Decision on_event(EventKind, const PolicyView& view) override {
-        if (view.seen.spot_loss_events == losses_seen_) return {};
+        const bool on_demand = fleet_market(view.plan) == Market::on_demand;
+        if (view.seen.spot_loss_events == losses_seen_ && on_demand == on_demand_) return {};
         return choose(view);
     }
+    // The wish was not fulfilled: choose again at the next question.
+    void discarded(const Plan&, std::string_view) override { losses_seen_ = -1; }
 
 private:
     Decision choose(const PolicyView& view) {
@@ -53,6 +57,13 @@ private:
         if (cost <= Duration{}) return decision;  // saving is free: nothing to optimise
         const Observation& seen = view.seen;
         losses_seen_ = seen.spot_loss_events;
+        on_demand_ = fleet_market(view.plan) == Market::on_demand;
+        if (on_demand_) {
+            if (view.plan.checkpoint_interval == never_checkpoint) return decision;
+            decision.checkpoint_interval = never_checkpoint;
+            decision.reason = "on-demand is not taken away";
+            return decision;
+        }
         const double mean_s = to_seconds(prior_ + seen.spot_time) /
                               static_cast<double>(1 + seen.spot_loss_events);
         const Duration best = std::max(rule_(cost, seconds(mean_s)), whole_seconds(1));
@@ -67,6 +78,7 @@ private:
     Rule rule_;
     Duration prior_;
     std::int64_t losses_seen_ = 0;
+    bool on_demand_ = false;
 };
 
 class CheckpointOnNotice final : public Policy {

@@ -32,7 +32,8 @@ const PolicyEntry* find_policy(std::string_view name);
 // Makes the policy from its parameters (the keys of its object). Refuses keys it does not know.
 std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, ConfigReader& parameters);
 
-// What to say of a name that find_policy does not know: a sentence with the nearest name, or with all.
+// What to say of a name that find_policy does not know: a sentence with the nearest name, or with
+// all.
 std::string no_such_policy(std::string_view name);
 
 }  // namespace ukemi

@@ -191,7 +191,9 @@ private:
         fields.finish();
         const std::string conflict = policy_conflict(setup.policies, setup.capabilities);
         if (!conflict.empty()) fail(conflict);
-        if (!refusal(setup.capabilities, setup.plan).empty()) fail("the first Plan is not possible");
+        if (!refusal(setup.capabilities, setup.plan).empty()) {
+            fail("the first Plan is not possible");
+        }
         setup.log = &listener_;
         workers_min_ = setup.capabilities.workers_min;
         controller_ = std::make_unique<Controller>(std::move(setup));

@@ -1,8 +1,8 @@
 // ledger.hpp — where the held instance-seconds of a run went, and the dollars with them.
 //
 // Every second that is paid for is exactly one of six causes. It is counted twice by different
-// code: once per lease, from the moment it opened to the moment it is paid until, and once by cause,
-// from what the group it belonged to was doing. `close` compares the two for every lease.
+// code: once per lease, from the moment it opened to the moment it is paid until, and once by
+// cause, from what the group it belonged to was doing. `close` compares the two for every lease.
 // A lease belongs to the group that trains (its members) or waits by itself (idle). The members'
 // clock runs on with `elapse`, so membership costs nothing while it does not change; it may lag
 // behind the run inside a step, whose cause is not known before it ends, and must have caught up

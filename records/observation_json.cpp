@@ -1,5 +1,6 @@
 // observation_json.cpp — an Observation as JSON and back; the other half of plan_json.hpp.
-#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
 
 #include "records/json_fields.hpp"
 #include "records/plan_json.hpp"
@@ -13,6 +14,12 @@ namespace {
 
 constexpr std::array<std::string_view, 5> phase_names{"waiting", "transition", "running",
                                                       "checkpointing", "finished"};
+
+// Leaves out what says nothing.
+template <class Value>
+void put(json& object, const char* key, const Value& value, const Value& nothing = {}) {
+    if (value != nothing) object[key] = value;
+}
 
 // More than any run can have, and few enough that a mean time between them is above zero.
 constexpr std::int64_t loss_events_max = 1'000'000'000;
@@ -121,7 +128,7 @@ Observation observation_from(const json& object) {
     fields.integer_from("samples_total", none, seen.samples_total);
     fields.integer_from("workers_min", 1, seen.workers_min);
     fields.time("decision_interval_ns", seen.decision_interval);
-    if (fields.find("deadline_ns") != nullptr) fields.time("deadline_ns", seen.deadline);
+    fields.time("deadline_ns", seen.deadline);
     fields.integer_from("steps_done", none, seen.steps_done);
     fields.integer_from("epoch", none, seen.epoch);
     fields.time("transition_remaining_ns", seen.transition_remaining);

@@ -256,7 +256,16 @@ std::vector<std::string> trace_names(std::span<const std::filesystem::path> file
 JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     JobSpec job = scenario.job;
     job.profile.provisioning = market.provisioning;
+    // Instance-time is summed in nanoseconds, which hold 292 years.
+    const Duration longest = Duration::of(days(91'000).raw() / job.plan.workers_max);
     if (scenario.give_up_after) {
+        if (*scenario.give_up_after > longest) {
+            throw InputError(scenario.file.string(), "/job/give_up_after",
+                             fmt::format("expected at most {:.0f} h with {} instances (250 "
+                                         "instance-years), found {:.0f} h",
+                                         to_hours(longest), job.plan.workers_max,
+                                         to_hours(*scenario.give_up_after)));
+        }
         job.give_up_at = Instant::at(*scenario.give_up_after);
         return job;
     }
@@ -267,9 +276,8 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
     const Duration work = time_for(rate_of(job.profile, job.workers_min), steps);
-    constexpr Duration longest = days(100'000);  // a run's clock ends after 292 years
-    const Duration rest = std::min(2 * work + days(1), longest - last.since_start());
-    job.give_up_at = last + std::max(rest, Duration{});
+    const Duration enough = last.since_start() + std::min(2 * work + days(1), longest);
+    job.give_up_at = Instant::at(std::min(enough, longest));
     return job;
 }
 

@@ -1,4 +1,4 @@
-// sections.hpp — the parts of a scenario file, each read by its own function; internal to the folder.
+// sections.hpp — the parts of a scenario file, each read by its own function.
 //
 // Every quantity has a largest value that a real job could need, so that no sum of them overflows:
 // a slip of the unit is a complaint with a path, and never a broken invariant an hour later.

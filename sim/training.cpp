@@ -92,6 +92,7 @@ void Training::begin_running(Instant now) {
     const Duration interval = controller_->plan().checkpoint_interval;
     if (job_->profile.lossless || interval == never_checkpoint) return;
     const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
+    if (rest >= time_for(rate_, steps_left)) return;
     const std::int64_t steps = std::max<std::int64_t>(1, steps_within(rate_, rest));
     if (steps >= steps_left) return;
     checkpoint_due_ =

@@ -62,6 +62,7 @@ void keep_only(Trace& trace, std::string TraceSeries::*member, std::string_view 
     if (wanted.empty() || trace.series.size() < 2) return;
     std::vector<std::string> known;
     for (const TraceSeries& series : trace.series) known.push_back(series.*member);
+    if (std::ranges::all_of(known, &std::string::empty)) return;  // the file does not say
     std::erase_if(trace.series,
                   [&](const TraceSeries& series) { return series.*member != wanted; });
     if (!trace.series.empty()) return;

@@ -55,7 +55,7 @@ TEST_CASE("seeds: whatever else is refused, and so is a seed that comes twice", 
           "--seeds: expected at most 1000000 seeds, found more in \"0..9223372036854775807\"");
 }
 
-TEST_CASE("glob: files come sorted; a name with brackets is taken as it stands", "[cli]") {
+TEST_CASE("glob: files come sorted and a name with brackets is taken as it stands", "[cli]") {
     const ScratchFolder scratch;
     for (const char* name : {"b.csv", "a.csv", "a[1].csv", "note.txt"}) {
         write_file(scratch.path() / name, "x");

@@ -69,6 +69,32 @@ TEST_CASE("young: estimates the failure rate anew at each loss, and moves by a t
     CHECK(knobs_turned(decision) == KnobSet{Knob::checkpoint_interval});
 }
 
+TEST_CASE("young and daly: do not save on on-demand, and save again back on spot",
+          "[checkpoints]") {
+    Situation job = saving();
+    const auto policy = policy_named(GENERATE(as<std::string>{}, "young", "daly"));
+    apply(job.ask_before_train(*policy), job.plan);
+    const Duration on_spot = job.plan.checkpoint_interval;
+    REQUIRE(on_spot != never_checkpoint);
+    job.plan.fleet.front().market = Market::on_demand;
+    const Decision none = job.ask(*policy);
+    CHECK(none.checkpoint_interval == never_checkpoint);
+    apply(none, job.plan);
+    CHECK(job.ask(*policy) == Decision{});
+    job.plan.fleet.front().market = Market::spot;
+    CHECK(job.ask(*policy).checkpoint_interval == on_spot);
+}
+
+TEST_CASE("young and daly: a wish that came to nothing is made again", "[checkpoints]") {
+    Situation job = saving();
+    const auto policy = policy_named(GENERATE(as<std::string>{}, "young", "daly"));
+    const Decision first = job.ask_before_train(*policy);
+    REQUIRE(first.checkpoint_interval.has_value());
+    CHECK(job.ask(*policy) == Decision{});  // it has been said
+    policy->discarded(job.plan, "a worker died");
+    CHECK(job.ask(*policy) == first);
+}
+
 TEST_CASE("young: never saves more than once a second, nor when saving is free", "[checkpoints]") {
     Situation job = saving();
     job.profile.checkpoint = nanoseconds(1);

@@ -91,6 +91,24 @@ TEST_CASE("shipped scenario: elastic_on_spot pays spot prices and never on-deman
     }
 }
 
+TEST_CASE("shipped scenario: in three_zones it pays to go where the capacity is", "[scenario]") {
+    const Scenario scenario = read_scenario(folder / "three_zones.json");
+    REQUIRE(make_market(scenario, 1).data.zones.size() == 3);
+    ExperimentSetup setup;
+    setup.policies = parse_policies("greedy+daly,follow_capacity+greedy+daly", scenario, "test");
+    setup.seeds = {1, 2, 3, 4, 5};
+    setup.threads = 2;
+    double staying_usd = 0;
+    double following_usd = 0;
+    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+        CAPTURE(run.result.policy, run.result.seed);
+        CHECK(run.result.finished);
+        const bool stays = run.result.policy == "greedy+daly_checkpoint";
+        (stays ? staying_usd : following_usd) += to_dollars(run.result.cost);
+    }
+    CHECK(following_usd < staying_usd);
+}
+
 TEST_CASE("shipped scenario: late_and_scarce meets its deadline with every careful policy",
           "[scenario]") {
     const Scenario scenario = read_scenario(folder / "late_and_scarce.json");

@@ -59,13 +59,16 @@ Case random_case(std::uint64_t seed) {
 TEST_CASE("deadline: greedy, uniform progress, rc_threshold and time slices keep the promise",
           "[deadline][property]") {
     const auto* name = GENERATE("greedy", "uniform_progress", "rc_threshold", "time_sliced");
+    const auto* saving = GENERATE("", "daly_checkpoint", "young_checkpoint");
     std::string late;
     std::int64_t late_count = 0;
     Dollars cost;
     Dollars on_demand_cost;
-    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         const Case one = random_case(seed);
-        const RunResult result = run(one.market, one.job, {{name, "{}"}});
+        std::vector<std::pair<std::string, std::string>> list{{name, "{}"}};
+        if (*saving != '\0') list.emplace_back(saving, "{}");
+        const RunResult result = run(one.market, one.job, list);
         cost += result.cost;
         on_demand_cost += run(one.market, one.job, {{"on_demand", "{}"}}).cost;
         if (result.deadline_met) continue;
@@ -75,7 +78,7 @@ TEST_CASE("deadline: greedy, uniform progress, rc_threshold and time slices keep
                                one.job.profile.lossless, to_seconds(one.job.tick));
         }
     }
-    INFO(name << ", first late: " << late);
+    INFO(name << "+" << saving << ", first late: " << late);
     CHECK(late_count == 0);
     CHECK(cost < on_demand_cost);  // and it is worth it
 }
