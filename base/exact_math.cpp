@@ -228,14 +228,10 @@ double sin(double x) {
     }
     r = fast_two_sum(r.high, r.low);
     switch (k & 3) {  // of a negative k too, in two's complement
-        case 0:
-            return sin_kernel(r);
-        case 1:
-            return cos_kernel(r);
-        case 2:
-            return -sin_kernel(r);
-        default:
-            return -cos_kernel(r);
+        case 0: return sin_kernel(r);
+        case 1: return cos_kernel(r);
+        case 2: return -sin_kernel(r);
+        default: return -cos_kernel(r);
     }
 }
 

@@ -30,14 +30,10 @@ std::size_t character_length(std::string_view text) {
 
 std::string escaped(char c) {
     switch (c) {
-        case '\n':
-            return "\\n";
-        case '\r':
-            return "\\r";
-        case '\t':
-            return "\\t";
-        default:
-            return fmt::format("\\x{:02x}", static_cast<std::uint8_t>(c));
+        case '\n': return "\\n";
+        case '\r': return "\\r";
+        case '\t': return "\\t";
+        default: return fmt::format("\\x{:02x}", static_cast<std::uint8_t>(c));
     }
 }
 

@@ -166,8 +166,12 @@ public:
     constexpr std::int64_t raw() const { return since_start_.raw(); }
 
     friend constexpr auto operator<=>(Instant, Instant) = default;
-    friend constexpr Instant operator+(Instant t, Duration d) { return Instant{t.since_start_ + d}; }
-    friend constexpr Instant operator-(Instant t, Duration d) { return Instant{t.since_start_ - d}; }
+    friend constexpr Instant operator+(Instant t, Duration d) {
+        return Instant{t.since_start_ + d};
+    }
+    friend constexpr Instant operator-(Instant t, Duration d) {
+        return Instant{t.since_start_ - d};
+    }
     friend constexpr Duration operator-(Instant later, Instant earlier) {
         return later.since_start_ - earlier.since_start_;
     }

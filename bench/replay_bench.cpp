@@ -41,8 +41,7 @@ Times repeat(int repetitions, const std::function<void()>& work) {
         const auto wall = std::chrono::steady_clock::now();
         const std::clock_t processor = std::clock();
         work();
-        times.processor_s.push_back(static_cast<double>(std::clock() - processor) /
-                                    CLOCKS_PER_SEC);
+        times.processor_s.push_back(static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC);
         times.wall_s.push_back(
             std::chrono::duration<double>(std::chrono::steady_clock::now() - wall).count());
     }
@@ -104,11 +103,12 @@ void bench_peer_job(const fs::path& scenarios) {
         });
         const double peer_s = policy == "greedy" ? 7.1 : 11.3;
         const double median_s = times.processor_s[times.processor_s.size() / 2];
-        fmt::print("1000 traces x {:<12} one core, files included: processor {}, wall {}\n"
-                   "    {} ticks, {:.0f} ns a tick; the authors' simulator, recorded: {} s, "
-                   "{:.0f} times as long\n",
-                   policy, shown(times.processor_s), shown(times.wall_s), ticks,
-                   1e9 * median_s / static_cast<double>(ticks), peer_s, peer_s / median_s);
+        fmt::print(
+            "1000 traces x {:<12} one core, files included: processor {}, wall {}\n"
+            "    {} ticks, {:.0f} ns a tick; the authors' simulator, recorded: {} s, "
+            "{:.0f} times as long\n",
+            policy, shown(times.processor_s), shown(times.wall_s), ticks,
+            1e9 * median_s / static_cast<double>(ticks), peer_s, peer_s / median_s);
     }
     fs::remove_all(folder);
 }
@@ -128,8 +128,8 @@ constexpr std::string_view scale_scenario = R"({
 void bench_scale() {
     const Scenario scenario = scenario_from_text(scale_scenario, "scale");
     std::string lists;
-    for (const std::string market : {"on_demand", "spot_only", "greedy", "uniform_progress",
-                                     "time_sliced"}) {
+    for (const std::string market :
+         {"on_demand", "spot_only", "greedy", "uniform_progress", "time_sliced"}) {
         for (const std::string rest : {"follow_capacity", "follow_capacity+periodic",
                                        "follow_capacity+young", "follow_capacity+daly+on_notice"}) {
             lists += (lists.empty() ? "" : ",") + market + "+" + rest;
@@ -145,11 +145,12 @@ void bench_scale() {
         }
     });
     const double median_s = times.processor_s[times.processor_s.size() / 2];
-    fmt::print("90 days, 64 instances, 10 zones, {} policy lists, one core: processor {}, wall {}\n"
-               "    {} events, {:.0f} ns each with the questions they raise; largest resident set "
-               "{} MiB\n",
-               policies.size(), shown(times.processor_s), shown(times.wall_s), events,
-               1e9 * median_s / static_cast<double>(events), resident_mib());
+    fmt::print(
+        "90 days, 64 instances, 10 zones, {} policy lists, one core: processor {}, wall {}\n"
+        "    {} events, {:.0f} ns each with the questions they raise; largest resident set "
+        "{} MiB\n",
+        policies.size(), shown(times.processor_s), shown(times.wall_s), events,
+        1e9 * median_s / static_cast<double>(events), resident_mib());
 }
 
 }  // namespace

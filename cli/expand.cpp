@@ -12,8 +12,7 @@
 
 namespace ukemi {
 
-std::vector<std::filesystem::path> expand_glob(const std::string& pattern,
-                                               std::string_view where) {
+std::vector<std::filesystem::path> expand_glob(const std::string& pattern, std::string_view where) {
     // A file of that very name, should it hold brackets or stars.
     if (std::filesystem::is_regular_file(pattern)) return {pattern};
     glob_t found{};
@@ -36,9 +35,9 @@ std::uint64_t parse_seed(std::string_view text, std::string_view where) {
     std::int64_t seed = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
     if (error != std::errc{} || end != text.data() + text.size() || seed < 0) {
-        throw InputError(where, "",
-                         fmt::format("expected seeds such as \"1..10\" or \"1,2,7\", found {}",
-                                     quoted(text)));
+        throw InputError(
+            where, "",
+            fmt::format("expected seeds such as \"1..10\" or \"1,2,7\", found {}", quoted(text)));
     }
     return static_cast<std::uint64_t>(seed);
 }

@@ -80,9 +80,9 @@ void list(const std::string& name) {
         names.push_back(kind.name);
     }
     if (!name.empty()) {
-        throw InputError("list", "",
-                         fmt::format("there is no list of \"{}\"{}", name,
-                                     did_you_mean(name, names)));
+        throw InputError(
+            "list", "",
+            fmt::format("there is no list of \"{}\"{}", name, did_you_mean(name, names)));
     }
     for (const Kind& kind : kinds) fmt::print("{:<12}{}\n", kind.name, kind.summary);
 }

@@ -59,10 +59,10 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
         std::vector<std::string> names;
         for (const CLI::App* one : app.get_subcommands({})) names.push_back(one->get_name());
         const std::vector<std::string_view> known(names.begin(), names.end());
-        const std::string found =
-            extra.empty() ? ""
-                          : fmt::format(", found {}{}", ukemi::quoted(extra.front()),
-                                        ukemi::did_you_mean(extra.front(), known));
+        const std::string found = extra.empty()
+                                      ? ""
+                                      : fmt::format(", found {}{}", ukemi::quoted(extra.front()),
+                                                    ukemi::did_you_mean(extra.front(), known));
         return fmt::format("expected a command ({}){}", fmt::join(names, ", "), found);
     }
     const bool about_extra =
@@ -79,14 +79,16 @@ int complain(std::string_view problem, int code) {
 }
 
 int run(int argc, char** argv) {
-    CLI::App app{"ukemi rehearses how a training job should adapt to a market that takes its "
-                 "machines away.",
-                 "ukemi"};
+    CLI::App app{
+        "ukemi rehearses how a training job should adapt to a market that takes its "
+        "machines away.",
+        "ukemi"};
     app.set_version_flag("--version", std::string(ukemi::build_description()));
     app.require_subcommand(1);
     app.get_formatter()->column_width(34);
-    app.footer("Exit codes: 0 done, 1 the machine failed, 2 the input was wrong.\n"
-               "`ukemi COMMAND --help` says more about each.");
+    app.footer(
+        "Exit codes: 0 done, 1 the machine failed, 2 the input was wrong.\n"
+        "`ukemi COMMAND --help` says more about each.");
     ukemi::add_replay(app);
     ukemi::add_check(app);
     ukemi::add_list(app);

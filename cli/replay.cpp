@@ -56,11 +56,8 @@ private:
 
 void print_figures(const std::filesystem::path& folder, const FigureResult& figures) {
     fmt::print("\nresults: {}\n", folder.string());
-    for (const auto& file : figures.files) {
-        const auto ending = file.extension();
-        if (ending == ".svg" || ending == ".png" || ending == ".pdf") {
-            fmt::print("figure:  {}\n", file.string());
-        }
+    for (const auto& file : figures.files) {  // a PNG, and perhaps a PDF, stand beside each SVG
+        if (file.extension() == ".svg") fmt::print("figure:  {}, .png\n", file.string());
     }
     if (!figures.problem.empty()) fmt::print(stderr, "figures: {}\n", figures.problem);
 }
@@ -142,8 +139,9 @@ void add_replay(CLI::App& app) {
     command->add_flag("--force", options->force, "replace results that are there already");
     command->add_flag("--pdf", options->pdf, "figures also as PDF");
     command->add_flag("--no-files", options->no_files, "print only; write no results, no figures");
-    command->add_option("--details", options->details,
-                        "timeline and decisions of: none, first (one run a policy), all runs")
+    command
+        ->add_option("--details", options->details,
+                     "timeline and decisions of: none, first (one run a policy), all runs")
         ->check(CLI::IsMember({"none", "first", "all"}));
     command->add_flag("--log-observations", options->log_observations,
                       "decisions.jsonl holds every question, as replay-log needs");

@@ -12,6 +12,7 @@
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "cli/build_info.hpp"
+#include "cli/table.hpp"
 #include "records/run_json.hpp"
 #include "traces/csv_scanner.hpp"
 
@@ -124,8 +125,8 @@ void check_results_folder(const fs::path& folder, bool force) {
         check_writable(fs::absolute(folder).parent_path());
         return;
     }
-    const bool ours = fs::is_directory(folder) &&
-                      (fs::exists(folder / "run.json") || fs::is_empty(folder));
+    const bool ours =
+        fs::is_directory(folder) && (fs::exists(folder / "run.json") || fs::is_empty(folder));
     if (!ours) {
         throw InputError(folder.string(), "", "is there and is no results folder");
     }
@@ -208,7 +209,7 @@ FigureInput read_results(const fs::path& folder) {
         const json document = json::parse(read_file(runs_file));
         for (const json& run : document.at("runs")) {
             RunPoint point;
-            point.policy = run.at("policy").get<std::string>();
+            point.policy = short_label(run.at("policy").get<std::string>());
             point.trace = run.at("trace").get<std::string>();
             point.seed = run.at("seed").get<std::uint64_t>();
             point.cost_usd = run.at("cost_usd").get<double>();

@@ -54,19 +54,6 @@ Row row_of(const std::string& policy, std::span<const RunResult> runs) {
     return row;
 }
 
-// "greedy+daly" for "greedy+daly_checkpoint": the short names of the registry, where there are any.
-std::string short_label(std::string_view label) {
-    std::string text;
-    while (true) {
-        const std::string_view name = label.substr(0, label.find('+'));
-        const PolicyEntry* entry = find_policy(name);
-        text += entry != nullptr && !entry->alias.empty() ? entry->alias : name;
-        if (name.size() == label.size()) return text;
-        label.remove_prefix(name.size() + 1);
-        text += '+';
-    }
-}
-
 // A number in `width` columns: with fewer decimals, and then without digits, where it is too long.
 std::string fitted(double value, int decimals, std::size_t width) {
     for (; decimals >= 0; --decimals) {
@@ -82,6 +69,18 @@ std::string fitted(const std::string& text, std::size_t width) {
 }
 
 }  // namespace
+
+std::string short_label(std::string_view label) {
+    std::string text;
+    while (true) {
+        const std::string_view name = label.substr(0, label.find('+'));
+        const PolicyEntry* entry = find_policy(name);
+        text += entry != nullptr && !entry->alias.empty() ? entry->alias : name;
+        if (name.size() == label.size()) return text;
+        label.remove_prefix(name.size() + 1);
+        text += '+';
+    }
+}
 
 std::string policy_table(std::span<const RunResult> runs) {
     std::vector<std::string> policies;
@@ -117,8 +116,7 @@ std::string policy_table(std::span<const RunResult> runs) {
         for (const double share : row.share) text += fmt::format("{:>4.0f}", share);
         text += "\n";
     }
-    const std::size_t most =
-        std::ranges::max(rows, {}, &Row::runs).runs;
+    const std::size_t most = std::ranges::max(rows, {}, &Row::runs).runs;
     text += fmt::format("{} run{} a policy\n", most, most == 1 ? "" : "s");
     if (any_oracle) text += "* an oracle: knows the future\n";
     if (any_unfinished) text += "! some runs did not finish their work\n";

@@ -9,8 +9,7 @@ namespace ukemi {
 // std::sqrt is correctly rounded by IEEE 754, so these are the same on every machine.
 Duration young_interval(Duration checkpoint, Duration mean_time_between_failures) {
     INVARIANT(checkpoint > Duration{} && mean_time_between_failures > Duration{});
-    return seconds(
-        std::sqrt(2 * to_seconds(checkpoint) * to_seconds(mean_time_between_failures)));
+    return seconds(std::sqrt(2 * to_seconds(checkpoint) * to_seconds(mean_time_between_failures)));
 }
 
 Duration daly_interval(Duration checkpoint, Duration mean_time_between_failures) {
@@ -27,8 +26,8 @@ double expected_slowdown(Duration interval, Duration checkpoint, Duration restar
                          Duration mean_time_between_failures) {
     const double mean_s = to_seconds(mean_time_between_failures);
     const double cycle_s = to_seconds(interval + checkpoint);
-    return mean_s * exact::exp(to_seconds(restart) / mean_s) *
-           (exact::exp(cycle_s / mean_s) - 1) / to_seconds(interval);
+    return mean_s * exact::exp(to_seconds(restart) / mean_s) * (exact::exp(cycle_s / mean_s) - 1) /
+           to_seconds(interval);
 }
 
 }  // namespace ukemi

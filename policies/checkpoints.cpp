@@ -64,8 +64,8 @@ private:
             decision.reason = "on-demand is not taken away";
             return decision;
         }
-        const double mean_s = to_seconds(prior_ + seen.spot_time) /
-                              static_cast<double>(1 + seen.spot_loss_events);
+        const double mean_s =
+            to_seconds(prior_ + seen.spot_time) / static_cast<double>(1 + seen.spot_loss_events);
         const Duration best = std::max(rule_(cost, seconds(mean_s)), whole_seconds(1));
         const Duration now = view.plan.checkpoint_interval;
         if (now != never_checkpoint && std::abs(best / now - 1) < 0.1) return decision;

@@ -78,17 +78,18 @@ std::string policy_conflict(std::span<const std::unique_ptr<Policy>> policies,
         for (std::size_t index = 0; index < knob_count; ++index) {
             const Knob knob = static_cast<Knob>(index);
             if (policy.knobs().has(knob) && !capabilities.knobs.has(knob)) {
-                return fmt::format("policy \"{}\" turns the knob \"{}\", which the {} cannot turn "
-                                   "(it turns {})",
-                                   policy.name(), name_of(knob), capabilities.world,
-                                   knob_list(capabilities.knobs));
+                return fmt::format(
+                    "policy \"{}\" turns the knob \"{}\", which the {} cannot turn "
+                    "(it turns {})",
+                    policy.name(), name_of(knob), capabilities.world,
+                    knob_list(capabilities.knobs));
             }
         }
         for (std::size_t earlier = 0; earlier < later; ++earlier) {
             const KnobSet both = policy.knobs() & policies[earlier]->knobs();
             if (both.empty()) continue;
-            return fmt::format("policies \"{}\" and \"{}\" both turn {}",
-                               policies[earlier]->name(), policy.name(), knob_list(both));
+            return fmt::format("policies \"{}\" and \"{}\" both turn {}", policies[earlier]->name(),
+                               policy.name(), knob_list(both));
         }
     }
     return {};
@@ -235,10 +236,15 @@ std::span<const std::string_view> hook_names() {
 }
 
 std::span<const std::string_view> event_kind_names() {
-    static constexpr std::array<std::string_view, event_kind_count> names{
-        "none",           "clock",          "price_changed",
-        "phase_changed",  "capacity_changed", "instances_ready",
-        "straggler",      "instances_lost",   "revocation_notice"};
+    static constexpr std::array<std::string_view, event_kind_count> names{"none",
+                                                                          "clock",
+                                                                          "price_changed",
+                                                                          "phase_changed",
+                                                                          "capacity_changed",
+                                                                          "instances_ready",
+                                                                          "straggler",
+                                                                          "instances_lost",
+                                                                          "revocation_notice"};
     return names;
 }
 

@@ -18,9 +18,10 @@ Int128 shortfall(const DeadlineView& view, Duration ahead) {
 bool DeadlineView::behind(Duration ahead) const { return shortfall(*this, ahead) > 0; }
 bool DeadlineView::level_or_behind(Duration ahead) const { return shortfall(*this, ahead) >= 0; }
 
-DeadlineView deadline_view(const PolicyView& view) {
+namespace {
+
+DeadlineView view_under(const PolicyView& view, const Plan& plan) {
     const Observation& seen = view.seen;
-    const Plan& plan = view.plan;
     const auto work = [&](std::int64_t samples) {
         return view.predictor.work_time(samples, plan, plan.workers_max);
     };
@@ -38,8 +39,7 @@ DeadlineView deadline_view(const PolicyView& view) {
                       view.predictor.restore_time(plan) + view.predictor.checkpoint_time(plan);
     result.tick = seen.decision_interval;
     // Machines that are announced to be lost are still there.
-    result.spot_available =
-        std::max(seen.spot_capacity, seen.spot_held) >= seen.workers_min;
+    result.spot_available = std::max(seen.spot_capacity, seen.spot_held) >= seen.workers_min;
     if (seen.spot_held >= seen.workers_min) {
         result.held = Market::spot;
     } else if (seen.on_demand_held >= seen.workers_min) {
@@ -51,18 +51,28 @@ DeadlineView deadline_view(const PolicyView& view) {
     return result;
 }
 
+}  // namespace
+
+DeadlineView deadline_view(const PolicyView& view) { return view_under(view, view.plan); }
+
+DeadlineView DeadlineWatch::look(const PolicyView& view) {
+    least_interval_ = std::min(least_interval_, view.plan.checkpoint_interval);
+    if (least_interval_ == view.plan.checkpoint_interval) return view_under(view, view.plan);
+    Plan plan = view.plan;
+    plan.checkpoint_interval = least_interval_;
+    return view_under(view, plan);
+}
+
 std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
     const bool strong = kind == SafetyNet::strong;
     if (strong && view.work_left <= Duration{}) return std::nullopt;
     const Duration needed = round_up_to(view.work_at_risk + view.overhead, view.tick);
-    const Duration left =
-        strong ? round_down_to(view.remaining, view.tick) : view.remaining;
+    const Duration left = strong ? round_down_to(view.remaining, view.tick) : view.remaining;
     if (needed < left) return std::nullopt;
     // A held spot instance may be ridden to the end if a loss still leaves time to change over:
     // not with unsaved work, and not once the strong net finds itself late.
     const bool at_risk = view.work_at_risk > view.work_left;
-    const bool too_late =
-        strong && (view.in_transition || !view.full_speed || needed > left);
+    const bool too_late = strong && (view.in_transition || !view.full_speed || needed > left);
     if (view.held == Market::spot && !at_risk && !too_late) return Market::spot;
     if (!strong && view.overhead == Duration{} && view.spot_available) return Market::spot;
     return Market::on_demand;
@@ -70,8 +80,8 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
 
 std::optional<Duration> safety_net_due(const DeadlineView& view) {
     if (view.tick > Duration{}) return std::nullopt;
-    const bool slack_is_steady = view.held != Market::none && view.full_speed &&
-                                 !view.in_transition && !view.loses_work;
+    const bool slack_is_steady =
+        view.held != Market::none && view.full_speed && !view.in_transition && !view.loses_work;
     if (slack_is_steady) return std::nullopt;  // an event will come before the slack shrinks
     const Duration slack = view.remaining - view.work_at_risk - view.overhead;
     if (slack <= Duration{}) return std::nullopt;

@@ -12,14 +12,14 @@
 namespace ukemi {
 
 struct DeadlineView {
-    Duration elapsed;     // t
-    Duration limit;       // from start to deadline, R(0)
-    Duration remaining;   // R(t), negative once it is too late
-    Duration work_total;  // C(0), at the size that on-demand can always give: the job's largest
-    Duration work_left;   // C(t)
+    Duration elapsed;       // t
+    Duration limit;         // from start to deadline, R(0)
+    Duration remaining;     // R(t), negative once it is too late
+    Duration work_total;    // C(0), at the size that on-demand can always give: the job's largest
+    Duration work_left;     // C(t)
     Duration work_at_risk;  // work left if every instance were lost now; C(t) for a lossless job
-    Duration overhead;    // d: transition, with restore and the checkpoint that precedes it
-    Duration tick;        // zero: asked by events
+    Duration overhead;      // d: transition, with restore and the checkpoint that precedes it
+    Duration tick;          // zero: asked by events
     bool spot_available = false;  // enough for the job
     Market held = Market::none;   // what it has enough of now
     bool in_transition = false;
@@ -33,7 +33,19 @@ struct DeadlineView {
     bool level_or_behind(Duration ahead) const;
 };
 
+// With the saving that the Plan does now.
 DeadlineView deadline_view(const PolicyView& view);
+
+// The same over time, with the most saving that any Plan so far did. A checkpoint policy may save
+// less on on-demand than on spot; if that lengthened the slack, a policy that just fell back to
+// on-demand would at once see reason to leave it again, for ever.
+class DeadlineWatch {
+public:
+    DeadlineView look(const PolicyView& view);
+
+private:
+    Duration least_interval_ = never_checkpoint;
+};
 
 // The last line of defence: from when on the job must not depend on spot any more.
 enum class SafetyNet {

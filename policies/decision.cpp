@@ -53,8 +53,8 @@ void set_zone_counts(std::vector<FleetLine>& fleet, const std::vector<ZoneCount>
 KnobSet knobs_turned(const Decision& decision) {
     KnobSet turned;
     if (decision.fleet) {
-        turned = turned |
-                 KnobSet{Knob::zone, Knob::instance_type, Knob::market, Knob::count, Knob::bid};
+        turned =
+            turned | KnobSet{Knob::zone, Knob::instance_type, Knob::market, Knob::count, Knob::bid};
     }
     if (decision.zone_counts) turned = turned | KnobSet{Knob::zone, Knob::count};
     if (decision.market) turned = turned | KnobSet{Knob::market};

@@ -22,7 +22,7 @@ public:
 
 private:
     Decision choose(const PolicyView& view) override {
-        const DeadlineView now = deadline_view(view);
+        const DeadlineView now = watch_.look(view);
         Decision decision = rule(now);
         decision.ask_again_in = safety_net_due(now);
         return decision;
@@ -33,6 +33,7 @@ private:
         return buy(Market::none, "wait for spot");
     }
 
+    DeadlineWatch watch_;
     LatchingNet net_;
 };
 

@@ -22,11 +22,10 @@ public:
 private:
     Decision choose(const PolicyView& view) override {
         INVARIANT(view.oracle != nullptr);
-        const DeadlineView now = deadline_view(view);
+        const DeadlineView now = watch_.look(view);
         if (!budget_) {
             const Instant until = Instant::at(round_up_to(now.limit, now.tick));
-            const Duration spot =
-                view.oracle->spot_time(Instant{}, until, view.seen.workers_min);
+            const Duration spot = view.oracle->spot_time(Instant{}, until, view.seen.workers_min);
             budget_ = std::max(Duration{}, now.work_total - spot);
         }
         if (on_demand_since_) *budget_ -= view.seen.now - *on_demand_since_;
@@ -40,6 +39,7 @@ private:
         return decision;
     }
 
+    DeadlineWatch watch_;
     std::optional<Duration> budget_;          // on-demand time that is still needed
     std::optional<Instant> on_demand_since_;  // since the last question, if it chose on-demand
 };

@@ -29,13 +29,13 @@ struct ThroughputPoint {
 
 struct JobProfile {
     std::vector<ThroughputPoint> throughput;  // strictly increasing workers, at least one point
-    Duration provisioning;  // from asking for machines until they are there
-    Duration restart;     // from "machines are there" to the first step, when starting anew
-    Duration resize;      // the same when survivors hold the state
-    bool lossless = true; // state is never lost: checkpoints are free and continuous
-    Duration checkpoint;  // cost of saving
-    Duration restore;     // added to a restart from a checkpoint
-    bool sharded = false; // losing any worker loses the state (else one survivor is enough)
+    Duration provisioning;                    // from asking for machines until they are there
+    Duration restart;      // from "machines are there" to the first step, when starting anew
+    Duration resize;       // the same when survivors hold the state
+    bool lossless = true;  // state is never lost: checkpoints are free and continuous
+    Duration checkpoint;   // cost of saving
+    Duration restore;      // added to a restart from a checkpoint
+    bool sharded = false;  // losing any worker loses the state (else one survivor is enough)
 };
 
 // Between two points of the table the rate is interpolated linearly; outside it is that of the

@@ -82,7 +82,7 @@ struct Observation {
     std::int32_t on_demand_held = 0;
     std::int32_t spot_capacity = 0;  // over all zones
     Price on_demand_price;
-    Dollars spent;             // metered so far; bills may round it up
+    Dollars spent;                      // metered so far; bills may round it up
     std::int64_t spot_losses = 0;       // spot instances taken from us so far
     std::int64_t spot_loss_events = 0;  // in so many bursts: instances lost at one instant are one
     Duration spot_time;                 // for how long any spot instance was held so far

@@ -18,11 +18,22 @@ Market fleet_market(const Plan& plan) {
 }
 
 std::span<const std::string_view> knob_names() {
-    static constexpr std::array<std::string_view, knob_count> names{
-        "zone",          "instance_type", "market",          "count",
-        "bid",           "workers",       "learners_per_gpu", "batch",
-        "accumulation",  "learning_rate", "synchronisation", "collective",
-        "codec",         "layout",        "checkpoint_interval", "checkpoint_on_notice"};
+    static constexpr std::array<std::string_view, knob_count> names{"zone",
+                                                                    "instance_type",
+                                                                    "market",
+                                                                    "count",
+                                                                    "bid",
+                                                                    "workers",
+                                                                    "learners_per_gpu",
+                                                                    "batch",
+                                                                    "accumulation",
+                                                                    "learning_rate",
+                                                                    "synchronisation",
+                                                                    "collective",
+                                                                    "codec",
+                                                                    "layout",
+                                                                    "checkpoint_interval",
+                                                                    "checkpoint_on_notice"};
     return names;
 }
 
@@ -33,16 +44,23 @@ std::span<const std::string_view> market_names() {
 
 std::span<const std::string_view> synchronisation_names() {
     static constexpr std::array<std::string_view, 6> names{
-        "s_sgd",          "synchronous_averaging", "elastic_averaging",
-        "pair_averaging", "local_sgd",             "stale_parameter_server"};
+        "s_sgd",     "synchronous_averaging", "elastic_averaging", "pair_averaging",
+        "local_sgd", "stale_parameter_server"};
     return names;
 }
 
 std::span<const std::string_view> collective_names() {
-    static constexpr std::array<std::string_view, 11> names{
-        "automatic", "ring",   "binary_tree",      "double_binary_tree",     "halving_doubling",
-        "star",      "clique", "binary_tree_star", "multi_binary_tree_star", "hierarchical",
-        "parameter_server"};
+    static constexpr std::array<std::string_view, 11> names{"automatic",
+                                                            "ring",
+                                                            "binary_tree",
+                                                            "double_binary_tree",
+                                                            "halving_doubling",
+                                                            "star",
+                                                            "clique",
+                                                            "binary_tree_star",
+                                                            "multi_binary_tree_star",
+                                                            "hierarchical",
+                                                            "parameter_server"};
     return names;
 }
 

@@ -26,7 +26,7 @@ public:
 
 private:
     Decision choose(const PolicyView& view) override {
-        const DeadlineView now = deadline_view(view);
+        const DeadlineView now = watch_.look(view);
         start_slices(now);
         Decision decision = rule(now);
         if (now.tick <= Duration{}) decision.ask_again_in = ask_again(now);
@@ -64,10 +64,9 @@ private:
         const double slice_end_s = static_cast<double>(slice_index_ + 1) * to_seconds(slice_);
         const double available_s = slice_end_s - to_seconds(now.elapsed) + average_gain_s_;
         const double rest_s = to_seconds(now.work_at_risk) + overhead_s;
-        const bool slice_is_late = tick_s > 0 ? need_s > available_s - tick_s
-                                              : need_s >= available_s;
-        const bool job_is_late =
-            rounded_up(rest_s, tick_s) > to_seconds(now.remaining) - tick_s;
+        const bool slice_is_late =
+            tick_s > 0 ? need_s > available_s - tick_s : need_s >= available_s;
+        const bool job_is_late = rounded_up(rest_s, tick_s) > to_seconds(now.remaining) - tick_s;
         if (slice_is_late || job_is_late) {
             const bool stay = now.held == Market::spot && now.work_at_risk == now.work_left;
             const std::string_view why = job_is_late ? "safety net" : "slice is late";
@@ -97,16 +96,17 @@ private:
 
     Duration slice_;
     bool overlap_one_tick_;
+    DeadlineWatch watch_;
     LatchingNet net_{SafetyNet::strong};  // where there is no tick
     std::int64_t slice_count_ = 1;
     std::int64_t slice_index_ = 0;
-    double share_s_ = 0;             // work each slice must do
-    double gain_s_ = 0;              // done beyond their shares by the slices that are over
-    double average_gain_s_ = 0;      // of it, for each slice that remains
-    double slice_began_at_s_ = 0;    // work done when this slice began
-    double counted_from_s_ = 0;      // work done that this slice does not count as its own
+    double share_s_ = 0;           // work each slice must do
+    double gain_s_ = 0;            // done beyond their shares by the slices that are over
+    double average_gain_s_ = 0;    // of it, for each slice that remains
+    double slice_began_at_s_ = 0;  // work done when this slice began
+    double counted_from_s_ = 0;    // work done that this slice does not count as its own
     double done_at_last_tick_s_ = 0;
-    double done_before_s_ = 0;       // work done one tick ago
+    double done_before_s_ = 0;  // work done one tick ago
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ public:
 
 private:
     Decision choose(const PolicyView& view) override {
-        const DeadlineView now = deadline_view(view);
+        const DeadlineView now = watch_.look(view);
         Decision decision = rule(now);
         decision.ask_again_in = ask_again(now);
         return decision;
@@ -33,9 +33,8 @@ private:
         if (now.work_left <= Duration{}) return buy(Market::none, "done");
         if (const auto insisted = net_.insists(now)) return buy(*insisted, "safety net");
         const Duration two_changeovers = 2 * now.overhead;
-        if (now.held != Market::spot &&
-            round_up_to(now.work_at_risk + two_changeovers, now.tick) >=
-                round_down_to(now.remaining, now.tick)) {
+        if (now.held != Market::spot && round_up_to(now.work_at_risk + two_changeovers, now.tick) >=
+                                            round_down_to(now.remaining, now.tick)) {
             return buy(Market::on_demand, "no time for another changeover");
         }
         if (hysteresis_ && now.held == Market::on_demand &&
@@ -73,14 +72,14 @@ private:
 
     std::string_view name_;
     bool hysteresis_;
+    DeadlineWatch watch_;
     LatchingNet net_;
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> make_uniform_progress(ConfigReader& parameters) {
-    return std::make_unique<UniformProgress>("uniform_progress", true,
-                                             read_safety_net(parameters));
+    return std::make_unique<UniformProgress>("uniform_progress", true, read_safety_net(parameters));
 }
 
 std::unique_ptr<Policy> make_rc_threshold(ConfigReader& parameters) {

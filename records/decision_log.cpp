@@ -54,8 +54,7 @@ json answers_json(std::span<const PolicyAnswer> answers) {
 DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(header.all_questions) {
     json policies = json::array();
     for (const LoggedPolicy& policy : header.policies) {
-        policies.push_back(
-            {{"name", policy.name}, {"parameters", json::parse(policy.parameters)}});
+        policies.push_back({{"name", policy.name}, {"parameters", json::parse(policy.parameters)}});
     }
     const json line = {{"record", "header"},
                        {"version", log_version},
@@ -175,8 +174,9 @@ private:
         fields.flag("oracle", oracle);
         if (oracle) fail("its policies asked an oracle, which a log does not hold");
         if (questions != "all") {
-            fail("holds only the questions that led to a change; "
-                 "record the run again with --log-observations");
+            fail(
+                "holds only the questions that led to a change; "
+                "record the run again with --log-observations");
         }
         fields.integer("samples_total", setup.samples_total);
         fields.integer("samples_per_epoch", setup.samples_per_epoch);
@@ -259,10 +259,10 @@ private:
         ++result_.difference_count;
         if (result_.differences.size() >= differences_kept) return;
         const bool same_answers = listener_.answers == answers;
-        result_.differences.push_back(fmt::format(
-            "{}:{}:1: question {}: the log says {}, the policies say {}", file_, line_, number,
-            same_answers ? proposed.dump() : answers.dump(),
-            same_answers ? listener_.proposed.dump() : listener_.answers.dump()));
+        result_.differences.push_back(
+            fmt::format("{}:{}:1: question {}: the log says {}, the policies say {}", file_, line_,
+                        number, same_answers ? proposed.dump() : answers.dump(),
+                        same_answers ? listener_.proposed.dump() : listener_.answers.dump()));
     }
 
     void outcome(const std::string& record, Fields& fields) {

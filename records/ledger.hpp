@@ -62,9 +62,9 @@ public:
     // The members spent the time since the last call, until `until`, on `cause`.
     void elapse(Instant until, Cause cause);
 
-    Lease open(Instant now);              // idle
-    void join(Lease lease, Instant now);  // becomes a member
-    void leave(Lease lease, Instant now); // idle again
+    Lease open(Instant now);               // idle
+    void join(Lease lease, Instant now);   // becomes a member
+    void leave(Lease lease, Instant now);  // idle again
     // Released now, paid for `paid` in all; what was paid after release is wasted.
     void close(Lease lease, Instant now, Duration paid, Dollars bill);
 

@@ -19,36 +19,35 @@ struct Column {
 
 // The one list of what a run reports, in the order of the CSV's columns.
 std::vector<Column> columns_of(const RunResult& run) {
-    std::vector<Column> columns{
-        {"scenario", run.scenario},
-        {"trace", run.trace},
-        {"policy", run.policy},
-        {"seed", static_cast<std::int64_t>(run.seed)},
-        {"oracle", run.oracle},
-        {"finished", run.finished},
-        {"deadline_met", run.deadline_met},
-        {"cost_usd", to_dollars(run.cost)},
-        {"duration_s", to_seconds(run.duration)},
-        {"ticks", run.ticks},
-        {"progress", static_cast<double>(run.samples_done) /
-                         static_cast<double>(run.samples_total)},
-        {"samples", run.samples_done},
-        {"launches", run.launches},
-        {"revocations", run.revocations},
-        {"revocation_events", run.revocation_events},
-        {"transitions", run.transitions},
-        {"checkpoints", run.checkpoints},
-        {"plans", run.plans},
-        {"discarded", run.discarded},
-        {"refused", run.refused},
-        {"held_s", to_seconds(run.held)}};
+    std::vector<Column> columns{{"scenario", run.scenario},
+                                {"trace", run.trace},
+                                {"policy", run.policy},
+                                {"seed", static_cast<std::int64_t>(run.seed)},
+                                {"oracle", run.oracle},
+                                {"finished", run.finished},
+                                {"deadline_met", run.deadline_met},
+                                {"cost_usd", to_dollars(run.cost)},
+                                {"duration_s", to_seconds(run.duration)},
+                                {"ticks", run.ticks},
+                                {"progress", static_cast<double>(run.samples_done) /
+                                                 static_cast<double>(run.samples_total)},
+                                {"samples", run.samples_done},
+                                {"launches", run.launches},
+                                {"revocations", run.revocations},
+                                {"revocation_events", run.revocation_events},
+                                {"transitions", run.transitions},
+                                {"checkpoints", run.checkpoints},
+                                {"plans", run.plans},
+                                {"discarded", run.discarded},
+                                {"refused", run.refused},
+                                {"held_s", to_seconds(run.held)}};
     for (std::size_t cause = 0; cause < cause_count; ++cause) {
-        columns.push_back({std::string(cause_names()[cause]) + "_s",
-                           to_seconds(run.causes.time[cause])});
+        columns.push_back(
+            {std::string(cause_names()[cause]) + "_s", to_seconds(run.causes.time[cause])});
     }
     for (std::size_t cause = 0; cause < cause_count; ++cause) {
-        columns.push_back({std::string(cause_names()[cause]) + "_usd",
-                           to_dollars(run.causes.cost[cause])});
+        columns.push_back(
+            {std::string(cause_names()[cause]) + "_usd", to_dollars(run.causes.cost[cause])});
     }
     columns.push_back({"cost_nano_usd", run.cost.raw()});
     columns.push_back({"events", run.events});

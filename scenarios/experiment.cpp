@@ -135,9 +135,8 @@ private:
         for (std::size_t policy = 0; policy < setup_.policies.size(); ++policy) {
             for (std::size_t seed = 0; seed < seeds; ++seed) {
                 if (generated_ && seed != group) continue;
-                const bool detailed =
-                    setup_.details == Details::all ||
-                    (setup_.details == Details::first && trace == 0 && seed == 0);
+                const bool detailed = setup_.details == Details::all ||
+                                      (setup_.details == Details::first && trace == 0 && seed == 0);
                 runs_[(trace * setup_.policies.size() + policy) * seeds + seed] =
                     run_one(scenario_, market, setup_.policies[policy], setup_.seeds[seed],
                             detailed ? setup_.options : RunOptions{});
@@ -168,9 +167,8 @@ private:
 std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup) {
     INVARIANT(!setup.policies.empty() && !setup.seeds.empty());
     Experiment experiment(scenario, setup);
-    const oneapi::tbb::global_control threads(
-        oneapi::tbb::global_control::max_allowed_parallelism,
-        static_cast<std::size_t>(std::max(1, setup.threads)));
+    const oneapi::tbb::global_control threads(oneapi::tbb::global_control::max_allowed_parallelism,
+                                              static_cast<std::size_t>(std::max(1, setup.threads)));
     oneapi::tbb::parallel_for(std::size_t{0}, experiment.group_count(),
                               [&](std::size_t group) { experiment.run_group(group); });
     return experiment.take();

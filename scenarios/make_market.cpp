@@ -47,8 +47,8 @@ ZoneData zone_of(const TraceSeries& series, const ZoneSource& source, const Scen
     }
     const Instant end = series.availability ? series.availability->end : series.price->end;
     zone.spot_price = own_price ? *series.price : constant_price(*source.spot_price, end);
-    zone.capacity = series.availability ? *series.availability
-                                        : always(scenario.job.plan.workers_max, end);
+    zone.capacity =
+        series.availability ? *series.availability : always(scenario.job.plan.workers_max, end);
     return zone;
 }
 
@@ -63,8 +63,8 @@ void add_zones(MarketData& data, const Trace& trace, const ZoneSource& source,
                const Scenario& scenario, std::string_view file) {
     for (const TraceSeries& series : trace.series) {
         std::string name = !source.name.empty() && trace.series.size() == 1 ? source.name
-                           : !series.zone.empty()                         ? series.zone
-                                                                          : trace_name(trace.name);
+                           : !series.zone.empty()                           ? series.zone
+                                                  : trace_name(trace.name);
         for (const TraceSeries& other : trace.series) {
             if (&other == &series) break;
             if (other.zone != series.zone) continue;
@@ -94,9 +94,9 @@ PriceSeries started_later(const PriceSeries& prices, Duration later) {
 // Two files of one zone: where both say when they were recorded, they are laid over each other.
 void join_prices(TraceSeries& zone, const TraceSeries& prices, std::string_view file) {
     if (!zone.availability || !prices.price) {
-        throw InputError(file, "", zone.availability
-                                       ? "expected prices, found availability"
-                                       : "has prices for an availability file without any");
+        throw InputError(file, "",
+                         zone.availability ? "expected prices, found availability"
+                                           : "has prices for an availability file without any");
     }
     const auto begins = parse_timestamp(zone.start);
     const auto prices_begin = parse_timestamp(prices.start);
@@ -181,9 +181,9 @@ void check_names(const MarketData& data, std::string_view file) {
     for (std::size_t later = 0; later < data.zones.size(); ++later) {
         for (std::size_t earlier = 0; earlier < later; ++earlier) {
             if (data.zones[earlier].name == data.zones[later].name) {
-                throw InputError(file, "/market",
-                                 fmt::format("two zones are called \"{}\"",
-                                             data.zones[later].name));
+                throw InputError(
+                    file, "/market",
+                    fmt::format("two zones are called \"{}\"", data.zones[later].name));
             }
         }
     }
@@ -204,21 +204,20 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
         market.name = trace_name(trace);
         add_zones(data, read, source.zones.front(), scenario, trace.string());
     } else if (!source.generator.empty()) {
-        const auto parameters = std::ranges::find(all_market_parameters(), source.generator,
-                                                  &MarketParameters::name);
+        const auto parameters =
+            std::ranges::find(all_market_parameters(), source.generator, &MarketParameters::name);
         INVARIANT(parameters != all_market_parameters().end());
         market.name = source.generator;
         Trace made;
         made.name = source.generator;
-        made.series = generate_market(*parameters, seed, source.generator_zones,
-                                      source.generator_length);
+        made.series =
+            generate_market(*parameters, seed, source.generator_zones, source.generator_length);
         add_zones(data, made, source.zones.front(), scenario, scenario.file.string());
     } else {
         add_all_recorded(data, scenario);
         const auto& only = source.zones.front();
         const auto& file = only.availability.empty() ? only.price : only.availability;
-        market.name =
-            source.zones.size() > 1 || file.empty() ? scenario.name : trace_name(file);
+        market.name = source.zones.size() > 1 || file.empty() ? scenario.name : trace_name(file);
     }
     check_names(data, scenario.file.string());
     prepare(data);

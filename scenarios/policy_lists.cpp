@@ -52,8 +52,8 @@ std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& sc
         for (const std::string& name : split(one, '+')) {
             const PolicyEntry* entry = find_policy(name);
             if (entry == nullptr) {
-                throw InputError(where, "", name.empty() ? "a policy without a name"
-                                                         : no_such_policy(name));
+                throw InputError(where, "",
+                                 name.empty() ? "a policy without a name" : no_such_policy(name));
             }
             const auto known = scenario.policy_parameters.find(std::string(entry->name));
             list.items.push_back(

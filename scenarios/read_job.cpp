@@ -89,8 +89,8 @@ void read_clock(ConfigReader& job_config, JobSpec& job) {
 
 }  // namespace
 
-Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least,
-                          Duration most, std::optional<Duration> otherwise) {
+Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least, Duration most,
+                          std::optional<Duration> otherwise) {
     const Duration value = otherwise ? config.duration(key, *otherwise) : config.duration(key);
     const bool left_out = otherwise && value == *otherwise;
     if (!left_out && (value < least || value > most)) {
@@ -114,8 +114,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
     }
     std::int64_t batch = 1;
     if (by_time) {
-        const Duration work =
-            bounded_duration(config, "work", whole_seconds(1), work_longest);
+        const Duration work = bounded_duration(config, "work", whole_seconds(1), work_longest);
         job.samples_total = work.raw();
     } else {
         constexpr std::int64_t most = 1'000'000'000'000'000;
@@ -131,8 +130,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
     }
     JobProfile& profile = job.profile;
     profile.restart = bounded_duration(config, "restart", Duration{}, pause_longest, Duration{});
-    profile.resize =
-        bounded_duration(config, "resize", Duration{}, pause_longest, profile.restart);
+    profile.resize = bounded_duration(config, "resize", Duration{}, pause_longest, profile.restart);
     read_checkpoint(config, profile);
     read_clock(config, job);
     if (config.has("give_up_after")) {
@@ -170,10 +168,10 @@ void check_work(const ConfigReader& root, const JobSpec& job) {
     const StepRate rate = rate_of(job.profile, job.workers_min);
     const Int128 time = static_cast<Int128>(steps) * rate.per.raw() / rate.steps;
     if (time <= work_longest.raw()) return;
-    throw InputError(root.file(), "/job",
-                     fmt::format("expected work that {} instance{} can do in {}, found more",
-                                 job.workers_min, job.workers_min == 1 ? "" : "s",
-                                 format_duration(work_longest)));
+    throw InputError(
+        root.file(), "/job",
+        fmt::format("expected work that {} instance{} can do in {}, found more", job.workers_min,
+                    job.workers_min == 1 ? "" : "s", format_duration(work_longest)));
 }
 
 }  // namespace ukemi

@@ -56,14 +56,13 @@ void read_generator(ConfigReader& market, MarketSource& source) {
     source.generator_zones = static_cast<std::int32_t>(generate->integer("zones", 1, 1000, 1));
     source.generator_length = bounded_duration(*generate, "length", hours(1), run_longest);
     constexpr Duration zone_time_most = days(20'000);  // some hundred megabytes at most
-    const Duration length_most =
-        nanoseconds(zone_time_most.raw() / source.generator_zones);
+    const Duration length_most = nanoseconds(zone_time_most.raw() / source.generator_zones);
     if (source.generator_length > length_most) {
-        generate->fail("length", fmt::format("expected at most {} in all {} zones together, found "
-                                             "{} in each",
-                                             format_duration(zone_time_most),
-                                             source.generator_zones,
-                                             format_duration(source.generator_length)));
+        generate->fail("length",
+                       fmt::format("expected at most {} in all {} zones together, found "
+                                   "{} in each",
+                                   format_duration(zone_time_most), source.generator_zones,
+                                   format_duration(source.generator_length)));
     }
     generate->finish();
 }

@@ -20,8 +20,8 @@ void read_plan(ConfigReader& root, JobSpec& job) {
     auto config = root.object_if_present("plan");
     if (config) {
         const std::string name = config->one_of("market", market_names(), "spot");
-        market = static_cast<Market>(std::ranges::find(market_names(), name) -
-                                     market_names().begin());
+        market =
+            static_cast<Market>(std::ranges::find(market_names(), name) - market_names().begin());
         if (config->has("checkpoint_interval")) {
             job.plan.checkpoint_interval =
                 bounded_duration(*config, "checkpoint_interval", whole_seconds(1), run_longest);
@@ -62,9 +62,9 @@ PolicyList read_one_list(ConfigReader& root, Scenario& scenario) {
         make_policy(*entry, item);  // for its complaints
         nlohmann::json parameters = nlohmann::json::parse(item.object_text());
         parameters.erase("name");
-        const bool is_new = scenario.policy_parameters
-                                .try_emplace(std::string(entry->name), parameters.dump())
-                                .second;
+        const bool is_new =
+            scenario.policy_parameters.try_emplace(std::string(entry->name), parameters.dump())
+                .second;
         if (!is_new) {
             item.fail("name", fmt::format("\"{}\" stands there twice, or has its parameters in "
                                           "\"policy_parameters\" too",
@@ -97,8 +97,7 @@ void read_policies(ConfigReader& root, Scenario& scenario) {
                 return one.label() == list.label();
             });
             if (twice) {
-                throw InputError(where, "",
-                                 fmt::format("\"{}\" stands there twice", list.label()));
+                throw InputError(where, "", fmt::format("\"{}\" stands there twice", list.label()));
             }
             scenario.policies.push_back(std::move(list));
         }

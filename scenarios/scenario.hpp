@@ -29,7 +29,7 @@ struct PolicyList {
         std::string parameters;  // a JSON object as text
     };
     std::vector<Item> items;
-    std::string where;  // the option or the place in the file that names it, for complaints
+    std::string where;          // the option or the place in the file that names it, for complaints
     std::string label() const;  // the names joined by '+'
     bool needs_oracle() const;
     bool needs_deadline() const;

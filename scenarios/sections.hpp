@@ -17,8 +17,8 @@ inline constexpr Duration run_longest = days(3660);    // deadline, length of a 
 inline constexpr Duration work_longest = days(36600);  // of the work on the fewest instances
 
 // A duration within bounds, or a complaint that names them.
-Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least,
-                          Duration most, std::optional<Duration> otherwise = std::nullopt);
+Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least, Duration most,
+                          std::optional<Duration> otherwise = std::nullopt);
 
 void read_job(ConfigReader config, Scenario& scenario);
 void read_cluster(ConfigReader config, Scenario& scenario);

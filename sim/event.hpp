@@ -52,7 +52,8 @@ class EventHash {
 public:
     void add(Instant at, Phase phase, const Event& event) {
         mix(static_cast<std::uint64_t>(at.raw()));
-        mix(static_cast<std::uint64_t>(phase) << 40 | static_cast<std::uint64_t>(event.index()) << 32 |
+        mix(static_cast<std::uint64_t>(phase) << 40 |
+            static_cast<std::uint64_t>(event.index()) << 32 |
             (static_cast<std::uint64_t>(event_subject(event)) & 0xffffffffU));
     }
     void add_number(std::int64_t number) { mix(static_cast<std::uint64_t>(number)); }

@@ -90,8 +90,8 @@ void Fleet::launch(ZoneId zone, Market market, Instant now) {
     ++launches_;
     const Duration provisioning = market_->data().provisioning;
     if (provisioning > Duration{}) {
-        instance.due = queue_->schedule(now + provisioning, Phase::completion,
-                                        InstanceReady{instance.id});
+        instance.due =
+            queue_->schedule(now + provisioning, Phase::completion, InstanceReady{instance.id});
         count(instance, +1, now);
     } else {
         open(instance, now);
@@ -174,8 +174,7 @@ std::int32_t Fleet::revoke_excess(ZoneId zone, Instant now) {
         const auto chosen = held.begin() + draw.integer(0, last);
         Instance& victim = *find(*chosen);
         victim.lost_at = now + market_->data().notice;
-        victim.due = queue_->schedule(*victim.lost_at, Phase::environment,
-                                      InstanceLost{victim.id});
+        victim.due = queue_->schedule(*victim.lost_at, Phase::environment, InstanceLost{victim.id});
         held.erase(chosen);
     }
     return announced_count;

@@ -25,10 +25,10 @@ struct Instance {
     InstanceId id{};
     ZoneId zone{};
     Market market = Market::spot;
-    bool ready = false;      // held and paid for; else still being provisioned
-    bool member = false;     // trains, or is in a transition with the others
-    bool has_state = false;  // holds the present model
-    bool retiring = false;   // to be released once its replacement is there
+    bool ready = false;              // held and paid for; else still being provisioned
+    bool member = false;             // trains, or is in a transition with the others
+    bool has_state = false;          // holds the present model
+    bool retiring = false;           // to be released once its replacement is there
     std::optional<Instant> lost_at;  // announced
     Instant opened;
     Charge meter_at_opening;

@@ -120,7 +120,7 @@ private:
     struct Zone {
         CapacityCursor capacity;
         PriceCursor price;
-        Charge metered;         // until `metered_to`
+        Charge metered;  // until `metered_to`
         Instant metered_to;
     };
     const Zone& at(ZoneId zone) const { return zones_[index_of(zone)]; }

@@ -152,8 +152,7 @@ void World::commit_at_boundary() {
 
 void World::commit(const Plan& plan) {
     training_.report(queue_.now());
-    const bool saves_otherwise =
-        plan.checkpoint_interval != controller_.plan().checkpoint_interval;
+    const bool saves_otherwise = plan.checkpoint_interval != controller_.plan().checkpoint_interval;
     controller_.committed(plan.version);
     ++plans_;
     hash_.add_number(index_of(plan.version));

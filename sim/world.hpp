@@ -47,7 +47,7 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    RunResult run();  // once
+    RunResult run();                 // once
     std::size_t bytes_held() const;  // by what grows: events, instances, leases, the timeline
 
 private:
@@ -69,14 +69,14 @@ private:
     // Membership (world_fleet.cpp).
     std::size_t place_of(ZoneId zone, Market bought) const;
     std::vector<std::int32_t>& wanted_by_place();
-    void acquire();                   // launches what the Plan wants and the market gives
-    void mark_surplus();              // what the Plan no longer wants is retiring
-    void swap_fleets();               // releases what retires, once that may be
-    void reconcile();    // at a boundary: makes the training group what the fleet allows
-    void disband();                   // the training group, at this moment
+    void acquire();       // launches what the Plan wants and the market gives
+    void mark_surplus();  // what the Plan no longer wants is retiring
+    void swap_fleets();   // releases what retires, once that may be
+    void reconcile();     // at a boundary: makes the training group what the fleet allows
+    void disband();       // the training group, at this moment
     void release_all();
     bool fleet_unsettled() const;  // somebody waits to join or to leave
-    bool state_held() const;          // somebody still has the present model
+    bool state_held() const;       // somebody still has the present model
     bool all_members_announced() const;
     void schedule_boundary();
 

@@ -7,7 +7,8 @@
 
 namespace ukemi {
 
-// How many instances the Plan wants of each zone and market, in one table: fleets are counted often.
+// How many instances the Plan wants of each zone and market, in one table: fleets are counted
+// often.
 std::size_t World::place_of(ZoneId zone, Market bought) const {
     return std::size_t{index_of(zone)} * 3 + static_cast<std::size_t>(bought);
 }
@@ -36,8 +37,8 @@ void World::acquire() {
         std::int32_t& more = missing[place_of(line.zone, line.market)];
         if (line.market == Market::spot) {
             const Fleet::Counts& counts = fleet_.counts(line.zone);
-            more = std::min(more, market_.spot_capacity(line.zone) - counts.spot_held -
-                                      counts.spot_pending);
+            more = std::min(
+                more, market_.spot_capacity(line.zone) - counts.spot_held - counts.spot_pending);
         }
         more = std::max(more, 0);
         will_be += more;
@@ -89,8 +90,8 @@ void World::swap_fleets() {
         }
     }
     if (!retiring) return;
-    const bool nothing_wanted = fleet_count(controller_.plan()) == 0 ||
-                                fleet_market(controller_.plan()) == Market::none;
+    const bool nothing_wanted =
+        fleet_count(controller_.plan()) == 0 || fleet_market(controller_.plan()) == Market::none;
     const bool replaced = staying >= job_.workers_min || nothing_wanted;
     const bool saves = !job_.profile.lossless && !heir && state_held() && training_.unsaved();
     std::vector<InstanceId> leaving;
@@ -137,8 +138,8 @@ void World::release_all() {
 
 void World::schedule_boundary() {
     queue_.cancel(boundary_due_);
-    boundary_due_ = queue_.schedule(training_.next_step_boundary(queue_.now()), Phase::completion,
-                                    PlanDue{});
+    boundary_due_ =
+        queue_.schedule(training_.next_step_boundary(queue_.now()), Phase::completion, PlanDue{});
 }
 
 // The group that could train now: those that are there, members first, those without a notice
@@ -167,8 +168,7 @@ void World::reconcile() {
         group.resize(most);
     }
     const bool enough = group.size() >= static_cast<std::size_t>(job_.workers_min);
-    const bool unchanged =
-        group.size() == members && std::ranges::all_of(group, &Instance::member);
+    const bool unchanged = group.size() == members && std::ranges::all_of(group, &Instance::member);
     if (!enough) {
         if (members > 0) disband();
         return;

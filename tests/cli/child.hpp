@@ -67,8 +67,7 @@ inline Ran run_ukemi(const std::filesystem::path& folder, std::vector<std::strin
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     pid_t child = 0;
-    const int failed =
-        posix_spawn(&child, UKEMI_BINARY, &actions, nullptr, argv.data(), environ);
+    const int failed = posix_spawn(&child, UKEMI_BINARY, &actions, nullptr, argv.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (ends[1] != -1) close(ends[1]);
     if (failed != 0) throw std::runtime_error("cannot start " UKEMI_BINARY);
@@ -94,8 +93,7 @@ inline std::filesystem::path write_file(const std::filesystem::path& file,
 
 // A complaint is one line that begins with the program's name.
 inline bool is_one_line(const std::string& err) {
-    return err.starts_with("ukemi: ") && err.ends_with('\n') &&
-           err.find('\n') == err.size() - 1;
+    return err.starts_with("ukemi: ") && err.ends_with('\n') && err.find('\n') == err.size() - 1;
 }
 
 // Everything in a folder, hidden or not, so that nothing can be left behind unseen.

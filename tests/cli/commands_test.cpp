@@ -111,8 +111,8 @@ TEST_CASE("ukemi check: every file is looked at, and one bad file is exit code 2
 TEST_CASE("ukemi check: what --resolved prints is the same scenario with nothing left out",
           "[cli]") {
     const ScratchFolder scratch;
-    const Ran first = run_ukemi(scratch.path(),
-                                {"check", "--resolved", shipped("demo.json").string()});
+    const Ran first =
+        run_ukemi(scratch.path(), {"check", "--resolved", shipped("demo.json").string()});
     CHECK(first.code == 0);
     CHECK_THAT(first.out, Catch::Contains("\"after_last_row\": \"end\""));
     write_file(scratch.path() / "again.json", first.out);

@@ -33,8 +33,7 @@ TEST_CASE("seeds: numbers, ranges and both, in the order given", "[cli]") {
 }
 
 TEST_CASE("seeds: whatever else is refused, and so is a seed that comes twice", "[cli]") {
-    const std::string form =
-        "--seeds: expected seeds such as \"1..10\" or \"1,2,7\", found ";
+    const std::string form = "--seeds: expected seeds such as \"1..10\" or \"1,2,7\", found ";
     const auto complaint = [](const std::string& text) {
         return complaint_of([&] { parse_seeds(text, "--seeds"); });
     };

@@ -14,9 +14,8 @@ using nlohmann::json;
 
 // Records demo.json with every question; the path of the log.
 fs::path record(const fs::path& folder, const std::string& policies, bool all_questions = true) {
-    std::vector<std::string> arguments{"replay",     shipped("demo.json").string(),
-                                       "--policies", policies,
-                                       "--out",      "run"};
+    std::vector<std::string> arguments{
+        "replay", shipped("demo.json").string(), "--policies", policies, "--out", "run"};
     if (all_questions) arguments.emplace_back("--log-observations");
     const Ran ran = run_ukemi(folder, arguments);
     INFO(ran.err);
@@ -37,9 +36,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::size_t alter_one_observation(std::vector<std::string>& lines) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
         json line = json::parse(lines[i]);
-        const bool bought = line.at("record") == "question" && line.contains("proposed") &&
-                            line.at("answers").dump().find("\"market\":\"spot\"") !=
-                                std::string::npos;
+        const bool bought =
+            line.at("record") == "question" && line.contains("proposed") &&
+            line.at("answers").dump().find("\"market\":\"spot\"") != std::string::npos;
         if (!bought) continue;
         json& seen = line.at("seen");
         seen["spot_capacity"] = 0;
@@ -85,14 +84,13 @@ TEST_CASE("ukemi replay-log: a list of policies with parameters beside their nam
     const ScratchFolder scratch;
     json scenario = json::parse(text_in(shipped("demo.json")));
     scenario.erase("replay");
-    scenario["policies"] =
-        json::parse(R"([{"name": "uniform_progress", "safety_net": "simple"},
+    scenario["policies"] = json::parse(R"([{"name": "uniform_progress", "safety_net": "simple"},
                         {"name": "daly", "mean_time_between_failures": "3 h"}])");
     write_file(scratch.path() / "list.json", scenario.dump());
     REQUIRE(run_ukemi(scratch.path(), {"replay", "list.json", "--out", "run", "--log-observations"})
                 .code == 0);
-    const std::string log = "run/runs/" + names_in(scratch.path() / "run/runs").at(0) +
-                            "/decisions.jsonl";
+    const std::string log =
+        "run/runs/" + names_in(scratch.path() / "run/runs").at(0) + "/decisions.jsonl";
     const Ran ran = run_ukemi(scratch.path(), {"replay-log", log});
     CHECK(ran.err.empty());
     CHECK(ran.code == 0);
@@ -104,8 +102,8 @@ TEST_CASE("ukemi replay-log: a log that cannot tell is refused, and the others a
     const fs::path short_log = record(scratch.path(), "on_demand", false);
     fs::rename(scratch.path() / "run", scratch.path() / "short");
     const fs::path log = record(scratch.path(), "on_demand");
-    const std::string name = "short/runs/" + short_log.parent_path().filename().string() +
-                             "/decisions.jsonl";
+    const std::string name =
+        "short/runs/" + short_log.parent_path().filename().string() + "/decisions.jsonl";
     const Ran ran = run_ukemi(scratch.path(), {"replay-log", name, log.string()});
     CHECK(ran.code == 2);
     CHECK(ran.err == "ukemi: " + name +

@@ -41,7 +41,7 @@ TEST_CASE("ukemi replay: --json is one document with the books of every run bala
     const Ran ran = run_ukemi(scratch.path(), {"replay", demo, "--json", "--seeds", "1,2"});
     CHECK(ran.err.empty());
     const json runs = runs_of(ran);
-    CHECK(runs.size() == 14);  // 7 policies × 2 seeds
+    CHECK(runs.size() == 14);                 // 7 policies × 2 seeds
     CHECK(names_in(scratch.path()).empty());  // --json alone writes no files
     for (const json& run : runs) {
         CAPTURE(run.dump());
@@ -72,10 +72,10 @@ TEST_CASE("ukemi replay: the same seed gives the same bits, on any number of thr
           "[cli][replay]") {
     const ScratchFolder scratch;
     const std::string demo = shipped("demo.json").string();
-    const Ran one = run_ukemi(scratch.path(),
-                              {"replay", demo, "--json", "--seeds", "1..3", "-j", "1"});
-    const Ran four = run_ukemi(scratch.path(),
-                               {"replay", demo, "--json", "--seeds", "1..3", "-j", "4"});
+    const Ran one =
+        run_ukemi(scratch.path(), {"replay", demo, "--json", "--seeds", "1..3", "-j", "1"});
+    const Ran four =
+        run_ukemi(scratch.path(), {"replay", demo, "--json", "--seeds", "1..3", "-j", "4"});
     CHECK(one.code == 0);
     CHECK(one.out == four.out);
     const json seeds = runs_of(run_ukemi(
@@ -89,8 +89,7 @@ TEST_CASE("ukemi replay: the table is sorted by cost and at most 100 columns wid
           "[cli][replay]") {
     const ScratchFolder scratch;
     const Ran ran = run_ukemi(
-        scratch.path(),
-        {"replay", shipped("demo.json").string(), "--no-files", "--seeds", "1..3"});
+        scratch.path(), {"replay", shipped("demo.json").string(), "--no-files", "--seeds", "1..3"});
     CHECK(ran.code == 0);
     CHECK(ran.err.empty());  // no progress where nobody watches
     CHECK(names_in(scratch.path()).empty());
@@ -114,10 +113,10 @@ TEST_CASE("ukemi replay: --traces, --policies and --set replace what the scenari
     write_file(scratch.path() / "x/up.csv", capacity_csv);
     write_file(scratch.path() / "y/up.csv", capacity_csv);
     const json runs = runs_of(run_ukemi(
-        scratch.path(), {"replay", "small.json", "--json", "--traces", "*/up.csv", "--policies",
-                         "greedy,spot_only", "--set", "/job/deadline=12 h", "--set",
-                         "/market/on_demand_price=\"5 USD/h\"", "--set",
-                         R"(/cluster={"count": 1, "instance": "p3.2xlarge"})"}));
+        scratch.path(),
+        {"replay", "small.json", "--json", "--traces", "*/up.csv", "--policies", "greedy,spot_only",
+         "--set", "/job/deadline=12 h", "--set", "/market/on_demand_price=\"5 USD/h\"", "--set",
+         R"(/cluster={"count": 1, "instance": "p3.2xlarge"})"}));
     REQUIRE(runs.size() == 4);
     CHECK(runs[0].at("trace") == "x/up");  // two files of one name keep their folders
     CHECK(runs[2].at("trace") == "y/up");
@@ -167,9 +166,8 @@ TEST_CASE("ukemi replay: which way round zeros and ones were read is said", "[cl
     const ScratchFolder scratch;
     write_file(scratch.path() / "small.json", small);
     write_file(scratch.path() / "t.json", R"({"metadata": {"gap_seconds": 600}, "data": [1, 0]})");
-    const Ran ran = run_ukemi(scratch.path(),
-                              {"replay", "small.json", "--no-files", "--traces", "t.json", "--set",
-                               "/market/one_means=unavailable"});
+    const Ran ran = run_ukemi(scratch.path(), {"replay", "small.json", "--no-files", "--traces",
+                                               "t.json", "--set", "/market/one_means=unavailable"});
     CHECK(ran.code == 0);
     CHECK_THAT(ran.out,
                Catch::EndsWith("traces read with 1 = unavailable, as one_means at /market says\n"));

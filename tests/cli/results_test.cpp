@@ -95,8 +95,8 @@ TEST_CASE("results: a run that fails leaves nothing behind", "[cli][results]") {
     write_file(scratch.path() / "t/b.csv", "# id=x duration_s=7200\nt_s,instances\n0,1\n-5,0\n");
     write_file(scratch.path() / "t/c.csv", capacity_csv);
     for (const char* details : {"none", "all"}) {
-        const Ran ran = replay(scratch.path(), {"--out", "deep/er/out", "--traces", "t/*.csv",
-                                                "--details", details});
+        const Ran ran = replay(
+            scratch.path(), {"--out", "deep/er/out", "--traces", "t/*.csv", "--details", details});
         CHECK(ran.code == 2);
         CHECK(is_one_line(ran.err));
         CHECK_THAT(ran.err, Catch::StartsWith("ukemi: t/b.csv:4:1: "));
@@ -104,8 +104,7 @@ TEST_CASE("results: a run that fails leaves nothing behind", "[cli][results]") {
     }
 }
 
-TEST_CASE("results: a place that cannot be written to is found before the runs",
-          "[cli][results]") {
+TEST_CASE("results: a place that cannot be written to is found before the runs", "[cli][results]") {
     const ScratchFolder scratch;
     const Ran file = replay(scratch.path(), {"--out", "small.json/out"});
     CHECK(file.code == 2);
@@ -129,8 +128,7 @@ TEST_CASE("ukemi plot: draws again what a results folder holds", "[cli][results]
     CHECK(names_in(scratch.path() / "elsewhere") == drawn);
 }
 
-TEST_CASE("ukemi plot: what is no results folder, or a damaged one, is refused",
-          "[cli][results]") {
+TEST_CASE("ukemi plot: what is no results folder, or a damaged one, is refused", "[cli][results]") {
     const ScratchFolder scratch;
     fs::create_directories(scratch.path() / "empty");
     const Ran none = run_ukemi(scratch.path(), {"plot", "empty"});

@@ -55,10 +55,9 @@ TEST_CASE("table: means over runs, with the interval of the mean cost", "[cli]")
 }
 
 TEST_CASE("table: no line is wider than 100 columns, whatever is in it", "[cli]") {
-    std::vector<RunResult> runs{run_of(std::string(300, 'x'), 9e9, 9e5, false),
-                                run_of(std::string(300, 'x'), 1, 1),
-                                run_of("uniform_progress+periodic_checkpoint+checkpoint_on_notice",
-                                       123456789.12, 99999.9)};
+    std::vector<RunResult> runs{
+        run_of(std::string(300, 'x'), 9e9, 9e5, false), run_of(std::string(300, 'x'), 1, 1),
+        run_of("uniform_progress+periodic_checkpoint+checkpoint_on_notice", 123456789.12, 99999.9)};
     for (RunResult& run : runs) {
         run.oracle = true;
         run.revocations = 123'456'789;

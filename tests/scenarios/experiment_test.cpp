@@ -72,8 +72,8 @@ TEST_CASE("policy lists: the scenario's parameters go with a policy, by any of i
 }
 
 TEST_CASE("policy lists: a list of objects keeps the parameters without the name", "[policies]") {
-    const Scenario scenario = small_scenario(
-        priced, ".", R"("policies": [{"name": "greedy", "safety_net": "simple"},
+    const Scenario scenario =
+        small_scenario(priced, ".", R"("policies": [{"name": "greedy", "safety_net": "simple"},
                                      {"name": "daly"}])");
     REQUIRE(scenario.policies.size() == 1);
     CHECK(scenario.policies[0].label() == "greedy+daly_checkpoint");
@@ -92,9 +92,10 @@ TEST_CASE("experiment: results come by trace, policy and seed, on any number of 
                                           capacity_csv(hours_up)));
     }
     const auto one = run_experiment(scenario, setup);
-    CHECK(order_of(one) == "up-2 greedy 7;up-2 greedy 3;up-2 on_demand 7;up-2 on_demand 3;"
-                           "up-4 greedy 7;up-4 greedy 3;up-4 on_demand 7;up-4 on_demand 3;"
-                           "up-6 greedy 7;up-6 greedy 3;up-6 on_demand 7;up-6 on_demand 3;");
+    CHECK(order_of(one) ==
+          "up-2 greedy 7;up-2 greedy 3;up-2 on_demand 7;up-2 on_demand 3;"
+          "up-4 greedy 7;up-4 greedy 3;up-4 on_demand 7;up-4 on_demand 3;"
+          "up-6 greedy 7;up-6 greedy 3;up-6 on_demand 7;up-6 on_demand 3;");
     // greedy: 2 h of spot, idle until 12 h, then 8 h of on-demand: 2×1 + 8×3 USD.
     CHECK(one[0].result.cost == dollars(26));
     CHECK(one[2].result.cost == dollars(30));
@@ -123,9 +124,10 @@ TEST_CASE("experiment: a generated market is another one for each seed", "[exper
     const auto one = run_experiment(scenario, setup);
     setup.threads = 3;
     const auto three = run_experiment(scenario, setup);
-    CHECK(order_of(one) == "v100-1-scarce spot_only 1;v100-1-scarce spot_only 2;"
-                           "v100-1-scarce spot_only 3;v100-1-scarce greedy 1;"
-                           "v100-1-scarce greedy 2;v100-1-scarce greedy 3;");
+    CHECK(order_of(one) ==
+          "v100-1-scarce spot_only 1;v100-1-scarce spot_only 2;"
+          "v100-1-scarce spot_only 3;v100-1-scarce greedy 1;"
+          "v100-1-scarce greedy 2;v100-1-scarce greedy 3;");
     for (std::size_t i = 0; i < one.size(); ++i) {
         CHECK(one[i].result.event_hash == three[i].result.event_hash);
     }
@@ -180,9 +182,9 @@ TEST_CASE("experiment: the first bad trace in the order is named, on any number 
     ExperimentSetup setup = setup_of(scenario, "on_demand");
     for (int number = 0; number < 9; ++number) {
         const bool bad = number == 4 || number == 7;
-        setup.traces.push_back(write_text(scratch.path() / fmt::format("{}.csv", number),
-                                          bad ? "# duration_s=9\nt_s,instances\n0,x\n"
-                                              : capacity_csv(3)));
+        setup.traces.push_back(
+            write_text(scratch.path() / fmt::format("{}.csv", number),
+                       bad ? "# duration_s=9\nt_s,instances\n0,x\n" : capacity_csv(3)));
     }
     for (const int threads : {1, 4}) {
         setup.threads = threads;

@@ -11,8 +11,7 @@ namespace {
 constexpr std::string_view both_prices =
     R"({"spot_price": "0.5 USD/h", "on_demand_price": "3 USD/h"})";
 constexpr std::string_view no_spot_price = R"({"on_demand_price": "3 USD/h"})";
-constexpr std::string_view capacity_csv =
-    "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
+constexpr std::string_view capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
 constexpr std::string_view price_csv =
     "# id=x duration_s=7200\nt_s,usd_per_instance_hour\n0,0.7\n1800,0.9\n";
 
@@ -29,8 +28,7 @@ TEST_CASE("market: a trace of availability takes the scenario's spot price", "[m
     const ZoneData& zone = market.data.zones[0];
     CHECK(zone.capacity.steps == std::vector<Step<std::int32_t>>{{Instant{}, 1}, {at_s(3600), 0}});
     CHECK(zone.capacity.end == at_s(7200));
-    CHECK(zone.spot_price.steps ==
-          std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.5)}});
+    CHECK(zone.spot_price.steps == std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.5)}});
     CHECK(zone.on_demand_price == dollars_per_hour(3));
     CHECK(zone.launchable == zone.capacity);  // without notice
 }
@@ -52,17 +50,16 @@ TEST_CASE("market: a trace of prices alone has room for all the instances", "[ma
     const ZoneData& zone = market.data.zones.at(0);
     CHECK(zone.capacity.steps == std::vector<Step<std::int32_t>>{{Instant{}, 1}});
     CHECK(zone.capacity.end == at_s(7200));
-    CHECK(zone.spot_price.steps ==
-          std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.7)},
-                                   {at_s(1800), dollars_per_hour(0.9)}});
+    CHECK(zone.spot_price.steps == std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.7)},
+                                                            {at_s(1800), dollars_per_hour(0.9)}});
 }
 
 TEST_CASE("market: a trace with prices keeps them, unless the scenario insists on its own",
           "[market]") {
     const ScratchFolder scratch;
-    const auto trace = write_text(
-        scratch.path() / "t.json",
-        R"({"metadata": {"gap_seconds": 600}, "data": [1, 0], "prices": [0.7, 0.8]})");
+    const auto trace =
+        write_text(scratch.path() / "t.json",
+                   R"({"metadata": {"gap_seconds": 600}, "data": [1, 0], "prices": [0.7, 0.8]})");
     const ZoneData kept = make_market(small_scenario(both_prices), 1, trace).data.zones.at(0);
     CHECK(kept.spot_price.steps.front().value == dollars_per_hour(0.7));
     const Scenario insists = small_scenario(
@@ -110,16 +107,16 @@ TEST_CASE("market: several zones of a scenario come in its order, with their own
 
 TEST_CASE("market: a file with two types in one zone asks which instance is meant", "[market]") {
     const ScratchFolder scratch;
-    const auto trace = write_text(
-        scratch.path() / "h.json",
-        R"({"SpotPriceHistory": [
+    const auto trace = write_text(scratch.path() / "h.json",
+                                  R"({"SpotPriceHistory": [
         {"AvailabilityZone": "us-east-1a", "InstanceType": "p2.xlarge", "SpotPrice": "0.3",
          "ProductDescription": "Linux/UNIX", "Timestamp": "2020-01-01T00:00:00.000Z"},
         {"AvailabilityZone": "us-east-1a", "InstanceType": "p3.2xlarge", "SpotPrice": "0.9",
          "ProductDescription": "Linux/UNIX", "Timestamp": "2020-01-01T00:00:00.000Z"}]})");
     CHECK(complaint_of([&] { make_market(small_scenario(no_spot_price), 1, trace); }) ==
-          trace.string() + ": zone \"us-east-1a\" is there with the instance types \"p2.xlarge\" "
-                           "and \"p3.2xlarge\": say which as \"instance\" at /cluster");
+          trace.string() +
+              ": zone \"us-east-1a\" is there with the instance types \"p2.xlarge\" "
+              "and \"p3.2xlarge\": say which as \"instance\" at /cluster");
     Scenario says = small_scenario(no_spot_price);
     says.market.instance_type = "p3.2xlarge";
     const NamedMarket market = make_market(says, 1, trace);
@@ -131,8 +128,9 @@ TEST_CASE("market: prices in a file of their own are laid over the availability 
           "[market]") {
     const ScratchFolder scratch;
     // Availability from 01:00, prices from 00:00 with a change at 00:30 and one at 01:10.
-    write_text(scratch.path() / "a.csv", "date,availability\n2023-02-15 01:00:00,1\n"
-                                         "2023-02-15 01:10:00,1\n2023-02-15 01:20:00,0\n");
+    write_text(scratch.path() / "a.csv",
+               "date,availability\n2023-02-15 01:00:00,1\n"
+               "2023-02-15 01:10:00,1\n2023-02-15 01:20:00,0\n");
     const auto prices = [&](std::string_view day) {
         return write_text(scratch.path() / "p.csv",
                           fmt::format("timestamp_utc,price_usd_per_h\n{0}T00:00:00Z,0.5\n"
@@ -144,10 +142,9 @@ TEST_CASE("market: prices in a file of their own are laid over the availability 
         scratch.path());
     prices("2023-02-15");
     const ZoneData zone = make_market(scenario, 1).data.zones.at(0);
-    CHECK(zone.spot_price.steps ==
-          std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.6)},
-                                   {at_s(600), dollars_per_hour(0.7)},
-                                   {at_s(3600), dollars_per_hour(0.8)}});
+    CHECK(zone.spot_price.steps == std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.6)},
+                                                            {at_s(600), dollars_per_hour(0.7)},
+                                                            {at_s(3600), dollars_per_hour(0.8)}});
     const auto late = prices("2023-02-16");
     CHECK_THAT(complaint_of([&] { make_market(scenario, 1); }),
                Catch::StartsWith(late.string() + ": expected prices at 2023-02-15T01:00:00Z, when "

@@ -20,8 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::filesystem::path scenario_folder =
-    std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
+const std::filesystem::path scenario_folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
 
 json read_json(const std::filesystem::path& file) {
     std::ifstream stream(file);
@@ -86,10 +85,9 @@ void compare(Comparison& so_far, const Scenario& scenario, const std::string& po
 }
 
 Scenario with(const std::string& file, double deadline_h, double overhead_h) {
-    const std::vector<ConfigOverride> overrides{
-        {"/job/deadline", fmt::format("{} h", deadline_h)},
-        {"/job/restart", fmt::format("{} h", overhead_h)},
-        {"/job/give_up_after", "2000 h"}};
+    const std::vector<ConfigOverride> overrides{{"/job/deadline", fmt::format("{} h", deadline_h)},
+                                                {"/job/restart", fmt::format("{} h", overhead_h)},
+                                                {"/job/give_up_after", "2000 h"}};
     return read_scenario(scenario_folder / file, overrides);
 }
 
@@ -138,15 +136,15 @@ TEST_CASE("peer: every run of Can't Be Late, generation 3, costs and lasts the s
     const json expected = read_json(*folder / "cbl_gen3_expected.json");
     Comparison all;
     for (const json& run : expected.at("runs")) {
-        const Scenario scenario =
-            with("cant_be_late_gen3.json", run.at("deadline_h").get<double>(),
-                 run.at("overhead_h").get<double>());
+        const Scenario scenario = with("cant_be_late_gen3.json", run.at("deadline_h").get<double>(),
+                                       run.at("overhead_h").get<double>());
         const json& traces = inputs.at("sets").at(run.at("env").get<std::string>());
         compare(all, scenario, names.at(run.at("policy").get<std::string>()), traces,
                 run.at("costs"), run.at("ticks"));
     }
     INFO(all.first);
-    CHECK(all.runs == 6400);  // 4 environments × 100 traces × 4 policies × 2 deadlines × 2 overheads
+    CHECK(all.runs ==
+          6400);  // 4 environments × 100 traces × 4 policies × 2 deadlines × 2 overheads
     CHECK(all.different == 0);
 }
 

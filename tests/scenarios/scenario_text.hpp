@@ -22,8 +22,7 @@ inline Scenario small_scenario(std::string_view market, const std::filesystem::p
                               folder / "small.json");
 }
 
-inline std::filesystem::path write_text(const std::filesystem::path& file,
-                                        std::string_view text) {
+inline std::filesystem::path write_text(const std::filesystem::path& file, std::string_view text) {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;
     return file;

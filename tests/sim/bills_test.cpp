@@ -11,7 +11,9 @@ namespace {
 
 Duration spent(const RunResult& result, Cause cause) { return result.causes.time_of(cause); }
 
-MarketData plenty() { return market({zone("a", capacity({{minutes(0), 100}}, hours(1)), price(1))}); }
+MarketData plenty() {
+    return market({zone("a", capacity({{minutes(0), 100}}, hours(1)), price(1))});
+}
 
 }  // namespace
 
@@ -148,13 +150,13 @@ TEST_CASE("bills: greedy switches when only on-demand meets the deadline", "[bil
 TEST_CASE("bills: an elastic group grows at a step boundary and goes on when one is lost",
           "[bills]") {
     // One machine for an hour, two for an hour, then one again. Two are twice as fast.
-    const MarketData data = market({zone(
-        "a", capacity({{minutes(0), 1}, {minutes(60), 2}, {minutes(120), 1}}, hours(9)), price(1))});
+    const MarketData data = market(
+        {zone("a", capacity({{minutes(0), 1}, {minutes(60), 2}, {minutes(120), 1}}, hours(9)),
+              price(1))});
     JobSpec spec = job(hours(5), 1, 2);
     spec.profile.throughput = {{1, {1, nanoseconds(1)}}, {2, {2, nanoseconds(1)}}};
     spec.profile.resize = minutes(10);
-    const RunResult result =
-        run(data, spec, {{"spot_only", "{}"}, {"follow_capacity", "{}"}});
+    const RunResult result = run(data, spec, {{"spot_only", "{}"}, {"follow_capacity", "{}"}});
     // 60 min of work; 10 to grow, 100 min of work in 50; 10 to shrink; 140 min of work.
     CHECK(result.duration == minutes(60 + 60 + 10 + 140));
     CHECK(result.transitions == 3);
@@ -171,8 +173,7 @@ TEST_CASE("bills: with a notice the job saves in time and loses a second", "[bil
     JobSpec spec = job(hours(1));
     spec.profile.lossless = false;
     spec.profile.checkpoint = minutes(1);
-    const RunResult result =
-        run(data, spec, {{"spot_only", "{}"}, {"checkpoint_on_notice", "{}"}});
+    const RunResult result = run(data, spec, {{"spot_only", "{}"}, {"checkpoint_on_notice", "{}"}});
     // 28 min 59 s of work, saved until 29 min 59 s, a second of work that is lost; from 60 min on
     // that second again and 31 min.
     CHECK(result.revocations == 1);
@@ -196,9 +197,9 @@ TEST_CASE("bills: a planned change of market waits for the new machine and saves
     spec.profile.provisioning = minutes(4);
     spec.deadline = at(minutes(90));
     const RunResult result = run(data, spec, {{"rc_threshold", "{}"}});
-    // d = 4 + 1 + 2 = 7 min. Spot is there at 4, trains from 5. All 60 min are at risk until 90 − R:
-    // the net holds from t = 90 − 60 − 7 = 23 on. On-demand is there at 27; until then 22 min are
-    // done; saved at 29; on-demand starts: 1 min; 38 min of work from 30 to 68.
+    // d = 4 + 1 + 2 = 7 min. Spot is there at 4, trains from 5. All 60 min are at risk until 90 −
+    // R: the net holds from t = 90 − 60 − 7 = 23 on. On-demand is there at 27; until then 22 min
+    // are done; saved at 29; on-demand starts: 1 min; 38 min of work from 30 to 68.
     CHECK(result.deadline_met);
     CHECK(result.duration == minutes(68));
     CHECK(result.checkpoints == 1);

@@ -206,8 +206,8 @@ std::string broken_rule(const RandomWorld& world, const RunResult& result) {
         waits_since = row.at;
     }
     if (machines != 0) return "machines are held after the end";
-    const bool exact_billing = world.job.billing.granularity <= Duration{} &&
-                               world.job.billing.minimum <= Duration{};
+    const bool exact_billing =
+        world.job.billing.granularity <= Duration{} && world.job.billing.minimum <= Duration{};
     if (exact_billing && held != result.held.raw()) {
         return fmt::format("held {} s by the timeline, {} s by the ledger",
                            static_cast<double>(held) / 1e9, to_seconds(result.held));

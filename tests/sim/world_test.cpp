@@ -1,7 +1,7 @@
 #include "sim/world.hpp"
 
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <catch2/catch.hpp>
 
 #include "tests/sim/fixture.hpp"
 
@@ -17,12 +17,8 @@ public:
     std::string_view name() const override { return "scripted"; }
     KnobSet knobs() const override { return knobs_; }
     HookSet hooks() const override { return {Hook::before_train, Hook::on_event}; }
-    Decision before_train(const PolicyView& view) override {
-        return rule_(EventKind::none, view);
-    }
-    Decision on_event(EventKind kind, const PolicyView& view) override {
-        return rule_(kind, view);
-    }
+    Decision before_train(const PolicyView& view) override { return rule_(EventKind::none, view); }
+    Decision on_event(EventKind kind, const PolicyView& view) override { return rule_(kind, view); }
     void discarded(const Plan&, std::string_view why) override { discarded_why = why; }
 
     std::string discarded_why;
@@ -94,12 +90,13 @@ TEST_CASE("world: a Plan is discarded if an instance is lost before the boundary
     JobSpec spec = job(hours(1));
     spec.samples_total = 6;
     spec.profile.throughput = {{1, {1, minutes(10)}}};
-    auto owned = std::make_unique<Scripted>(
-        KnobSet{Knob::checkpoint_interval}, [](EventKind kind, const PolicyView&) {
-            Decision decision;
-            if (kind == EventKind::price_changed) decision.checkpoint_interval = minutes(5);
-            return decision;
-        });
+    auto owned = std::make_unique<Scripted>(KnobSet{Knob::checkpoint_interval},
+                                            [](EventKind kind, const PolicyView&) {
+                                                Decision decision;
+                                                if (kind == EventKind::price_changed)
+                                                    decision.checkpoint_interval = minutes(5);
+                                                return decision;
+                                            });
     const Scripted& scripted = *owned;
     WorldSetup world_setup = setup(data, spec);
     world_setup.policies.push_back(std::move(owned));
@@ -169,8 +166,8 @@ TEST_CASE("world: a policy that asks again for ever ends with a named error", "[
     JobSpec spec = job(hours(1));
     spec.limits.events_max = 10'000;
     WorldSetup world_setup = setup(data, spec);
-    world_setup.policies.push_back(std::make_unique<Scripted>(
-        KnobSet{Knob::market}, [](EventKind, const PolicyView&) {
+    world_setup.policies.push_back(
+        std::make_unique<Scripted>(KnobSet{Knob::market}, [](EventKind, const PolicyView&) {
             Decision decision;
             decision.ask_again_in = nanoseconds(1);
             return decision;

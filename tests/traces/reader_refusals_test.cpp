@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "fixture.hpp"
+#include "tests/traces/fixture.hpp"
 #include "traces/limits.hpp"
 
 using namespace ukemi;

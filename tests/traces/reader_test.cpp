@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "fixture.hpp"
+#include "tests/traces/fixture.hpp"
 
 using namespace ukemi;
 using test::counts;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "fixture.hpp"
+#include "tests/traces/fixture.hpp"
 #include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 

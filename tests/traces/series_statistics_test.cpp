@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "fixture.hpp"
+#include "tests/traces/fixture.hpp"
 
 using namespace ukemi;
 
