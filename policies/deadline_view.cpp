@@ -38,20 +38,41 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan) {
     result.overhead = view.predictor.transition_time(plan, plan) +
                       view.predictor.restore_time(plan) + view.predictor.checkpoint_time(plan);
     result.tick = seen.decision_interval;
+    // A loss tears the step in progress, and with a clock may wait for a tick to be noticed. Work
+    // without steps (one a nanosecond) that is never lost is as in the published rule: changes of
+    // capacity fall on ticks there.
+    const Duration step = work(1);
+    if (step > nanoseconds(1)) result.overhead += step;
+    if (step > nanoseconds(1) || view.predictor.loses_work())
+        result.overhead += seen.decision_interval;
     // Machines that are announced to be lost are still there.
-    result.spot_available = std::max(seen.spot_capacity, seen.spot_held) >= seen.workers_min;
+    result.spot_available = std::max(spot_within_reach(view), seen.spot_held) >= seen.workers_min;
     if (seen.spot_held >= seen.workers_min) {
         result.held = Market::spot;
     } else if (seen.on_demand_held >= seen.workers_min) {
         result.held = Market::on_demand;
     }
     result.full_speed = seen.workers >= plan.workers_max;
+    // On-demand is not taken away, and the world saves before a planned change back to spot.
+    if (result.held == Market::on_demand && seen.workers >= plan.workers_max) {
+        result.work_at_risk = result.work_left;
+    }
     result.loses_work = view.predictor.loses_work();
     result.in_transition = seen.transition_remaining > Duration{};
     return result;
 }
 
 }  // namespace
+
+std::int32_t spot_within_reach(const PolicyView& view) {
+    std::int32_t capacity = 0;
+    for (const FleetLine& line : view.plan.fleet) {
+        const auto zone = std::ranges::find(view.seen.zones, line.zone, &ZoneView::zone);
+        if (zone == view.seen.zones.end()) return view.seen.spot_capacity;
+        capacity += zone->spot_capacity;
+    }
+    return capacity;
+}
 
 DeadlineView deadline_view(const PolicyView& view) { return view_under(view, view.plan); }
 

@@ -11,6 +11,9 @@
 
 namespace ukemi {
 
+// Spot capacity of the zones that the Plan buys in; a policy that turns the zone widens it.
+std::int32_t spot_within_reach(const PolicyView& view);
+
 struct DeadlineView {
     Duration elapsed;       // t
     Duration limit;         // from start to deadline, R(0)

@@ -80,7 +80,12 @@ public:
         if (profile_.lossless || plan.checkpoint_interval == never_checkpoint) {
             return nanoseconds(static_cast<std::int64_t>(training));
         }
-        const Int128 saves = training / plan.checkpoint_interval.raw();
+        // Saves come at step boundaries: after the whole steps that fit into the interval.
+        const StepRate rate = rate_of(profile_, workers);
+        const Int128 fit =
+            static_cast<Int128>(plan.checkpoint_interval.raw()) * rate.steps / rate.per.raw();
+        const Int128 apart = std::max<Int128>(fit, 1) * rate.per.raw() / rate.steps;
+        const Int128 saves = training / std::max<Int128>(apart, 1);
         const Int128 with_saves = training + saves * profile_.checkpoint.raw();
         return nanoseconds(static_cast<std::int64_t>(std::min(with_saves, longest)));
     }

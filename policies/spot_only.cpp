@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/config_reader.hpp"
+#include "policies/deadline_view.hpp"
 #include "policies/market_rule.hpp"
 
 namespace ukemi {
@@ -17,7 +18,7 @@ private:
     Decision choose(const PolicyView& view) override {
         if (all_done(view)) return buy(Market::none, "done");
         const Observation& seen = view.seen;
-        if (std::max(seen.spot_capacity, seen.spot_held) >= seen.workers_min) {
+        if (std::max(spot_within_reach(view), seen.spot_held) >= seen.workers_min) {
             return buy(Market::spot, "spot is there");
         }
         return buy(Market::none, "wait for spot");

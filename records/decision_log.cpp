@@ -40,6 +40,15 @@ json event_json(const ControlEvent& event) {
             {"kind", event_kind_names()[static_cast<std::size_t>(event.kind)]}};
 }
 
+// Of an Observation's text: an altered one is found also where no policy looks at what was altered.
+std::string digest_of(const json& seen) {
+    std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+    for (const char c : seen.dump(-1, ' ', false, json::error_handler_t::replace)) {
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    }
+    return fmt::format("{:016x}", hash);
+}
+
 json answers_json(std::span<const PolicyAnswer> answers) {
     json list = json::array();
     for (const PolicyAnswer& answer : answers) {
@@ -75,18 +84,15 @@ DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(heade
 
 void DecisionLog::question(const QuestionRecord& record) {
     ++questions_;
-    for (const PolicyAnswer& answer : record.answers) {
-        if (!knobs_turned(answer.decision).empty()) {
-            decisions_ += record.proposed != nullptr || !record.refused.empty();
-            break;
-        }
-    }
     const bool changes = record.proposed != nullptr || !record.refused.empty();
+    decisions_ += changes ? 1 : 0;
     if (!changes && !all_questions_) return;
+    const json seen = to_json(record.seen);
     json line = {{"record", "question"},
                  {"number", questions_},
                  {"event", event_json(record.event)},
-                 {"seen", to_json(record.seen)},
+                 {"seen", seen},
+                 {"seen_digest", digest_of(seen)},
                  {"answers", answers_json(record.answers)}};
     if (record.proposed != nullptr) line["proposed"] = to_json(*record.proposed);
     if (!record.refused.empty()) line["refused"] = record.refused;
@@ -235,7 +241,10 @@ private:
         std::int64_t number = 0;
         fields.integer("number", number);
         const ControlEvent event = control_event_from(fields.need("event"));
-        Observation seen = observation_from(fields.need("seen"));
+        const json& shown = fields.need("seen");
+        Observation seen = observation_from(shown);
+        std::string digest;
+        fields.text("seen_digest", digest);
         const json& answers = fields.need("answers");
         const json* proposed = fields.find("proposed");
         std::string refused;
@@ -250,19 +259,26 @@ private:
         if (listener_.answers != answers || listener_.proposed != logged ||
             listener_.refused != refused) {
             differ(number, answers, logged);
+        } else if (digest != digest_of(shown)) {
+            note_difference(number, "the Observation is not the one that was recorded");
         }
         // The log goes on as if nothing had been proposed, and so must the policies.
         if (plan && proposed == nullptr) controller_->discarded(plan->version, "not in the log");
     }
 
     void differ(std::int64_t number, const json& answers, const json& proposed) {
+        const bool same_answers = listener_.answers == answers;
+        note_difference(number, fmt::format("the log says {}, the policies say {}",
+                                            same_answers ? proposed.dump() : answers.dump(),
+                                            same_answers ? listener_.proposed.dump()
+                                                         : listener_.answers.dump()));
+    }
+
+    void note_difference(std::int64_t number, std::string_view what) {
         ++result_.difference_count;
         if (result_.differences.size() >= differences_kept) return;
-        const bool same_answers = listener_.answers == answers;
         result_.differences.push_back(
-            fmt::format("{}:{}:1: question {}: the log says {}, the policies say {}", file_, line_,
-                        number, same_answers ? proposed.dump() : answers.dump(),
-                        same_answers ? listener_.proposed.dump() : listener_.answers.dump()));
+            fmt::format("{}:{}:1: question {}: {}", file_, line_, number, what));
     }
 
     void outcome(const std::string& record, Fields& fields) {

@@ -2,7 +2,8 @@
 //
 // One JSON object a line. The first says everything that the policies were built from (names,
 // parameters, seed, first Plan, capabilities, profile), so that the log stands alone; then a line a
-// question, and a line for each Plan that was committed or discarded. A log with every question in
+// question (with a digest of its Observation), and a line for each Plan that was committed or
+// discarded. A log with every question in
 // it can be fed to the same policies again (replay_decisions) and must give the same answers.
 #pragma once
 

@@ -1,6 +1,7 @@
 #include "records/ledger.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace ukemi {
@@ -100,6 +101,13 @@ void Ledger::leave(Lease lease, Instant now) {
 void Ledger::close(Lease lease, Instant now, Duration paid, Dollars bill) {
     Entry& entry = entries_.at(lease);
     settle(entry, now);
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(held_.raw(), paid.raw(), &sum) ||
+        __builtin_add_overflow(billed_.raw(), bill.raw(), &sum)) {
+        throw std::overflow_error(
+            "the run is too large: more than 292 instance-years, or nine "
+            "billion dollars, are paid for");
+    }
     const Duration held = now - entry.opened;
     INVARIANT(paid >= held);
     Clock by_cause = entry.spent;

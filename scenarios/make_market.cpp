@@ -18,21 +18,6 @@ AvailabilitySeries always(std::int32_t instances, Instant end) {
 
 PriceSeries constant_price(Price price, Instant end) { return {{{Instant{}, price}}, end}; }
 
-// "us-east-2a_v100_1" of "us-east-2a_v100_1.csv.gz"; a dot may be part of the name.
-std::string trace_name(const std::filesystem::path& file) {
-    std::string name = file.filename().string();
-    const auto drop = [&name](std::string_view ending) {
-        if (name.size() <= ending.size() || !name.ends_with(ending)) return false;
-        name.resize(name.size() - ending.size());
-        return true;
-    };
-    drop(".gz");
-    for (const std::string_view ending : {".csv", ".json", ".txt"}) {
-        if (drop(ending)) break;
-    }
-    return one_line(name);
-}
-
 // One zone out of a file's series and what the scenario says about it.
 ZoneData zone_of(const TraceSeries& series, const ZoneSource& source, const Scenario& scenario,
                  const std::string& name, std::string_view file) {
@@ -275,8 +260,8 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
     const Duration work = time_for(rate_of(job.profile, job.workers_min), steps);
-    const Duration enough = last.since_start() + std::min(2 * work + days(1), longest);
-    job.give_up_at = Instant::at(std::min(enough, longest));
+    const Duration until = std::min(last.since_start(), longest);
+    job.give_up_at = Instant::at(until + std::min(2 * work + days(1), longest - until));
     return job;
 }
 

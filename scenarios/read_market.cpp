@@ -12,7 +12,7 @@ namespace ukemi {
 namespace {
 
 Price bounded_price(ConfigReader& config, std::string_view key) {
-    constexpr Price most = Price::of(100'000'000'000'000);  // 100000 USD/h
+    constexpr Price most = Price::of(1'000'000'000'000);  // 1000 USD/h
     const Price price = config.price(key);
     if (price > most) {
         config.fail(key, fmt::format("expected at most {}, found {}", format_price(most),

@@ -50,7 +50,12 @@ template <class Value>
 class SeriesCursor {
 public:
     SeriesCursor(const Series<Value>& series, AfterLastRow after, bool ends_at_nothing)
-        : series_(&series), after_(after), ends_at_nothing_(ends_at_nothing) {
+        : series_(&series),
+          after_(after),
+          ends_at_nothing_(ends_at_nothing),
+          // A last row that holds for no time is no part of what repeats.
+          count_(series.steps.size() - (after == AfterLastRow::repeat && series.steps.size() > 1 &&
+                                        series.steps.back().at == series.end)) {
         INVARIANT(!series.steps.empty() && series.steps.front().at == Instant{});
         find_next();
     }
@@ -59,7 +64,7 @@ public:
     Instant next_at() const { return next_at_; }  // never() if the value stays for good
     void advance() {
         INVARIANT(next_at_ < Instant::never());
-        if (index_ + 1 < series_->steps.size()) {
+        if (index_ + 1 < count_) {
             ++index_;
         } else if (after_ == AfterLastRow::repeat) {
             index_ = 0;
@@ -74,10 +79,10 @@ private:
     void find_next() {
         next_at_ = Instant::never();
         if (over_) return;
-        if (index_ + 1 < series_->steps.size()) {
+        if (index_ + 1 < count_) {
             next_at_ = begin_ + series_->steps[index_ + 1].at.since_start();
         } else if (after_ == AfterLastRow::repeat) {
-            const bool changes = series_->steps.size() > 1 && series_->end > Instant{};
+            const bool changes = count_ > 1 && series_->end > Instant{};
             if (changes) next_at_ = begin_ + series_->end.since_start();
         } else if (after_ == AfterLastRow::end && ends_at_nothing_ && value() != Value{}) {
             next_at_ = begin_ + series_->end.since_start();
@@ -87,6 +92,7 @@ private:
     const Series<Value>* series_;
     AfterLastRow after_;
     bool ends_at_nothing_;
+    std::size_t count_;  // of the steps that count
     std::size_t index_ = 0;
     Instant begin_;  // of the present repetition
     Instant next_at_;

@@ -162,7 +162,7 @@ void World::commit(const Plan& plan) {
     reconcile();
     note(EventKind::phase_changed);  // what a policy asked for is there now: it may look again
     if (saves_otherwise && training_.phase() == JobPhase::running) {
-        training_.begin_running(queue_.now());  // a new segment, with the new interval
+        resume_running();  // a new segment, with the new interval
     }
 }
 
@@ -188,6 +188,7 @@ void World::finish_work() {
     const Instant now = queue_.now();
     training_.finish(now);
     disband();
+    discard_pending("the work is done");
     if (job_.tick > Duration{}) return;
     finished_at_ = now;
     end_run(true);

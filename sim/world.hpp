@@ -77,7 +77,9 @@ private:
     void release_all();
     bool fleet_unsettled() const;  // somebody waits to join or to leave
     bool state_held() const;       // somebody still has the present model
-    bool all_members_announced() const;
+    Instant state_lost_at() const;
+    void resume_running();
+    void save_before_loss();
     void schedule_boundary();
 
     // Decisions (world.cpp).
@@ -112,8 +114,7 @@ private:
     RunQueue::Ticket boundary_due_;
     RunQueue::Ticket ask_due_;
     Instant ask_due_at_ = Instant::never();
-    bool draining_ = false;  // the checkpoint in progress is the last act before a swap
-    bool closing_ = false;   // the work is done, one more decision is carried out
+    bool closing_ = false;  // the work is done, one more decision is carried out
     bool ended_ = false;
     bool finished_ = false;
     Instant finished_at_;

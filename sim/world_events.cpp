@@ -14,13 +14,7 @@ void World::handle(const CapacityChanged& event) {
     const std::int32_t announced_count = fleet_.revoke_excess(event.zone, now);
     if (announced_count > 0 && market_.data().notice > Duration{}) {
         note(EventKind::revocation_notice);
-        if (controller_.plan().checkpoint_on_notice && all_members_announced()) {
-            Instant first = Instant::never();
-            for (const Instance& one : fleet_.instances()) {
-                if (one.member && one.lost_at) first = std::min(first, *one.lost_at);
-            }
-            if (first < Instant::never()) training_.save_before(first, now);
-        }
+        save_before_loss();
     }
     if (!closing_) acquire();
     if (fleet_unsettled()) schedule_boundary();
@@ -54,13 +48,16 @@ void World::handle(const InstanceLost& event) {
     training_.report(now);
     if (controller_.finished() && training_.phase() == JobPhase::running) finish_work();
     if (ended_) return;  // the work was done at this very moment
-    if (instance->member || training_.phase() == JobPhase::checkpointing) disband();
-    draining_ = false;
+    const bool saving = training_.phase() == JobPhase::checkpointing;
+    if (instance->member || (saving && had_state)) disband();
     fleet_.release(event.instance, now);
     if (had_state && job_.profile.sharded) {
         for (Instance& one : fleet_.instances()) one.has_state = false;
     }
-    if (!state_held() && training_.phase() == JobPhase::waiting) training_.roll_back();
+    if (!state_held() && training_.unsaved() && training_.phase() != JobPhase::finished) {
+        disband();
+        training_.roll_back();
+    }
     discard_pending("an instance was lost before the step boundary");
     if (!closing_) acquire();
     schedule_boundary();  // once all that is lost at this moment is gone
@@ -69,8 +66,8 @@ void World::handle(const InstanceLost& event) {
 }
 
 void World::handle(const TransitionEnded&) {
-    for (Instance& one : fleet_.instances()) one.has_state = one.has_state || one.member;
-    training_.begin_running(queue_.now());
+    for (Instance& one : fleet_.instances()) one.has_state = one.member;
+    resume_running();
     swap_fleets();
     reconcile();
     note(EventKind::phase_changed);
@@ -85,10 +82,9 @@ void World::handle(const CheckpointDue&) {
 void World::handle(const CheckpointEnded&) {
     const Instant now = queue_.now();
     training_.finish_checkpoint(now);
-    draining_ = false;
     // Those who were to leave may do so now; if the Plan has changed its mind, all go on.
     if (training_.workers() > 0) {
-        training_.begin_running(now);
+        resume_running();
     } else {
         training_.stop(now);
     }

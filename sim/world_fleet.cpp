@@ -53,13 +53,16 @@ void World::acquire() {
 
 void World::mark_surplus() {
     std::vector<std::int32_t>& wanted = wanted_by_place();
-    for (Instance& one : fleet_.instances()) one.retiring = true;
+    // Who is announced to be lost stays until then where its kind is wanted, and takes no place.
+    for (Instance& one : fleet_.instances()) {
+        one.retiring = !one.lost_at || wanted[place_of(one.zone, one.market)] <= 0;
+    }
     // Members first, then those that are there, then the oldest request.
     for (const int round : {0, 1, 2}) {
         for (Instance& one : fleet_.instances()) {
             const int rank = one.member ? 0 : one.ready ? 1 : 2;
             std::int32_t& left = wanted[place_of(one.zone, one.market)];
-            if (rank != round || left <= 0) continue;
+            if (rank != round || left <= 0 || one.lost_at) continue;
             one.retiring = false;
             --left;
         }
@@ -70,21 +73,48 @@ bool World::state_held() const {
     return std::ranges::any_of(fleet_.instances(), &Instance::has_state);
 }
 
-bool World::all_members_announced() const {
-    return std::ranges::all_of(fleet_.instances(), [](const Instance& one) {
-        return !one.has_state || one.lost_at.has_value();
-    });
+// When the model will be lost for good by what is announced; never() if it will survive. One copy
+// of a replicated model is enough; of a sharded one every part is needed.
+Instant World::state_lost_at() const {
+    Instant first = Instant::never();
+    for (const Instance& one : fleet_.instances()) {
+        if (!one.has_state) continue;
+        if (one.lost_at) {
+            first = std::min(first, *one.lost_at);
+        } else if (!job_.profile.sharded) {
+            return Instant::never();
+        }
+    }
+    return first;
+}
+
+// (Re)starts the segment of a group that trains, with a last save if its model is doomed.
+void World::resume_running() {
+    const Instant now = queue_.now();
+    training_.begin_running(now);
+    save_before_loss();
+}
+
+void World::save_before_loss() {
+    if (!controller_.plan().checkpoint_on_notice) return;
+    const Instant lost_at = state_lost_at();
+    if (lost_at < Instant::never()) training_.save_before(lost_at, queue_.now());
 }
 
 void World::swap_fleets() {
     const Instant now = queue_.now();
     std::int32_t staying = 0;
     bool retiring = false;
-    bool heir = false;  // somebody who stays has the model
+    std::int32_t coming = 0;
+    bool heir = false;           // somebody who stays has the model
+    bool holder_leaves = false;  // and so a part of a sharded one
     for (const Instance& one : fleet_.instances()) {
         if (one.retiring) {
             retiring = true;
-        } else if (one.ready) {
+            holder_leaves = holder_leaves || one.has_state;
+        } else if (!one.ready) {
+            ++coming;
+        } else {
             ++staying;
             heir = heir || one.has_state;
         }
@@ -92,7 +122,8 @@ void World::swap_fleets() {
     if (!retiring) return;
     const bool nothing_wanted =
         fleet_count(controller_.plan()) == 0 || fleet_market(controller_.plan()) == Market::none;
-    const bool replaced = staying >= job_.workers_min || nothing_wanted;
+    const bool replaced = nothing_wanted || (staying >= job_.workers_min && coming == 0);
+    if (job_.profile.sharded && holder_leaves) heir = false;
     const bool saves = !job_.profile.lossless && !heir && state_held() && training_.unsaved();
     std::vector<InstanceId> leaving;
     for (const Instance& one : fleet_.instances()) {
@@ -100,11 +131,9 @@ void World::swap_fleets() {
     }
     if (replaced && saves && training_.phase() != JobPhase::finished) {
         if (training_.phase() == JobPhase::checkpointing) {
-            draining_ = true;  // the one in progress will do
-            return;
+            return;  // the one in progress will do
         }
         if (training_.phase() == JobPhase::transition) training_.stop(now);
-        draining_ = true;
         training_.begin_checkpoint(now);
         return;
     }
@@ -113,6 +142,8 @@ void World::swap_fleets() {
         fleet_.instances(), [&](const Instance& one) { return one.retiring && one.member; });
     if (members_leave && replaced) disband();
     for (const InstanceId id : leaving) fleet_.release(id, now);
+    if (!job_.profile.sharded || !holder_leaves || !replaced) return;
+    for (Instance& one : fleet_.instances()) one.has_state = false;  // a part of it is gone
 }
 
 bool World::fleet_unsettled() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/input_error.hpp"
+#include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "base/text_scan.hpp"
 #include "traces/forms.hpp"
@@ -19,21 +20,6 @@ namespace ukemi {
 namespace {
 
 constexpr std::size_t head_bytes = 4096;  // enough for a long comment line and a header
-
-// "us-east-2a_v100_1" of "…/us-east-2a_v100_1.csv.gz".
-std::string trace_name(const std::filesystem::path& file) {
-    std::string name = file.filename().string();
-    const auto drop = [&name](std::string_view ending) {
-        if (name.size() <= ending.size() || !name.ends_with(ending)) return false;
-        name.resize(name.size() - ending.size());
-        return true;
-    };
-    drop(".gz");
-    for (const std::string_view ending : {".csv", ".json", ".txt"}) {
-        if (drop(ending)) break;
-    }
-    return name;
-}
 
 const TraceForm& form_of(std::string_view text, const std::filesystem::path& file,
                          const ReadOptions& options) {
@@ -74,6 +60,20 @@ void keep_only(Trace& trace, std::string TraceSeries::*member, std::string_view 
 }
 
 }  // namespace
+
+std::string trace_name(const std::filesystem::path& file) {
+    std::string name = file.filename().string();
+    const auto drop = [&name](std::string_view ending) {
+        if (name.size() <= ending.size() || !name.ends_with(ending)) return false;
+        name.resize(name.size() - ending.size());
+        return true;
+    };
+    drop(".gz");
+    for (const std::string_view ending : {".csv", ".json", ".txt"}) {
+        if (drop(ending)) break;
+    }
+    return one_line(name);
+}
 
 std::span<const TraceForm> all_trace_forms() {
     // Headers first, then rows without one, then JSON; skypilot_json takes any object left.

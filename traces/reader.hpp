@@ -33,6 +33,10 @@ Trace read_trace(const std::filesystem::path& file, const ReadOptions& options =
 Trace read_trace_text(std::string_view text, const std::filesystem::path& file,
                       const ReadOptions& options = {});
 
+// What a trace is called: "us-east-2a_v100_1" of "…/us-east-2a_v100_1.csv.gz". A dot may be part of
+// the name; what would break a line is not.
+std::string trace_name(const std::filesystem::path& file);
+
 struct TraceForm {
     std::string_view name;     // "plain_availability", "skypilot_json", "bamboo_events", …
     std::string_view summary;  // one line, for `ukemi list traces`

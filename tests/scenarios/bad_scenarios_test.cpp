@@ -118,7 +118,7 @@ constexpr Refusal refusals[] = {
     {"price_negative",
      ": at /market/spot_price: expected a price such as \"3.06 USD/h\", found \"-1 USD/h\""},
     {"price_out_of_range",
-     ": at /market/on_demand_price: expected at most 100000 USD/h, found 1000000 USD/h"},
+     ": at /market/on_demand_price: expected at most 1000 USD/h, found 1000000 USD/h"},
     {"replay_empty", ": at /replay: expected at least one policy"},
     {"replay_not_a_list", ": at /replay: expected a list of texts, found \"greedy\""},
     {"replay_of_objects", ": at /replay/0: expected text, found {\"name\":\"greedy\"}"},

@@ -204,7 +204,7 @@ TEST_CASE("job: the moment to give up stays on the clock, however long trace and
     MarketData market;
     market.zones.resize(1);
     market.zones[0].capacity.end = Instant::at(days(80'000));
-    CHECK(job_on(scenario, market).give_up_at == Instant::at(days(100'000)));
+    CHECK(job_on(scenario, market).give_up_at == Instant::at(days(91'000)));
 }
 
 }  // namespace ukemi

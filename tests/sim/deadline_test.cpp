@@ -20,11 +20,13 @@ Case random_case(std::uint64_t seed) {
     RandomStream draw(seed, "deadline");
     AvailabilitySeries series;
     Instant now;
+    // With a clock, capacity changes and the deadline lie on its ticks, as in the published worlds.
+    const Duration tick = draw.chance(0.4) ? minutes(draw.integer(1, 20)) : Duration{};
     std::int32_t value = draw.chance(0.5) ? 4 : 0;
     for (std::int64_t step = draw.integer(1, 80); step > 0; --step) {
         series.steps.push_back({now, value});
         value = value == 0 ? 4 : 0;
-        now = now + seconds(1 + draw.exponential(5000));
+        now = now + round_up_to(seconds(1 + draw.exponential(5000)), tick);
     }
     series.end = now;
     Case one;
@@ -48,9 +50,15 @@ Case random_case(std::uint64_t seed) {
         needed += (work.raw() / one.job.plan.checkpoint_interval.raw()) * profile.checkpoint;
     }
     needed += 3 * (profile.restart + profile.provisioning + profile.checkpoint + profile.restore);
-    if (draw.chance(0.4)) one.job.tick = minutes(draw.integer(1, 20));
+    if (draw.chance(0.3)) {  // real steps, of up to ten minutes
+        const Duration step = whole_seconds(draw.integer(1, 600));
+        one.job.samples_total = std::max<std::int64_t>(1, work.raw() / step.raw());
+        profile.throughput = {{1, {1, step}}};
+        needed += 3 * step;
+    }
+    one.job.tick = tick;
     needed += 3 * one.job.tick + minutes(draw.integer(1, 1500));
-    one.job.deadline = at(needed);
+    one.job.deadline = at(round_up_to(needed, tick));
     return one;
 }
 
