@@ -147,5 +147,5 @@ TEST_CASE("predictor: a guess is at most a century, so that it can be added to",
     plan.checkpoint_interval = nanoseconds(1);
     const Duration most = days(36'500);
     CHECK(predictor->work_time(std::numeric_limits<std::int64_t>::max(), plan, 1) == most);
-    CHECK(predictor->work_time(36'000, plan, 1) == most);  // all those checkpoints
+    CHECK(predictor->work_time(36'000'000, plan, 1) == most);  // a checkpoint a step
 }
