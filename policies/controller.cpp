@@ -39,6 +39,13 @@ std::string stream_name(const Policy& policy) { return fmt::format("policy/{}", 
 }  // namespace
 
 std::string refusal(const Capabilities& world, const Plan& to) {
+    for (std::size_t line = 1; line < to.fleet.size(); ++line) {
+        const FleetLine& a = to.fleet[line - 1];
+        const FleetLine& b = to.fleet[line];
+        if (a.zone == b.zone && a.instance_type == b.instance_type && a.market == b.market) {
+            return fmt::format("two lines for one market of zone {}", index_of(a.zone));
+        }
+    }
     std::int64_t held = 0;
     for (const FleetLine& line : to.fleet) {
         if (index_of(line.zone) >= world.zones) {
@@ -84,6 +91,12 @@ std::string policy_conflict(std::span<const std::unique_ptr<Policy>> policies,
                     policy.name(), name_of(knob), capabilities.world,
                     knob_list(capabilities.knobs));
             }
+        }
+        for (std::size_t index = 0; index < hook_count; ++index) {
+            const Hook hook = static_cast<Hook>(index);
+            if (!policy.hooks().has(hook) || capabilities.hooks.has(hook)) continue;
+            return fmt::format("policy \"{}\" has the hook \"{}\", which the {} never calls",
+                               policy.name(), hook_names()[index], capabilities.world);
         }
         for (std::size_t earlier = 0; earlier < later; ++earlier) {
             const KnobSet both = policy.knobs() & policies[earlier]->knobs();

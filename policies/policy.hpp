@@ -68,6 +68,10 @@ private:
     unsigned bits_ = 0;
 };
 
+inline constexpr HookSet every_hook{Hook::before_train, Hook::before_epoch, Hook::before_step,
+                                    Hook::on_event,     Hook::after_step,   Hook::after_epoch,
+                                    Hook::after_train};
+
 std::span<const std::string_view> hook_names();
 std::span<const std::string_view> event_kind_names();
 

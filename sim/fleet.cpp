@@ -24,12 +24,6 @@ Instance* Fleet::find(InstanceId id) {
     return found != instances_.end() && found->id == id ? &*found : nullptr;
 }
 
-std::int32_t Fleet::pending() const {
-    std::int32_t sum = 0;
-    for (const Counts& zone : counts_) sum += zone.spot_pending + zone.on_demand_pending;
-    return sum;
-}
-
 Duration Fleet::spot_time(Instant now) const {
     return spot_held_ > 0 ? spot_time_ + (now - spot_since_) : spot_time_;
 }

@@ -54,7 +54,6 @@ public:
     const Counts& counts(ZoneId zone) const { return counts_[index_of(zone)]; }
     std::int32_t spot_held() const { return spot_held_; }
     std::int32_t on_demand_held() const { return on_demand_held_; }
-    std::int32_t pending() const;
     std::int64_t launches() const { return launches_; }
     std::int64_t revocations() const { return revocations_; }
     std::int64_t revocation_events() const { return revocation_events_; }

@@ -30,6 +30,7 @@ Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job
     can.world = "simulated market";
     can.knobs = {Knob::zone, Knob::market, Knob::count, Knob::checkpoint_interval,
                  Knob::checkpoint_on_notice};
+    can.hooks = {Hook::before_train, Hook::on_event, Hook::after_train};
     can.zones = static_cast<std::uint32_t>(market.zones.size());
     can.instance_types = 1;
     can.instances_max = std::max(job.plan.workers_max, fleet_count(job.plan));
