@@ -19,7 +19,7 @@ struct Capabilities {
     std::uint32_t instance_types = 1;  // likewise
     std::int32_t instances_max = 1;    // held at once
     std::int32_t workers_min = 1;
-    HookSet hooks = every_hook;        // the world calls these; it would never call another
+    HookSet hooks = every_hook;  // the world calls these; it would never call another
 };
 
 // Empty if a world with these capabilities can commit `to`; else what it cannot do.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -125,7 +126,9 @@ Controller::Controller(ControllerSetup setup)
         const HookSet hooks = policy->hooks();
         hooks_ = hooks_ | hooks;
         RandomStream random(setup.seed, stream_name(*policy));
-        slots_.push_back(Slot{std::move(policy), random, knobs, hooks});
+        const std::int64_t every_steps = policy->every_steps();
+        INVARIANT(every_steps > 0);
+        slots_.push_back(Slot{std::move(policy), random, knobs, hooks, every_steps});
     }
     answers_.reserve(slots_.size());
 }
@@ -136,26 +139,92 @@ void Controller::steps_finished(std::int64_t steps, std::int32_t workers) {
     std::int64_t samples = 0;
     INVARIANT(!__builtin_mul_overflow(steps, samples_per_step(plan_, workers), &samples));
     samples_done_ += samples;
+    if (steps > 0) boundary_ = Boundary::after_step;
 }
 
 void Controller::rolled_back(std::int64_t samples, std::int64_t steps) {
     INVARIANT(samples >= 0 && samples <= samples_done_);
     INVARIANT(steps >= 0 && steps <= steps_done_);
+    if (steps < steps_done_) boundary_ = Boundary::before_epoch;
     samples_done_ = samples;
     steps_done_ = steps;
+    epoch_ = std::min(epoch_, epochs_in(samples));
 }
 
 void Controller::resume_at(std::int64_t samples, std::int64_t steps) {
     INVARIANT(samples >= 0 && steps >= 0);
     samples_done_ = samples;
     steps_done_ = steps;
+    boundary_ = Boundary::before_epoch;
+    epoch_ = epochs_in(samples);
+    epoch_begun_ = false;  // these policies have seen none of it
+}
+
+std::int64_t Controller::epochs_in(std::int64_t samples) const {
+    return samples / (samples_per_epoch_ > 0 ? samples_per_epoch_ : samples_total_);
+}
+
+bool Controller::step_hook_due(Hook hook) const {
+    return std::ranges::any_of(slots_, [&](const Slot& slot) {
+        return slot.hooks.has(hook) && steps_done_ % slot.every_steps == 0;
+    });
+}
+
+bool Controller::due(Boundary at) const {
+    const bool ended = epochs_in(samples_done_) > epoch_;
+    switch (at) {
+        case Boundary::after_step: return step_hook_due(Hook::after_step);
+        case Boundary::after_epoch: return hooks_.has(Hook::after_epoch) && ended;
+        case Boundary::before_epoch:
+            return hooks_.has(Hook::before_epoch) && (ended || !epoch_begun_) && !finished();
+        case Boundary::before_step: return step_hook_due(Hook::before_step) && !finished();
+        case Boundary::past: return false;
+    }
+    INVARIANT(false);
+    return false;
+}
+
+std::optional<ControlEvent> Controller::next_hook() {
+    static constexpr std::array hooks{Hook::after_step, Hook::after_epoch, Hook::before_epoch,
+                                      Hook::before_step};
+    while (boundary_ != Boundary::past) {
+        const Boundary here = boundary_;
+        const bool wanted = due(here);
+        boundary_ = static_cast<Boundary>(static_cast<int>(here) + 1);
+        if (here == Boundary::before_epoch) {
+            epoch_ = epochs_in(samples_done_);
+            epoch_begun_ = true;
+        }
+        if (wanted) return ControlEvent{hooks[static_cast<std::size_t>(here)], EventKind::none};
+    }
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> Controller::steps_until_hook(std::int32_t workers) const {
+    if (finished()) return std::nullopt;
+    std::optional<std::int64_t> least;
+    const auto consider = [&](std::int64_t steps) {
+        least = std::min(steps, least.value_or(steps));
+    };
+    for (const Slot& slot : slots_) {
+        if (!slot.hooks.has(Hook::before_step) && !slot.hooks.has(Hook::after_step)) continue;
+        consider(slot.every_steps - steps_done_ % slot.every_steps);
+    }
+    if (hooks_.has(Hook::before_epoch) || hooks_.has(Hook::after_epoch)) {
+        const std::int64_t per_step = samples_per_step(plan_, workers);
+        INVARIANT(per_step > 0);
+        const std::int64_t epoch = samples_per_epoch_ > 0 ? samples_per_epoch_ : samples_total_;
+        const std::int64_t left = epoch - samples_done_ % epoch;
+        consider((left - 1) / per_step + 1);
+    }
+    return least;
 }
 
 void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& seen) {
     if (!slot.hooks.has(event.hook)) return;
     Policy& policy = *slot.policy;
     const bool of_step = event.hook == Hook::before_step || event.hook == Hook::after_step;
-    if (of_step && steps_done_ % policy.every_steps() != 0) return;
+    if (of_step && steps_done_ % slot.every_steps != 0) return;
     const PolicyView view{seen, plan_, *predictor_, oracle_, slot.random};
     const auto answer = [&]() -> Decision {
         switch (event.hook) {

@@ -5,6 +5,17 @@
 // carries it out on every worker or on none and says `committed` or `discarded`; until then it does
 // not ask again. All policies asked at one boundary see the same Observation, and the knobs they
 // turn merge into one next version. A Decision is checked here and nowhere else, all or none.
+//
+// Step and epoch hooks, for a world that trains many steps between two looks:
+//
+//     for (;;) {                                       // at a step boundary, also the very first
+//         while (const auto hook = controller.next_hook()) {
+//             if (auto plan = controller.propose(*hook, seen)) …        // committed or discarded
+//         }
+//         if (controller.finished()) break;
+//         … train for at most controller.steps_until_hook(workers) steps …
+//         controller.steps_finished(steps, workers);
+//     }
 #pragma once
 
 #include <cstdint>
@@ -76,12 +87,26 @@ public:
     std::int64_t refused_count() const { return refused_count_; }
     std::int64_t decision_count() const { return decision_count_; }  // non-empty ones
 
+    // How many more steps, at least 1, until the next boundary at which next_hook has something to
+    // ask; counted from this boundary, whose own hooks come first. It holds for these workers and
+    // the present Plan. Nothing if no policy looks at steps or epochs, or if the work is done.
+    std::optional<std::int64_t> steps_until_hook(std::int32_t workers) const;
+
     // Steps that every worker finished since the last report, with `workers` training.
     void steps_finished(std::int64_t steps, std::int32_t workers);
     // The model went back to an older state: what came after is to be done again.
     void rolled_back(std::int64_t samples, std::int64_t steps);
     // Takes up the accounting of a run that is resumed from a checkpoint or fed in from a log.
     void resume_at(std::int64_t samples, std::int64_t steps);
+
+    // What to ask next at this step boundary; nothing when all has been asked, until steps are
+    // finished or rolled back. KungFu's order: after_step, and after_epoch if the last step ended
+    // one, in reverse; then before_epoch if the next step begins one, and before_step. An epoch
+    // ends with the first step that reaches a multiple of its samples; without epochs the job is
+    // one. Nothing comes before a step that is not to be taken: a finished job has only after_*.
+    // Hooks that no policy has, or none has now (`every_steps`), are left out. Steps done again
+    // after a loss are asked about again; a step that was torn is not.
+    std::optional<ControlEvent> next_hook();
 
     // Asks the policies. The world has filled its part of `seen`; the accounting is filled in here.
     std::optional<Plan> propose(const ControlEvent& event, Observation& seen);
@@ -94,8 +119,15 @@ private:
         RandomStream random;
         KnobSet knobs;
         HookSet hooks;
+        std::int64_t every_steps = 1;
         Instant ask_at = Instant::never();
     };
+    // The hooks of one boundary, in order.
+    enum class Boundary : std::uint8_t { after_step, after_epoch, before_epoch, before_step, past };
+
+    std::int64_t epochs_in(std::int64_t samples) const;  // whole ones
+    bool step_hook_due(Hook hook) const;
+    bool due(Boundary at) const;
     void ask(Slot& slot, const ControlEvent& event, const Observation& seen);
     const Plan* merge(std::string& refused);
 
@@ -113,6 +145,9 @@ private:
     std::int64_t samples_per_epoch_;
     std::int64_t samples_done_ = 0;
     std::int64_t steps_done_ = 0;
+    Boundary boundary_ = Boundary::before_epoch;  // what next_hook looks at next
+    std::int64_t epoch_ = 0;                      // that training is in
+    bool epoch_begun_ = false;                    // its before_epoch was asked, or nobody has one
     std::int64_t refused_count_ = 0;
     std::int64_t decision_count_ = 0;
     std::vector<PolicyAnswer> answers_;

@@ -36,6 +36,7 @@ struct JobProfile {
     Duration checkpoint;   // cost of saving
     Duration restore;      // added to a restart from a checkpoint
     bool sharded = false;  // losing any worker loses the state (else one survivor is enough)
+    Duration spawn;        // from a machine's being there until its worker can join; others train
 };
 
 // Between two points of the table the rate is interpolated linearly; outside it is that of the

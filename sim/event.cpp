@@ -12,7 +12,8 @@ std::string_view event_kind(const Event& event) {
         "capacity_changed", "price_changed",  "instance_ready",   "instance_lost",
         "transition_ended", "checkpoint_due", "checkpoint_ended", "work_finished",
         "plan_due",         "clock_ticked",   "asked_again",      "settled",
-        "gave_up"};
+        "gave_up",          "worker_started", "worker_failed",    "plan_agreed",
+        "step_reached"};
     return names[event.index()];
 }
 

@@ -26,6 +26,7 @@ struct Instance {
     ZoneId zone{};
     Market market = Market::spot;
     bool ready = false;              // held and paid for; else still being provisioned
+    bool started = false;            // its worker can join a group
     bool member = false;             // trains, or is in a transition with the others
     bool has_state = false;          // holds the present model
     bool retiring = false;           // to be released once its replacement is there

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/quantity.hpp"
 #include "policies/job_profile.hpp"
@@ -11,13 +12,21 @@
 
 namespace ukemi {
 
+struct NoisePoint {  // of a curve over training; straight in between, level outside
+    std::int64_t samples = 0;
+    double noise_scale = 0;
+};
+double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples);
+
 struct JobSpec {
     Plan plan;  // the first
+    std::int32_t instances_max = 1;  // that a Plan may ask for
     std::int64_t samples_total = 1;
     std::int64_t samples_per_epoch = 0;
     Instant deadline = Instant::never();
     JobProfile profile;
     std::int32_t workers_min = 1;
+    std::vector<NoisePoint> noise_scale;  // what a simulated run shows as measured; may be empty
     BillingRule billing;
     // With a tick the policies are asked at its multiples only, and the end of the work is noticed
     // there; without one they are asked on events.

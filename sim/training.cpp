@@ -4,6 +4,17 @@
 
 namespace ukemi {
 
+double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples) {
+    INVARIANT(!curve.empty());
+    const auto after = std::ranges::upper_bound(curve, samples, {}, &NoisePoint::samples);
+    if (after == curve.begin()) return curve.front().noise_scale;
+    const NoisePoint& left = *(after - 1);
+    if (after == curve.end()) return left.noise_scale;
+    const double part = static_cast<double>(samples - left.samples) /
+                        static_cast<double>(after->samples - left.samples);
+    return left.noise_scale + part * (after->noise_scale - left.noise_scale);
+}
+
 Training::Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue)
     : job_(&job), controller_(&controller), ledger_(&ledger), queue_(&queue) {}
 
@@ -56,15 +67,37 @@ void Training::settle(Instant now) {
     since_ = now;
 }
 
-void Training::stop(Instant now) {
-    settle(now);
+void Training::cancel_what_is_due() {
     queue_->cancel(due_);
     queue_->cancel(checkpoint_due_);
+    queue_->cancel(hook_due_);
+}
+
+void Training::await_boundary(Instant now) {
+    queue_->cancel(boundary_due_);
+    boundary_due_ = queue_->schedule(next_step_boundary(now), Phase::completion, PlanDue{});
+}
+
+bool Training::start(InstanceId instance, Instant now) {
+    if (job_->profile.spawn <= Duration{}) return true;
+    queue_->schedule(now + job_->profile.spawn, Phase::completion, WorkerStarted{instance});
+    return false;
+}
+
+void Training::observe(Observation& seen) const {
+    if (job_->noise_scale.empty()) return;
+    seen.gradient.noise_scale = noise_scale_at(job_->noise_scale, controller_->samples_done());
+}
+
+void Training::stop(Instant now) {
+    settle(now);
+    cancel_what_is_due();
     phase_ = JobPhase::waiting;
     workers_ = 0;
 }
 
-void Training::begin_transition(std::int32_t workers, Duration time, Instant now) {
+void Training::begin_transition(std::span<const InstanceId> members, Duration time, Instant now) {
+    const auto workers = static_cast<std::int32_t>(members.size());
     INVARIANT(phase_ == JobPhase::waiting && workers >= job_->workers_min);
     settle(now);
     workers_ = workers;
@@ -77,8 +110,7 @@ void Training::begin_transition(std::int32_t workers, Duration time, Instant now
 void Training::begin_running(Instant now) {
     INVARIANT(workers_ >= job_->workers_min);
     settle(now);
-    queue_->cancel(due_);
-    queue_->cancel(checkpoint_due_);
+    cancel_what_is_due();
     phase_ = JobPhase::running;
     rate_ = rate_of(job_->profile, workers_);
     steps_reported_ = 0;
@@ -89,6 +121,11 @@ void Training::begin_running(Instant now) {
     const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);
     const std::int64_t steps_left = (left + per_step - 1) / per_step;
     due_ = queue_->schedule(now + time_for(rate_, steps_left), Phase::completion, WorkFinished{});
+    const auto hook_in = controller_->steps_until_hook(workers_);
+    if (hook_in && *hook_in < steps_left) {
+        hook_due_ =
+            queue_->schedule(now + time_for(rate_, *hook_in), Phase::completion, StepReached{});
+    }
     const Duration interval = controller_->plan().checkpoint_interval;
     if (job_->profile.lossless || interval == never_checkpoint) return;
     const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
@@ -106,6 +143,7 @@ void Training::save_before(Instant deadline, Instant now) {
     if (latest < now) return;  // no time left to save
     const Instant boundary = since_ + time_for(rate_, steps_within(rate_, latest - since_));
     const Instant start = boundary >= now ? boundary : latest;  // a long step is torn
+    if (start == now && !unsaved()) return;                     // nothing to add to the last one
     queue_->cancel(checkpoint_due_);
     checkpoint_due_ = queue_->schedule(start, Phase::completion, CheckpointDue{});
 }
@@ -113,8 +151,7 @@ void Training::save_before(Instant deadline, Instant now) {
 void Training::begin_checkpoint(Instant now) {
     INVARIANT(!job_->profile.lossless);
     settle(now);
-    queue_->cancel(due_);
-    queue_->cancel(checkpoint_due_);
+    cancel_what_is_due();
     phase_ = JobPhase::checkpointing;
     until_ = now + job_->profile.checkpoint;
     due_ = queue_->schedule(until_, Phase::completion, CheckpointEnded{});
@@ -131,8 +168,7 @@ void Training::finish_checkpoint(Instant now) {
 
 void Training::finish(Instant now) {
     settle(now);
-    queue_->cancel(due_);
-    queue_->cancel(checkpoint_due_);
+    cancel_what_is_due();
     phase_ = JobPhase::finished;
     workers_ = 0;
 }

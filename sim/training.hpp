@@ -14,43 +14,46 @@
 #include "records/ledger.hpp"
 #include "sim/event.hpp"
 #include "sim/job_spec.hpp"
+#include "sim/trainer.hpp"
 
 namespace ukemi {
 
-class Training {
+class Training final : public Trainer {
 public:
     Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue);
 
-    JobPhase phase() const { return phase_; }
-    std::int32_t workers() const { return workers_; }
-    std::int64_t samples_safe() const;  // would survive the loss of every instance
-    bool unsaved() const { return controller_->samples_done() > samples_safe(); }
-    Duration transition_remaining(Instant now) const;
-    std::int64_t checkpoints() const { return checkpoints_; }
-    std::int64_t transitions() const { return transitions_; }
+    JobPhase phase() const override { return phase_; }
+    std::int32_t workers() const override { return workers_; }
+    std::int64_t samples_safe() const override;
+    Duration transition_remaining(Instant now) const override;
+    std::int64_t checkpoints() const override { return checkpoints_; }
+    std::int64_t transitions() const override { return transitions_; }
+    void observe(Observation& seen) const override;
 
-    // Tells the Controller the steps made so far. Cheap; call it before anybody looks.
-    void report(Instant now);
-    // Now, or the end of the step in progress.
-    Instant next_step_boundary(Instant now) const;
+    void report(Instant now) override;
+    bool at_boundary(Instant now) const override { return next_step_boundary(now) == now; }
+    void await_boundary(Instant now) override;
+    bool agree(const Plan&, Instant) override { return true; }
 
-    // Ends what the group is doing. A step in progress is torn unless `now` is a step boundary.
-    // The group's time is in the ledger afterwards, so membership may change.
-    void stop(Instant now);
-    void begin_transition(std::int32_t workers, Duration time, Instant now);
-    void begin_running(Instant now);  // with the workers of the transition, or as before
-    void begin_checkpoint(Instant now);
-    // A checkpoint as late as it can be and still be over a second before `deadline`; none if it
-    // is too late for that.
-    void save_before(Instant deadline, Instant now);
-    void finish_checkpoint(Instant now);  // the state it began with is safe; not running yet
-    void finish(Instant now);
-    // Every copy of the model is gone: back to the last checkpoint.
-    void roll_back();
+    void stop(Instant now) override;
+    void begin_transition(std::span<const InstanceId> members, Duration time, Instant now) override;
+    void begin_running(Instant now) override;
+    void begin_checkpoint(Instant now) override;
+    void save_before(Instant deadline, Instant now) override;
+    void finish_checkpoint(Instant now) override;
+    void finish(Instant now) override;
+    void roll_back() override;
+
+    bool start(InstanceId instance, Instant now) override;
+    void leave(InstanceId, bool, Instant) override {}
+    bool wait(std::optional<Instant> next_due) override { return next_due.has_value(); }
 
 private:
     void settle(Instant now);
     void settle_steps(Instant now);
+    Instant next_step_boundary(Instant now) const;  // now, or the end of the step in progress
+    void cancel_what_is_due();
+    bool unsaved() const { return controller_->samples_done() > samples_safe(); }
 
     const JobSpec* job_;
     Controller* controller_;
@@ -65,6 +68,8 @@ private:
     std::int64_t steps_reported_ = 0;  // of this segment
     RunQueue::Ticket due_;             // the end of the work, of a transition or of a checkpoint
     RunQueue::Ticket checkpoint_due_;
+    RunQueue::Ticket hook_due_;      // the next step that policies want to look at
+    RunQueue::Ticket boundary_due_;  // that somebody waits for
 
     std::int64_t samples_at_start_ = 0;  // of this segment
     std::int64_t samples_high_ = 0;      // most that were ever done: below it, work is redone

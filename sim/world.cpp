@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/training.hpp"
+
 namespace ukemi {
 
 namespace {
@@ -12,7 +14,8 @@ ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) 
     const JobSpec& job = *setup.job;
     ControllerSetup result;
     result.plan = job.plan;
-    result.capabilities = simulated_capabilities(*setup.market, job);
+    result.capabilities =
+        setup.make_trainer ? setup.capabilities : simulated_capabilities(*setup.market, job);
     result.policies = std::move(setup.policies);
     result.predictor = make_profile_predictor(job.profile);
     result.oracle = setup.oracle ? &oracle : nullptr;
@@ -28,12 +31,13 @@ ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) 
 Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job) {
     Capabilities can;
     can.world = "simulated market";
-    can.knobs = {Knob::zone, Knob::market, Knob::count, Knob::checkpoint_interval,
-                 Knob::checkpoint_on_notice};
-    can.hooks = {Hook::before_train, Hook::on_event, Hook::after_train};
+    can.knobs = {Knob::zone,    Knob::market,
+                 Knob::count,   Knob::checkpoint_interval,
+                 Knob::workers, Knob::checkpoint_on_notice};
     can.zones = static_cast<std::uint32_t>(market.zones.size());
     can.instance_types = 1;
-    can.instances_max = std::max(job.plan.workers_max, fleet_count(job.plan));
+    can.instances_max =
+        std::max({job.instances_max, job.plan.workers_max, fleet_count(job.plan)});
     can.workers_min = job.workers_min;
     return can;
 }
@@ -45,8 +49,12 @@ World::World(WorldSetup setup)
       market_(*setup_.market),
       oracle_(*setup_.market),
       controller_(controller_setup(setup_, oracle_)),
-      fleet_(market_, job_.billing, ledger_, queue_, setup_.seed),
-      training_(job_, controller_, ledger_, queue_) {
+      fleet_(market_, job_.billing, ledger_, queue_, setup_.seed) {
+    if (setup_.make_trainer) {
+        trainer_ = setup_.make_trainer(controller_, ledger_, queue_);
+    } else {
+        trainer_ = std::make_unique<Training>(job_, controller_, ledger_, queue_);
+    }
     seen_.zones.resize(market_.zone_count());
     seen_.deadline = job_.deadline;
     seen_.decision_interval = job_.tick;
@@ -78,9 +86,9 @@ RunResult World::run() {
     reconcile();
     schedule_ask_again();
     record_timeline();
-    while (!ended_) {
+    while (!ended_ && trainer_->wait(queue_.next_at())) {
         const auto next = queue_.pop();
-        if (!next) break;  // nothing can happen any more
+        if (!next) continue;  // it was called off meanwhile
         hash_.add(next->at, next->phase, next->event);
         if (setup_.on_event) setup_.on_event(next->at, next->phase, next->event);
         std::visit([this](const auto& event) { handle(event); }, next->event);
@@ -99,12 +107,12 @@ void World::note(EventKind kind) {
 // Fills in everything that the world knows; the Controller adds its accounting.
 void World::observe() {
     const Instant now = queue_.now();
-    training_.report(now);
+    trainer_->report(now);
     seen_.now = now;
-    seen_.phase = training_.phase();
-    seen_.transition_remaining = training_.transition_remaining(now);
-    seen_.workers = training_.phase() == JobPhase::running ? training_.workers() : 0;
-    seen_.samples_safe = training_.samples_safe();
+    seen_.phase = trainer_->phase();
+    seen_.transition_remaining = trainer_->transition_remaining(now);
+    seen_.workers = trainer_->phase() == JobPhase::running ? trainer_->workers() : 0;
+    seen_.samples_safe = trainer_->samples_safe();
     seen_.spot_held = fleet_.spot_held();
     seen_.on_demand_held = fleet_.on_demand_held();
     seen_.on_demand_price = market_.on_demand_price(ZoneId{0});
@@ -122,6 +130,7 @@ void World::observe() {
         zone.pending = counts.spot_pending + counts.on_demand_pending;
         seen_.spot_capacity += zone.spot_capacity;
     }
+    trainer_->observe(seen_);
     seen_.notices.clear();
     if (market_.data().notice <= Duration{}) return;
     for (const Instance& instance : fleet_.instances()) {
@@ -142,17 +151,18 @@ void World::ask(ControlEvent event) {
 }
 
 void World::commit_at_boundary() {
-    const Instant boundary = training_.next_step_boundary(queue_.now());
-    if (boundary > queue_.now()) {
-        schedule_boundary();
+    const Instant now = queue_.now();
+    if (!trainer_->at_boundary(now)) {
+        trainer_->await_boundary(now);
         return;
     }
+    if (!trainer_->agree(*pending_plan_, now)) return;  // PlanAgreed follows, or a loss
     const Plan plan = *std::exchange(pending_plan_, std::nullopt);
     commit(plan);
 }
 
 void World::commit(const Plan& plan) {
-    training_.report(queue_.now());
+    trainer_->report(queue_.now());
     const bool saves_otherwise = plan.checkpoint_interval != controller_.plan().checkpoint_interval;
     controller_.committed(plan.version);
     ++plans_;
@@ -162,8 +172,18 @@ void World::commit(const Plan& plan) {
     swap_fleets();
     reconcile();
     note(EventKind::phase_changed);  // what a policy asked for is there now: it may look again
-    if (saves_otherwise && training_.phase() == JobPhase::running) {
+    if (saves_otherwise && trainer_->phase() == JobPhase::running) {
         resume_running();  // a new segment, with the new interval
+    }
+}
+
+// The hooks of a step boundary are asked one after the other; a Plan that one of them leads to is
+// committed, or discarded, before the next is asked.
+void World::ask_step_hooks() {
+    while (!pending_plan_ && !ended_) {
+        const auto hook = controller_.next_hook();
+        if (!hook) return;
+        ask(*hook);
     }
 }
 
@@ -187,9 +207,14 @@ void World::schedule_ask_again() {
 // The last step is done. With a clock, that is noticed at its next tick; without one, at once.
 void World::finish_work() {
     const Instant now = queue_.now();
-    training_.finish(now);
+    trainer_->finish(now);
     disband();
     discard_pending("the work is done");
+    while (const auto hook = controller_.next_hook()) {
+        observe();
+        const auto last_wish = controller_.propose(*hook, seen_);
+        if (last_wish) controller_.discarded(last_wish->version, "the work is done");
+    }
     if (job_.tick > Duration{}) return;
     finished_at_ = now;
     end_run(true);
@@ -198,7 +223,7 @@ void World::finish_work() {
 void World::end_run(bool finished) {
     const Instant now = queue_.now();
     discard_pending("the run is over");
-    training_.report(now);
+    trainer_->report(now);
     disband();
     release_all();
     finished_ = finished;
@@ -214,13 +239,13 @@ void World::end_run(bool finished) {
 void World::record_timeline() {
     if (!setup_.keep_timeline) return;
     const Instant now = queue_.now();
-    training_.report(now);
+    trainer_->report(now);
     TimelineRow row;
     row.at = now;
-    row.phase = training_.phase();
+    row.phase = trainer_->phase();
     row.spot_held = fleet_.spot_held();
     row.on_demand_held = fleet_.on_demand_held();
-    row.workers = training_.workers();
+    row.workers = trainer_->workers();
     for (std::uint32_t zone = 0; zone < market_.zone_count(); ++zone) {
         row.spot_capacity += market_.spot_capacity(ZoneId{zone});
     }
@@ -257,8 +282,8 @@ RunResult World::result() {
     result.launches = fleet_.launches();
     result.revocations = fleet_.revocations();
     result.revocation_events = fleet_.revocation_events();
-    result.transitions = training_.transitions();
-    result.checkpoints = training_.checkpoints();
+    result.transitions = trainer_->transitions();
+    result.checkpoints = trainer_->checkpoints();
     result.plans = plans_;
     result.discarded = discarded_;
     result.refused = controller_.refused_count();

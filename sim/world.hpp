@@ -8,6 +8,9 @@
 // change is discarded and the policies are asked again. Machines that a Plan no longer wants keep
 // training until enough of their replacements are there, and save first if nobody else holds the
 // model. One World is one run on one thread; equal inputs give equal event hashes.
+//
+// What trains is a Trainer: a simulated one by default. With a live one the same World rules over
+// real workers: its market, its fleet, its questions to the policies are the very same code.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +25,21 @@
 #include "sim/fleet.hpp"
 #include "sim/job_spec.hpp"
 #include "sim/market.hpp"
-#include "sim/training.hpp"
+#include "sim/trainer.hpp"
 
 namespace ukemi {
+
+// Makes what trains in a World, out of what the World owns and keeps alive.
+using MakeTrainer =
+    std::function<std::unique_ptr<Trainer>(Controller& controller, Ledger& ledger, RunQueue& queue)>;
 
 struct WorldSetup {
     const MarketData* market = nullptr;  // prepared; outlives the world
     const JobSpec* job = nullptr;        // likewise
     std::vector<std::unique_ptr<Policy>> policies;
     bool oracle = false;
+    Capabilities capabilities;  // simulated_capabilities, unless a MakeTrainer says otherwise
+    MakeTrainer make_trainer;   // empty: a simulated group
     std::uint64_t seed = 0;
     bool keep_timeline = false;
     ControllerLog* log = nullptr;
@@ -65,6 +74,10 @@ private:
     void handle(const AskedAgain&);
     void handle(const Settled&);
     void handle(const GaveUp&);
+    void handle(const WorkerStarted& event);
+    void handle(const WorkerFailed& event);
+    void handle(const PlanAgreed&);
+    void handle(const StepReached&);
 
     // Membership (world_fleet.cpp).
     std::size_t place_of(ZoneId zone, Market bought) const;
@@ -74,13 +87,16 @@ private:
     void swap_fleets();   // releases what retires, once that may be
     void reconcile();     // at a boundary: makes the training group what the fleet allows
     void disband();       // the training group, at this moment
+    void lose(InstanceId id);       // it is gone, and with it what it was doing
+    void release(InstanceId id, bool lost);
+    void start_worker(Instance& instance);
     void release_all();
     bool fleet_unsettled() const;  // somebody waits to join or to leave
     bool state_held() const;       // somebody still has the present model
     Instant state_lost_at() const;
     void resume_running();
     void save_before_loss();
-    void schedule_boundary();
+    bool unsaved() const { return controller_.samples_done() > trainer_->samples_safe(); }
 
     // Decisions (world.cpp).
     void note(EventKind kind);  // something happened that policies may want to look at
@@ -90,6 +106,8 @@ private:
     void commit(const Plan& plan);
     void discard_pending(std::string_view why);
     void schedule_ask_again();
+    void ask_step_hooks();  // those that are due, one after the other, as far as it can
+    void go_on_after_hooks();
     void finish_work();
     void end_run(bool finished);
     void record_timeline();
@@ -103,15 +121,15 @@ private:
     Ledger ledger_;
     Controller controller_;
     Fleet fleet_;
-    Training training_;
+    std::unique_ptr<Trainer> trainer_;
     Observation seen_;
     EventHash hash_;
 
-    std::vector<std::int32_t> wanted_;  // kept for its memory
+    std::vector<std::int32_t> wanted_;     // kept for its memory
+    std::vector<InstanceId> members_ids_;  // likewise
     std::optional<Plan> pending_plan_;
     EventKind pending_kind_ = EventKind::none;  // the most urgent since the last question
     bool settled_scheduled_ = false;
-    RunQueue::Ticket boundary_due_;
     RunQueue::Ticket ask_due_;
     Instant ask_due_at_ = Instant::never();
     bool closing_ = false;  // the work is done, one more decision is carried out

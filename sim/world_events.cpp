@@ -17,7 +17,7 @@ void World::handle(const CapacityChanged& event) {
         save_before_loss();
     }
     if (!closing_) acquire();
-    if (fleet_unsettled()) schedule_boundary();
+    if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
     note(EventKind::capacity_changed);
     record_timeline();
 }
@@ -35,33 +35,50 @@ void World::handle(const InstanceReady& event) {
     Instance* instance = fleet_.find(event.instance);
     INVARIANT(instance != nullptr);
     fleet_.became_ready(*instance, now);
-    schedule_boundary();  // others may become ready at this very moment
+    start_worker(*instance);
+    // Others may become ready at this very moment.
+    if (instance->started) trainer_->await_boundary(now);
     note(EventKind::instances_ready);
     record_timeline();
 }
 
-void World::handle(const InstanceLost& event) {
+void World::handle(const InstanceLost& event) { lose(event.instance); }
+
+void World::handle(const WorkerFailed& event) {
+    if (fleet_.find(event.instance) != nullptr) lose(event.instance);
+}
+
+void World::lose(InstanceId id) {
     const Instant now = queue_.now();
-    const Instance* instance = fleet_.find(event.instance);
+    const Instance* instance = fleet_.find(id);
     INVARIANT(instance != nullptr);
     const bool had_state = instance->has_state;
-    training_.report(now);
-    if (controller_.finished() && training_.phase() == JobPhase::running) finish_work();
+    trainer_->report(now);
+    if (controller_.finished() && trainer_->phase() == JobPhase::running) finish_work();
     if (ended_) return;  // the work was done at this very moment
-    const bool saving = training_.phase() == JobPhase::checkpointing;
+    const bool saving = trainer_->phase() == JobPhase::checkpointing;
     if (instance->member || (saving && had_state)) disband();
-    fleet_.release(event.instance, now);
+    release(id, true);
     if (had_state && job_.profile.sharded) {
         for (Instance& one : fleet_.instances()) one.has_state = false;
     }
-    if (!state_held() && training_.unsaved() && training_.phase() != JobPhase::finished) {
+    if (!state_held() && unsaved() && trainer_->phase() != JobPhase::finished) {
         disband();
-        training_.roll_back();
+        trainer_->roll_back();
     }
     discard_pending("an instance was lost before the step boundary");
     if (!closing_) acquire();
-    schedule_boundary();  // once all that is lost at this moment is gone
+    trainer_->await_boundary(now);  // once all that is lost at this moment is gone
     note(EventKind::instances_lost);
+    record_timeline();
+}
+
+void World::handle(const WorkerStarted& event) {
+    Instance* instance = fleet_.find(event.instance);
+    if (instance == nullptr) return;
+    instance->started = true;
+    trainer_->await_boundary(queue_.now());  // others may be there at this very moment
+    note(EventKind::instances_ready);
     record_timeline();
 }
 
@@ -70,23 +87,24 @@ void World::handle(const TransitionEnded&) {
     resume_running();
     swap_fleets();
     reconcile();
+    if (trainer_->phase() == JobPhase::running) ask_step_hooks();
     note(EventKind::phase_changed);
     record_timeline();
 }
 
 void World::handle(const CheckpointDue&) {
-    if (training_.phase() == JobPhase::running) training_.begin_checkpoint(queue_.now());
+    if (trainer_->phase() == JobPhase::running) trainer_->begin_checkpoint(queue_.now());
     record_timeline();
 }
 
 void World::handle(const CheckpointEnded&) {
     const Instant now = queue_.now();
-    training_.finish_checkpoint(now);
+    trainer_->finish_checkpoint(now);
     // Those who were to leave may do so now; if the Plan has changed its mind, all go on.
-    if (training_.workers() > 0) {
+    if (trainer_->workers() > 0) {
         resume_running();
     } else {
-        training_.stop(now);
+        trainer_->stop(now);
     }
     swap_fleets();
     reconcile();
@@ -100,18 +118,18 @@ void World::handle(const WorkFinished&) {
 }
 
 void World::handle(const PlanDue&) {
-    training_.report(queue_.now());
+    trainer_->report(queue_.now());
     if (controller_.finished()) {
-        if (training_.phase() == JobPhase::running) finish_work();
+        if (trainer_->phase() == JobPhase::running) finish_work();
         return;
     }
     if (pending_plan_) {
         commit_at_boundary();
-    } else if (training_.next_step_boundary(queue_.now()) == queue_.now()) {
+    } else if (trainer_->at_boundary(queue_.now())) {
         swap_fleets();
         reconcile();
     } else {
-        schedule_boundary();
+        trainer_->await_boundary(queue_.now());
     }
     record_timeline();
 }
@@ -122,7 +140,7 @@ void World::handle(const ClockTicked&) {
         end_run(true);
         return;
     }
-    training_.report(queue_.now());
+    trainer_->report(queue_.now());
     if (controller_.finished()) {
         finished_at_ = queue_.now();
         if (!job_.completion_after_decision) {
@@ -150,5 +168,27 @@ void World::handle(const Settled&) {
 }
 
 void World::handle(const GaveUp&) { end_run(false); }
+
+void World::handle(const PlanAgreed&) {
+    if (pending_plan_) {
+        const Plan plan = *std::exchange(pending_plan_, std::nullopt);
+        commit(plan);
+    }
+    go_on_after_hooks();
+}
+
+void World::handle(const StepReached&) {
+    if (trainer_->phase() != JobPhase::running) return;
+    trainer_->report(queue_.now());
+    if (pending_plan_) commit_at_boundary();  // it waited for this very boundary
+    go_on_after_hooks();
+}
+
+void World::go_on_after_hooks() {
+    ask_step_hooks();
+    const bool all_asked = !pending_plan_ && !ended_;
+    if (all_asked && trainer_->phase() == JobPhase::running) resume_running();
+    record_timeline();
+}
 
 }  // namespace ukemi

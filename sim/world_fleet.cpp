@@ -47,7 +47,11 @@ void World::acquire() {
     for (const FleetLine& line : controller_.plan().fleet) {
         if (line.market == Market::none) continue;
         std::int32_t& more = missing[place_of(line.zone, line.market)];
-        for (; more > 0; --more) fleet_.launch(line.zone, line.market, now);
+        for (; more > 0; --more) {
+            fleet_.launch(line.zone, line.market, now);
+            Instance& newest = fleet_.instances().back();
+            if (newest.ready) start_worker(newest);  // provisioning takes no time
+        }
     }
 }
 
@@ -91,14 +95,14 @@ Instant World::state_lost_at() const {
 // (Re)starts the segment of a group that trains, with a last save if its model is doomed.
 void World::resume_running() {
     const Instant now = queue_.now();
-    training_.begin_running(now);
+    trainer_->begin_running(now);
     save_before_loss();
 }
 
 void World::save_before_loss() {
     if (!controller_.plan().checkpoint_on_notice) return;
     const Instant lost_at = state_lost_at();
-    if (lost_at < Instant::never()) training_.save_before(lost_at, queue_.now());
+    if (lost_at < Instant::never()) trainer_->save_before(lost_at, queue_.now());
 }
 
 void World::swap_fleets() {
@@ -112,7 +116,7 @@ void World::swap_fleets() {
         if (one.retiring) {
             retiring = true;
             holder_leaves = holder_leaves || one.has_state;
-        } else if (!one.ready) {
+        } else if (!one.started) {
             ++coming;
         } else {
             ++staying;
@@ -124,53 +128,57 @@ void World::swap_fleets() {
         fleet_count(controller_.plan()) == 0 || fleet_market(controller_.plan()) == Market::none;
     const bool replaced = nothing_wanted || (staying >= job_.workers_min && coming == 0);
     if (job_.profile.sharded && holder_leaves) heir = false;
-    const bool saves = !job_.profile.lossless && !heir && state_held() && training_.unsaved();
+    const bool saves = !job_.profile.lossless && !heir && state_held() && unsaved();
     std::vector<InstanceId> leaving;
     for (const Instance& one : fleet_.instances()) {
         if (one.retiring && (!one.ready || replaced)) leaving.push_back(one.id);
     }
-    if (replaced && saves && training_.phase() != JobPhase::finished) {
-        if (training_.phase() == JobPhase::checkpointing) {
+    if (replaced && saves && trainer_->phase() != JobPhase::finished) {
+        if (trainer_->phase() == JobPhase::checkpointing) {
             return;  // the one in progress will do
         }
-        if (training_.phase() == JobPhase::transition) training_.stop(now);
-        training_.begin_checkpoint(now);
+        if (trainer_->phase() == JobPhase::transition) trainer_->stop(now);
+        trainer_->begin_checkpoint(now);
         return;
     }
     if (leaving.empty()) return;
     const bool members_leave = std::ranges::any_of(
         fleet_.instances(), [&](const Instance& one) { return one.retiring && one.member; });
     if (members_leave && replaced) disband();
-    for (const InstanceId id : leaving) fleet_.release(id, now);
+    for (const InstanceId id : leaving) release(id, false);
     if (!job_.profile.sharded || !holder_leaves || !replaced) return;
     for (Instance& one : fleet_.instances()) one.has_state = false;  // a part of it is gone
 }
 
 bool World::fleet_unsettled() const {
     return std::ranges::any_of(fleet_.instances(), [](const Instance& one) {
-        return one.retiring || (one.ready && !one.member);
+        return one.retiring || (one.started && !one.member);
     });
 }
 
 void World::disband() {
     const Instant now = queue_.now();
-    if (training_.phase() != JobPhase::finished) training_.stop(now);
+    if (trainer_->phase() != JobPhase::finished) trainer_->stop(now);
     for (Instance& one : fleet_.instances()) {
         if (one.member) ledger_.leave(one.lease, now);
         one.member = false;
     }
 }
 
-void World::release_all() {
-    while (!fleet_.instances().empty()) {
-        fleet_.release(fleet_.instances().back().id, queue_.now());
-    }
+void World::start_worker(Instance& instance) {
+    instance.started = trainer_->start(instance.id, queue_.now());
 }
 
-void World::schedule_boundary() {
-    queue_.cancel(boundary_due_);
-    boundary_due_ =
-        queue_.schedule(training_.next_step_boundary(queue_.now()), Phase::completion, PlanDue{});
+void World::release(InstanceId id, bool lost) {
+    const bool was_held = fleet_.find(id)->ready;
+    fleet_.release(id, queue_.now());
+    if (was_held) trainer_->leave(id, lost, queue_.now());
+}
+
+void World::release_all() {
+    while (!fleet_.instances().empty()) {
+        release(fleet_.instances().back().id, false);
+    }
 }
 
 // The group that could train now: those that are there, members first, those without a notice
@@ -178,9 +186,9 @@ void World::schedule_boundary() {
 // alone; one that is starting or saving first finishes that.
 void World::reconcile() {
     const Instant now = queue_.now();
-    const JobPhase phase = training_.phase();
+    const JobPhase phase = trainer_->phase();
     if (ended_ || phase == JobPhase::finished || phase == JobPhase::checkpointing) return;
-    training_.report(now);
+    trainer_->report(now);
     if (controller_.finished()) {  // the last step ended at this very moment
         finish_work();
         return;
@@ -188,7 +196,7 @@ void World::reconcile() {
     std::vector<Instance*> group;
     std::size_t members = 0;
     for (Instance& one : fleet_.instances()) {
-        if (one.ready) group.push_back(&one);
+        if (one.started) group.push_back(&one);
         if (one.member) ++members;
     }
     const auto most = static_cast<std::size_t>(controller_.plan().workers_max);
@@ -208,15 +216,20 @@ void World::reconcile() {
     if (phase == JobPhase::transition) return;
     const bool survivors = state_held();
     disband();
+    std::ranges::sort(group, {}, [](const Instance* one) {
+        return std::tuple(!one->has_state, index_of(one->id));  // who has the model ranks first
+    });
+    members_ids_.clear();
     for (Instance* one : group) {
         ledger_.join(one->lease, now);
         one->member = true;
+        members_ids_.push_back(one->id);
     }
     Duration time = survivors ? job_.profile.resize : job_.profile.restart;
-    if (!survivors && training_.samples_safe() > 0 && !job_.profile.lossless) {
+    if (!survivors && trainer_->samples_safe() > 0 && !job_.profile.lossless) {
         time += job_.profile.restore;
     }
-    training_.begin_transition(static_cast<std::int32_t>(group.size()), time, now);
+    trainer_->begin_transition(members_ids_, time, now);
 }
 
 }  // namespace ukemi

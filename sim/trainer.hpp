@@ -1,0 +1,67 @@
+// trainer.hpp — the training group of a run, as the world that owns it sees it.
+//
+// The world decides who belongs to the group, when it changes and when it saves; a Trainer makes
+// it so and says how far it got. There are two: Training computes in virtual time what a group
+// would do; a live one orders real worker processes about. What takes a real group a while is over
+// when the trainer schedules the event that says so; a simulated group may be done at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/ids.hpp"
+#include "policies/observation.hpp"
+#include "policies/plan.hpp"
+
+namespace ukemi {
+
+class Trainer {
+public:
+    virtual ~Trainer() = default;
+
+    virtual JobPhase phase() const = 0;
+    virtual std::int32_t workers() const = 0;
+    virtual std::int64_t samples_safe() const = 0;  // would survive the loss of every instance
+    virtual Duration transition_remaining(Instant now) const = 0;
+    virtual std::int64_t checkpoints() const = 0;
+    virtual std::int64_t transitions() const = 0;
+    virtual void observe(Observation& seen) const = 0;  // loss, gradient, workers' views
+
+    // Tells the Controller the steps made so far. Cheap; call it before anybody looks.
+    virtual void report(Instant now) = 0;
+    // No step is in progress and nothing is under way that has to end first: the group may change
+    // its Plan or its members now. If not, await_boundary() has PlanDue follow when it is so.
+    virtual bool at_boundary(Instant now) const = 0;
+    virtual void await_boundary(Instant now) = 0;
+    // At a boundary: has every member take over the next Plan. True if they have; otherwise they
+    // are asked, and PlanAgreed follows unless a member is lost before.
+    virtual bool agree(const Plan& next, Instant now) = 0;
+
+    // Ends what the group is doing. A step in progress is torn unless `now` is a step boundary.
+    // The group's time is in the ledger afterwards, so membership may change.
+    virtual void stop(Instant now) = 0;
+    // TransitionEnded follows; `time` is what it is expected to take.
+    virtual void begin_transition(std::span<const InstanceId> members, Duration time,
+                                  Instant now) = 0;
+    virtual void begin_running(Instant now) = 0;  // with the workers of the transition, or as before
+    virtual void begin_checkpoint(Instant now) = 0;  // CheckpointEnded follows
+    // A checkpoint as late as it can be and still be over a second before `deadline`; none if it
+    // is too late for that.
+    virtual void save_before(Instant deadline, Instant now) = 0;
+    virtual void finish_checkpoint(Instant now) = 0;  // what it saved is safe; not running yet
+    virtual void finish(Instant now) = 0;
+    // Every copy of the model is gone: back to the last checkpoint.
+    virtual void roll_back() = 0;
+
+    // Machines. start: true if the worker on it can join a group at once; else WorkerStarted
+    // follows. leave: the machine is gone (lost) or is given back; its worker is no member.
+    virtual bool start(InstanceId instance, Instant now) = 0;
+    virtual void leave(InstanceId instance, bool lost, Instant now) = 0;
+
+    // Before each event: waits for the moment at which the next one is due, or for something that
+    // is scheduled meanwhile. False if nothing can happen any more.
+    virtual bool wait(std::optional<Instant> next_due) = 0;
+};
+
+}  // namespace ukemi
