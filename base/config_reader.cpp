@@ -119,7 +119,7 @@ const json& ConfigReader::find(std::string_view key) {
 // What is written under an optional key; null, and the default in the resolved document, if
 // nothing is. A null default is not noted.
 const json* ConfigReader::find_or_note(std::string_view key, const json& otherwise) {
-    if (has(key)) return &find(key);
+    if (node_->contains(key)) return &find(key);
     read_keys_.emplace_back(key);
     if (!otherwise.is_null()) {
         document_->resolved[json::json_pointer(path_of(key))] = otherwise;
@@ -148,6 +148,18 @@ std::vector<ConfigReader> ConfigReader::objects(std::string_view key) {
         readers.push_back(ConfigReader(document_, list[i], fmt::format("{}/{}", path_of(key), i)));
     }
     return readers;
+}
+
+std::vector<double> ConfigReader::numbers(std::string_view key, double min, double max) {
+    const json& list = find(key);
+    if (!list.is_array()) {
+        fail(key, fmt::format("expected a list of numbers, found {}", describe(list)));
+    }
+    std::vector<double> found;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        found.push_back(checked_number(fmt::format("{}/{}", key, i), list[i], min, max));
+    }
+    return found;
 }
 
 std::vector<std::string> ConfigReader::texts(std::string_view key) {
@@ -309,13 +321,18 @@ double ConfigReader::rate(std::string_view key, std::string_view unit) {
 
 // ---- the rest ----------------------------------------------------------------------------------
 
-bool ConfigReader::has(std::string_view key) const { return node_->contains(key); }
+bool ConfigReader::has(std::string_view key) {
+    asked_keys_.emplace_back(key);
+    return node_->contains(key);
+}
 
 void ConfigReader::finish() const {
-    const std::vector<std::string_view> known(read_keys_.begin(), read_keys_.end());
     for (const auto& item : node_->items()) {
         const std::string& key = item.key();
-        if (std::ranges::find(known, key) != known.end()) continue;
+        if (std::ranges::find(read_keys_, key) != read_keys_.end()) continue;
+        std::vector<std::string_view> known(read_keys_.begin(), read_keys_.end());
+        known.insert(known.end(), asked_keys_.begin(), asked_keys_.end());
+        std::erase(known, key);  // asked for and not read: it has no use here
         fail("", fmt::format("unknown key {}{}", ukemi::quoted(key), did_you_mean(key, known)));
     }
 }

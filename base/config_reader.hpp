@@ -42,6 +42,7 @@ public:
     std::optional<ConfigReader> object_if_present(std::string_view key);
     std::vector<ConfigReader> objects(std::string_view key);  // a list of objects, maybe empty
     std::vector<std::string> texts(std::string_view key);     // a list of texts
+    std::vector<double> numbers(std::string_view key, double min, double max);  // a list of them
     std::vector<std::string> keys() const;                    // as written, sorted
 
     std::string text(std::string_view key);
@@ -62,7 +63,7 @@ public:
     Price price(std::string_view key, Price otherwise);
     double rate(std::string_view key, std::string_view unit);  // "120 samples/s" > 0
 
-    bool has(std::string_view key) const;
+    bool has(std::string_view key);  // knows the key from now on, as a name that may be meant
     // Call last: throws if this object has a key that was never read.
     void finish() const;
     [[noreturn]] void fail(std::string_view key, std::string_view problem) const;
@@ -96,6 +97,7 @@ private:
     const nlohmann::json* node_;
     std::string path_;
     std::vector<std::string> read_keys_;
+    std::vector<std::string> asked_keys_;  // with has(), and perhaps never read
 };
 
 }  // namespace ukemi

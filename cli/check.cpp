@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/world.hpp"
 
 namespace ukemi {
 
@@ -17,7 +18,7 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
             const Scenario scenario = read_scenario(file);
             const NamedMarket market = make_market(scenario, scenario.seed);
             for (const PolicyList& list : scenario.policies) {
-                check_policies(list, scenario, market.data);
+                check_policies(list, scenario, simulated_capabilities(market.data, scenario.job));
             }
             if (print_resolved) {
                 fmt::print("{}\n", scenario.resolved);

@@ -1,13 +1,16 @@
-// import.cpp — `ukemi import`: a public trace in our plain form, and what was found and repaired.
+// import.cpp — `ukemi import`: public records of markets in our plain form, and what was found and
+// repaired in them.
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "base/input_error.hpp"
+#include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "traces/reader.hpp"
+#include "traces/timestamp.hpp"
 
 namespace ukemi {
 
@@ -16,32 +19,89 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string form;
-    std::vector<std::string> files;
+    std::vector<std::string> arguments;  // the form, if it is one, and the files
     std::string out;
     std::string one_means = "as_documented";
     std::string gap;
+    std::string times;
+    std::string zone;
+    std::string instance_type;
+    bool join = false;
     bool force = false;
 };
 
-ReadOptions read_options(const Options& options) {
+bool is_form(std::string_view name) {
+    for (const TraceForm& form : all_trace_forms()) {
+        if (form.name == name) return true;
+    }
+    return false;
+}
+
+// The form asked for, taken off the arguments; "auto" and none are found from the content.
+std::string take_form(std::vector<std::string>& arguments) {
+    if (arguments.empty()) throw CLI::RequiredError("FILE");
+    const std::string first = arguments.front();
+    std::string form;
+    if (first == "auto" || is_form(first)) {
+        if (first != "auto") form = first;
+        arguments.erase(arguments.begin());
+    } else if (!fs::exists(first) && first.find_first_of("./") == std::string::npos) {
+        std::vector<std::string_view> names;
+        for (const TraceForm& known : all_trace_forms()) names.push_back(known.name);
+        throw InputError("import", "",
+                         fmt::format("no trace form {}{} (see ukemi list traces)",
+                                     ukemi::quoted(first), did_you_mean(first, names)));
+    }
+    if (arguments.empty()) throw CLI::RequiredError("FILE");
+    return form;
+}
+
+ReadOptions read_options(const Options& options, const std::string& form) {
     ReadOptions read;
-    if (options.form != "auto") read.form = options.form;
+    read.form = form;
     read.polarity = options.one_means == "available"     ? Polarity::one_is_available
                     : options.one_means == "unavailable" ? Polarity::one_is_unavailable
                                                          : Polarity::as_documented;
     if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
+    read.times = options.times;
+    read.zone = options.zone;
+    read.instance_type = options.instance_type;
     return read;
 }
 
-void print_report(const std::string& file, const Trace& trace) {
+// The longest series and when all of them begin and end.
+void print_period(const Trace& trace) {
+    Duration longest;
+    std::int64_t end_ns = 0;
+    for (const TraceSeries& series : trace.series) {
+        Duration length;
+        if (series.availability) length = series.availability->end.since_start();
+        if (series.price) length = std::max(length, series.price->end.since_start());
+        longest = std::max(longest, length);
+        const auto start = parse_timestamp(series.start);
+        if (start) end_ns = std::max(end_ns, *start + length.raw());
+    }
+    if (trace.series.empty()) return;
+    fmt::print("  period: {:.2f} h", to_hours(longest));
+    if (end_ns > 0) {
+        fmt::print(", {} to {}", trace.report.start, format_timestamp(end_ns));
+    } else {
+        fmt::print(", without a calendar");
+    }
+    fmt::print("\n");
+}
+
+void print_report(const std::string& what, const Trace& trace) {
     const ImportReport& report = trace.report;
-    fmt::print("{}: {}, {} rows", file, report.form, report.rows);
+    fmt::print("{}: {}, {} rows", one_line(what), report.form, report.rows);
     if (report.sampling > Duration{}) fmt::print(", every {}", format_duration(report.sampling));
-    if (!report.start.empty()) fmt::print(", from {}", report.start);
+    if (!report.start.empty()) fmt::print(", from {}", one_line(report.start));
     fmt::print(", {} series\n", trace.series.size());
-    for (const std::string& note : report.notes) fmt::print("  found: {}\n", note);
-    for (const std::string& repair : report.repairs) fmt::print("  repaired: {}\n", repair);
+    print_period(trace);
+    for (const std::string& note : report.notes) fmt::print("  found: {}\n", one_line(note));
+    for (const std::string& repair : report.repairs) {
+        fmt::print("  repaired: {}\n", one_line(repair));
+    }
 }
 
 std::string stem_of(const Trace& trace, const TraceSeries& series) {
@@ -49,69 +109,100 @@ std::string stem_of(const Trace& trace, const TraceSeries& series) {
     for (const std::string& part : {series.zone, series.instance_type}) {
         if (part.empty() || trace.series.size() == 1) continue;
         stem += "-";
-        for (const char c : part) stem += c == '/' || c == '\0' || c == '\\' ? '-' : c;
+        for (const char c : part) {
+            const bool breaks_a_name = c == '/' || c == '\\' || c == ' ' || c < ' ';
+            stem += breaks_a_name ? '-' : c;
+        }
     }
     return stem;
 }
 
-void write(const fs::path& file, const std::string& text, bool force) {
-    if (fs::exists(file) && !force) {
-        throw InputError(file.string(), "", "is there already; --force replaces it");
-    }
-    write_file_atomically(file, text);
-    fmt::print("  wrote {}\n", file.string());
+// A word of the comment line: what would end it is not part of it.
+std::string word(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c == ' ' || c < ' '; }, '_');
+    return text;
 }
 
-void import(const Options& options) {
-    if (options.form != "auto") {
-        std::vector<std::string_view> names;
-        bool known = false;
-        for (const TraceForm& form : all_trace_forms()) {
-            names.push_back(form.name);
-            known = known || form.name == options.form;
+class Writer {
+public:
+    Writer(const Options& options, const Trace& trace)
+        : folder_(options.out), force_(options.force), trace_(trace) {}
+
+    void write_all() {
+        fs::create_directories(folder_);
+        for (const TraceSeries& series : trace_.series) write_series(series);
+        if (!trace_.lifetimes.empty()) write(".lifetimes.csv", to_plain_csv(trace_.lifetimes));
+        if (!trace_.listed_prices.empty()) {
+            write(".price_list.csv", to_plain_csv(trace_.listed_prices));
         }
-        if (!known) {
-            throw InputError("import", "",
-                             fmt::format("no trace form \"{}\"{} (see ukemi list traces)",
-                                         options.form, did_you_mean(options.form, names)));
-        }
+        if (!trace_.bands.empty()) write(".bands.csv", to_plain_csv(trace_.bands));
     }
-    for (const std::string& file : options.files) {
-        const Trace trace = read_trace(file, read_options(options));
-        print_report(file, trace);
-        if (options.out.empty()) continue;
-        fs::create_directories(options.out);
-        for (const TraceSeries& series : trace.series) {
-            const std::string stem = stem_of(trace, series);
-            const std::string comment =
-                fmt::format("id={} form={} zone={} type={}", stem, trace.report.form, series.zone,
-                            series.instance_type);
-            const fs::path folder(options.out);
-            if (series.availability) {
-                write(folder / (stem + ".availability.csv"),
-                      to_plain_csv(*series.availability, comment), options.force);
-            }
-            if (series.price) {
-                write(folder / (stem + ".price.csv"), to_plain_csv(*series.price, comment),
-                      options.force);
-            }
+
+private:
+    void write_series(const TraceSeries& series) {
+        const std::string stem = stem_of(trace_, series);
+        const std::string comment =
+            fmt::format("id={} form={} zone={} type={} start={}", word(stem), trace_.report.form,
+                        word(series.zone), word(series.instance_type), word(series.start));
+        if (series.availability) {
+            write_file(stem + ".availability.csv", to_plain_csv(*series.availability, comment));
         }
+        if (series.price) write_file(stem + ".price.csv", to_plain_csv(*series.price, comment));
+        if (!series.nodes.empty()) write_file(stem + ".nodes.csv", to_plain_csv(series.nodes));
     }
+
+    void write(const std::string& ending, const std::string& text) {
+        write_file(trace_.name + ending, text);
+    }
+
+    void write_file(const std::string& name, const std::string& text) {
+        const fs::path file = folder_ / name;
+        if (fs::exists(file) && !force_) {
+            throw InputError(file.string(), "", "is there already; --force replaces it");
+        }
+        write_file_atomically(file, text);
+        fmt::print("  wrote {}\n", one_line(file.string()));
+    }
+
+    fs::path folder_;
+    bool force_;
+    const Trace& trace_;
+};
+
+void import(Options options) {
+    const std::string form = take_form(options.arguments);
+    const ReadOptions read = read_options(options, form);
+    const auto finish = [&](const std::string& what, const Trace& trace) {
+        print_report(what, trace);
+        if (!options.out.empty()) Writer(options, trace).write_all();
+    };
+    if (options.join) {
+        const std::vector<fs::path> files(options.arguments.begin(), options.arguments.end());
+        finish(fmt::format("{} and {} more", options.arguments.front(), files.size() - 1),
+               read_records(files, read));
+        return;
+    }
+    for (const std::string& file : options.arguments) finish(file, read_record(file, read));
 }
 
 }  // namespace
 
 void add_import(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    CLI::App* command =
-        app.add_subcommand("import", "convert public traces to the plain form, and report on them");
-    command->add_option("KIND", options->form, "a form from `ukemi list traces`, or auto")
-        ->required();
-    command->add_option("FILE", options->files, "trace files, gzip or not")->required();
+    CLI::App* command = app.add_subcommand(
+        "import", "convert public records of markets to the plain form, and report on them");
+    command->add_option("KIND FILE", options->arguments,
+                        "a form of `ukemi list traces` (auto or none: found from the content), "
+                        "and files, gzip or not");
     command->add_option("--out", options->out, "folder for the plain files (none: report only)");
+    command->add_flag("--join", options->join, "all files are one record: pages, rounds, months");
+    command->add_option("--zone", options->zone, "this zone only, of a file with several");
+    command->add_option("--type", options->instance_type, "this instance type only");
     command->add_option("--one-means", options->one_means, "what a 1 says in forms of 0 and 1")
         ->check(CLI::IsMember({"as_documented", "available", "unavailable"}));
     command->add_option("--gap", options->gap, "time between samples, for forms that lack it");
+    command->add_option("--times", options->times, "a file whose rows have the samples' times");
     command->add_flag("--force", options->force, "replace files that are there already");
     command->callback([options] { import(*options); });
 }

@@ -1,6 +1,7 @@
 // list.cpp — `ukemi list`: the tables of what there is.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -9,6 +10,7 @@
 #include "policies/registry.hpp"
 #include "sim/world.hpp"
 #include "traces/generator.hpp"
+#include "traces/public_datasets.hpp"
 #include "traces/reader.hpp"
 
 namespace ukemi {
@@ -42,9 +44,46 @@ void list_policies() {
     }
 }
 
+// Words on lines of at most 100 columns, those after the first indented.
+std::string wrapped(std::string_view text, std::size_t indent) {
+    constexpr std::size_t width = 100;
+    std::string lines;
+    std::size_t column = indent;
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(' '));
+        if (column > indent && column + 1 + word.size() > width) {
+            lines += "\n" + std::string(indent, ' ');
+            column = indent;
+        } else if (column > indent) {
+            lines += ' ';
+            ++column;
+        }
+        lines += word;
+        column += word.size();
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+    }
+    return lines;
+}
+
 void list_traces() {
+    constexpr std::size_t indent = 28;
+    fmt::print("Forms of recorded markets that `ukemi import` understands:\n\n");
     for (const TraceForm& form : all_trace_forms()) {
-        fmt::print("{:<26}{}\n", form.name, form.summary);
+        fmt::print("{:<{}}{}\n", form.name, indent, wrapped(form.summary, indent));
+    }
+    fmt::print("\nPublic recordings: get them from their authors, then import them.\n");
+    const auto line = [](std::string_view key, std::string_view text) {
+        fmt::print("  {:<{}}{}\n", key, indent - 2, wrapped(text, indent));
+    };
+    for (const PublicDataset& dataset : all_public_datasets()) {
+        fmt::print("\n{:<{}}{}\n", dataset.name, indent, wrapped(dataset.what, indent));
+        if (!dataset.repository.empty()) {
+            line("from", fmt::format("git clone https://github.com/{} (commit {})",
+                                     dataset.repository, dataset.commit));
+        }
+        line("licence", dataset.licence);
+        line("forms", dataset.forms);
+        line("files", dataset.files);
     }
 }
 
@@ -68,7 +107,8 @@ struct Kind {
 constexpr std::array kinds{
     Kind{"policies", "policies, the knobs they turn and the worlds that can turn them",
          list_policies},
-    Kind{"traces", "forms of recorded traces that are understood", list_traces},
+    Kind{"traces", "forms of recorded traces, and public recordings: where and how to get them",
+         list_traces},
     Kind{"markets", "parameter sets of the market generator", list_markets},
     Kind{"figures", "figures that replay and plot draw", list_figures},
 };

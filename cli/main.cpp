@@ -90,11 +90,15 @@ int run(int argc, char** argv) {
         "Exit codes: 0 done, 1 the machine failed, 2 the input was wrong.\n"
         "`ukemi COMMAND --help` says more about each.");
     ukemi::add_replay(app);
+    ukemi::add_train(app);
+    ukemi::add_calibrate(app);
     ukemi::add_check(app);
     ukemi::add_list(app);
     ukemi::add_import(app);
     ukemi::add_replay_log(app);
     ukemi::add_plot(app);
+    ukemi::add_diff(app);
+    ukemi::add_worker(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& wanted) {  // --help, --version

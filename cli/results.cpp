@@ -38,11 +38,6 @@ std::string file_name_of(std::string_view text) {
     return name.empty() ? "unnamed" : name;
 }
 
-std::string folder_of(const RunResult& run) {
-    return fmt::format("{}--{}--seed-{}", file_name_of(run.policy), file_name_of(run.trace),
-                       run.seed);
-}
-
 json inputs_json(const ReplayInputs& inputs) {
     json traces = json::array();
     for (const fs::path& trace : inputs.traces) traces.push_back(one_line(trace.string()));
@@ -60,9 +55,11 @@ TimelineInput timeline_of(const fs::path& file, const std::string& name,
     shown.deadline_h = deadline_h;
     const std::string text = read_file(file);
     CsvScanner rows(text, file.string());
-    rows.expect_header(timeline_header);
+    const std::string learning_header = std::string(timeline_header) + ",loss,accuracy";
+    const bool learns = text.starts_with(learning_header);
+    rows.expect_header(learns ? learning_header : timeline_header);
     std::int64_t losses = 0;
-    while (rows.next_row(10)) {
+    while (rows.next_row(learns ? 12 : 10)) {
         const double at_h = to_hours(rows.seconds(0));
         const auto add = [&](PlotPoints& points, double value) {
             if (points.empty() || points.back().second != value) points.emplace_back(at_h, value);
@@ -111,6 +108,10 @@ void check_writable(fs::path folder) {
 
 }  // namespace
 
+std::string run_folder(std::string_view policy, std::string_view trace, std::uint64_t seed) {
+    return fmt::format("{}--{}--seed-{}", file_name_of(policy), file_name_of(trace), seed);
+}
+
 fs::path default_results_folder(const ReplayInputs& inputs) {
     std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
     for (const char c : inputs_json(inputs).dump()) {
@@ -149,6 +150,7 @@ FigureResult write_results(const fs::path& folder, const ReplayInputs& inputs,
         run_json["ukemi"] = {{"version", build_version()},
                              {"commit", build_commit()},
                              {"build", build_description()}};
+        if (!inputs.live.empty()) run_json["live"] = json::parse(inputs.live);
         write_file_atomically(partial / "run.json", run_json.dump(2) + "\n");
         std::vector<RunResult> results;
         for (const FinishedRun& run : runs) results.push_back(run.result);
@@ -158,7 +160,8 @@ FigureResult write_results(const fs::path& folder, const ReplayInputs& inputs,
             if (run.decisions.empty() && run.events.empty() && run.result.timeline.empty()) {
                 continue;
             }
-            fs::path own = partial / "runs" / folder_of(run.result);
+            fs::path own =
+                partial / "runs" / run_folder(run.result.policy, run.result.trace, run.result.seed);
             while (fs::exists(own)) own += "-";  // names that are equal once they are safe
             fs::create_directories(own);
             write_file_atomically(own / "timeline.csv",
@@ -166,6 +169,7 @@ FigureResult write_results(const fs::path& folder, const ReplayInputs& inputs,
             if (!run.decisions.empty()) {
                 write_file_atomically(own / "decisions.jsonl", run.decisions);
             }
+            for (const auto& [name, text] : run.files) write_file_atomically(own / name, text);
             if (!run.events.empty()) write_file_atomically(own / "events.jsonl", run.events);
         }
         FigureOptions options;

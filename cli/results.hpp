@@ -23,6 +23,7 @@ struct ReplayInputs {
     std::vector<std::filesystem::path> traces;
     std::vector<std::string> policies;  // labels
     std::vector<std::uint64_t> seeds;
+    std::string live;  // of a live run: a JSON object that says how it was run
 };
 
 std::filesystem::path default_results_folder(const ReplayInputs& inputs);
@@ -33,6 +34,10 @@ void check_results_folder(const std::filesystem::path& folder, bool force);
 // Writes everything and draws the figures. Returns the figures and what could not be drawn.
 FigureResult write_results(const std::filesystem::path& folder, const ReplayInputs& inputs,
                            std::span<const FinishedRun> runs, bool pdf);
+
+// The name of a run's own folder in runs/. (Runs whose names are equal once they are safe for a
+// file system have dashes added.)
+std::string run_folder(std::string_view policy, std::string_view trace, std::uint64_t seed);
 
 // What `ukemi plot` draws: read back from a results folder.
 FigureInput read_results(const std::filesystem::path& folder);

@@ -134,10 +134,14 @@ Controller::Controller(ControllerSetup setup)
 }
 
 void Controller::steps_finished(std::int64_t steps, std::int32_t workers) {
-    INVARIANT(steps >= 0);
-    steps_done_ += steps;
     std::int64_t samples = 0;
     INVARIANT(!__builtin_mul_overflow(steps, samples_per_step(plan_, workers), &samples));
+    uneven_steps_finished(steps, samples);
+}
+
+void Controller::uneven_steps_finished(std::int64_t steps, std::int64_t samples) {
+    INVARIANT(steps >= 0 && samples >= 0);
+    steps_done_ += steps;
     samples_done_ += samples;
     if (steps > 0) boundary_ = Boundary::after_step;
 }
@@ -225,7 +229,8 @@ void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& s
     Policy& policy = *slot.policy;
     const bool of_step = event.hook == Hook::before_step || event.hook == Hook::after_step;
     if (of_step && steps_done_ % slot.every_steps != 0) return;
-    const PolicyView view{seen, plan_, *predictor_, oracle_, slot.random};
+    const PolicyView view{seen,    plan_,       *predictor_,
+                          oracle_, slot.random, capabilities_.instances_max};
     const auto answer = [&]() -> Decision {
         switch (event.hook) {
             case Hook::before_train: return policy.before_train(view);

@@ -94,6 +94,9 @@ public:
 
     // Steps that every worker finished since the last report, with `workers` training.
     void steps_finished(std::int64_t steps, std::int32_t workers);
+    // The same where steps used `samples` in all, and not what the Plan says: the last batch of an
+    // epoch may be smaller.
+    void uneven_steps_finished(std::int64_t steps, std::int64_t samples);
     // The model went back to an older state: what came after is to be done again.
     void rolled_back(std::int64_t samples, std::int64_t steps);
     // Takes up the accounting of a run that is resumed from a checkpoint or fed in from a log.

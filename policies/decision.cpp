@@ -50,6 +50,13 @@ void set_zone_counts(std::vector<FleetLine>& fleet, const std::vector<ZoneCount>
 
 }  // namespace
 
+Decision resized_to(std::int32_t size) {
+    Decision decision;
+    decision.count = size;
+    decision.workers_max = size;
+    return decision;
+}
+
 KnobSet knobs_turned(const Decision& decision) {
     KnobSet turned;
     if (decision.fleet) {

@@ -50,6 +50,10 @@ struct Decision {
     friend bool operator==(const Decision&, const Decision&) = default;
 };
 
+// KungFu's resize(n): the whole fleet and the group that trains become `size` machines. Turns count
+// and workers.
+Decision resized_to(std::int32_t size);
+
 KnobSet knobs_turned(const Decision& decision);
 
 // True if the decision asks for nothing but markets, and every line has them already: the common

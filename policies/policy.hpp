@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string_view>
 
 #include "base/rng.hpp"
@@ -82,6 +83,8 @@ struct PolicyView {
     const Predictor& predictor;
     const Oracle* oracle;  // null unless the scenario names one
     RandomStream& random;  // this policy's own: "policy/<name>"
+    // That a Plan may hold at most, as the world's capabilities say.
+    std::int32_t instances_max = std::numeric_limits<std::int32_t>::max();
 };
 
 class Policy {

@@ -18,6 +18,7 @@ Made make_periodic_checkpoint(ConfigReader& parameters);
 Made make_young_checkpoint(ConfigReader& parameters);
 Made make_daly_checkpoint(ConfigReader& parameters);
 Made make_checkpoint_on_notice(ConfigReader& parameters);
+Made make_noise_scale_resize(ConfigReader& parameters);
 
 std::span<const PolicyEntry> all_policies() {
     constexpr bool oracle = true;
@@ -48,6 +49,8 @@ std::span<const PolicyEntry> all_policies() {
                     "Daly (FGCS 2006)", !oracle, !deadline, make_daly_checkpoint},
         PolicyEntry{"checkpoint_on_notice", "on_notice", "a checkpoint when a loss is announced",
                     "baseline", !oracle, !deadline, make_checkpoint_on_notice},
+        PolicyEntry{"noise_scale_resize", "", "a worker more whenever the noise scale rose",
+                    "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_noise_scale_resize},
     };
     return table;
 }

@@ -60,6 +60,23 @@ json answers_json(std::span<const PolicyAnswer> answers) {
 
 }  // namespace
 
+DecisionLogHeader log_header_of(const TrainingLoopSetup& setup, std::string_view scenario) {
+    DecisionLogHeader header;
+    header.world = setup.capabilities.world;
+    header.scenario = scenario;
+    header.seed = setup.seed;
+    header.all_questions = true;
+    header.samples_total = setup.samples_total;
+    header.samples_per_epoch = setup.samples_per_epoch;
+    header.plan = setup.plan;
+    header.capabilities = setup.capabilities;
+    header.profile = profile_of(setup);
+    for (NamedPolicy& named : policies_from_json(setup.policies)) {
+        header.policies.push_back({std::move(named.name), std::move(named.parameters)});
+    }
+    return header;
+}
+
 DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(header.all_questions) {
     json policies = json::array();
     for (const LoggedPolicy& policy : header.policies) {

@@ -16,6 +16,7 @@
 #include "policies/capabilities.hpp"
 #include "policies/controller.hpp"
 #include "policies/job_profile.hpp"
+#include "policies/training_loop.hpp"
 
 namespace ukemi {
 
@@ -38,6 +39,9 @@ struct DecisionLogHeader {
     JobProfile profile;
     std::vector<LoggedPolicy> policies;
 };
+
+// Of a run that is driven by a TrainingLoop with this setup; every question is logged.
+DecisionLogHeader log_header_of(const TrainingLoopSetup& setup, std::string_view scenario);
 
 class DecisionLog final : public ControllerLog {
 public:

@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace ukemi {
 
 using nlohmann::json;
+
+json real_json(double value) {
+    if (std::isfinite(value)) return value;
+    return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
 
 Fields::Fields(const json& object) : object_(object) {
     if (!object.is_object()) throw std::invalid_argument("expected an object");
@@ -72,8 +78,14 @@ void Fields::price(const char* key, Price& value) {
 void Fields::real(const char* key, double& value) {
     const json* found = find(key);
     if (found == nullptr) return;
-    if (!found->is_number()) refuse(key, "a number");
-    value = found->get<double>();
+    if (found->is_number()) {
+        value = found->get<double>();
+        return;
+    }
+    const auto is = [&](std::string_view name) { return *found == name; };
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    if (!is("nan") && !is("inf") && !is("-inf")) refuse(key, "a number");
+    value = is("nan") ? std::numeric_limits<double>::quiet_NaN() : is("inf") ? infinite : -infinite;
 }
 
 void Fields::flag(const char* key, bool& value) {

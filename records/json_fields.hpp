@@ -21,6 +21,9 @@ namespace ukemi {
 
 inline constexpr Duration json_time_max = days(36'600);  // a third of what a Duration holds
 
+// A number, or "nan", "inf" or "-inf", which JSON has no numbers for. A loss may be any of them.
+nlohmann::json real_json(double value);
+
 class Fields {
 public:
     explicit Fields(const nlohmann::json& object);  // keeps a reference
@@ -52,7 +55,7 @@ public:
     void time(const char* key, Duration& value, Duration most = json_time_max);
     void time(const char* key, Instant& value);
     void price(const char* key, Price& value);  // not negative
-    void real(const char* key, double& value);
+    void real(const char* key, double& value);  // as real_json writes it
     void flag(const char* key, bool& value);
     void text(const char* key, std::string& value);
     template <class Enum>

@@ -92,11 +92,11 @@ json to_json(const Observation& seen) {
     put(object, "transition_remaining_ns", seen.transition_remaining.raw(), std::int64_t{0});
     put(object, "samples_safe", seen.samples_safe);
     put(object, "workers", seen.workers);
-    put(object, "loss", seen.loss);
+    if (seen.loss != 0) object["loss"] = real_json(seen.loss);
     if (seen.gradient != GradientStatistics{}) {
-        object["gradient"] = {{"squared_norm", seen.gradient.squared_norm},
-                              {"covariance_trace", seen.gradient.covariance_trace},
-                              {"noise_scale", seen.gradient.noise_scale}};
+        object["gradient"] = {{"squared_norm", real_json(seen.gradient.squared_norm)},
+                              {"covariance_trace", real_json(seen.gradient.covariance_trace)},
+                              {"noise_scale", real_json(seen.gradient.noise_scale)}};
     }
     for (const WorkerView& worker : seen.worker_views) {
         object["worker_views"].push_back(worker_json(worker));

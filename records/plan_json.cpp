@@ -55,11 +55,11 @@ json to_json(const Plan& plan) {
             {"batch_per_learner", plan.batch_per_learner},
             {"global_batch", plan.global_batch},
             {"accumulation", plan.accumulation},
-            {"learning_rate", plan.learning_rate},
+            {"learning_rate", real_json(plan.learning_rate)},
             {"synchronisation", named(synchronisation_names(), plan.synchronisation)},
             {"collective", named(collective_names(), plan.collective)},
             {"codec", named(codec_names(), plan.codec)},
-            {"codec_level", plan.codec_level},
+            {"codec_level", real_json(plan.codec_level)},
             {"layout", layout_json(plan.layout)},
             {"checkpoint_interval_ns", plan.checkpoint_interval.raw()},
             {"checkpoint_on_notice", plan.checkpoint_on_notice}};
@@ -106,6 +106,9 @@ json to_json(const Decision& decision) {
     const auto number = [&](const char* key, const auto& value) {
         if (value) object[key] = *value;
     };
+    const auto real = [&](const char* key, const std::optional<double>& value) {
+        if (value) object[key] = real_json(*value);
+    };
     if (decision.market) object["market"] = name_of(*decision.market);
     number("count", decision.count);
     if (decision.bid) object["bid_nano_usd_per_hour"] = decision.bid->raw();
@@ -113,7 +116,7 @@ json to_json(const Decision& decision) {
     number("learners_per_gpu", decision.learners_per_gpu);
     number("batch_per_learner", decision.batch_per_learner);
     number("accumulation", decision.accumulation);
-    number("learning_rate", decision.learning_rate);
+    real("learning_rate", decision.learning_rate);
     const auto name = [&](const char* key, std::span<const std::string_view> names,
                           const auto& value) {
         if (value) object[key] = named(names, *value);
@@ -121,7 +124,7 @@ json to_json(const Decision& decision) {
     name("synchronisation", synchronisation_names(), decision.synchronisation);
     name("collective", collective_names(), decision.collective);
     name("codec", codec_names(), decision.codec);
-    number("codec_level", decision.codec_level);
+    real("codec_level", decision.codec_level);
     if (decision.layout) object["layout"] = layout_json(*decision.layout);
     if (decision.checkpoint_interval) {
         object["checkpoint_interval_ns"] = decision.checkpoint_interval->raw();
@@ -169,14 +172,16 @@ json to_json(const JobProfile& profile) {
                           {"steps", point.rate.steps},
                           {"per_ns", point.rate.per.raw()}});
     }
-    return {{"throughput", points},
-            {"provisioning_ns", profile.provisioning.raw()},
-            {"restart_ns", profile.restart.raw()},
-            {"resize_ns", profile.resize.raw()},
-            {"lossless", profile.lossless},
-            {"checkpoint_ns", profile.checkpoint.raw()},
-            {"restore_ns", profile.restore.raw()},
-            {"sharded", profile.sharded}};
+    json object = {{"throughput", points},
+                   {"provisioning_ns", profile.provisioning.raw()},
+                   {"restart_ns", profile.restart.raw()},
+                   {"resize_ns", profile.resize.raw()},
+                   {"lossless", profile.lossless},
+                   {"checkpoint_ns", profile.checkpoint.raw()},
+                   {"restore_ns", profile.restore.raw()},
+                   {"sharded", profile.sharded}};
+    if (profile.spawn > Duration{}) object["spawn_ns"] = profile.spawn.raw();
+    return object;
 }
 
 // What a profile may hold, so that sums of its times stay far below what a Duration holds.
@@ -212,6 +217,7 @@ JobProfile profile_from(const json& object) {
     fields.time("provisioning_ns", profile.provisioning, transition_max);
     fields.time("restart_ns", profile.restart, transition_max);
     fields.time("resize_ns", profile.resize, transition_max);
+    fields.time("spawn_ns", profile.spawn, transition_max);
     fields.flag("lossless", profile.lossless);
     fields.time("checkpoint_ns", profile.checkpoint, transition_max);
     fields.time("restore_ns", profile.restore, transition_max);

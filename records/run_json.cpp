@@ -1,21 +1,31 @@
 #include "records/run_json.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <variant>
 #include <vector>
 
 #include "base/csv_writer.hpp"
+#include "records/json_fields.hpp"
 
 namespace ukemi {
 
 namespace {
 
-using Value = std::variant<std::string, double, std::int64_t, bool>;
+// Nothing is a null in JSON and an empty field in CSV.
+using Value = std::variant<std::string, double, std::int64_t, bool, std::monostate>;
 
 struct Column {
     std::string name;
     Value value;
 };
+
+// What is not a number is a word, because JSON has no number for it.
+Value real_or_nothing(std::optional<double> value) {
+    if (!value) return std::monostate{};
+    if (std::isfinite(*value)) return *value;
+    return real_json(*value).get<std::string>();
+}
 
 // The one list of what a run reports, in the order of the CSV's columns.
 std::vector<Column> columns_of(const RunResult& run) {
@@ -52,6 +62,12 @@ std::vector<Column> columns_of(const RunResult& run) {
     columns.push_back({"cost_nano_usd", run.cost.raw()});
     columns.push_back({"events", run.events});
     columns.push_back({"event_hash", run.event_hash});
+    columns.push_back({"steps", run.steps ? Value(*run.steps) : Value(std::monostate{})});
+    std::optional<double> step_s;
+    if (run.step_mean) step_s = to_seconds(*run.step_mean);
+    columns.push_back({"step_s_mean", real_or_nothing(step_s)});
+    columns.push_back({"loss", real_or_nothing(run.loss)});
+    columns.push_back({"accuracy", real_or_nothing(run.accuracy)});
     return columns;
 }
 
@@ -62,7 +78,16 @@ std::string runs_json(std::span<const RunResult> runs) {
     for (const RunResult& run : runs) {
         nlohmann::ordered_json object;
         for (const Column& column : columns_of(run)) {
-            std::visit([&](const auto& value) { object[column.name] = value; }, column.value);
+            std::visit(
+                [&](const auto& value) {
+                    using Held = std::decay_t<decltype(value)>;
+                    if constexpr (std::is_same_v<Held, std::monostate>) {
+                        object[column.name] = nullptr;
+                    } else {
+                        object[column.name] = value;
+                    }
+                },
+                column.value);
         }
         list.push_back(std::move(object));
     }
@@ -87,6 +112,8 @@ std::string runs_csv(std::span<const RunResult> runs) {
                     using Held = std::decay_t<decltype(value)>;
                     if constexpr (std::is_same_v<Held, bool>) {
                         csv.add(std::string_view(value ? "true" : "false"));
+                    } else if constexpr (std::is_same_v<Held, std::monostate>) {
+                        csv.add(std::string_view{});
                     } else if constexpr (std::is_same_v<Held, std::string>) {
                         csv.add(std::string_view(value));
                     } else {

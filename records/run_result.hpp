@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/quantity.hpp"
@@ -38,6 +39,12 @@ struct RunResult {
     std::int64_t refused = 0;    // decisions outside what the world can do
     std::int64_t events = 0;
     std::string event_hash;
+
+    // What only a run with a real or modelled network and data can say; else nothing.
+    std::optional<std::int64_t> steps;  // that count in the end
+    std::optional<Duration> step_mean;  // of the steps taken, torn ones left out
+    std::optional<double> loss;         // mean over the last step's samples; may be NaN
+    std::optional<double> accuracy;     // at the end, from 0 to 1
 
     Timeline timeline;  // only if asked for
 };

@@ -1,6 +1,8 @@
 #include "records/timeline.hpp"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/csv_writer.hpp"
 
@@ -13,8 +15,21 @@ std::string_view job_phase_name(JobPhase phase) {
 }
 
 std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
-    CsvWriter csv({"t_s", "phase", "spot_held", "on_demand_held", "workers", "spot_capacity",
-                   "spot_usd_per_instance_hour", "progress", "spent_usd", "spot_losses"});
+    std::vector<std::string> columns{"t_s",
+                                     "phase",
+                                     "spot_held",
+                                     "on_demand_held",
+                                     "workers",
+                                     "spot_capacity",
+                                     "spot_usd_per_instance_hour",
+                                     "progress",
+                                     "spent_usd",
+                                     "spot_losses"};
+    constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
+    const bool learns = std::ranges::any_of(
+        timeline, [](const TimelineRow& row) { return row.loss || row.accuracy; });
+    if (learns) columns.insert(columns.end(), {"loss", "accuracy"});
+    CsvWriter csv(columns);
     for (const TimelineRow& row : timeline) {
         csv.add(to_seconds(row.at.since_start()))
             .add(job_phase_name(row.phase))
@@ -26,6 +41,7 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
             .add(static_cast<double>(row.samples_done) / static_cast<double>(samples_total))
             .add(to_dollars(row.spent))
             .add(row.spot_losses);
+        if (learns) csv.add(row.loss.value_or(no_value)).add(row.accuracy.value_or(no_value));
         csv.end_row();
     }
     return csv.text();

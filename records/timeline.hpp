@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,16 @@ struct TimelineRow {
     Price spot_price;  // of the first zone
     std::int64_t samples_done = 0;
     Dollars spent;
-    std::int64_t spot_losses = 0;  // so far
+    std::int64_t spot_losses = 0;    // so far
+    std::optional<double> loss;      // of the last step, where a model learns
+    std::optional<double> accuracy;  // of the same, from 0 to 1
     friend bool operator==(const TimelineRow&, const TimelineRow&) = default;
 };
 
 using Timeline = std::vector<TimelineRow>;
 
+// The columns loss and accuracy are there if any row has one of them; a gap says that a row has
+// not.
 std::string to_csv(const Timeline& timeline, std::int64_t samples_total);
 std::string_view job_phase_name(JobPhase phase);
 

@@ -10,7 +10,6 @@
 #include <exception>
 #include <mutex>
 
-#include "records/decision_log.hpp"
 #include "sim/world.hpp"
 
 namespace ukemi {
@@ -22,16 +21,15 @@ std::string event_line(Instant at, Phase phase, const Event& event) {
                        phase_name(phase), event_kind(event), about);
 }
 
-namespace {
-
-DecisionLogHeader log_header(const Scenario& scenario, const NamedMarket& market,
-                             const JobSpec& job, const PolicyList& list, std::uint64_t seed,
-                             bool all_questions) {
+DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,
+                                      const JobSpec& job, const Capabilities& world,
+                                      const PolicyList& list, std::uint64_t seed,
+                                      bool all_questions) {
     DecisionLogHeader header;
-    header.capabilities = simulated_capabilities(market.data, job);
-    header.world = header.capabilities.world;
+    header.capabilities = world;
+    header.world = world.world;
     header.scenario = scenario.name;
-    header.trace = market.name;
+    header.trace = trace;
     header.seed = seed;
     header.all_questions = all_questions;
     header.oracle = list.needs_oracle();
@@ -45,15 +43,15 @@ DecisionLogHeader log_header(const Scenario& scenario, const NamedMarket& market
     return header;
 }
 
-}  // namespace
-
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
                     std::uint64_t seed, const RunOptions& options) {
     const JobSpec job = job_on(scenario, market.data);
     FinishedRun run;
     std::optional<DecisionLog> log;
     if (options.decisions) {
-        log.emplace(log_header(scenario, market, job, list, seed, options.all_questions));
+        log.emplace(decision_log_header(scenario, market.name, job,
+                                        simulated_capabilities(market.data, job), list, seed,
+                                        options.all_questions));
     }
     WorldSetup setup;
     setup.market = &market.data;
@@ -130,7 +128,7 @@ private:
                                          own ? std::filesystem::path{} : setup_.traces[trace]);
         if (!own) market.name = names_[trace];
         for (const PolicyList& list : setup_.policies) {
-            check_policies(list, scenario_, market.data);
+            check_policies(list, scenario_, simulated_capabilities(market.data, scenario_.job));
         }
         for (std::size_t policy = 0; policy < setup_.policies.size(); ++policy) {
             for (std::size_t seed = 0; seed < seeds; ++seed) {

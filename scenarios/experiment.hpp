@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "records/decision_log.hpp"
 #include "records/run_result.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -40,6 +41,7 @@ struct FinishedRun {
     RunResult result;
     std::string decisions;  // decisions.jsonl
     std::string events;     // events.jsonl
+    std::vector<std::pair<std::string, std::string>> files;  // more of its folder: name and text
 };
 
 // Throws the first InputError in the order of the runs, if a trace cannot be read.
@@ -48,6 +50,12 @@ std::vector<FinishedRun> run_experiment(const Scenario& scenario, const Experime
 // One run, for callers that have made the market themselves.
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
                     std::uint64_t seed, const RunOptions& options = {});
+
+// The head of a run's decisions.jsonl.
+DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,
+                                      const JobSpec& job, const Capabilities& world,
+                                      const PolicyList& list, std::uint64_t seed,
+                                      bool all_questions);
 
 // One line of events.jsonl.
 std::string event_line(Instant at, Phase phase, const Event& event);

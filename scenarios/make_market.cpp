@@ -241,13 +241,13 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     JobSpec job = scenario.job;
     job.profile.provisioning = market.provisioning;
     // Instance-time is summed in nanoseconds, which hold 292 years.
-    const Duration longest = Duration::of(days(91'000).raw() / job.plan.workers_max);
+    const Duration longest = Duration::of(days(91'000).raw() / job.instances_max);
     if (scenario.give_up_after) {
         if (*scenario.give_up_after > longest) {
             throw InputError(scenario.file.string(), "/job/give_up_after",
                              fmt::format("expected at most {:.0f} h with {} instances (250 "
                                          "instance-years), found {:.0f} h",
-                                         to_hours(longest), job.plan.workers_max,
+                                         to_hours(longest), job.instances_max,
                                          to_hours(*scenario.give_up_after)));
         }
         job.give_up_at = Instant::at(*scenario.give_up_after);

@@ -78,7 +78,7 @@ std::vector<std::unique_ptr<Policy>> make_policies(const PolicyList& list) {
     return policies;
 }
 
-void check_policies(const PolicyList& list, const Scenario& scenario, const MarketData& market) {
+void check_policies(const PolicyList& list, const Scenario& scenario, const Capabilities& world) {
     if (list.needs_oracle() && !scenario.oracle_allowed) {
         throw InputError(list.where, "",
                          fmt::format("\"{}\" needs an oracle, which the scenario does not name "
@@ -92,8 +92,7 @@ void check_policies(const PolicyList& list, const Scenario& scenario, const Mark
                                      list.label()));
     }
     const auto policies = make_policies(list);
-    const std::string conflict =
-        policy_conflict(policies, simulated_capabilities(market, scenario.job));
+    const std::string conflict = policy_conflict(policies, world);
     if (!conflict.empty()) throw InputError(list.where, "", conflict);
 }
 

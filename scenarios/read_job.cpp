@@ -25,7 +25,7 @@ std::int32_t instances_of(const ConfigReader& table, const std::string& key) {
 }
 
 // {"1": "100 samples/s", "8": …} or, for work given as time, {"1": 1.0, "8": 6.5}.
-std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, std::int64_t batch) {
+std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, const Plan& plan) {
     std::vector<ThroughputPoint> points;
     if (by_time && !job.has("throughput")) {
         points.push_back({1, {1, nanoseconds(1)}});
@@ -42,6 +42,7 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, st
             if (rate.steps == rate.per.raw()) rate = {1, nanoseconds(1)};
         } else {
             const double samples_per_s = table.rate(key, "samples/s");
+            const std::int64_t batch = samples_per_step(plan, workers);
             const double step_s = static_cast<double>(batch) / samples_per_s;
             if (!(step_s >= 1e-6 && step_s <= 1e6)) {
                 table.fail(key, fmt::format("expected steps of 1e-6 s to 1e6 s; a batch of {} at "
@@ -56,6 +57,38 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, st
     if (points.empty()) job.fail("throughput", "expected at least one point, such as {\"1\": 1.0}");
     table.finish();
     return points;
+}
+
+// A fixed batch that the workers share, or one that grows with their number.
+void read_batch(ConfigReader& job, Plan& plan) {
+    constexpr std::int64_t most = 1'000'000'000;
+    if (!job.has("batch_per_worker")) {
+        plan.global_batch = job.integer("batch", 1, most, 1);
+        return;
+    }
+    if (job.has("batch")) {
+        job.fail("batch_per_worker", "stands beside \"batch\": expected one of them");
+    }
+    plan.global_batch = 0;
+    plan.batch_per_learner = job.integer("batch_per_worker", 1, 1'000'000);
+}
+
+// What a simulated run shows as the measured noise scale: [{"samples": 0, "noise_scale": 100}, …].
+std::vector<NoisePoint> read_noise_scale(ConfigReader& job, std::int64_t samples_total) {
+    std::vector<NoisePoint> curve;
+    if (!job.has("noise_scale")) return curve;
+    for (ConfigReader& point : job.objects("noise_scale")) {
+        const std::int64_t samples = point.integer("samples", 0, samples_total);
+        if (!curve.empty() && samples <= curve.back().samples) {
+            point.fail("samples", fmt::format("expected more than in the point before, which has "
+                                              "{}, found {}",
+                                              curve.back().samples, samples));
+        }
+        curve.push_back({samples, point.number("noise_scale", 0, 1e15)});
+        point.finish();
+    }
+    if (curve.empty()) job.fail("noise_scale", "expected at least one point");
+    return curve;
 }
 
 void read_checkpoint(ConfigReader& job, JobProfile& profile) {
@@ -108,28 +141,29 @@ void read_job(ConfigReader config, Scenario& scenario) {
                                     "number), found {}",
                                     by_time ? "both" : "neither"));
     }
-    for (const std::string_view key : {"batch", "samples_per_epoch"}) {
+    for (const std::string_view key : {"batch", "batch_per_worker", "samples_per_epoch"}) {
         if (!by_time || !config.has(key)) continue;
         config.fail(key, "goes with \"samples\", and this job is given as \"work\"");
     }
-    std::int64_t batch = 1;
+    job.plan.global_batch = 1;
     if (by_time) {
         const Duration work = bounded_duration(config, "work", whole_seconds(1), work_longest);
         job.samples_total = work.raw();
     } else {
         constexpr std::int64_t most = 1'000'000'000'000'000;
         job.samples_total = config.integer("samples", 1, most);
-        batch = config.integer("batch", 1, 1'000'000'000);
+        read_batch(config, job.plan);
         job.samples_per_epoch = config.integer("samples_per_epoch", 1, most, job.samples_total);
+        job.noise_scale = read_noise_scale(config, job.samples_total);
     }
-    job.plan.global_batch = batch;
-    job.profile.throughput = read_throughput(config, by_time, batch);
+    job.profile.throughput = read_throughput(config, by_time, job.plan);
     if (config.has("deadline")) {
         job.deadline =
             Instant::at(bounded_duration(config, "deadline", whole_seconds(1), run_longest));
     }
     JobProfile& profile = job.profile;
     profile.restart = bounded_duration(config, "restart", Duration{}, pause_longest, Duration{});
+    profile.spawn = bounded_duration(config, "spawn", Duration{}, pause_longest, Duration{});
     profile.resize = bounded_duration(config, "resize", Duration{}, pause_longest, profile.restart);
     read_checkpoint(config, profile);
     read_clock(config, job);
@@ -154,6 +188,11 @@ void read_cluster(ConfigReader config, Scenario& scenario) {
     };
     job.plan.workers_max = count("count_max");
     job.workers_min = count("count_min");
+    job.instances_max = job.plan.workers_max;
+    if (config.has("count_start")) {
+        job.plan.workers_max = static_cast<std::int32_t>(
+            config.integer("count_start", job.workers_min, job.instances_max));
+    }
     if (job.workers_min > job.plan.workers_max) {
         config.fail("count_min",
                     fmt::format("expected at most \"count_max\", which is {}, found {}",

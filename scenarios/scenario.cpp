@@ -130,6 +130,7 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
     check_work(root, scenario.job);
     read_market(root.object("market"), file.parent_path(), scenario);
     read_plan(root, scenario.job);
+    read_training(root, file.parent_path(), scenario);
     read_limits(root, scenario.job);
     static constexpr std::array<std::string_view, 2> oracles{"none", "future_availability"};
     scenario.oracle_allowed = root.one_of("oracle", oracles, "none") != "none";

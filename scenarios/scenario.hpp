@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/config_reader.hpp"
+#include "kernels/live/training_spec.hpp"
+#include "policies/capabilities.hpp"
 #include "policies/registry.hpp"
 #include "sim/job_spec.hpp"
 #include "sim/market.hpp"
@@ -63,6 +65,7 @@ struct Scenario {
     JobSpec job;                            // give_up_at is filled in with the market
     std::optional<Duration> give_up_after;  // as the scenario says
     MarketSource market;
+    std::optional<TrainingSpec> training;  // what live workers train; a simulation needs none
     std::vector<PolicyList> policies;  // what a replay runs unless told otherwise
     bool oracle_allowed = false;
     std::map<std::string, std::string> policy_parameters;  // by full name, JSON objects as text
@@ -80,9 +83,9 @@ std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& sc
                                        std::string_view where);
 // Makes the policies of one run.
 std::vector<std::unique_ptr<Policy>> make_policies(const PolicyList& list);
-// Throws InputError if the list cannot run in this scenario: knobs that two policies share or the
-// world lacks, a deadline or an oracle that is missing.
-void check_policies(const PolicyList& list, const Scenario& scenario, const MarketData& market);
+// Throws InputError if the list cannot run in this scenario and world: knobs that two policies
+// share or the world lacks, a deadline or an oracle that is missing.
+void check_policies(const PolicyList& list, const Scenario& scenario, const Capabilities& world);
 
 struct NamedMarket {
     std::string name;  // of the trace: its file's, without folders and endings

@@ -20,7 +20,7 @@ double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples
 
 struct JobSpec {
     Plan plan;  // the first
-    std::int32_t instances_max = 1;  // that a Plan may ask for
+    std::int32_t instances_max = 1;  // that a Plan may ask for, if more than the first does
     std::int64_t samples_total = 1;
     std::int64_t samples_per_epoch = 0;
     Instant deadline = Instant::never();

@@ -1,7 +1,8 @@
 // bamboo.cpp — Bamboo's recorded groups: events by node, and group sizes listed every minute.
 //
 // bamboo_events: milliseconds,add|remove,node without a header, in order. A node is added once and
-// removed only while it is there. Several events of one instant are one step.
+// removed only while it is there. Several events of one instant are one step. The names of the
+// nodes are kept beside the counts, and how long each stayed.
 // bamboo_counts: `YYYY-MM-DD, HH:MM:SS, count`. The listings raced when they were recorded, so that
 // lines are out of order and stamps appear twice: sorted, the largest count kept, both counted.
 #include <fmt/format.h>
@@ -9,14 +10,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <numeric>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "base/text_scan.hpp"
 #include "traces/csv_scanner.hpp"
 #include "traces/forms.hpp"
 #include "traces/limits.hpp"
@@ -29,54 +29,79 @@ namespace {
 
 constexpr std::int64_t millisecond = 1'000'000;
 
-void apply_event(const CsvScanner& csv, std::set<std::string, std::less<>>& nodes) {
-    const std::string_view node = csv.field(2);
-    if (node.empty()) csv.fail(2, "the name of a node");
-    const auto found = nodes.find(node);
-    if (csv.field(1) == "add") {
-        if (found != nodes.end()) csv.fail(2, "a node that is not there yet");
-        if (nodes.size() >= static_cast<std::size_t>(trace_instances_max)) {
-            csv.fail(2, fmt::format("at most {} nodes at a time", trace_instances_max));
+// Who is in the group, since when; what happened to it goes to the trace.
+class Group {
+public:
+    explicit Group(Trace& trace) : trace_(trace), series_(trace.series.emplace_back()) {}
+
+    void apply(const CsvScanner& csv, Instant now) {
+        const std::string_view node = csv.field(2);
+        if (node.empty()) csv.fail(2, "the name of a node");
+        const auto found = nodes_.find(node);
+        const bool joins = csv.field(1) == "add";
+        if (joins) {
+            if (found != nodes_.end()) csv.fail(2, "a node that is not there yet");
+            if (nodes_.size() >= static_cast<std::size_t>(trace_instances_max)) {
+                csv.fail(2, fmt::format("at most {} nodes at a time", trace_instances_max));
+            }
+            nodes_.emplace(node, now);
+        } else if (csv.field(1) == "remove") {
+            if (found == nodes_.end()) csv.fail(2, "a node that was added before");
+            add_lifetime(now - found->second, true);
+            nodes_.erase(found);
+        } else {
+            csv.fail(1, "\"add\" or \"remove\"");
         }
-        nodes.emplace(node);
-    } else if (csv.field(1) == "remove") {
-        if (found == nodes.end()) csv.fail(2, "a node that was added before");
-        nodes.erase(found);
-    } else {
-        csv.fail(1, "\"add\" or \"remove\"");
+        series_.nodes.push_back({now, joins, std::string(node)});
     }
-}
+
+    std::int32_t count() const { return static_cast<std::int32_t>(nodes_.size()); }
+
+    void end(Instant end) {
+        for (const auto& [node, since] : nodes_) add_lifetime(end - since, false);
+    }
+
+private:
+    void add_lifetime(Duration lasted, bool was_lost) {
+        trace_.lifetimes.push_back({"", "", "", lasted, was_lost});
+    }
+
+    Trace& trace_;
+    TraceSeries& series_;
+    std::map<std::string, Instant, std::less<>> nodes_;
+};
 
 Trace read_events(std::string_view text, const std::filesystem::path& file,
                   const ReadOptions& options) {
     const std::string name = file.string();
     refuse_inverted_counts(options, name, "bamboo_events");
     CsvScanner csv(text, name);
-    std::set<std::string, std::less<>> nodes;
+    Trace trace;
+    Group group(trace);
     SeriesBuilder<std::int32_t> builder;
     std::int64_t now = 0;            // the clock of the file starts at zero, with nothing held
     std::int64_t grid = 60 * 1'000;  // what all times are multiples of, a minute at most
-    while (csv.next_row(3)) {
+    while (csv.next_row(3, 100)) {
         const std::int64_t at = csv.whole(0, 0, trace_length_max.raw() / millisecond,
                                           "milliseconds since the start, up to 100 years");
         if (at < now) csv.fail(0, fmt::format("a time not before the row before ({})", now));
         if (at > now) {
-            builder.add(Instant::at(milliseconds(now)), static_cast<std::int32_t>(nodes.size()));
+            builder.add(Instant::at(milliseconds(now)), group.count());
             now = at;
         }
         grid = std::gcd(grid, at);
-        apply_event(csv, nodes);
+        group.apply(csv, Instant::at(milliseconds(at)));
     }
     if (csv.rows() == 0) csv.fail_here("expected at least one event, found none");
-    builder.add(Instant::at(milliseconds(now)), static_cast<std::int32_t>(nodes.size()));
+    builder.add(Instant::at(milliseconds(now)), group.count());
 
-    Trace trace;
-    trace.report.rows = csv.rows();
+    csv.add_to(trace.report);
     trace.report.notes.push_back(
         fmt::format("times are multiples of {:g} s: ends as much after the last event",
                     to_seconds(milliseconds(grid))));
-    trace.series.emplace_back().availability =
-        builder.finish(Instant::at(milliseconds(now) + milliseconds(grid)));
+    const Instant end = Instant::at(milliseconds(now) + milliseconds(grid));
+    group.end(end);
+    trace.series.front().availability = builder.finish(end);
     return trace;
 }
 
@@ -85,21 +110,13 @@ struct Listing {
     std::int32_t count;
 };
 
-// "2021-12-10" and " 13:07:45".
+// "2021-12-10" and "13:07:45".
 std::int64_t split_timestamp(const CsvScanner& csv) {
-    const auto stamp = parse_timestamp(std::string(csv.field(0)).append(csv.field(1)));
-    if (!csv.field(1).starts_with(' ') || !stamp) {
+    const auto stamp = parse_timestamp(fmt::format("{} {}", csv.field(0), csv.field(1)));
+    if (!stamp) {
         csv.fail(0, "a date and a time such as \"2021-12-10, 13:07:45\"");
     }
     return *stamp;
-}
-
-std::int32_t count_after_blank(const CsvScanner& csv) {
-    std::string_view field = csv.field(2);
-    if (field.starts_with(' ')) field.remove_prefix(1);
-    const auto count = parse_whole(field, DecimalGrammar::relaxed);
-    if (!count || *count < 0 || *count > trace_instances_max) csv.fail(2, expected_instances);
-    return static_cast<std::int32_t>(*count);
 }
 
 // Sorted by time; of several with one stamp the largest.
@@ -134,16 +151,16 @@ Trace read_counts(std::string_view text, const std::filesystem::path& file,
     refuse_inverted_counts(options, name, "bamboo_counts");
     CsvScanner csv(text, name);
     std::vector<Listing> listings;
-    while (csv.next_row(3)) {
+    while (csv.next_row(3, 100)) {
         const std::int64_t stamp = split_timestamp(csv);
         if (!listings.empty() &&
             std::abs(stamp - listings.front().stamp_ns) > trace_length_max.raw() / 2) {
             csv.fail(0, "a time within 50 years of the first");
         }
-        listings.push_back({stamp, count_after_blank(csv)});
+        listings.push_back({stamp, csv.count(2)});
     }
     Trace trace;
-    trace.report.rows = csv.rows();
+    csv.add_to(trace.report);
     const auto samples = tidied(std::move(listings), trace.report.repairs);
     if (samples.size() < 2) {
         csv.fail_here(fmt::format("expected at least two times, found {}", samples.size()));
@@ -159,16 +176,17 @@ Trace read_counts(std::string_view text, const std::filesystem::path& file,
 
 // "3660000,add,node40"
 bool recognises_events(std::string_view head, const std::filesystem::path&) {
-    const std::size_t comma = head.find_first_not_of("0123456789");
-    if (comma == std::string_view::npos || comma == 0) return false;
-    const std::string_view rest = head.substr(comma);
-    return rest.starts_with(",add,") || rest.starts_with(",remove,");
+    const std::vector<std::string> fields = first_fields(head);
+    return fields.size() >= 3 && !fields[0].empty() &&
+           fields[0].find_first_not_of("0123456789") == std::string::npos &&
+           (fields[1] == "add" || fields[1] == "remove");
 }
 
 // "2021-12-10, 13:07:45, 80"
 bool recognises_counts(std::string_view head, const std::filesystem::path&) {
-    return head.size() > 20 && head.substr(10, 2) == ", " && head.substr(20, 1) == "," &&
-           parse_timestamp(std::string(head.substr(0, 10)).append(head.substr(11, 9))).has_value();
+    const std::vector<std::string> fields = first_fields(head);
+    return fields.size() >= 3 && fields[0].size() == 10 &&
+           parse_timestamp(fmt::format("{} {}", fields[0], fields[1])).has_value();
 }
 
 }  // namespace

@@ -5,12 +5,32 @@
 
 #include <algorithm>
 
+#include "base/plain_text.hpp"
 #include "base/text_scan.hpp"
 #include "traces/timestamp.hpp"
 
 namespace ukemi {
 
-CsvScanner::CsvScanner(std::string_view text, std::string_view file) : text_(text), file_(file) {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; };
+    return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+}  // namespace
+
+CsvScanner::CsvScanner(std::string_view text, std::string_view file, char separator)
+    : text_(text),
+      file_(file),
+      separator_(separator),
+      line_end_(text.find('\n') == std::string_view::npos ? '\r' : '\n') {
     const std::size_t invalid = first_invalid_utf8(text);
     if (invalid != std::string_view::npos) fail_at(invalid, "expected UTF-8, found another byte");
 }
@@ -32,7 +52,7 @@ void CsvScanner::fail(std::size_t column, std::string_view expected) const {
 bool CsvScanner::next_line(std::string_view& line) {
     if (at_ >= text_.size()) return false;
     row_start_ = at_;
-    const std::size_t newline = text_.find('\n', at_);
+    const std::size_t newline = text_.find(line_end_, at_);
     const std::size_t end = newline == std::string_view::npos ? text_.size() : newline;
     line = text_.substr(at_, end - at_);
     at_ = newline == std::string_view::npos ? text_.size() : newline + 1;
@@ -40,7 +60,17 @@ bool CsvScanner::next_line(std::string_view& line) {
     return true;
 }
 
+bool CsvScanner::next_line_with_text(std::string_view& line) {
+    for (std::int64_t blank = 0; next_line(line); ++blank) {
+        if (trimmed(line).empty()) continue;
+        blank_lines_ += blank;  // those after the last row are nothing to speak of
+        return true;
+    }
+    return false;
+}
+
 std::string_view CsvScanner::comment() {
+    while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
     if (at_ >= text_.size() || text_[at_] != '#') return {};
     std::string_view line;
     next_line(line);
@@ -49,7 +79,7 @@ std::string_view CsvScanner::comment() {
 
 void CsvScanner::expect_header(std::string_view header) {
     std::string_view line;
-    if (!next_line(line)) {
+    if (!next_line_with_text(line)) {
         fail_at(text_.size(),
                 fmt::format("expected the header \"{}\", found the end of the file", header));
     }
@@ -58,26 +88,87 @@ void CsvScanner::expect_header(std::string_view header) {
     }
 }
 
-bool CsvScanner::next_row(std::size_t columns) {
+void CsvScanner::read_header() {
     std::string_view line;
-    if (!next_line(line)) return false;
-    if (line.empty()) {
-        if (at_ >= text_.size()) return false;
-        fail_here("expected a row, found a blank line before the end of the file");
+    if (!next_line_with_text(line)) {
+        fail_at(text_.size(), "expected a header, found the end of the file");
     }
+    split(line);
+    header_ = fields_;
+    header_read_.assign(header_.size(), false);
+}
+
+std::size_t CsvScanner::column_if_present(std::string_view name) {
+    std::size_t found = no_column;
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+        if (!same_name(header_[i], name)) continue;
+        if (found != no_column) {
+            fail_here(fmt::format("expected one column {}, found two", ukemi::quoted(name)));
+        }
+        found = i;
+        header_read_[i] = true;
+    }
+    return found;
+}
+
+std::size_t CsvScanner::column(std::string_view name) {
+    const std::size_t found = column_if_present(name);
+    if (found == no_column) {
+        fail_here(fmt::format("expected a column {} in the header", ukemi::quoted(name)));
+    }
+    return found;
+}
+
+// At the separators that are not between quotes.
+void CsvScanner::split(std::string_view line) {
+    fields_.clear();
+    for (std::size_t from = 0;; ++from) {
+        std::size_t end = std::min(line.find(separator_, from), line.size());
+        std::string_view field = trimmed(line.substr(from, end - from));
+        if (field.starts_with('"')) {
+            const std::size_t open = line.find('"', from);
+            const std::size_t close = line.find('"', open + 1);
+            end = std::min(line.find(separator_, close), line.size());
+            if (close == std::string_view::npos ||
+                !trimmed(line.substr(close + 1, end - close - 1)).empty()) {
+                fail_at(static_cast<std::size_t>(line.data() + open - text_.data()),
+                        "expected one closing quote, at the end of the field");
+            }
+            field = line.substr(open + 1, close - open - 1);
+        }
+        fields_.push_back(field);
+        if (end == line.size()) return;
+        from = end;
+    }
+}
+
+bool CsvScanner::next_row(std::size_t columns_min, std::size_t columns_max) {
+    std::string_view line;
+    if (!next_line_with_text(line)) return false;
     if (rows_ >= trace_rows_max) {
         fail_here(fmt::format("expected at most {} rows", trace_rows_max));
     }
     ++rows_;
-    const auto found = static_cast<std::size_t>(std::count(line.begin(), line.end(), ',')) + 1;
-    if (found != columns) fail_here(fmt::format("expected {} columns, found {}", columns, found));
-    fields_.clear();
-    for (std::size_t from = 0; fields_.size() < columns;) {
-        const std::size_t end = std::min(line.find(',', from), line.size());
-        fields_.push_back(line.substr(from, end - from));
-        from = end + 1;
+    split(line);
+    if (columns() < columns_min || columns() > columns_max) {
+        fail_here(fmt::format("expected {} columns, found {}", columns_min, columns()));
     }
     return true;
+}
+
+void CsvScanner::add_to(ImportReport& report) const {
+    report.rows += rows_;
+    std::string unread;
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+        if (header_read_[i]) continue;
+        unread += fmt::format("{}{}", unread.empty() ? "" : ", ", quoted(header_[i]));
+    }
+    if (!unread.empty()) {
+        report.notes.push_back("columns not read: " + shortened(unread, 400));
+    }
+    if (blank_lines_ > 0) {
+        report.repairs.push_back(fmt::format("{} blank lines skipped", blank_lines_));
+    }
 }
 
 std::int64_t CsvScanner::whole(std::size_t column, std::int64_t min, std::int64_t max,
@@ -109,17 +200,6 @@ std::int64_t CsvScanner::timestamp(std::size_t column) const {
     const auto value = parse_timestamp(fields_[column]);
     if (!value) fail(column, "a time such as 2023-02-15 22:08:16 (years 1970 to 2199)");
     return *value;
-}
-
-void CsvScanner::check_order(std::size_t column, std::int64_t stamp, std::int64_t previous,
-                             std::int64_t first) const {
-    if (stamp <= previous) {
-        fail(column, fmt::format("a time after the one before ({})", format_timestamp(previous)));
-    }
-    if (stamp - first > trace_length_max.raw()) {
-        fail(column,
-             fmt::format("a time within 100 years of the first ({})", format_timestamp(first)));
-    }
 }
 
 }  // namespace ukemi

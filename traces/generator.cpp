@@ -1,16 +1,16 @@
-// generator.cpp — the chain of a group and the walk of a price, both drawn by inversion.
+// generator.cpp — zones from the chain of a group, and the walk of a price, drawn by inversion.
 //
 // Waits are rounded up to the grid (the sampling, or a second) as soon as they are drawn, so that
 // from there on everything is integers.
 #include "traces/generator.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
+#include "traces/group_chain.hpp"
 #include "traces/limits.hpp"
 #include "traces/series_builder.hpp"
 
@@ -21,74 +21,8 @@ namespace {
 // A market does not begin full: a month passes before the series begins.
 constexpr Duration burn_in = days(30);
 
-// Short or long waits of one kind, in whole steps of the sampling.
-std::int64_t draw_ticks(RandomStream& random, double hours_mean, Duration sampling) {
-    const double ticks = random.exponential(hours_mean) / to_hours(sampling);
-    return std::max<std::int64_t>(1, round_up(std::min(ticks, 1e9)));
-}
-std::int64_t draw_ticks(RandomStream& random, const ShortOrLong& wait, Duration sampling) {
-    const bool is_short = random.chance(wait.short_share);
-    return draw_ticks(random, is_short ? wait.short_h_mean : wait.long_h_mean, sampling);
-}
-
-class GroupChain {
-public:
-    GroupChain(const MarketParameters& parameters, RandomStream random)
-        : parameters_(parameters), random_(random), held_(parameters.capacity) {
-        next_loss_ = quiet();
-    }
-
-    // When the group changes next, in ticks since the chain began.
-    std::int64_t next_tick() const { return std::min(next_loss_, next_refill_); }
-    std::int32_t held() const { return held_; }
-
-    void advance() {
-        if (next_loss_ <= next_refill_) {
-            lose(next_loss_);
-        } else {
-            refill(next_refill_);
-        }
-    }
-
-private:
-    static constexpr std::int64_t never = std::int64_t{1} << 62;
-
-    std::int64_t quiet() { return draw_ticks(random_, parameters_.quiet, parameters_.sampling); }
-
-    void lose(std::int64_t now) {
-        held_ -= burst_size();
-        next_refill_ = now + draw_ticks(random_, parameters_.outage, parameters_.sampling);
-        next_loss_ = held_ > 0 ? now + quiet() : never;
-    }
-
-    std::int32_t burst_size() {
-        if (random_.chance(parameters_.total_loss_share) || held_ == 1) return held_;
-        const double size = random_.exponential(parameters_.burst_share_mean * held_);
-        return static_cast<std::int32_t>(
-            std::clamp<std::int64_t>(round_nearest(size), 1, held_ - 1));
-    }
-
-    void refill(std::int64_t now) {
-        const std::int32_t missing = parameters_.capacity - held_;
-        const bool all = random_.chance(parameters_.full_refill_share);
-        const std::int64_t step =
-            all ? missing : 1 + random_.geometric(1 / parameters_.refill_step_mean);
-        if (held_ == 0) next_loss_ = now + quiet();
-        held_ += static_cast<std::int32_t>(std::min<std::int64_t>(step, missing));
-        next_refill_ =
-            held_ < parameters_.capacity
-                ? now + draw_ticks(random_, parameters_.refill_gap_h_mean, parameters_.sampling)
-                : never;
-    }
-
-    const MarketParameters& parameters_;
-    RandomStream random_;
-    std::int32_t held_;
-    std::int64_t next_loss_ = never;
-    std::int64_t next_refill_ = never;
-};
-
-AvailabilitySeries generate_availability(const MarketParameters& parameters, RandomStream random,
+AvailabilitySeries generate_availability(const MarketParameters& parameters, std::uint64_t seed,
+                                         const std::string& zone, const std::string& region,
                                          Duration length) {
     SeriesBuilder<std::int32_t> builder;
     if (!parameters.has_losses) {
@@ -96,7 +30,7 @@ AvailabilitySeries generate_availability(const MarketParameters& parameters, Ran
         return builder.finish(Instant::at(length));
     }
     const std::int64_t first = burn_in.raw() / parameters.sampling.raw();
-    GroupChain chain(parameters, random);
+    GroupChain chain(parameters, seed, zone, region, first);
     while (chain.next_tick() <= first) chain.advance();
     builder.add(Instant{}, chain.held());
     for (;;) {
@@ -198,10 +132,11 @@ std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std
     std::vector<TraceSeries> market;
     for (std::int32_t i = 0; i < zones; ++i) {
         const std::string zone = "zone-" + zone_letters(i);
+        const std::string region =
+            "region-" + zone_letters(i / std::max(1, parameters.shared.zones_per_region));
         TraceSeries& series = market.emplace_back();
         series.zone = zone;
-        series.availability =
-            generate_availability(parameters, RandomStream(seed, "market/" + zone), length);
+        series.availability = generate_availability(parameters, seed, zone, region, length);
         series.price = generate_price(parameters.price,
                                       RandomStream(seed, "market/" + zone + "/price"), length);
     }

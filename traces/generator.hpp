@@ -5,15 +5,19 @@
 // outages are short or long, two exponentials each: recorded markets flap for an hour and then stay
 // calm for a day, which no single rate gives. The parameters of the shipped markets carry the
 // recorded statistics that they were set to. Same seed and parameters, same series, on every
-// machine. Prices draw from a stream of their own, so that neither changes the other.
+// machine. Prices draw from a stream of their own, so that neither changes the other. Four things
+// are off unless a set asks for them, and change no bit while they are: quiet times of their own
+// after an outage, a daily cycle, losses that zones of a region share, and lifetimes of instances.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "traces/lifetime_law.hpp"
 #include "traces/series.hpp"
 
 namespace ukemi {
@@ -37,9 +41,25 @@ struct PriceParameters {
     double usd_spike_mean;
 };
 
+// Losses come (1 + depth) times as often at the worst hour as on average, and (1 − depth) times at
+// the best, half a day later; a sine between, constant within an hour. Outages end as much later.
+struct DailyCycle {
+    double depth = 0;  // 0 (off) to 0.9
+    double worst_hour_utc = 0;
+};
+
+// Moments at which the zones of a region lose together; those hit get their first instances back
+// together, too. Zones are put in regions in their order.
+struct SharedLosses {
+    std::int32_t zones_per_region = 1;
+    double per_day = 0;        // 0: off
+    double hit_share = 0;      // of the zones, how many each such moment hits
+    double outage_factor = 1;  // how much longer than others these outages last
+};
+
 struct MarketParameters {
-    std::string_view name;     // "v100-16-burst", …
-    std::string_view summary;  // with the source of its statistics
+    std::string name;          // "v100-16-burst", …
+    std::string summary;       // with the source of its statistics
     std::int32_t capacity;     // instances at most
     Duration sampling;         // steps of availability fall on multiples of this
     bool has_losses;           // false: always at capacity, only the price moves
@@ -51,13 +71,19 @@ struct MarketParameters {
     double refill_step_mean;   // instances that another refill step brings back; geometric
     double refill_gap_h_mean;  // between the steps of a refill
     PriceParameters price;
+    // From the first instance held after none to the next loss, where that is another kind of time:
+    // a market that flaps goes on flapping. Otherwise `quiet` is for both.
+    std::optional<ShortOrLong> quiet_after_none = {};
+    DailyCycle daily = {};
+    SharedLosses shared = {};
+    LifetimeLaw lifetimes = {};  // of each instance held, besides the bursts
 };
 
 std::span<const MarketParameters> all_market_parameters();
 
 // `zones` zones, independent of each other, for `length`; each with availability and price. Names
 // "zone-a", "zone-b", …, "zone-z", "zone-aa", …; a zone's series do not depend on how many others
-// there are. 1 ≤ zones ≤ 1000, 0 < length ≤ 100 years.
+// there are. Instant zero is midnight, UTC. 1 ≤ zones ≤ 1000, 0 < length ≤ 100 years.
 std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std::uint64_t seed,
                                          std::int32_t zones, Duration length);
 

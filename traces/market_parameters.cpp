@@ -26,7 +26,7 @@ constexpr PriceParameters p3_price_2023{
     .usd_spike_mean = 0,
 };
 
-constexpr std::array<MarketParameters, 6> markets{{
+const std::array<MarketParameters, 6> markets{{
     {
         .name = "v100-1-good",
         .summary = "one V100, plentiful: as aws-v100x1-2023feb-us-west-2a (mean 0.883, 0.144 "

@@ -30,7 +30,9 @@ struct Comment {
 Comment read_comment(CsvScanner& csv) {
     Comment comment;
     std::string_view rest = csv.comment();
-    while (!rest.empty()) {
+    while (true) {
+        if (rest.empty()) rest = csv.comment();  // a second line of them
+        if (rest.empty()) break;
         const std::size_t blank = std::min(rest.find(' '), rest.size());
         const std::string_view word = rest.substr(0, blank);
         rest.remove_prefix(std::min(blank + 1, rest.size()));
@@ -75,7 +77,7 @@ Series<Value> read_rows(CsvScanner& csv, const Comment& comment, ReadValue read_
 
 Trace plain_trace(const CsvScanner& csv, Comment&& comment) {
     Trace trace;
-    trace.report.rows = csv.rows();
+    csv.add_to(trace.report);
     if (!comment.length) trace.report.notes.emplace_back("no duration_s: ends at its last row");
     trace.series.emplace_back();
     trace.series.back().zone = std::move(comment.zone);

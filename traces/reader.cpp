@@ -14,6 +14,7 @@
 #include "base/read_file.hpp"
 #include "base/text_scan.hpp"
 #include "traces/forms.hpp"
+#include "traces/join.hpp"
 
 namespace ukemi {
 
@@ -37,8 +38,8 @@ const TraceForm& form_of(std::string_view text, const std::filesystem::path& fil
                                      did_you_mean(options.form, names), fmt::join(names, ", ")));
     }
     throw InputError(file.string(), 1, 1,
-                     fmt::format("expected the beginning of a known trace form ({}), found {}",
-                                 fmt::join(names, ", "),
+                     fmt::format("expected the beginning of a known trace form (see ukemi list "
+                                 "traces), found {}",
                                  text.empty() ? "an empty file" : quoted(first_row(head))));
 }
 
@@ -69,58 +70,208 @@ std::string trace_name(const std::filesystem::path& file) {
         return true;
     };
     drop(".gz");
-    for (const std::string_view ending : {".csv", ".json", ".txt"}) {
+    for (const std::string_view ending :
+         {".csv", ".json", ".jsonl", ".txt", ".tsv", ".out", ".log"}) {
         if (drop(ending)) break;
     }
     return one_line(name);
 }
 
 std::span<const TraceForm> all_trace_forms() {
-    // Headers first, then rows without one, then JSON; skypilot_json takes any object left.
+    // Headers first, then rows without one, then JSON by its keys. Where two could be meant, the
+    // one that asks for more stands first.
     static const std::array forms{
-        plain_availability_form(),     plain_price_form(),     skynomad_csv_form(),
-        probe_counts_form(),           stamped_price_form(),   aws_price_history_csv_form(),
-        skypilot_strategy_form(),      bamboo_events_form(),   bamboo_counts_form(),
-        aws_price_history_json_form(), skynomad_prices_form(), skypilot_json_form(),
+        plain_availability_form(),
+        plain_price_form(),
+        skynomad_csv_form(),
+        probe_counts_form(),
+        lifetimes_form(),
+        price_list_csv_form(),
+        interruption_bands_form(),
+        azure_prices_form(),
+        aws_price_history_text_form(),
+        stamped_price_form(),
+        aws_price_history_csv_form(),
+        skypilot_strategy_form(),
+        bamboo_events_form(),
+        bamboo_counts_form(),
+        step_list_form(),
+        survival_log_form(),
+        launch_log_form(),
+        parcae_segment_form(),
+        aws_price_history_json_form(),
+        parcae_intervals_form(),
+        probe_round_form(),
+        price_tracker_form(),
+        spot_advisor_form(),
+        price_list_json_form(),
+        skynomad_prices_form(),
+        skypilot_json_form(),
+        gcp_list_price_form(),
     };
     return forms;
 }
 
-Trace read_trace(const std::filesystem::path& file, const ReadOptions& options) {
-    return read_trace_text(read_file(file), file, options);
-}
+namespace {
 
-Trace read_trace_text(std::string_view text, const std::filesystem::path& file,
-                      const ReadOptions& options) {
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-    const bool marked = text.starts_with(byte_order_mark);
-    if (marked) text.remove_prefix(byte_order_mark.size());
-
-    const TraceForm& form = form_of(text, file, options);
-    Trace trace = form.read(text, file, options);
+// What is the same for every form, once it is read.
+Trace settled(Trace trace, const TraceForm& form, const std::filesystem::path& file,
+              const ReadOptions& options) {
     trace.name = trace_name(file);
     trace.report.form = form.name;
-    if (marked) trace.report.repairs.emplace_back("byte order mark skipped");
     std::sort(trace.series.begin(), trace.series.end(),
               [](const TraceSeries& a, const TraceSeries& b) {
                   return std::tie(a.zone, a.instance_type) < std::tie(b.zone, b.instance_type);
               });
     for (const TraceSeries& series : trace.series) {  // one length of text: the least is the first
+        if (series.start.empty()) continue;
         if (trace.report.start.empty() || series.start < trace.report.start) {
             trace.report.start = series.start;
         }
     }
     keep_only(trace, &TraceSeries::zone, options.zone, "zone", file);
     keep_only(trace, &TraceSeries::instance_type, options.instance_type, "instance type", file);
-    INVARIANT(!trace.series.empty());
+    INVARIANT(!trace.series.empty() || !trace.lifetimes.empty() || !trace.listed_prices.empty() ||
+              !trace.bands.empty());
+    return trace;
+}
+
+// Whether there was a mark, which is taken off.
+bool take_byte_order_mark(std::string_view& text) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    const bool marked = text.starts_with(byte_order_mark);
+    if (marked) text.remove_prefix(byte_order_mark.size());
+    return marked;
+}
+
+void report_marks(Trace& trace, std::size_t marks) {
+    if (marks == 1) trace.report.repairs.emplace_back("byte order mark skipped");
+    if (marks > 1) {
+        trace.report.repairs.push_back(fmt::format("{} byte order marks skipped", marks));
+    }
+}
+
+std::string_view what_it_holds(const Trace& trace) {
+    if (!trace.lifetimes.empty()) return "lifetimes";
+    if (!trace.listed_prices.empty()) return "a price list";
+    return "bands of interruption";
+}
+
+}  // namespace
+
+Trace read_trace(const std::filesystem::path& file, const ReadOptions& options) {
+    Trace trace = read_record(file, options);
+    if (trace.series.empty()) {
+        throw InputError(file.string(), "",
+                         fmt::format("expected a series of availability or prices, found {}",
+                                     what_it_holds(trace)));
+    }
+    return trace;
+}
+
+Trace read_record(const std::filesystem::path& file, const ReadOptions& options) {
+    return read_trace_text(read_file(file), file, options);
+}
+
+Trace read_trace_text(std::string_view text, const std::filesystem::path& file,
+                      const ReadOptions& options) {
+    const bool marked = take_byte_order_mark(text);
+    const TraceForm& form = form_of(text, file, options);
+    Trace trace = settled(form.read(text, file, options), form, file, options);
+    report_marks(trace, marked ? 1 : 0);
+    return trace;
+}
+
+Trace read_records(std::span<const std::filesystem::path> files, const ReadOptions& options) {
+    INVARIANT(!files.empty());
+    if (files.size() == 1) return read_record(files[0], options);
+    std::vector<std::string> texts;
+    std::vector<TracePage> pages;
+    std::size_t bytes = 0;
+    std::size_t marks = 0;
+    texts.reserve(files.size());  // the pages look into them
+    for (const std::filesystem::path& file : files) {
+        texts.push_back(read_file(file));
+        bytes += texts.back().size();
+        if (bytes > 4 * file_bytes_max) {
+            throw InputError(file.string(), "", "expected less than 1 GiB of pages");
+        }
+        std::string_view text = texts.back();
+        if (take_byte_order_mark(text)) ++marks;
+        pages.push_back({text, file});
+    }
+    const TraceForm& form = form_of(pages[0].text, files[0], options);
+    for (const TracePage& page : pages) {
+        const TraceForm& other = form_of(page.text, page.file, options);
+        if (other.name == form.name) continue;
+        throw InputError(page.file.string(), "",
+                         fmt::format("expected a page of the form {}, as {}; found {}", form.name,
+                                     files[0].string(), other.name));
+    }
+    Trace trace =
+        form.read_pages != nullptr ? form.read_pages(pages, options) : joined(pages, form, options);
+    trace = settled(std::move(trace), form, files[0], options);
+    report_marks(trace, marks);
     return trace;
 }
 
 std::string_view first_row(std::string_view head) {
-    if (head.starts_with('#')) head.remove_prefix(std::min(head.find('\n'), head.size() - 1) + 1);
-    std::string_view row = head.substr(0, head.find('\n'));
-    if (row.ends_with('\r')) row.remove_suffix(1);
-    return row;
+    const char line_end = head.find('\n') == std::string_view::npos ? '\r' : '\n';
+    while (!head.empty()) {
+        std::string_view row = head.substr(0, head.find(line_end));
+        head.remove_prefix(std::min(row.size() + 1, head.size()));
+        if (row.ends_with('\r')) row.remove_suffix(1);
+        const bool is_blank = row.find_first_not_of(" \t") == std::string_view::npos;
+        if (!is_blank && !row.starts_with('#')) return row;
+    }
+    return {};
+}
+
+std::vector<std::string> first_fields(std::string_view head, char separator) {
+    std::vector<std::string> fields;
+    std::string_view row = first_row(head);
+    while (true) {
+        const std::size_t end = std::min(row.find(separator), row.size());
+        std::string field(row.substr(0, end));
+        field.erase(0, field.find_first_not_of(" \t\""));
+        field.erase(field.find_last_not_of(" \t\"") + 1);
+        fields.push_back(std::move(field));
+        if (end == row.size()) return fields;
+        row.remove_prefix(end + 1);
+    }
+}
+
+bool has_columns(std::string_view head, std::initializer_list<std::string_view> names) {
+    std::vector<std::string> fields = first_fields(head);
+    for (std::string& field : fields) {
+        for (char& c : field) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return std::ranges::all_of(names, [&](std::string_view name) {
+        return std::ranges::find(fields, name) != fields.end();
+    });
+}
+
+bool begins_json(std::string_view head) {
+    const std::size_t first = head.find_first_not_of(" \t\r\n");
+    return first != std::string_view::npos && (head[first] == '{' || head[first] == '[');
+}
+
+void fail_in(const TracePage& page, std::size_t offset, std::string_view problem) {
+    const TextPlace place = place_of(page.text, offset);
+    throw InputError(page.file.string(), place.line, place.column, problem);
+}
+
+void read_document(const TracePage& page, std::string_view document,
+                   const std::function<void(JsonScanner&)>& read) {
+    const auto before = static_cast<std::size_t>(document.data() - page.text.data());
+    std::string name = page.file.string();
+    if (before > 0) {
+        name +=
+            fmt::format(", in the value that begins in line {}", place_of(page.text, before).line);
+    }
+    JsonScanner json(document, name);
+    read(json);
+    json.finish();
 }
 
 FirstKey first_key(std::string_view head) {

@@ -2,7 +2,8 @@
 //
 // A series begins at instant zero with its first step and ends at `end`; what holds after the end
 // is the scenario's to say. Steps are strictly increasing in time and consecutive values differ.
-// Every reader returns this one form, with a report of what it found and what it repaired.
+// Every reader returns this one form, with a report of what it found and what it repaired. What is
+// no series (how long instances lived, list prices, bands of interruption) stands beside it.
 #pragma once
 
 #include <cstdint>
@@ -41,18 +42,61 @@ struct ImportReport {
     std::vector<std::string> repairs;  // "15 rows out of order: sorted", …
 };
 
+// A named node joined a group or left it. Of one instant, in the order of the file.
+struct NodeEvent {
+    Instant at;
+    bool joined = false;
+    std::string node;
+    friend bool operator==(const NodeEvent&, const NodeEvent&) = default;
+};
+
 // One zone and instance type of one file.
 struct TraceSeries {
     std::string zone;           // "us-west-2a", or empty
     std::string instance_type;  // "p3.2xlarge", or empty
     std::optional<AvailabilitySeries> availability;
     std::optional<PriceSeries> price;
-    std::string start = {};  // ISO 8601 of its instant zero, where the file says it
+    std::string start = {};             // ISO 8601 of its instant zero, where the file says it
+    std::vector<NodeEvent> nodes = {};  // where the file names them; in order
+};
+
+// How long one instance was seen alive.
+struct Lifetime {
+    std::string zone;
+    std::string instance_type;
+    std::string start;  // ISO 8601, or empty
+    Duration lasted;
+    bool was_lost = false;  // false: given back, or still alive when the record ends (censored)
+    friend bool operator==(const Lifetime&, const Lifetime&) = default;
+};
+
+// One line of a price list: what an instance costs an hour, without any history.
+struct ListedPrice {
+    std::string region;  // or zone, where the list says it
+    std::string instance_type;
+    std::optional<Price> on_demand;
+    std::optional<Price> spot;
+    friend bool operator==(const ListedPrice&, const ListedPrice&) = default;
+};
+
+// How often a provider says that it takes instances back, in percent of them a month.
+struct InterruptionBand {
+    std::string region;
+    std::string instance_type;
+    std::string system;  // "Linux"
+    std::int32_t percent_min = 0;
+    std::int32_t percent_max = 0;
+    std::int32_t savings_percent = 0;  // of spot against on-demand
+    friend bool operator==(const InterruptionBand&, const InterruptionBand&) = default;
 };
 
 struct Trace {
-    std::string name;                 // the file's name without folders and endings
-    std::vector<TraceSeries> series;  // at least one, sorted by (zone, type)
+    std::string name;  // the file's name without folders and endings
+    // Sorted by (zone, type). At least one, unless the file holds one of the other records only.
+    std::vector<TraceSeries> series;
+    std::vector<Lifetime> lifetimes = {};
+    std::vector<ListedPrice> listed_prices = {};
+    std::vector<InterruptionBand> bands = {};
     ImportReport report;
 };
 

@@ -1,69 +1,71 @@
-// stamped_csv.cpp — samples with calendar times, one series a file: availability and price.
+// stamped_csv.cpp — samples of availability with calendar times, one series a file.
 //
-// skynomad_csv: `date,availability`, 1 = could be had; the sampling is irregular and kept as it is.
+// skynomad_csv: `date,availability`, 1 = could be had; the sampling is irregular and kept as it is;
+// a column of prices may stand beside.
 // skypilot_strategy_txt: index,time,flag without a header; 1 = could NOT be had.
-// stamped_price_csv: `timestamp_utc,price_usd_per_h`, driven by events.
-// Times must strictly increase. Sampled series end one usual gap after their last sample; a list of
-// price changes ends at the last one, because nobody saw more.
+// Rows may come in any order. The series ends one usual gap after its last sample.
 #include <fmt/format.h>
 
 #include <utility>
 #include <vector>
 
+#include "base/read_file.hpp"
 #include "traces/csv_scanner.hpp"
 #include "traces/forms.hpp"
 #include "traces/limits.hpp"
-#include "traces/series_builder.hpp"
+#include "traces/ordered_samples.hpp"
 #include "traces/timestamp.hpp"
 
 namespace ukemi {
 
 namespace {
 
-constexpr std::string_view skynomad_header = "date,availability";
-constexpr std::string_view price_header = "timestamp_utc,price_usd_per_h";
+template <class Value>
+using Rows = std::vector<PlacedSample<Value>>;
 
-using AvailabilitySamples = std::vector<StampedSample<std::int32_t>>;
-using PriceSamples = std::vector<StampedSample<Price>>;
-
-template <class Samples, class Value>
-void add_sample(const CsvScanner& csv, std::size_t column, Samples& samples, Value value) {
-    const std::int64_t stamp = csv.timestamp(column);
-    if (!samples.empty()) {
-        csv.check_order(column, stamp, samples.back().stamp_ns, samples.front().stamp_ns);
-    }
-    samples.push_back({stamp, value});
+std::string_view expected_value(bool inverted) {
+    return inverted ? "0 or 1 (1 = unavailable)" : "0 or 1 (1 = available)";
 }
 
 std::int32_t flag(const CsvScanner& csv, std::size_t column, bool inverted) {
-    const auto value = static_cast<std::int32_t>(
-        csv.whole(column, 0, 1, inverted ? "0 or 1 (1 = unavailable)" : "0 or 1 (1 = available)"));
+    const auto value = static_cast<std::int32_t>(csv.whole(column, 0, 1, expected_value(inverted)));
     return inverted ? 1 - value : value;
 }
 
-template <class Series>
-Trace stamped_trace(std::int64_t rows, std::int64_t first_stamp,
-                    std::optional<Series> TraceSeries::*member, Series&& series) {
+Trace sampled_trace(const CsvScanner& csv, Rows<std::int32_t> rows, Rows<Price> prices,
+                    bool inverted) {
     Trace trace;
-    trace.report.rows = rows;
-    TraceSeries& only = trace.series.emplace_back();
-    only.start = format_timestamp(first_stamp);
-    only.*member = std::forward<Series>(series);
-    return trace;
-}
-
-Trace sampled_availability(const CsvScanner& csv, const AvailabilitySamples& samples,
-                           bool inverted) {
+    csv.add_to(trace.report);
+    const auto fail_at = [&](std::size_t, std::size_t offset, std::string_view problem) {
+        csv.fail_at(offset, problem);
+    };
+    OrderRepairs repairs;
+    const auto samples = in_order(std::move(rows), "value", repairs, fail_at);
     if (samples.size() < 2) {
         csv.fail_here(fmt::format("expected at least two samples, found {}", samples.size()));
     }
+    repairs.add_to(trace.report.repairs);
     const Spacing spacing = spacing_of(samples);
-    Trace trace = stamped_trace(csv.rows(), samples.front().stamp_ns, &TraceSeries::availability,
-                                series_of(samples, spacing.usual));
     trace.report.sampling = spacing.usual;
     add_notes(trace.report.notes, notes_on(spacing));
     if (inverted) trace.report.notes.emplace_back("polarity: 1 means unavailable");
+    TraceSeries& series = trace.series.emplace_back();
+    series.start = format_timestamp(samples.front().stamp_ns);
+    series.availability = series_of(samples, spacing.usual);
+    if (!prices.empty()) {
+        OrderRepairs same;
+        series.price =
+            series_of(in_order(std::move(prices), "price", same, fail_at), spacing.usual);
+    }
     return trace;
+}
+
+std::size_t price_column(CsvScanner& csv) {
+    for (const std::string_view name : {"price", "spot_price", "prices"}) {
+        const std::size_t column = csv.column_if_present(name);
+        if (column != CsvScanner::no_column) return column;
+    }
+    return CsvScanner::no_column;
 }
 
 Trace read_skynomad_csv(std::string_view text, const std::filesystem::path& file,
@@ -71,10 +73,23 @@ Trace read_skynomad_csv(std::string_view text, const std::filesystem::path& file
     const std::string name = file.string();
     const bool inverted = one_means_unavailable(options.polarity, Polarity::one_is_available);
     CsvScanner csv(text, name);
-    csv.expect_header(skynomad_header);
-    AvailabilitySamples samples;
-    while (csv.next_row(2)) add_sample(csv, 0, samples, flag(csv, 1, inverted));
-    return sampled_availability(csv, samples, inverted);
+    while (!csv.comment().empty()) {
+    }
+    csv.read_header();
+    const std::size_t date = csv.column("date");
+    const std::size_t availability = csv.column("availability");
+    const std::size_t price = price_column(csv);
+    Rows<std::int32_t> rows;
+    Rows<Price> prices;
+    while (csv.next_row()) {
+        const std::int64_t stamp = csv.timestamp(date);
+        rows.push_back({stamp, inverted ? flag(csv, availability, true) : csv.count(availability),
+                        csv.row_offset()});
+        if (price != CsvScanner::no_column) {
+            prices.push_back({stamp, csv.price(price), csv.row_offset()});
+        }
+    }
+    return sampled_trace(csv, std::move(rows), std::move(prices), inverted);
 }
 
 Trace read_skypilot_strategy(std::string_view text, const std::filesystem::path& file,
@@ -82,39 +97,29 @@ Trace read_skypilot_strategy(std::string_view text, const std::filesystem::path&
     const std::string name = file.string();
     const bool inverted = one_means_unavailable(options.polarity, Polarity::one_is_unavailable);
     CsvScanner csv(text, name);
-    AvailabilitySamples samples;
+    Rows<std::int32_t> rows;
+    std::int64_t jumps = 0;  // of the index: rows that somebody left out, or their order
     std::int64_t next_index = 0;
-    while (csv.next_row(3)) {
+    while (csv.next_row(3, 100)) {
         const std::int64_t index = csv.whole(0, 0, trace_rows_max, "the number of the sample");
-        if (!samples.empty() && index != next_index) {
-            csv.fail(0, fmt::format("the next number, {}", next_index));
-        }
+        if (!rows.empty() && index != next_index) ++jumps;
         next_index = index + 1;
-        add_sample(csv, 1, samples, flag(csv, 2, inverted));
+        rows.push_back({csv.timestamp(1), flag(csv, 2, inverted), csv.row_offset()});
     }
-    return sampled_availability(csv, samples, inverted);
-}
-
-Trace read_stamped_price(std::string_view text, const std::filesystem::path& file,
-                         const ReadOptions&) {
-    const std::string name = file.string();
-    CsvScanner csv(text, name);
-    csv.expect_header(price_header);
-    PriceSamples samples;
-    while (csv.next_row(2)) add_sample(csv, 0, samples, csv.price(1));
-    if (samples.empty()) csv.fail_here("expected at least one row under the header, found none");
-    return stamped_trace(csv.rows(), samples.front().stamp_ns, &TraceSeries::price,
-                         series_of(samples, Duration{}));
+    Trace trace = sampled_trace(csv, std::move(rows), {}, inverted);
+    if (jumps > 0) {
+        trace.report.notes.push_back(
+            fmt::format("the numbers of the samples jump {} times: times decide", jumps));
+    }
+    return trace;
 }
 
 // "0,2022-11-28T22:23:37.000Z,1"
 bool recognises_strategy(std::string_view head, const std::filesystem::path&) {
-    const std::string_view row = first_row(head);
-    const std::size_t first = row.find(',');
-    const std::size_t last = row.rfind(',');
-    return first != std::string_view::npos && first > 0 && last > first &&
-           row.find_first_not_of("0123456789") == first &&
-           parse_timestamp(row.substr(first + 1, last - first - 1)).has_value();
+    const std::vector<std::string> fields = first_fields(head);
+    return fields.size() >= 3 && !fields[0].empty() &&
+           fields[0].find_first_not_of("0123456789") == std::string::npos &&
+           parse_timestamp(fields[1]).has_value() && (fields[2] == "0" || fields[2] == "1");
 }
 
 }  // namespace
@@ -122,7 +127,7 @@ bool recognises_strategy(std::string_view head, const std::filesystem::path&) {
 TraceForm skynomad_csv_form() {
     return {"skynomad_csv", "SkyNomad's CSV of samples: date,availability (1 = available)",
             [](std::string_view head, const std::filesystem::path&) {
-                return first_row(head) == skynomad_header;
+                return has_columns(head, {"date", "availability"});
             },
             read_skynomad_csv};
 }
@@ -133,12 +138,23 @@ TraceForm skypilot_strategy_form() {
             read_skypilot_strategy};
 }
 
-TraceForm stamped_price_form() {
-    return {"stamped_price_csv", "price changes: timestamp_utc,price_usd_per_h",
-            [](std::string_view head, const std::filesystem::path&) {
-                return first_row(head) == price_header;
-            },
-            read_stamped_price};
+std::vector<std::int64_t> sample_times(const std::filesystem::path& file) {
+    const std::string text = read_file(file);
+    const std::string name = file.string();
+    CsvScanner csv(text, name);
+    csv.read_header();
+    std::size_t column = csv.column_if_present("date");
+    if (column == CsvScanner::no_column) column = csv.column_if_present("timestamp");
+    if (column == CsvScanner::no_column) column = csv.column("time");
+    std::vector<std::int64_t> times;
+    while (csv.next_row()) times.push_back(csv.timestamp(column));
+    for (std::size_t i = 1; i < times.size(); ++i) {
+        if (times[i] > times[i - 1] && times[i] - times[0] <= trace_length_max.raw()) continue;
+        throw InputError(name, "",
+                         fmt::format("expected times that go up, within 100 years; {} does not",
+                                     format_timestamp(times[i])));
+    }
+    return times;
 }
 
 }  // namespace ukemi

@@ -192,6 +192,13 @@ TEST_CASE("config: a key that nobody read is an error", "[config]") {
     CHECK(complaint(R"({"a\nb": 1})", finish) == "s.json: at /: unknown key \"a\\nb\"");
     const auto in_job = [](ConfigReader& c) { c.objects("jobs").at(0).finish(); };
     CHECK(complaint(R"({"jobs": [{"x": 1}]})", in_job) == "s.json: at /jobs/0: unknown key \"x\"");
+    // A key that was only asked for is a name that may have been meant.
+    const auto ask_and_finish = [](ConfigReader& c) {
+        CHECK_FALSE(c.has("deadline"));
+        c.finish();
+    };
+    CHECK(complaint(R"({"dead_line": 1})", ask_and_finish) ==
+          "s.json: at /: unknown key \"dead_line\" (did you mean \"deadline\"?)");
     // has() and keys() are questions about a key; neither reads it.
     const auto only_ask = [](ConfigReader& c) {
         CHECK(c.has("x"));

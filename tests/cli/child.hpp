@@ -14,6 +14,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/plots/scratch_folder.hpp"
@@ -35,9 +36,9 @@ inline std::string text_in(const std::filesystem::path& file) {
     return text.str();
 }
 
-// Runs `ukemi` with these arguments in `folder`; neither stream is a terminal.
-inline Ran run_ukemi(const std::filesystem::path& folder, std::vector<std::string> arguments,
-                     Output output = Output::kept) {
+// Runs `program` with these arguments in `folder`; neither stream is a terminal.
+inline Ran run_program(const char* program, const std::filesystem::path& folder,
+                       std::vector<std::string> arguments, Output output = Output::kept) {
     const ScratchFolder streams;
     const std::string out = (streams.path() / "out").string();
     const std::string err = (streams.path() / "err").string();
@@ -62,15 +63,15 @@ inline Ran run_ukemi(const std::filesystem::path& folder, std::vector<std::strin
             break;
     }
     posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-    arguments.insert(arguments.begin(), "ukemi");
+    arguments.insert(arguments.begin(), std::filesystem::path(program).filename().string());
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     pid_t child = 0;
-    const int failed = posix_spawn(&child, UKEMI_BINARY, &actions, nullptr, argv.data(), environ);
+    const int failed = posix_spawn(&child, program, &actions, nullptr, argv.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (ends[1] != -1) close(ends[1]);
-    if (failed != 0) throw std::runtime_error("cannot start " UKEMI_BINARY);
+    if (failed != 0) throw std::runtime_error(std::string("cannot start ") + program);
     int status = 0;
     if (waitpid(child, &status, 0) != child) throw std::runtime_error("lost the child");
     Ran ran;
@@ -78,6 +79,11 @@ inline Ran run_ukemi(const std::filesystem::path& folder, std::vector<std::strin
     ran.out = text_in(out);
     ran.err = text_in(err);
     return ran;
+}
+
+inline Ran run_ukemi(const std::filesystem::path& folder, std::vector<std::string> arguments,
+                     Output output = Output::kept) {
+    return run_program(UKEMI_BINARY, folder, std::move(arguments), output);
 }
 
 inline std::filesystem::path shipped(const char* scenario) {

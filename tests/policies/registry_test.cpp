@@ -29,7 +29,8 @@ TEST_CASE("registry: every policy can be made from no parameters at all", "[regi
         CHECK(policy->name() == entry.name);
         CHECK_FALSE(policy->knobs().empty());
         CHECK(policy->every_steps() == 1);
-        CHECK((policy->hooks().has(Hook::before_train) || policy->hooks().has(Hook::on_event)));
+        CHECK((policy->hooks().has(Hook::before_train) || policy->hooks().has(Hook::on_event) ||
+               policy->hooks().has(Hook::after_epoch)));
     }
 }
 

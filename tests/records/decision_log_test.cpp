@@ -2,6 +2,8 @@
 #include "records/decision_log.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/records/logged_run.hpp"
@@ -36,6 +38,33 @@ TEST_CASE("decision log: Plans that were discarded are part of the story", "[dec
     CHECK(run.text.find("\"discarded\"") != std::string::npos);
     CHECK(run.text.find("\"a worker died\"") != std::string::npos);
     CHECK(replay_decisions(run.text, "run.jsonl").difference_count == 0);
+}
+
+TEST_CASE("decision log: a loss that is not a number is recorded and replayed", "[decision_log]") {
+    RunOptions options;
+    options.policies = {{"greedy", "{}"}};
+    const DecisionLogHeader header = header_of(options);
+    DecisionLog log(header);
+    Observation seen;
+    seen.samples_total = header.samples_total;
+    seen.deadline = Instant::at(hours(75));
+    seen.loss = std::nan("");
+    seen.gradient.noise_scale = -std::numeric_limits<double>::infinity();
+    ControllerSetup setup;
+    setup.plan = header.plan;
+    setup.capabilities = header.capabilities;
+    ConfigReader none = ConfigReader::from_text("{}", "test.json");
+    setup.policies.push_back(make_policy(*find_policy("greedy"), none));
+    setup.predictor = make_profile_predictor(header.profile);
+    setup.seed = header.seed;
+    setup.samples_total = header.samples_total;
+    setup.log = &log;
+    Controller controller(std::move(setup));
+    CHECK_FALSE(controller.propose({Hook::on_event, EventKind::clock}, seen).has_value());
+    CHECK_THAT(log.text(), Catch::Contains(R"("loss":"nan")"));
+    const LogReplay replay = replay_decisions(log.text(), "run.jsonl");
+    CHECK(replay.questions == 1);
+    CHECK(replay.difference_count == 0);
 }
 
 TEST_CASE("decision log: the same run gives the same text", "[decision_log]") {

@@ -2,6 +2,7 @@
 #include "records/plan_json.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -116,6 +117,34 @@ TEST_CASE("plan json: the defaults come back, and nothing is left out of a Plan"
     CHECK(to_json(Observation{}).size() == 5);  // what is zero is left out
 }
 
+TEST_CASE("observation json: a loss that is no number comes back, and finite ones look as before",
+          "[plan_json]") {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    Observation seen;
+    seen.gradient = {-infinite, infinite, std::nan("")};
+    for (const double loss : {std::nan(""), infinite, -infinite}) {
+        seen.loss = loss;
+        const json object = to_json(seen);
+        const Observation read = observation_from(reread(object));
+        CHECK((read.loss == loss || (std::isnan(read.loss) && std::isnan(loss))));
+        CHECK(read.gradient.squared_norm == -infinite);
+        CHECK(read.gradient.covariance_trace == infinite);
+        CHECK(std::isnan(read.gradient.noise_scale));
+        CHECK(to_json(read) == object);  // which NaN != NaN would keep from being said of them
+    }
+    CHECK(to_json(seen)["loss"] == "-inf");
+    seen.loss = 2.5;
+    seen.gradient = {0.5, 4, 8};
+    CHECK(to_json(seen).dump() ==
+          R"({"gradient":{"covariance_trace":4.0,"noise_scale":8.0,"squared_norm":0.5},)"
+          R"("loss":2.5,"now_ns":0,"phase":"waiting","samples_done":0,"samples_total":0,)"
+          R"("workers_min":1})");
+    Decision wild;
+    wild.learning_rate = infinite;
+    wild.codec_level = std::nan("");
+    CHECK(to_json(wild) == json::parse(R"({"learning_rate": "inf", "codec_level": "nan"})"));
+}
+
 TEST_CASE("plan json: numbers keep their last bit", "[plan_json]") {
     Plan plan;
     for (const double rate : {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1.0}) {
@@ -184,6 +213,9 @@ TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
     profile.checkpoint = minutes(4);
     profile.restore = minutes(5);
     profile.sharded = true;
+    CHECK_FALSE(to_json(profile).contains("spawn_ns"));  // as before it was known
+    profile.spawn = minutes(6);
+    CHECK(profile_from(reread(to_json(profile))).spawn == minutes(6));
     CHECK(to_json(profile_from(reread(to_json(profile)))) == to_json(profile));
     CHECK(profile_from(reread(to_json(profile))).throughput[1].rate ==
           StepRate{20, whole_seconds(2)});
@@ -239,7 +271,8 @@ TEST_CASE("observation json: hostile values are refused by key", "[plan_json]") 
           "\"transition_remaining_ns\": expected no negative time");
     CHECK(says("/phase", "resting") == "\"phase\": expected a known name");
     CHECK(says("/phase", 3) == "\"phase\": expected text");
-    CHECK(says("/loss", "nan") == "\"loss\": expected a number");
+    CHECK(says("/loss", "NaN") == "\"loss\": expected a number");
+    CHECK(says("/loss", nullptr) == "\"loss\": expected a number");
     CHECK(says("/zones", 7) == "\"zones\": expected a list");
     CHECK(says("/zones/0", 7) == "expected an object");
     CHECK(says("/zones/0/zone", -1) == "\"zone\": expected a smaller number");

@@ -2,6 +2,7 @@
 #include "records/run_json.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
@@ -97,6 +98,25 @@ TEST_CASE("run json: values by hand", "[run_json]") {
     }
 }
 
+TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_json]") {
+    RunResult run = example();
+    const auto plain = ordered_json::parse(runs_json(std::vector{run}))["runs"][0];
+    for (const char* key : {"steps", "step_s_mean", "loss", "accuracy"}) {
+        CHECK(plain.at(key).is_null());
+    }
+    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",00ff,,,,\n"));
+    run.steps = 12;
+    run.step_mean = milliseconds(250);
+    run.loss = std::nan("");
+    run.accuracy = 0.75;
+    const auto full = ordered_json::parse(runs_json(std::vector{run}))["runs"][0];
+    CHECK(full["steps"] == 12);
+    CHECK(full["step_s_mean"] == 0.25);
+    CHECK(full["loss"] == "nan");
+    CHECK(full["accuracy"] == 0.75);
+    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",00ff,12,0.25,nan,0.75\n"));
+}
+
 TEST_CASE("run json: numbers are written in the shortest form that reads back", "[run_json]") {
     const std::string csv = runs_csv(std::vector{example()});
     const std::string text = runs_json(std::vector{example()});
@@ -118,6 +138,17 @@ TEST_CASE("run json: odd names are quoted in CSV and replaced in JSON where they
     run.trace = "m\xfcnchen";
     const auto document = ordered_json::parse(runs_json(std::vector{run}));
     CHECK(document["runs"][0]["trace"] == "m\xef\xbf\xbdnchen");
+}
+
+TEST_CASE("timeline: loss and accuracy are columns where any row has them", "[timeline]") {
+    TimelineRow before;
+    TimelineRow after;
+    after.at = Instant::at(whole_seconds(1));
+    after.loss = 2.25;
+    const std::string csv = to_csv({before, after}, 10);
+    CHECK_THAT(csv, Catch::Contains(",spot_losses,loss,accuracy\n"));
+    CHECK_THAT(csv, Catch::Contains("\n0,waiting,0,0,0,0,0,0,0,0,,\n"));
+    CHECK_THAT(csv, Catch::EndsWith("\n1,waiting,0,0,0,0,0,0,0,0,2.25,\n"));
 }
 
 TEST_CASE("timeline: a row a change, with units in the names", "[timeline]") {

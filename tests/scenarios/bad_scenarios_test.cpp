@@ -8,6 +8,7 @@
 #include <set>
 
 #include "scenarios/scenario.hpp"
+#include "sim/world.hpp"
 
 namespace ukemi {
 
@@ -83,6 +84,7 @@ constexpr Refusal refusals[] = {
      "\"spot_price\" (or a trace on the command line)"},
     {"not_an_object", ": at /: expected an object, found [\"job\",\"cluster\"]"},
     {"not_utf8", ":2:13: expected UTF-8, found byte 0xe4"},
+    {"optional_key_misspelt", ": at /job: unknown key \"dead_line\" (did you mean \"deadline\"?)"},
     {"oracle_not_named",
      ": at /replay/0: \"ideal_no_overhead\" needs an oracle, which the scenario does not "
      "name (\"oracle\": \"future_availability\")"},
@@ -203,7 +205,7 @@ std::string complaint_about(const std::filesystem::path& file) {
         const Scenario scenario = read_scenario(file);
         const NamedMarket market = make_market(scenario, scenario.seed);
         for (const PolicyList& list : scenario.policies) {
-            check_policies(list, scenario, market.data);
+            check_policies(list, scenario, simulated_capabilities(market.data, scenario.job));
         }
     } catch (const InputError& error) {
         std::string text = error.what();

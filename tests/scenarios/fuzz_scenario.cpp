@@ -6,6 +6,7 @@
 
 #include "base/input_error.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/world.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
@@ -15,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         ukemi::MarketData market;
         market.zones.resize(scenario.market.zones.size());
         for (const ukemi::PolicyList& list : scenario.policies) {
-            ukemi::check_policies(list, scenario, market);
+            ukemi::check_policies(list, scenario, ukemi::simulated_capabilities(market, scenario.job));
         }
     } catch (const ukemi::InputError&) {  // the only way to refuse
     }

@@ -5,6 +5,7 @@
 
 #include "policies/registry.hpp"
 #include "scenarios/experiment.hpp"
+#include "sim/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {
@@ -34,7 +35,7 @@ TEST_CASE("shipped scenario: each is right and named after its file", "[scenario
         CHECK(scenario.resolved.find("\"description\": \"\"") == std::string::npos);
         const NamedMarket market = make_market(scenario, scenario.seed);
         for (const PolicyList& list : scenario.policies) {
-            CHECK_NOTHROW(check_policies(list, scenario, market.data));
+            CHECK_NOTHROW(check_policies(list, scenario, simulated_capabilities(market.data, scenario.job)));
         }
     }
 }

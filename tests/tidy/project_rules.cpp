@@ -26,6 +26,7 @@ constexpr std::array layers = {
     Layer{"scenarios", " base policies traces records kernels sim "},
     Layer{"plots", " base "},
     Layer{"cli", " base policies traces records kernels sim scenarios plots "},
+    Layer{"examples", " base policies traces records kernels "},
     Layer{"bench", " base policies traces records kernels sim scenarios plots "},
     Layer{"tests", " base policies traces records kernels sim scenarios plots cli "},
 };

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,18 @@ inline PriceSeries prices(const std::vector<std::pair<double, double>>& steps, d
     }
     series.end = Instant::at(seconds(end_s));
     return series;
+}
+
+// An empty folder for a test's own files, and a file in it.
+inline std::filesystem::path scratch_folder(std::string_view name) {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / name;
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    return folder;
+}
+inline std::filesystem::path written(const std::filesystem::path& file, const std::string& text) {
+    std::ofstream(file, std::ios::binary) << text;
+    return file;
 }
 
 // The folder of recorded data, where this machine has it.

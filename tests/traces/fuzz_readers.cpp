@@ -1,10 +1,15 @@
-// fuzz_readers.cpp — any bytes at all: every reader returns a sound series or an InputError.
+// fuzz_readers.cpp — any bytes at all: every reader returns a sound record or an InputError.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
+#include "traces/character_chart.hpp"
+#include "traces/json_documents.hpp"
+#include "traces/market_file.hpp"
+#include "traces/market_statistics.hpp"
 #include "traces/reader.hpp"
 #include "traces/series_statistics.hpp"
 
@@ -19,6 +24,32 @@ void check_series(const ukemi::Series<Value>& series) {
         INVARIANT(series.steps[i].value != series.steps[i - 1].value);
     }
     INVARIANT(!ukemi::describe(ukemi::statistics_of(series)).empty());
+    ukemi::detail_of(series);
+    const auto values = ukemi::column_means(series, 30);
+    INVARIANT(!ukemi::chart(values, 0, 1, 2, 40, "").empty());
+}
+
+void check_trace(const ukemi::Trace& trace) {
+    for (const ukemi::TraceSeries& series : trace.series) {
+        INVARIANT(series.availability || series.price);
+        if (series.availability) check_series(*series.availability);
+        if (series.price) check_series(*series.price);
+    }
+    // What is no series can be written and is read again.
+    const auto read_again = [](const std::string& text) {
+        return ukemi::read_trace_text(text, "again");
+    };
+    try {
+        if (!trace.lifetimes.empty()) {
+            const auto again = read_again(ukemi::to_plain_csv(trace.lifetimes));
+            INVARIANT(again.lifetimes.size() == trace.lifetimes.size());
+        }
+        if (!trace.bands.empty()) {
+            const auto again = read_again(ukemi::to_plain_csv(trace.bands));
+            INVARIANT(again.bands.size() == trace.bands.size());
+        }
+    } catch (const ukemi::InputError&) {  // a name with a quote in it
+    }
 }
 
 // Read with this form, or with whichever recognises the text if the name is empty.
@@ -28,13 +59,30 @@ void read_as(std::string_view text, std::string_view form, ukemi::Polarity polar
     options.polarity = polarity;
     options.gap = ukemi::whole_seconds(195);
     try {
-        const ukemi::Trace trace = ukemi::read_trace_text(text, "fuzz", options);
-        for (const ukemi::TraceSeries& series : trace.series) {
-            INVARIANT(series.availability || series.price);
-            if (series.availability) check_series(*series.availability);
-            if (series.price) check_series(*series.price);
-        }
+        check_trace(ukemi::read_trace_text(text, "fuzz", options));
     } catch (const ukemi::InputError&) {  // the only way to refuse
+    }
+}
+
+// The two halves as pages of one record.
+void read_pages(std::string_view text, const ukemi::TraceForm& form) {
+    const std::size_t middle = text.find('\n', text.size() / 2);
+    if (form.read_pages == nullptr || middle == std::string_view::npos) return;
+    const ukemi::TracePage pages[] = {{text.substr(0, middle), "2020-02-26T17:03:53Z.out"},
+                                      {text.substr(middle + 1), "2020-02-26T22:03:53Z.out"}};
+    ukemi::ReadOptions options;
+    options.gap = ukemi::whole_seconds(195);
+    try {
+        check_trace(form.read_pages(pages, options));
+    } catch (const ukemi::InputError&) {
+    }
+}
+
+void read_market(std::string_view text) {
+    try {
+        const auto parameters = ukemi::read_market_parameters_text(text, "fuzz");
+        ukemi::read_market_parameters_text(ukemi::to_json(parameters), "again");
+    } catch (const ukemi::InputError&) {
     }
 }
 
@@ -46,6 +94,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read_as(text, "", ukemi::Polarity::one_is_unavailable);
     for (const ukemi::TraceForm& form : ukemi::all_trace_forms()) {
         read_as(text, form.name, ukemi::Polarity::as_documented);
+        read_pages(text, form);
     }
+    read_market(text);
     return 0;
 }

@@ -1,0 +1,298 @@
+// collectives_bench.cpp — all-reduce between processes of this machine: each of our schedules
+// beside Gloo's own all-reduce over the same transport, and two ways of launching many small ones.
+//
+// Processes are forked, connected over 127.0.0.1 and run all contenders in turn, several rounds
+// over, so that the noise of a shared machine hits all of them. Bandwidths are those of nccl-tests
+// (doc/PERFORMANCE.md): algbw = bytes ÷ time, busbw = algbw × 2(n−1)/n. The ratio is the median of
+// (our time ÷ Gloo's time) of the same round. Before anything is timed, its result is compared with
+// the sum. Google Benchmark cannot measure across processes, so only its options are read.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <gloo/allreduce.h>
+#include <gloo/math.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/tcp/device.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/invariant.hpp"
+#include "kernels/gloo_communicator.hpp"
+#include "kernels/launcher.hpp"
+
+namespace {
+
+using namespace ukemi;
+using Clock = std::chrono::steady_clock;
+
+constexpr int rounds = 5;
+constexpr std::array<std::size_t, 4> sizes = {4 << 10, 64 << 10, 1 << 20, 16 << 20};
+constexpr std::array algorithms = {Collective::ring, Collective::halving_doubling,
+                                   Collective::binary_tree, Collective::star};
+
+// Short texts that processes leave for each other, in memory that they share.
+class SharedNotes : public gloo::rendezvous::Store {
+public:
+    void set(const std::string& key, const std::vector<char>& data) override {
+        const std::size_t place = page_->used++;
+        INVARIANT(place < page_->notes.size());
+        Note& note = page_->notes[place];
+        INVARIANT(key.size() < note.key.size() && data.size() <= note.data.size());
+        std::memcpy(note.key.data(), key.c_str(), key.size() + 1);
+        std::memcpy(note.data.data(), data.data(), data.size());
+        note.bytes = data.size();
+        note.written = true;
+    }
+    std::vector<char> get(const std::string& key) override {
+        for (;;) {
+            for (const Note& note : page_->notes) {
+                if (!note.written || key != note.key.data()) continue;
+                return {note.data.begin(),
+                        note.data.begin() + static_cast<std::ptrdiff_t>(note.bytes)};
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    void wait(const std::vector<std::string>& keys) override {
+        for (const std::string& key : keys) get(key);
+    }
+    void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override {
+        wait(keys);
+    }
+
+private:
+    struct Note {
+        std::atomic<bool> written = false;
+        std::array<char, 64> key{};
+        std::array<char, 4096> data{};
+        std::size_t bytes = 0;
+    };
+    struct Page {
+        std::atomic<std::size_t> used = 0;
+        std::array<Note, 64> notes;
+    };
+    static Page* shared_page() {
+        void* memory =
+            mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        INVARIANT(memory != MAP_FAILED);
+        return new (memory) Page;
+    }
+    Page* page_ = shared_page();  // until the program ends
+};
+
+std::unique_ptr<GlooCommunicator> connect_ours(SharedNotes& notes, int rank, int size) {
+    auto peers = std::make_unique<GlooCommunicator>(
+        GlooSettings{{0, rank, size}, std::chrono::seconds(60), "bench"});
+    const auto address = peers->address();
+    std::vector<char> own(address.size());
+    std::memcpy(own.data(), address.data(), address.size());
+    notes.set(fmt::format("ours/{}", rank), own);
+    std::vector<std::vector<std::byte>> addresses;
+    for (int each = 0; each < size; ++each) {
+        const std::vector<char> text = notes.get(fmt::format("ours/{}", each));
+        const auto bytes = std::as_bytes(std::span(text));
+        addresses.emplace_back(bytes.begin(), bytes.end());
+    }
+    INVARIANT(peers->connect(addresses) == Outcome::ok);
+    return peers;
+}
+
+std::shared_ptr<gloo::rendezvous::Context> connect_theirs(SharedNotes& notes, int rank, int size) {
+    auto device = gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr("127.0.0.1"));
+    auto context = std::make_shared<gloo::rendezvous::Context>(rank, size);
+    context->connectFullMesh(notes, device);
+    return context;
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+struct Contender {
+    std::string name;
+    std::function<void(std::vector<float>& values)> run;
+    std::vector<double> seconds{};  // a round each
+};
+
+class Ranks {
+public:
+    Ranks(SharedNotes& notes, int rank, int size)
+        : ours_(connect_ours(notes, rank, size)),
+          theirs_(connect_theirs(notes, rank, size)),
+          rank_(rank),
+          size_(size) {}
+
+    void run_all() {
+        for (const std::size_t bytes : sizes) compare_schedules(bytes);
+        compare_launches();
+    }
+
+private:
+    void barrier() {
+        std::vector<std::byte> all(static_cast<std::size_t>(size_));
+        INVARIANT(ours_->all_gather("barrier", std::array{std::byte{1}}, all) == Outcome::ok);
+    }
+
+    // Seconds of one of `turns` calls, on rank 0 from the first start to the last end.
+    template <class Action>
+    double time_of(int turns, Action action) {
+        barrier();
+        const auto start = Clock::now();
+        for (int turn = 0; turn < turns; ++turn) action();
+        barrier();
+        return std::chrono::duration<double>(Clock::now() - start).count() / turns;
+    }
+
+    void check(const Contender& contender, std::size_t count) {
+        std::vector<float> values(count, static_cast<float>(rank_ + 1));
+        contender.run(values);
+        const auto expected = static_cast<float>(size_ * (size_ + 1) / 2);
+        INVARIANT(std::ranges::all_of(values, [&](float value) { return value == expected; }));
+    }
+
+    std::vector<Contender> contenders() {
+        std::vector<Contender> all;
+        all.push_back({"Gloo's own (ring)", [this](std::vector<float>& values) {
+                           gloo::AllreduceOptions options(theirs_);
+                           options.setOutput(values.data(), values.size());
+                           options.setAlgorithm(gloo::AllreduceOptions::Algorithm::RING);
+                           using Sum = void (*)(void*, const void*, const void*, std::size_t);
+                           options.setReduceFunction(static_cast<Sum>(&gloo::sum<float>));
+                           gloo::allreduce(options);
+                       }});
+        for (const Collective algorithm : algorithms) {
+            const Schedule schedule = all_reduce_schedule(algorithm, size_);
+            all.push_back({schedule.name, [this, schedule](std::vector<float>& values) {
+                               INVARIANT(ours_->all_reduce_sum("bench", schedule, values) ==
+                                         Outcome::ok);
+                           }});
+        }
+        return all;
+    }
+
+    void compare_schedules(std::size_t bytes) {
+        std::vector<Contender> all = contenders();
+        const std::size_t count = bytes / sizeof(float);
+        const int turns = static_cast<int>(std::clamp<std::size_t>((16 << 20) / bytes, 2, 100));
+        std::vector<float> values(count);
+        for (Contender& each : all) check(each, count);
+        for (int round = 0; round < rounds; ++round) {
+            for (Contender& each : all) {
+                each.seconds.push_back(time_of(turns, [&] { each.run(values); }));
+            }
+        }
+        if (rank_ != 0) return;
+        for (const Contender& each : all) print(each, all.front(), bytes);
+    }
+
+    void print(const Contender& each, const Contender& reference, std::size_t bytes) const {
+        std::vector<double> ratios;
+        for (int round = 0; round < rounds; ++round) {
+            const auto i = static_cast<std::size_t>(round);
+            ratios.push_back(each.seconds[i] / reference.seconds[i]);
+        }
+        const double seconds = median(each.seconds);
+        const double algorithm_gbs = static_cast<double>(bytes) / seconds / 1e9;
+        const double bus_gbs = algorithm_gbs * 2 * (size_ - 1) / size_;
+        const auto [least, most] = std::ranges::minmax(ratios);
+        fmt::print(
+            "| {} | {:>8} | {:<17} | {:>9.1f} | {:>6.3f} | {:>6.3f} | {:>5.2f} | {:.2f} … "
+            "{:.2f} |\n",
+            size_, bytes, each.name, seconds * 1e6, algorithm_gbs, bus_gbs, median(ratios), least,
+            most);
+        std::fflush(stdout);
+    }
+
+    // A step of 30 buckets of 16 KiB: one after the other, by name and coordinated.
+    void compare_launches() {
+        constexpr std::size_t buckets = 30;
+        const Schedule schedule = all_reduce_schedule(Collective::automatic, size_);
+        std::vector<std::vector<float>> values(buckets, std::vector<float>(4096));
+        Launcher by_name(*ours_, {false, buckets, std::chrono::microseconds(1000)});
+        Launcher coordinated(*ours_, {true, buckets, std::chrono::microseconds(1000)});
+        const auto step = [&](Launcher& launcher) {
+            for (std::size_t i = 0; i < buckets; ++i) {
+                launcher.launch("bucket" + std::to_string(i), schedule, values[i]);
+            }
+            INVARIANT(launcher.wait_all().outcome == Outcome::ok);
+        };
+        std::vector<double> in_turn_s;
+        std::vector<double> by_name_s;
+        std::vector<double> coordinated_s;
+        std::vector<double> ratios;
+        for (int round = 0; round < rounds; ++round) {
+            in_turn_s.push_back(time_of(10, [&] {
+                for (auto& each : values) {
+                    INVARIANT(ours_->all_reduce_sum("turn", schedule, each) == Outcome::ok);
+                }
+            }));
+            by_name_s.push_back(time_of(10, [&] { step(by_name); }));
+            coordinated_s.push_back(time_of(10, [&] { step(coordinated); }));
+            ratios.push_back(coordinated_s.back() / by_name_s.back());
+        }
+        if (rank_ != 0) return;
+        const auto [least, most] = std::ranges::minmax(ratios);
+        fmt::print(
+            "\n{} ranks, 30 buckets of 16 KiB ({}): in turn {:.2f} ms, by name {:.2f} ms, "
+            "coordinated {:.2f} ms; coordinated ÷ by name {:.2f} ({:.2f} … {:.2f})\n",
+            size_, schedule.name, median(in_turn_s) * 1e3, median(by_name_s) * 1e3,
+            median(coordinated_s) * 1e3, median(ratios), least, most);
+        std::fflush(stdout);
+    }
+
+    std::unique_ptr<GlooCommunicator> ours_;
+    std::shared_ptr<gloo::rendezvous::Context> theirs_;
+    int rank_;
+    int size_;
+};
+
+// Forks the ranks and waits for all; false if one failed.
+bool run_ranks(int size) {
+    SharedNotes notes;
+    const pid_t parent = getpid();
+    std::vector<pid_t> children;
+    std::fflush(stdout);
+    for (int rank = 0; rank < size; ++rank) {
+        const pid_t child = fork();
+        INVARIANT(child >= 0);
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent) _exit(3);
+            Ranks(notes, rank, size).run_all();
+            _exit(0);
+        }
+        children.push_back(child);
+    }
+    bool well = true;
+    for (const pid_t child : children) {
+        int status = 0;
+        well = waitpid(child, &status, 0) == child && status == 0 && well;
+    }
+    return well;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    benchmark::Initialize(&argc, argv);
+    fmt::print(
+        "| ranks | bytes | algorithm | us | algbw, GB/s | busbw, GB/s | ÷ Gloo | least … "
+        "most |\n|---|---|---|---|---|---|---|---|\n");
+    for (const int size : {2, 4}) {
+        if (!run_ranks(size)) return 1;
+    }
+    return 0;
+}

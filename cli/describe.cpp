@@ -1,0 +1,202 @@
+// describe.cpp — `ukemi describe`: what a recorded market is like, in figures and in characters.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/plain_text.hpp"
+#include "base/statistics.hpp"
+#include "base/unit_text.hpp"
+#include "cli/market_commands.hpp"
+#include "traces/character_chart.hpp"
+#include "traces/lifetime_law.hpp"
+#include "traces/market_statistics.hpp"
+#include "traces/reader.hpp"
+#include "traces/series_statistics.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct Options {
+    std::vector<std::string> files;
+    std::string zone;
+    std::string instance_type;
+    std::string gap;
+    std::size_t width = 0;
+    std::size_t series_max = 12;
+    bool join = false;
+};
+
+// What the terminal has, if standard output is one.
+std::size_t width_of(const Options& options) {
+    if (options.width > 0) return options.width;
+    winsize size{};
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return std::clamp<std::size_t>(known ? size.ws_col : 80, 40, 100);
+}
+
+std::string quantiles(const std::vector<double>& sorted, std::string_view unit) {
+    if (sorted.empty()) return "none";
+    return fmt::format("{}: 10 % {:.3g}, median {:.3g}, 90 % {:.3g}, most {:.3g} {}", sorted.size(),
+                       quantile(sorted, 0.1), quantile(sorted, 0.5), quantile(sorted, 0.9),
+                       sorted.back(), unit);
+}
+
+void print_availability(const TraceSeries& series, std::size_t width) {
+    const SeriesStatistics s = statistics_of(*series.availability);
+    const AvailabilityDetail detail = detail_of(*series.availability);
+    fmt::print(
+        "  availability  {:.2f} of {} held on average ({:.1f} %); none {:.1f} %, all "
+        "{:.1f} % of the time\n",
+        s.instances_mean, s.instances_max, s.share_mean * 100, s.share_of_time_none * 100,
+        s.share_of_time_full * 100);
+    fmt::print(
+        "  losses        {} in {:.1f} h, {:.3f} an hour, {:.2f} instances each, {:.0f} % "
+        "take everything\n",
+        s.loss_events, to_hours(s.length), s.loss_events_per_hour, s.instances_lost_per_event,
+        s.share_of_total_losses * 100);
+    if (s.instances_max > 1) {
+        fmt::print("  burst sizes   {}\n", quantiles(detail.burst_sizes, "instances"));
+    }
+    fmt::print("  runs with any {}\n", quantiles(detail.up_runs_h, "h"));
+    fmt::print("  runs without  {}\n", quantiles(detail.down_runs_h, "h"));
+    const auto values = column_means(*series.availability, chart_columns(width));
+    fmt::print("{}", chart(values, 0, std::max(1, s.instances_max), 4, width,
+                           fmt::format("instances over {:.1f} h", to_hours(s.length))));
+    const auto hours = by_hour_of_day(*series.availability, series.start);
+    if (!hours) return;
+    std::vector<double> wide;  // two characters an hour
+    for (const double hour : *hours) wide.insert(wide.end(), 2, hour);
+    fmt::print("{}", chart(wide, 0, std::max(1, s.instances_max), 3, width,
+                           "instances by hour of the day, 0 to 24 UTC"));
+}
+
+void print_price(const TraceSeries& series, std::size_t width) {
+    const PriceStatistics s = statistics_of(*series.price);
+    const PriceDetail detail = detail_of(*series.price);
+    fmt::print(
+        "  price         {:.4f} USD/h on average, {:.4f} to {:.4f}; 10 % {:.4f}, median "
+        "{:.4f}, 90 % {:.4f}, 99 % {:.4f}\n",
+        s.usd_per_hour_mean, to_dollars_per_hour(s.min), to_dollars_per_hour(s.max), detail.usd_p10,
+        detail.usd_median, detail.usd_p90, detail.usd_p99);
+    fmt::print(
+        "  changes       {} ({:.2f} a day, {:.2f} % each); {} jumps of more than a tenth, "
+        "the largest of {:.0f} %\n",
+        s.changes, s.changes_per_day, s.step_share_mean * 100, detail.jumps,
+        detail.jump_share_max * 100);
+    if (s.changes == 0) return;
+    const auto values = column_means(*series.price, chart_columns(width));
+    fmt::print("{}",
+               chart(values, 0, to_dollars_per_hour(s.max), 4, width,
+                     fmt::format("USD/h over {:.1f} h, means of each column", to_hours(s.length))));
+}
+
+std::string label_of(const TraceSeries& series) {
+    std::string label = series.zone;
+    if (!series.instance_type.empty()) label += (label.empty() ? "" : " ") + series.instance_type;
+    return shortened(one_line(label), 40);
+}
+
+void print_lifetimes(const std::vector<Lifetime>& lifetimes, std::size_t width) {
+    const auto lost = std::ranges::count(lifetimes, true, &Lifetime::was_lost);
+    fmt::print("  lifetimes     {} instances, {} taken, {} given back or still there\n",
+               lifetimes.size(), lost, std::ssize(lifetimes) - lost);
+    const std::vector<SurvivalStep> survival = survival_of(lifetimes);
+    if (survival.empty()) return;
+    const double longest = survival.back().hours;
+    std::vector<double> alive;
+    for (std::size_t column = 0; column < chart_columns(width); ++column) {
+        const double hours =
+            longest * static_cast<double>(column) / static_cast<double>(chart_columns(width));
+        double share = 1;
+        for (const SurvivalStep& step : survival) {
+            if (step.hours <= hours) share = step.alive;
+        }
+        alive.push_back(share);
+    }
+    fmt::print("{}", chart(alive, 0, 1, 4, width,
+                           fmt::format("share alive (Kaplan-Meier), 0 to {:.1f} h", longest)));
+}
+
+void print_correlations(const std::vector<TraceSeries>& series) {
+    std::vector<const TraceSeries*> shown;
+    for (const TraceSeries& one : series) {
+        if (one.availability && !one.start.empty() && shown.size() < 10) shown.push_back(&one);
+    }
+    if (shown.size() < 2) return;
+    fmt::print("correlation of hourly samples\n");
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        fmt::print("  {:<30}", shortened(label_of(*shown[i]), 29));
+        for (std::size_t j = 0; j <= i; ++j) {
+            const auto one = correlation(*shown[i], *shown[j]);
+            fmt::print("{:>6}", one ? fmt::format("{:.2f}", *one) : "-");
+        }
+        fmt::print("\n");
+    }
+}
+
+void print_trace(const std::string& what, const Trace& trace, const Options& options) {
+    const std::size_t width = width_of(options);
+    fmt::print("{}: {}\n", one_line(what), trace.report.form);
+    std::size_t printed = 0;
+    for (const TraceSeries& series : trace.series) {
+        if (++printed > options.series_max) {
+            fmt::print("  and {} series more (--series-max)\n",
+                       trace.series.size() - options.series_max);
+            break;
+        }
+        if (!label_of(series).empty()) fmt::print("  {}\n", label_of(series));
+        if (series.availability) print_availability(series, width);
+        if (series.price) print_price(series, width);
+    }
+    if (!trace.lifetimes.empty()) print_lifetimes(trace.lifetimes, width);
+    if (!trace.listed_prices.empty()) {
+        fmt::print("  a price list with {} prices\n", trace.listed_prices.size());
+    }
+    if (!trace.bands.empty()) fmt::print("  {} bands of interruption\n", trace.bands.size());
+}
+
+void describe_files(const Options& options) {
+    ReadOptions read;
+    read.zone = options.zone;
+    read.instance_type = options.instance_type;
+    if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
+    std::vector<TraceSeries> all;
+    const auto add = [&](const std::string& what, Trace&& trace) {
+        print_trace(what, trace, options);
+        for (TraceSeries& series : trace.series) {
+            if (series.zone.empty()) series.zone = trace.name;
+            all.push_back(std::move(series));
+        }
+    };
+    if (options.join) {
+        const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
+        add(fmt::format("{} and {} more", options.files.front(), files.size() - 1),
+            read_records(files, read));
+    } else {
+        for (const std::string& file : options.files) add(file, read_record(file, read));
+    }
+    print_correlations(all);
+}
+
+}  // namespace
+
+void add_describe(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command =
+        app.add_subcommand("describe", "statistics and small plots of recorded markets");
+    command->add_option("TRACE", options->files, "trace files of any known form")->required();
+    command->add_flag("--join", options->join, "all files are one record: pages, rounds, months");
+    command->add_option("--zone", options->zone, "this zone only, of a file with several");
+    command->add_option("--type", options->instance_type, "this instance type only");
+    command->add_option("--gap", options->gap, "time between samples, for forms that lack it");
+    command->add_option("--width", options->width, "characters a line (the terminal's, up to 100)")
+        ->check(CLI::Range(chart_width_min, chart_width_max));
+    command->add_option("--series-max", options->series_max, "how many series of a file to show");
+    command->callback([options] { describe_files(*options); });
+}
+
+}  // namespace ukemi

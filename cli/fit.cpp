@@ -1,0 +1,133 @@
+// fit.cpp — `ukemi fit`: the market generator set to recorded series, written for scenarios.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
+#include "base/read_file.hpp"
+#include "base/unit_text.hpp"
+#include "cli/market_commands.hpp"
+#include "traces/market_comparison.hpp"
+#include "traces/market_file.hpp"
+#include "traces/market_fit.hpp"
+#include "traces/reader.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct Options {
+    std::vector<std::string> files;
+    std::string name = "fitted";
+    std::string source;
+    std::string out;
+    std::string on_demand;
+    std::string zone;
+    std::string instance_type;
+    std::string gap;
+    bool force = false;
+};
+
+struct Recording {
+    std::vector<TraceSeries> series;
+    std::vector<Lifetime> lifetimes;
+    Duration sampling;
+};
+
+Recording read_all(const Options& options) {
+    ReadOptions read;
+    read.zone = options.zone;
+    read.instance_type = options.instance_type;
+    if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
+    Recording all;
+    for (const std::string& file : options.files) {
+        Trace trace = read_record(file, read);
+        for (TraceSeries& series : trace.series) {
+            // "us-west-2a_v100_1": many files are called by their zone.
+            if (series.zone.empty()) series.zone = trace.name.substr(0, trace.name.find('_'));
+            all.series.push_back(std::move(series));
+        }
+        std::ranges::move(trace.lifetimes, std::back_inserter(all.lifetimes));
+        all.sampling = std::max(all.sampling, trace.report.sampling);
+    }
+    if (all.series.empty() && all.lifetimes.empty()) {
+        throw InputError(options.files.front(), "", "expected series or lifetimes to fit to");
+    }
+    return all;
+}
+
+std::string source_of(const Options& options) {
+    if (!options.source.empty()) return options.source;
+    std::string names;
+    for (const std::string& file : options.files) {
+        names += (names.empty() ? "" : ", ") + std::filesystem::path(file).filename().string();
+    }
+    return shortened(one_line(names), 200);
+}
+
+// The same number of zones for long enough, beside the recording.
+void print_comparison(const Recording& recording, const MarketParameters& parameters,
+                      double usd_on_demand) {
+    const auto zones =
+        static_cast<std::int32_t>(std::clamp<std::size_t>(recording.series.size(), 1, 16));
+    const auto made = generate_market(parameters, 1, zones, days(300));
+    const auto has = [&](auto TraceSeries::*member) {
+        return std::ranges::any_of(recording.series,
+                                   [&](const TraceSeries& one) { return bool(one.*member); });
+    };
+    if (has(&TraceSeries::availability)) {
+        fmt::print("{}", describe(compare_availability(recording.series, made)));
+    }
+    if (has(&TraceSeries::price)) {
+        fmt::print("{}", describe(compare_prices(recording.series, made, usd_on_demand)));
+    }
+}
+
+void fit(const Options& options) {
+    const double usd_on_demand =
+        options.on_demand.empty()
+            ? 0
+            : to_dollars_per_hour(parse_price(options.on_demand, "--on-demand"));
+    if (!options.out.empty() && std::filesystem::exists(options.out) && !options.force) {
+        throw InputError(options.out, "", "is there already; --force replaces it");
+    }
+    const Recording recording = read_all(options);
+    FitOptions wanted;
+    wanted.name = options.name;
+    wanted.source = source_of(options);
+    wanted.sampling = recording.sampling;
+    wanted.usd_on_demand = usd_on_demand;
+    const MarketFit fitted = fit_market(recording.series, recording.lifetimes, wanted);
+    const std::string text = to_json(fitted.parameters);
+    if (options.out.empty()) {
+        fmt::print("{}", text);
+        return;
+    }
+    for (const std::string& note : fitted.notes) fmt::print("{}\n", note);
+    print_comparison(recording, fitted.parameters, usd_on_demand);
+    write_file_atomically(options.out, text);
+    fmt::print("wrote {}\n", one_line(options.out));
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand(
+        "fit", "set the market generator to recorded series, and say how well it fits");
+    command->add_option("TRACE", options->files, "trace files; zones of one market")->required();
+    command->add_option("--out", options->out, "JSON file for scenarios (none: print it)");
+    command->add_option("--name", options->name, "what the market is called");
+    command->add_option("--source", options->source, "where the records come from");
+    command->add_option("--on-demand", options->on_demand,
+                        "on-demand price, such as \"0.65 USD/h\": spikes are above it");
+    command->add_option("--zone", options->zone, "this zone only, of a file with several");
+    command->add_option("--type", options->instance_type, "this instance type only");
+    command->add_option("--gap", options->gap, "time between samples, for forms that lack it");
+    command->add_flag("--force", options->force, "replace the file if it is there already");
+    command->callback([options] { fit(*options); });
+}
+
+}  // namespace ukemi

@@ -1,0 +1,57 @@
+#include "cli/live_workers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/input_error.hpp"
+
+namespace ukemi {
+
+namespace fs = std::filesystem;
+
+void LiveWorkerOptions::add_to(CLI::App& command) {
+    command.add_option("SCENARIO", scenario, "a scenario file with a section \"training\"")
+        ->required();
+    command.add_option("--backend", backend, "what the workers compute on: cpu")
+        ->check(CLI::IsMember({"cpu"}));
+    command.add_option("--workers", workers, "at most so many (default: the scenario's count)")
+        ->check(CLI::Range(1, 256));
+    command.add_option("--cores", cores, "pin worker k to the k-th of these cores, as in 0,1")
+        ->delimiter(',')
+        ->check(CLI::Range(0, 4095));
+    command.add_option("--set", settings, "change the scenario: /json/pointer=VALUE")
+        ->allow_extra_args(false);
+}
+
+Scenario LiveWorkerOptions::read_scenario() const {
+    std::vector<ConfigOverride> overrides;
+    for (const std::string& setting : settings) overrides.push_back(parse_override(setting));
+    Scenario read = ukemi::read_scenario(scenario, overrides);
+    if (!workers) return read;
+    JobSpec& job = read.job;
+    const bool starts_full = job.plan.workers_max == job.instances_max;
+    job.instances_max = *workers;
+    job.plan.workers_max = starts_full ? *workers : std::min(job.plan.workers_max, *workers);
+    job.workers_min = std::min(job.workers_min, *workers);
+    for (FleetLine& line : job.plan.fleet) line.count = job.plan.workers_max;
+    return read;
+}
+
+LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) const {
+    LiveOptions options;
+    options.worker_program = fs::read_symlink("/proc/self/exe");
+    options.worker_arguments = {"worker"};
+    fs::create_directories(folder);
+    options.folder = folder;
+    options.cores = cores;
+    return options;
+}
+
+std::string text_digest(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    return fmt::format("{:016x}", hash);
+}
+
+}  // namespace ukemi

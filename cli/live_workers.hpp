@@ -1,0 +1,33 @@
+// live_workers.hpp — the options that every command with live workers has.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/live_run.hpp"
+
+namespace ukemi {
+
+struct LiveWorkerOptions {
+    std::filesystem::path scenario;
+    std::vector<std::string> settings;
+    std::string backend = "cpu";
+    std::optional<std::int32_t> workers;
+    std::vector<int> cores;
+
+    void add_to(CLI::App& command);
+    // The scenario with --set and --workers carried out.
+    Scenario read_scenario() const;
+    // This very program as the workers' program; makes the folder for checkpoints.
+    LiveOptions live_options(const std::filesystem::path& folder) const;
+};
+
+// 16 hexadecimal digits that change with the text (FNV-1a, 64 bits).
+std::string text_digest(std::string_view text);
+
+}  // namespace ukemi

@@ -1,0 +1,292 @@
+#include "cli/run_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/json_document.hpp"
+#include "base/plain_text.hpp"
+#include "base/read_file.hpp"
+#include "cli/results.hpp"
+#include "records/ledger.hpp"
+#include "records/timeline.hpp"
+#include "traces/csv_scanner.hpp"
+
+namespace ukemi {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+using Value = std::optional<double>;
+
+// Wall time by what the group was doing, from a timeline.
+struct PhaseTimes {
+    double running_s = 0;
+    double transition_s = 0;
+};
+
+// One run of a results folder.
+struct StoredRun {
+    std::string policy;
+    std::string trace;
+    std::uint64_t seed = 0;
+    json row;  // of runs.json
+    std::optional<PhaseTimes> phases;
+    fs::path decisions;  // empty if there are none
+
+    std::string which() const { return one_line(fmt::format("{}, seed {}", trace, seed)); }
+    std::string name() const { return one_line(fmt::format("{} ({})", policy, which())); }
+};
+
+struct StoredResults {
+    json scenario;  // resolved
+    std::vector<StoredRun> runs;
+};
+
+PhaseTimes phase_times(const fs::path& file) {
+    const std::string text = read_file(file);
+    CsvScanner rows(text, file.string());
+    rows.read_header();
+    const std::size_t at = rows.column("t_s");
+    const std::size_t phase = rows.column("phase");
+    PhaseTimes times;
+    double since_s = 0;
+    std::string_view doing;
+    while (rows.next_row()) {
+        const double now_s = to_seconds(rows.seconds(at));
+        if (doing == job_phase_name(JobPhase::running)) times.running_s += now_s - since_s;
+        if (doing == job_phase_name(JobPhase::transition)) times.transition_s += now_s - since_s;
+        since_s = now_s;
+        doing = rows.field(phase);
+    }
+    return times;
+}
+
+// A number of a row; "nan" and "inf" are words there, and what a run cannot say is null.
+Value number_in(const json& row, const std::string& key) {
+    const auto found = row.find(key);
+    if (found == row.end() || found->is_null()) return std::nullopt;
+    if (found->is_number()) return found->get<double>();
+    if (found->is_boolean()) return found->get<bool>() ? 1 : 0;
+    if (*found == "nan") return std::nan("");
+    if (*found == "inf") return std::numeric_limits<double>::infinity();
+    if (*found == "-inf") return -std::numeric_limits<double>::infinity();
+    return std::nullopt;
+}
+
+StoredResults load(const fs::path& folder) {
+    const fs::path run_file = folder / "run.json";
+    const fs::path runs_file = folder / "runs.json";
+    if (!fs::exists(run_file) || !fs::exists(runs_file)) {
+        throw InputError(folder.string(), "",
+                         "is no results folder: runs.json or run.json is missing");
+    }
+    StoredResults results;
+    try {
+        results.scenario = parse_json(read_file(run_file), run_file.string()).at("scenario");
+        const json document = parse_json(read_file(runs_file), runs_file.string());
+        for (const json& row : document.at("runs")) {
+            StoredRun run{row.at("policy").get<std::string>(),
+                          row.at("trace").get<std::string>(),
+                          row.at("seed").get<std::uint64_t>(),
+                          row,
+                          std::nullopt,
+                          {}};
+            results.runs.push_back(std::move(run));
+        }
+    } catch (const json::exception& error) {
+        throw InputError(folder.string(), "", fmt::format("damaged: {}", one_line(error.what())));
+    }
+    return results;
+}
+
+// Reads the details where the run's folder is its own.
+void load_details(const fs::path& folder, std::vector<StoredRun>& runs) {
+    std::map<std::string, int> uses;
+    const auto name_of = [](const StoredRun& run) {
+        return run_folder(run.policy, run.trace, run.seed);
+    };
+    for (const StoredRun& run : runs) ++uses[name_of(run)];
+    for (StoredRun& run : runs) {
+        const fs::path own = folder / "runs" / name_of(run);
+        if (uses[name_of(run)] > 1) continue;
+        if (fs::exists(own / "timeline.csv")) run.phases = phase_times(own / "timeline.csv");
+        if (fs::exists(own / "decisions.jsonl")) run.decisions = own / "decisions.jsonl";
+    }
+}
+
+Value ratio(const Value& above, const Value& below) {
+    if (!above || !below || *below == 0) return std::nullopt;
+    return *above / *below;
+}
+
+struct NamedValue {
+    std::string name;
+    std::function<Value(const StoredRun&)> of;
+};
+
+// What is compared, in the order in which it is shown.
+std::vector<NamedValue> compared_values() {
+    std::vector<NamedValue> values;
+    const auto column = [&](const std::string& name) {
+        values.push_back({name, [name](const StoredRun& run) { return number_in(run.row, name); }});
+    };
+    const auto running_s = [](const StoredRun& run) {
+        return run.phases ? Value(run.phases->running_s) : Value();
+    };
+    for (const char* name : {"finished", "deadline_met", "duration_s", "cost_usd", "held_s"}) {
+        column(name);
+    }
+    for (const std::string_view cause : cause_names()) column(std::string(cause) + "_s");
+    column("steps");
+    values.push_back({"step_s_mean", [=](const StoredRun& run) {
+                          const Value stated = number_in(run.row, "step_s_mean");
+                          return stated ? stated
+                                        : ratio(running_s(run), number_in(run.row, "steps"));
+                      }});
+    values.push_back({"training_s", running_s});  // wall time spent in steps
+    column("samples");
+    values.push_back({"training_samples_per_s", [=](const StoredRun& run) {
+                          return ratio(number_in(run.row, "samples"), running_s(run));
+                      }});
+    column("transitions");
+    values.push_back({"transition_wall_s_mean", [](const StoredRun& run) {
+                          if (!run.phases) return Value();
+                          return ratio(run.phases->transition_s, number_in(run.row, "transitions"));
+                      }});
+    for (const char* name : {"checkpoints", "revocations", "revocation_events", "launches", "plans",
+                             "discarded", "refused", "loss", "accuracy"}) {
+        column(name);
+    }
+    return values;
+}
+
+void find_differences(const json& a, const json& b, const std::string& path,
+                      std::vector<std::string>& found) {
+    if (a == b) return;
+    if (!a.is_object() || !b.is_object()) {
+        found.push_back(one_line(fmt::format("{}: {} and {}", path, describe(a), describe(b))));
+        return;
+    }
+    for (const auto& [key, value] : a.items()) {
+        const std::string below = path + "/" + pointer_token(key);
+        if (b.contains(key)) {
+            find_differences(value, b.at(key), below, found);
+        } else {
+            found.push_back(one_line(fmt::format("{}: {} and nothing", below, describe(value))));
+        }
+    }
+    for (const auto& [key, value] : b.items()) {
+        if (a.contains(key)) continue;
+        found.push_back(one_line(
+            fmt::format("{}/{}: nothing and {}", path, pointer_token(key), describe(value))));
+    }
+}
+
+std::vector<std::string> scenario_differences(json a, json b) {
+    for (json* scenario : {&a, &b}) {
+        if (scenario->is_object()) scenario->erase("seed");  // runs say theirs
+    }
+    std::vector<std::string> found;
+    find_differences(a, b, "", found);
+    return found;
+}
+
+ComparedRun compare(const StoredRun& predicted, const StoredRun& measured) {
+    ComparedRun run;
+    run.policy = one_line(predicted.policy == measured.policy
+                              ? predicted.policy
+                              : predicted.policy + " and " + measured.policy);
+    run.predicted_which = predicted.which();
+    run.measured_which = measured.which();
+    for (const NamedValue& value : compared_values()) {
+        ComparedQuantity quantity{value.name, value.of(predicted), value.of(measured)};
+        if (quantity.predicted || quantity.measured) run.quantities.push_back(std::move(quantity));
+    }
+    if (!predicted.decisions.empty() && !measured.decisions.empty()) {
+        run.decisions =
+            compare_decisions(read_file(predicted.decisions), predicted.decisions.string(),
+                              read_file(measured.decisions), measured.decisions.string());
+    }
+    return run;
+}
+
+// Takes out of both lists the pairs for which `alike` holds, where there is no second choice.
+void pair_up(std::vector<const StoredRun*>& predicted, std::vector<const StoredRun*>& measured,
+             const std::function<bool(const StoredRun&, const StoredRun&)>& alike,
+             std::vector<ComparedRun>& pairs) {
+    const auto others_like = [&](const std::vector<const StoredRun*>& runs, const StoredRun& one) {
+        return std::ranges::count_if(runs, [&](const StoredRun* run) { return alike(*run, one); });
+    };
+    std::vector<const StoredRun*> left;
+    for (const StoredRun* run : predicted) {
+        const auto found = std::ranges::find_if(
+            measured, [&](const StoredRun* other) { return alike(*run, *other); });
+        if (found == measured.end() || others_like(predicted, *run) != 1 ||
+            others_like(measured, *run) != 1) {
+            left.push_back(run);
+            continue;
+        }
+        pairs.push_back(compare(*run, **found));
+        measured.erase(found);
+    }
+    predicted = std::move(left);
+}
+
+}  // namespace
+
+Value ComparedQuantity::error() const {
+    if (!predicted || !measured) return std::nullopt;
+    return *predicted - *measured;
+}
+
+Value ComparedQuantity::relative() const {
+    const Value difference = error();
+    if (!difference || *measured == 0) return std::nullopt;
+    return *difference / std::abs(*measured);
+}
+
+ResultsComparison compare_results(const fs::path& predicted, const fs::path& measured) {
+    StoredResults sim = load(predicted);
+    StoredResults live = load(measured);
+    load_details(predicted, sim.runs);
+    load_details(measured, live.runs);
+    ResultsComparison result;
+    result.scenario_differences = scenario_differences(sim.scenario, live.scenario);
+    if (sim.scenario.is_object()) {
+        const auto name = sim.scenario.find("name");
+        if (name != sim.scenario.end() && name->is_string()) {
+            result.scenario = one_line(name->get<std::string>());
+        }
+    }
+    std::vector<const StoredRun*> left;
+    std::vector<const StoredRun*> right;
+    for (const StoredRun& run : sim.runs) left.push_back(&run);
+    for (const StoredRun& run : live.runs) right.push_back(&run);
+    using Run = const StoredRun&;
+    pair_up(
+        left, right,
+        [](Run a, Run b) { return a.policy == b.policy && a.trace == b.trace && a.seed == b.seed; },
+        result.runs);
+    pair_up(
+        left, right, [](Run a, Run b) { return a.policy == b.policy && a.seed == b.seed; },
+        result.runs);
+    pair_up(
+        left, right, [](Run a, Run b) { return a.policy == b.policy; }, result.runs);
+    const bool last_choice = result.runs.empty() && left.size() == 1 && right.size() == 1;
+    if (last_choice)
+        pair_up(
+            left, right, [](Run, Run) { return true; }, result.runs);
+    for (const StoredRun* run : left) result.only_predicted.push_back(run->name());
+    for (const StoredRun* run : right) result.only_measured.push_back(run->name());
+    return result;
+}
+
+}  // namespace ukemi

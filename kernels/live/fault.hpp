@@ -1,0 +1,15 @@
+// fault.hpp — what a test may make a worker do to itself; workers obey only where it is allowed.
+#pragma once
+
+#include <cstdint>
+
+namespace ukemi {
+
+enum class Fault : std::uint8_t {
+    close_sockets,    // all of them, to the coordinator and to its peers
+    fill_disk,        // every write to a file fails from now on
+    stop_heartbeats,  // it works on, but says nothing
+    hang,             // its training thread waits for ever where it is
+};
+
+}  // namespace ukemi

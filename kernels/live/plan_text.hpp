@@ -1,0 +1,19 @@
+// plan_text.hpp — a whole Plan as text for the wire, and 64 bits over it that workers agree on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "policies/plan.hpp"
+
+namespace ukemi::live {
+
+std::string plan_text(const Plan& plan);
+// InputError if it is not the text of a Plan.
+Plan plan_from_text(std::string_view text);
+// Over every field. Each side takes it from the Plan that it holds and not from the text, so that
+// equal digests mean equal Plans as they were understood.
+std::uint64_t plan_digest(const Plan& plan);
+
+}  // namespace ukemi::live

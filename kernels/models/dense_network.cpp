@@ -1,0 +1,281 @@
+// dense_network.cpp — forward and backward with Eigen's matrix products; samples are columns.
+//
+// Equal bits need three things. Eigen shall not split a product over threads, because the split
+// would depend on how many there are. Its blocking, so the order of its sums, depends on the sizes
+// of the CPU's caches: they are fixed here. And what is not a matrix product is a plain loop, since
+// Eigen's reductions go by the alignment of their operands and libm's exp by the CPU.
+#include "kernels/models/dense_network.hpp"
+
+#define EIGEN_DONT_PARALLELIZE
+#include <fmt/format.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/exact_math.hpp"
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+#include "base/rng.hpp"
+
+namespace ukemi {
+namespace {
+
+// Samples that go through the network at once: bounds the memory of a workspace, and is part of
+// the order of the sums.
+constexpr std::size_t chunk_samples = 512;
+
+template <class Scalar>
+using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+
+// Eigen keeps the sizes in a static of its own, which products read: set once, before the first.
+void fix_cache_sizes() {
+    static const bool done = [] {
+        Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20);
+        return true;
+    }();
+    INVARIANT(done);
+}
+
+}  // namespace
+
+template <class Scalar>
+struct DenseNetwork<Scalar>::Workspace {
+    std::vector<Matrix<Scalar>> activations;  // [0]: the samples; the last: class scores
+    Matrix<Scalar> delta;                     // derivative by the layer's sums
+    Matrix<Scalar> delta_below;
+    std::vector<std::uint8_t> labels;
+    BatchResult result;
+};
+
+template <class Scalar>
+void DenseNetwork<Scalar>::WorkspaceDeleter::operator()(Workspace* workspace) const {
+    delete workspace;
+}
+
+template <class Scalar>
+DenseNetwork<Scalar>::DenseNetwork(std::vector<std::int32_t> units) : units_(std::move(units)) {
+    INVARIANT(units_.size() >= 2 && std::ranges::all_of(units_, [](auto n) { return n >= 1; }));
+    fix_cache_sizes();
+    for (std::size_t layer = 0; layer < layers(); ++layer) {
+        const auto inputs = static_cast<std::size_t>(units_[layer]);
+        const auto outputs = static_cast<std::size_t>(units_[layer + 1]);
+        const auto add = [&](const char* part, std::size_t count) {
+            tensors_.push_back({fmt::format("layer{}.{}", layer, part), parameter_count_, count});
+            parameter_count_ += count;
+        };
+        add("weight", outputs * inputs);
+        add("bias", outputs);
+    }
+}
+
+template <class Scalar>
+std::vector<Scalar> DenseNetwork<Scalar>::initial_weights(std::uint64_t seed) const {
+    std::vector<Scalar> weights(parameter_count_, Scalar{0});
+    for (std::size_t layer = 0; layer < layers(); ++layer) {
+        const TensorSlice& tensor = tensors_[2 * layer];
+        RandomStream random(seed, fmt::format("model/{}", tensor.name));
+        const bool top = layer + 1 == layers();
+        const double deviation = std::sqrt((top ? 1.0 : 2.0) / units_[layer]);
+        for (std::size_t i = 0; i < tensor.count; ++i) {
+            weights[tensor.begin + i] = static_cast<Scalar>(random.normal(0, deviation));
+        }
+    }
+    return weights;
+}
+
+template <class Scalar>
+auto DenseNetwork<Scalar>::make_workspace() const -> std::unique_ptr<Workspace, WorkspaceDeleter> {
+    auto workspace = std::unique_ptr<Workspace, WorkspaceDeleter>(new Workspace);
+    workspace->activations.resize(units_.size());
+    return workspace;
+}
+
+// The class scores, then in place of them the derivative of the loss by each: probability minus 1
+// for the right class. Computed in double whatever the scalar: it costs little beside the products.
+template <class Scalar>
+BatchResult softmax_loss(Matrix<Scalar>& scores, std::span<const std::uint8_t> labels) {
+    BatchResult result;
+    std::vector<double> powers(static_cast<std::size_t>(scores.rows()));
+    for (Eigen::Index column = 0; column < scores.cols(); ++column) {
+        Scalar* score = scores.data() + column * scores.rows();
+        const std::size_t label = labels[static_cast<std::size_t>(column)];
+        const std::size_t best =
+            static_cast<std::size_t>(std::max_element(score, score + powers.size()) - score);
+        double sum = 0;
+        for (std::size_t k = 0; k < powers.size(); ++k) {
+            powers[k] = exact::exp(static_cast<double>(score[k] - score[best]));
+            sum += powers[k];
+        }
+        result.loss_sum += exact::log(sum) - static_cast<double>(score[label] - score[best]);
+        result.correct += best == label ? 1 : 0;
+        for (std::size_t k = 0; k < powers.size(); ++k) {
+            score[k] = static_cast<Scalar>(powers[k] / sum - (k == label ? 1 : 0));
+        }
+    }
+    return result;
+}
+
+template <class Scalar>
+void DenseNetwork<Scalar>::forward(std::span<const Scalar> weights, const DataSet& data,
+                                   std::span<const std::uint32_t> samples,
+                                   Workspace& workspace) const {
+    const auto columns = static_cast<Eigen::Index>(samples.size());
+    workspace.labels.resize(samples.size());
+    Matrix<Scalar>& input = workspace.activations.front();
+    input.resize(units_.front(), columns);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        const std::span<const float> sample = data.sample(samples[i]);
+        std::ranges::transform(sample, input.data() + i * sample.size(),
+                               [](float value) { return static_cast<Scalar>(value); });
+        workspace.labels[i] = data.labels[samples[i]];
+    }
+    for (std::size_t layer = 0; layer < layers(); ++layer) {
+        const Eigen::Map<const Matrix<Scalar>> weight(weights.data() + tensors_[2 * layer].begin,
+                                                      units_[layer + 1], units_[layer]);
+        const Scalar* bias = weights.data() + tensors_[2 * layer + 1].begin;
+        Matrix<Scalar>& output = workspace.activations[layer + 1];
+        output.noalias() = weight * workspace.activations[layer];
+        const bool rectified = layer + 1 < layers();
+        for (Eigen::Index column = 0; column < columns; ++column) {
+            for (Eigen::Index row = 0; row < output.rows(); ++row) {
+                Scalar& value = output(row, column);
+                value += bias[row];
+                if (rectified && !(value > 0)) value = 0;
+            }
+        }
+    }
+    workspace.result = softmax_loss(workspace.activations.back(), workspace.labels);
+}
+
+template <class Scalar>
+void DenseNetwork<Scalar>::backward(std::span<const Scalar> weights, std::span<Scalar> gradient,
+                                    Workspace& workspace, const Model::Finished& finished) const {
+    std::swap(workspace.delta, workspace.activations.back());
+    for (std::size_t layer = layers(); layer-- > 0;) {
+        const Matrix<Scalar>& delta = workspace.delta;
+        const Matrix<Scalar>& input = workspace.activations[layer];
+        const TensorSlice& weight_slice = tensors_[2 * layer];
+        Scalar* bias = gradient.data() + tensors_[2 * layer + 1].begin;
+        for (Eigen::Index column = 0; column < delta.cols(); ++column) {
+            for (Eigen::Index row = 0; row < delta.rows(); ++row) bias[row] += delta(row, column);
+        }
+        if (finished) finished(2 * layer + 1);
+        Eigen::Map<Matrix<Scalar>>(gradient.data() + weight_slice.begin, delta.rows(), input.rows())
+            .noalias() += delta * input.transpose();
+        if (finished) finished(2 * layer);
+        if (layer == 0) return;
+        const Eigen::Map<const Matrix<Scalar>> weight(weights.data() + weight_slice.begin,
+                                                      units_[layer + 1], units_[layer]);
+        workspace.delta_below.noalias() = weight.transpose() * delta;
+        for (Eigen::Index i = 0; i < input.size(); ++i) {
+            if (!(input.data()[i] > 0)) workspace.delta_below.data()[i] = 0;
+        }
+        std::swap(workspace.delta, workspace.delta_below);
+    }
+}
+
+template <class Scalar>
+BatchResult DenseNetwork<Scalar>::gradient(std::span<const Scalar> weights, const DataSet& data,
+                                           std::span<const std::uint32_t> samples,
+                                           std::span<Scalar> gradient, Workspace& workspace,
+                                           const Model::Finished& finished) const {
+    INVARIANT(weights.size() == parameter_count_ && gradient.size() == parameter_count_);
+    INVARIANT(data.features == units_.front() && data.classes == units_.back());
+    BatchResult result;
+    if (samples.empty() && finished) {
+        for (std::size_t tensor = tensors_.size(); tensor-- > 0;) finished(tensor);
+    }
+    while (!samples.empty()) {
+        const auto chunk = samples.first(std::min(samples.size(), chunk_samples));
+        samples = samples.subspan(chunk.size());
+        forward(weights, data, chunk, workspace);
+        result.loss_sum += workspace.result.loss_sum;
+        result.correct += workspace.result.correct;
+        backward(weights, gradient, workspace, samples.empty() ? finished : Model::Finished());
+    }
+    return result;
+}
+
+template <class Scalar>
+BatchResult DenseNetwork<Scalar>::evaluate(std::span<const Scalar> weights, const DataSet& data,
+                                           std::span<const std::uint32_t> samples,
+                                           Workspace& workspace) const {
+    INVARIANT(weights.size() == parameter_count_);
+    INVARIANT(data.features == units_.front() && data.classes == units_.back());
+    BatchResult result;
+    while (!samples.empty()) {
+        const auto chunk = samples.first(std::min(samples.size(), chunk_samples));
+        samples = samples.subspan(chunk.size());
+        forward(weights, data, chunk, workspace);
+        result.loss_sum += workspace.result.loss_sum;
+        result.correct += workspace.result.correct;
+    }
+    return result;
+}
+
+template class DenseNetwork<float>;
+template class DenseNetwork<double>;
+
+namespace {
+
+class DenseModel final : public Model {
+public:
+    DenseModel(std::string_view kind, std::vector<std::int32_t> units)
+        : kind_(kind), network_(std::move(units)) {}
+
+    std::string_view kind() const override { return kind_; }
+    std::span<const TensorSlice> tensors() const override { return network_.tensors(); }
+    std::size_t parameter_count() const override { return network_.parameter_count(); }
+    std::vector<float> initial_weights(std::uint64_t seed) const override {
+        return network_.initial_weights(seed);
+    }
+    std::unique_ptr<Model::Workspace> make_workspace() const override {
+        auto workspace = std::make_unique<Workspace>();
+        workspace->buffers = network_.make_workspace();
+        return workspace;
+    }
+    BatchResult gradient(std::span<const float> weights, const DataSet& data,
+                         std::span<const std::uint32_t> samples, std::span<float> gradient,
+                         Model::Workspace& workspace, const Finished& finished) const override {
+        return network_.gradient(weights, data, samples, gradient, buffers_of(workspace), finished);
+    }
+    BatchResult evaluate(std::span<const float> weights, const DataSet& data,
+                         std::span<const std::uint32_t> samples,
+                         Model::Workspace& workspace) const override {
+        return network_.evaluate(weights, data, samples, buffers_of(workspace));
+    }
+
+private:
+    using Network = DenseNetwork<float>;
+    struct Workspace final : Model::Workspace {
+        std::unique_ptr<Network::Workspace, Network::WorkspaceDeleter> buffers;
+    };
+    static Network::Workspace& buffers_of(Model::Workspace& workspace) {
+        auto* own = dynamic_cast<Workspace*>(&workspace);
+        INVARIANT(own != nullptr);
+        return *own->buffers;
+    }
+
+    std::string kind_;
+    Network network_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_dense_model(std::string_view kind, std::vector<std::int32_t> units) {
+    constexpr std::int64_t parameters_max = std::int64_t{1} << 28;  // 1 GiB a copy
+    std::int64_t parameters = 0;
+    for (std::size_t layer = 0; layer + 1 < units.size(); ++layer) {
+        parameters += (std::int64_t{units[layer]} + 1) * units[layer + 1];
+    }
+    if (parameters > parameters_max) {
+        throw InputError("model", "",
+                         fmt::format("expected a model of at most {} parameters, found {}",
+                                     parameters_max, parameters));
+    }
+    return std::make_unique<DenseModel>(kind, std::move(units));
+}
+
+}  // namespace ukemi

@@ -1,0 +1,270 @@
+// replica.cpp — the updates, and the state as bytes.
+#include "kernels/replica.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+#include "kernels/bit_hash.hpp"
+
+namespace ukemi {
+namespace {
+
+// What state() begins with; weights and velocity follow, then the two central models if averaging.
+struct StateHeader {
+    std::uint64_t parameters = 0;
+    std::uint64_t arrays = 0;
+    std::int64_t steps = 0;
+    std::uint64_t synchronisation = 0;
+    double learning_rate = 0;
+    double noise_squared_norm = 0;
+    double noise_covariance_trace = 0;
+    std::int64_t noise_samples = 0;
+};
+static_assert(sizeof(StateHeader) == 64);  // no padding: its bytes are hashed
+
+template <class State>
+std::vector<const std::vector<float>*> arrays_of(const State& state) {
+    if (state.central.empty()) return {&state.weights, &state.velocity};
+    return {&state.weights, &state.velocity, &state.central, &state.central_previous};
+}
+
+template <class State>
+StateHeader header_of(const State& state) {
+    return {.parameters = state.weights.size(),
+            .arrays = arrays_of(state).size(),
+            .steps = state.steps,
+            .synchronisation = static_cast<std::uint64_t>(state.synchronisation),
+            .learning_rate = state.learning_rate,
+            .noise_squared_norm = state.noise.squared_norm,
+            .noise_covariance_trace = state.noise.covariance_trace,
+            .noise_samples = state.noise.samples};
+}
+
+[[noreturn]] void refuse(std::string_view problem) {
+    throw InputError("replica state", "", problem);
+}
+
+// The bytes hold what the header says, and it is a state of so many parameters.
+StateHeader checked_header(std::span<const std::byte> state, std::size_t parameters) {
+    StateHeader header;
+    if (state.size() < sizeof header) {
+        refuse(fmt::format("expected at least {} bytes, found {}", sizeof header, state.size()));
+    }
+    std::memcpy(&header, state.data(), sizeof header);
+    if (header.parameters != parameters) {
+        refuse(fmt::format("expected a model of {} parameters, found one of {}", parameters,
+                           header.parameters));
+    }
+    if (header.arrays != 2 && header.arrays != 4) {
+        refuse(fmt::format("expected 2 or 4 arrays, found {}", header.arrays));
+    }
+    const std::size_t expected = sizeof header + header.arrays * parameters * sizeof(float);
+    if (state.size() != expected) {
+        refuse(fmt::format("expected {} bytes, found {}", expected, state.size()));
+    }
+    if (header.steps < 0 || header.noise_samples < 0) {
+        refuse("expected counts that are not negative");
+    }
+    if (header.synchronisation >= synchronisation_names().size()) {
+        refuse(fmt::format("expected a synchronisation from 0 to {}, found {}",
+                           synchronisation_names().size() - 1, header.synchronisation));
+    }
+    return header;
+}
+
+// One parameter's heavy ball.
+struct LocalStep {
+    LocalStep(const OptimiserSettings& settings, double learning_rate)
+        : momentum(static_cast<float>(settings.momentum)),
+          decay(static_cast<float>(settings.weight_decay)),
+          rate(static_cast<float>(learning_rate)) {}
+    float velocity(float old, float gradient, float weight) const {
+        return momentum * old + (gradient + decay * weight);
+    }
+    float momentum;
+    float decay;
+    float rate;
+};
+
+}  // namespace
+
+Replica::Replica(std::vector<float> weights, OptimiserSettings settings) : settings_(settings) {
+    now_.velocity.assign(weights.size(), 0.0F);
+    now_.weights = std::move(weights);
+}
+
+std::size_t Replica::size() const { return now_.weights.size(); }
+std::span<const float> Replica::weights() const { return now_.weights; }
+std::span<const float> Replica::central() const {
+    return now_.central.empty() ? now_.weights : now_.central;
+}
+std::int64_t Replica::steps() const { return now_.steps; }
+Synchronisation Replica::synchronisation() const { return now_.synchronisation; }
+double Replica::learning_rate() const { return now_.learning_rate; }
+const NoiseAverages& Replica::noise() const { return now_.noise; }
+
+// Afterwards now_ is what the step writes and before() what it reads. They are one and the same
+// after a restart: every update reads an element before it writes it.
+Replica::State& Replica::begin_step(Synchronisation synchronisation, double learning_rate) {
+    if (!restarted_) std::swap(now_, other_);
+    const State& old = before();
+    now_.steps = old.steps + 1;
+    now_.noise = old.noise;
+    now_.synchronisation = synchronisation;
+    now_.learning_rate = learning_rate;
+    now_.weights.resize(old.weights.size());
+    now_.velocity.resize(old.weights.size());
+    if (synchronisation != Synchronisation::synchronous_averaging) {
+        now_.central.clear();
+        now_.central_previous.clear();
+    }
+    can_undo_ = true;
+    return now_;
+}
+
+void Replica::apply_gradient(std::span<const float> mean_gradient, double learning_rate) {
+    INVARIANT(mean_gradient.size() == size());
+    const LocalStep local(settings_, learning_rate);
+    State& next = begin_step(Synchronisation::s_sgd, learning_rate);
+    const State& old = before();
+    for (std::size_t i = 0; i < mean_gradient.size(); ++i) {
+        const float weight = old.weights[i];
+        const float velocity = local.velocity(old.velocity[i], mean_gradient[i], weight);
+        next.velocity[i] = velocity;
+        next.weights[i] = weight - local.rate * velocity;
+    }
+    restarted_ = false;
+}
+
+void Replica::correction(std::span<float> out) const {
+    INVARIANT(out.size() == size());
+    const auto rate = static_cast<float>(settings_.averaging_rate);
+    const std::span<const float> average = central();
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = rate * (now_.weights[i] - average[i]);
+}
+
+void Replica::apply_averaged(std::span<const float> mean_gradient, double learning_rate,
+                             std::span<const float> correction_sum) {
+    INVARIANT(mean_gradient.size() == size() && correction_sum.size() == size());
+    const LocalStep local(settings_, learning_rate);
+    const auto pull = static_cast<float>(settings_.averaging_rate);
+    const auto momentum = static_cast<float>(settings_.averaging_momentum);
+    State& next = begin_step(Synchronisation::synchronous_averaging, learning_rate);
+    const State& old = before();
+    const bool first = old.central.empty();  // then z and z_prev are the weights
+    next.central.resize(next.weights.size());
+    next.central_previous.resize(next.weights.size());
+    for (std::size_t i = 0; i < mean_gradient.size(); ++i) {
+        const float weight = old.weights[i];
+        const float central = first ? weight : old.central[i];
+        const float previous = first ? weight : old.central_previous[i];
+        const float velocity = local.velocity(old.velocity[i], mean_gradient[i], weight);
+        next.velocity[i] = velocity;
+        next.weights[i] = weight - local.rate * velocity - pull * (weight - central);
+        next.central[i] = central + correction_sum[i] + momentum * (central - previous);
+        next.central_previous[i] = central;
+    }
+    restarted_ = false;
+}
+
+void Replica::apply_paired(std::span<const float> mean_gradient, double learning_rate,
+                           std::span<const float> peer_weights) {
+    INVARIANT(mean_gradient.size() == size() && peer_weights.size() == size());
+    const LocalStep local(settings_, learning_rate);
+    State& next = begin_step(Synchronisation::pair_averaging, learning_rate);
+    const State& old = before();
+    for (std::size_t i = 0; i < mean_gradient.size(); ++i) {
+        const float weight = old.weights[i];
+        const float velocity = local.velocity(old.velocity[i], mean_gradient[i], weight);
+        next.velocity[i] = velocity;
+        next.weights[i] = 0.5F * (weight + peer_weights[i]) - local.rate * velocity;
+    }
+    restarted_ = false;
+}
+
+void Replica::restart_from(std::span<const float> weights) {
+    INVARIANT(weights.size() == size());
+    // `weights` may be a part of this replica: copied first, and a swap moves no elements.
+    std::vector<float> model(weights.begin(), weights.end());
+    if (!restarted_) {
+        std::swap(now_, other_);
+        now_.steps = other_.steps;
+        now_.synchronisation = other_.synchronisation;
+        now_.learning_rate = other_.learning_rate;
+        now_.noise = other_.noise;
+    }
+    now_.velocity.assign(model.size(), 0.0F);
+    now_.weights = std::move(model);
+    now_.central.clear();
+    now_.central_previous.clear();
+    can_undo_ = true;
+    restarted_ = true;
+}
+
+void Replica::note_noise(const NoiseAverages& noise) {
+    INVARIANT(can_undo_ && !restarted_);  // it belongs to a step
+    now_.noise = noise;
+}
+
+bool Replica::can_undo() const { return can_undo_; }
+
+void Replica::undo() {
+    INVARIANT(can_undo_);
+    std::swap(now_, other_);
+    can_undo_ = false;
+    restarted_ = false;
+}
+
+std::uint64_t Replica::digest() const {
+    const StateHeader header = header_of(now_);
+    BitHash hash;
+    hash.add(std::as_bytes(std::span(&header, 1)));
+    for (const std::vector<float>* array : arrays_of(now_)) {
+        hash.add(std::as_bytes(std::span(*array)));
+    }
+    return hash.value();
+}
+
+std::vector<std::byte> Replica::state() const {
+    const StateHeader header = header_of(now_);
+    std::vector<std::byte> bytes;
+    bytes.reserve(sizeof header + header.arrays * size() * sizeof(float));
+    const auto append = [&](std::span<const std::byte> more) {
+        bytes.insert(bytes.end(), more.begin(), more.end());
+    };
+    append(std::as_bytes(std::span(&header, 1)));
+    for (const std::vector<float>* array : arrays_of(now_)) {
+        append(std::as_bytes(std::span(*array)));
+    }
+    return bytes;
+}
+
+void Replica::restore(std::span<const std::byte> state) {
+    const StateHeader header = checked_header(state, size());
+    State restored;
+    restored.steps = header.steps;
+    restored.synchronisation = static_cast<Synchronisation>(header.synchronisation);
+    restored.learning_rate = header.learning_rate;
+    restored.noise = {header.noise_squared_norm, header.noise_covariance_trace,
+                      header.noise_samples};
+    state = state.subspan(sizeof header);
+    const std::array all{&restored.weights, &restored.velocity, &restored.central,
+                         &restored.central_previous};
+    for (std::size_t k = 0; k < header.arrays; ++k) {
+        all[k]->resize(size());
+        if (state.empty()) continue;  // a model without parameters
+        std::memcpy(all[k]->data(), state.data(), size() * sizeof(float));
+        state = state.subspan(size() * sizeof(float));
+    }
+    now_ = std::move(restored);
+    can_undo_ = false;
+    restarted_ = false;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,177 @@
+// schedule.cpp — the table of all-reduce schedules. To add one: write its file, add its two lines.
+#include "kernels/schedule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+Schedule make_binary_tree(std::int32_t ranks);
+Schedule make_halving_doubling(std::int32_t ranks);
+Schedule make_ring(std::int32_t ranks);
+Schedule make_star(std::int32_t ranks);
+
+namespace {
+
+struct Entry {
+    Collective algorithm;
+    Schedule (*make)(std::int32_t ranks);
+};
+constexpr std::array table = {
+    Entry{Collective::binary_tree, make_binary_tree},
+    Entry{Collective::halving_doubling, make_halving_doubling},
+    Entry{Collective::ring, make_ring},
+    Entry{Collective::star, make_star},
+};
+
+// Both move the least that is possible. Halving-doubling has fewer steps, but pays for the ranks
+// beyond a power of two with a whole buffer each way.
+Collective chosen_for(std::int32_t ranks) {
+    const bool power_of_two = std::has_single_bit(static_cast<std::uint32_t>(ranks));
+    return power_of_two ? Collective::halving_doubling : Collective::ring;
+}
+
+const Entry* entry_of(Collective algorithm, std::int32_t ranks) {
+    if (algorithm == Collective::automatic) algorithm = chosen_for(ranks);
+    for (const Entry& entry : table) {
+        if (entry.algorithm == algorithm) return &entry;
+    }
+    return nullptr;
+}
+
+// Which ranks' contributions a partial sum holds: each at least once, each more than once.
+class Contributions {
+public:
+    Contributions(std::size_t ranks, std::size_t own) : once_(words(ranks)), more_(words(ranks)) {
+        once_[own / 64] |= std::uint64_t{1} << (own % 64);
+    }
+    void add(const Contributions& other) {
+        for (std::size_t i = 0; i < once_.size(); ++i) {
+            more_[i] |= other.more_[i] | (once_[i] & other.once_[i]);
+            once_[i] |= other.once_[i];
+        }
+    }
+    int count(std::size_t rank) const {
+        const auto has = [&](const std::vector<std::uint64_t>& bits) {
+            return static_cast<int>(bits[rank / 64] >> (rank % 64) & 1);
+        };
+        return has(once_) + has(more_);
+    }
+
+private:
+    static std::size_t words(std::size_t ranks) { return (ranks + 63) / 64; }
+    std::vector<std::uint64_t> once_;
+    std::vector<std::uint64_t> more_;
+};
+
+std::string fault_of_shape(const Schedule& schedule) {
+    if (schedule.ranks < 1) return "there are no ranks";
+    if (schedule.chunks < 1) return "there are no chunks";
+    std::int32_t step = 0;
+    for (std::size_t i = 0; i < schedule.transfers.size(); ++i) {
+        const Transfer& transfer = schedule.transfers[i];
+        for (const std::int32_t rank : {transfer.from, transfer.to}) {
+            if (rank >= 0 && rank < schedule.ranks) continue;
+            return fmt::format("transfer {}: there is no rank {}", i, rank);
+        }
+        if (transfer.from == transfer.to) {
+            return fmt::format("transfer {}: rank {} sends to itself", i, transfer.from);
+        }
+        if (transfer.first_chunk < 0 || transfer.chunk_count < 1 ||
+            transfer.chunk_count > schedule.chunks - transfer.first_chunk) {
+            return fmt::format("transfer {}: there are no {} chunks from {} on", i,
+                               transfer.chunk_count, transfer.first_chunk);
+        }
+        if (transfer.step < step) {
+            return fmt::format("transfer {}: step {} after step {}", i, transfer.step, step);
+        }
+        step = transfer.step;
+    }
+    return {};
+}
+
+// Plays the transfers of one chunk in the order of the list.
+std::string fault_of_chunk(const Schedule& schedule, std::int32_t chunk,
+                           const std::vector<std::size_t>& transfers) {
+    const auto ranks = static_cast<std::size_t>(schedule.ranks);
+    std::vector<Contributions> held;
+    held.reserve(ranks);
+    for (std::size_t rank = 0; rank < ranks; ++rank) held.emplace_back(ranks, rank);
+    std::vector<std::int32_t> written(ranks, -1);  // in which step a rank last received the chunk
+    for (const std::size_t i : transfers) {
+        const Transfer& transfer = schedule.transfers[i];
+        const auto from = static_cast<std::size_t>(transfer.from);
+        const auto to = static_cast<std::size_t>(transfer.to);
+        if (written[from] == transfer.step) {
+            return fmt::format(
+                "transfer {}: rank {} sends chunk {} in the step ({}) in which it "
+                "receives it",
+                i, transfer.from, chunk, transfer.step);
+        }
+        if (transfer.kind == TransferKind::reduce) {
+            held[to].add(held[from]);
+        } else {
+            held[to] = held[from];
+        }
+        written[to] = transfer.step;
+    }
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        for (std::size_t of = 0; of < ranks; ++of) {
+            const int count = held[rank].count(of);
+            if (count == 1) continue;
+            return fmt::format("rank {} ends with chunk {} of rank {} {}", rank, chunk, of,
+                               count == 0 ? "missing" : "more than once");
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+ChunkRange chunk_range(std::size_t count, std::int32_t chunks, std::int32_t first,
+                       std::int32_t chunk_count) {
+    INVARIANT(chunks > 0 && first >= 0 && chunk_count >= 0 && chunk_count <= chunks - first);
+    const auto parts = static_cast<std::size_t>(chunks);
+    // The first count mod chunks chunks have one element more.
+    const auto start = [&](std::size_t chunk) {
+        return count / parts * chunk + std::min(chunk, count % parts);
+    };
+    const auto begin = static_cast<std::size_t>(first);
+    return {start(begin), start(begin + static_cast<std::size_t>(chunk_count))};
+}
+
+std::string schedule_refusal(Collective algorithm, std::int32_t ranks) {
+    if (ranks < 1) return fmt::format("an all-reduce needs at least one rank, not {}", ranks);
+    if (entry_of(algorithm, ranks) != nullptr) return {};
+    return fmt::format("there is no schedule for the collective \"{}\"",
+                       collective_names()[static_cast<std::size_t>(algorithm)]);
+}
+
+Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks) {
+    INVARIANT(schedule_refusal(algorithm, ranks).empty());
+    return entry_of(algorithm, ranks)->make(ranks);
+}
+
+std::string all_reduce_fault(const Schedule& schedule) {
+    if (std::string fault = fault_of_shape(schedule); !fault.empty()) return fault;
+    std::vector<std::vector<std::size_t>> by_chunk(static_cast<std::size_t>(schedule.chunks));
+    for (std::size_t i = 0; i < schedule.transfers.size(); ++i) {
+        const Transfer& transfer = schedule.transfers[i];
+        for (std::int32_t k = 0; k < transfer.chunk_count; ++k) {
+            by_chunk[static_cast<std::size_t>(transfer.first_chunk + k)].push_back(i);
+        }
+    }
+    for (std::int32_t chunk = 0; chunk < schedule.chunks; ++chunk) {
+        std::string fault =
+            fault_of_chunk(schedule, chunk, by_chunk[static_cast<std::size_t>(chunk)]);
+        if (!fault.empty()) return fault;
+    }
+    return {};
+}
+
+}  // namespace ukemi

@@ -1,0 +1,64 @@
+// training_rules.cpp — the Plans that a step can carry out, and the pairs of a round.
+#include "kernels/training_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "kernels/schedule.hpp"
+
+namespace ukemi {
+
+std::string training_refusal(const Plan& plan, int workers) {
+    constexpr std::int64_t samples_max = std::int64_t{1} << 31;
+    const auto name = [](std::span<const std::string_view> names, auto value) {
+        return names[static_cast<std::size_t>(value)];
+    };
+    if (plan.codec != Codec::none) {
+        return fmt::format("gradients are not encoded here: no codec {}",
+                           name(codec_names(), plan.codec));
+    }
+    if (plan.layout.pipeline != 1 || plan.layout.tensor != 1) {
+        return "only data parallel layouts can be trained here";
+    }
+    const bool averaging = plan.synchronisation == Synchronisation::synchronous_averaging ||
+                           plan.synchronisation == Synchronisation::pair_averaging;
+    if (!averaging && plan.synchronisation != Synchronisation::s_sgd) {
+        return fmt::format("{} cannot be trained here",
+                           name(synchronisation_names(), plan.synchronisation));
+    }
+    if (averaging && plan.learners_per_gpu != 1) {
+        return "a worker has one replica here: averaging takes learners_per_gpu 1";
+    }
+    const std::int64_t samples =
+        plan.accumulation < 1 || plan.learners_per_gpu < 1 ? 0 : samples_per_step(plan, workers);
+    if (samples < 1 || samples > samples_max) {
+        return fmt::format("a step has from 1 to {} samples, not {}", samples_max, samples);
+    }
+    if (!std::isfinite(plan.learning_rate)) return "the learning rate is not a number";
+    return schedule_refusal(plan.collective, workers);
+}
+
+std::optional<int> peer_of(std::uint64_t seed, std::int64_t step, int rank, int size) {
+    std::vector<int> order(static_cast<std::size_t>(size));
+    std::iota(order.begin(), order.end(), 0);
+    RandomStream random(seed, fmt::format("pairs/{}", step));
+    for (std::size_t last = order.size(); last-- > 1;) {
+        std::swap(
+            order[last],
+            order[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(last)))]);
+    }
+    const auto place = static_cast<std::size_t>(std::ranges::find(order, rank) - order.begin());
+    const std::size_t other = place ^ 1U;  // 0 with 1, 2 with 3, …
+    if (other >= order.size()) return std::nullopt;
+    return order[other];
+}
+
+}  // namespace ukemi

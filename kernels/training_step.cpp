@@ -1,0 +1,362 @@
+// training_step.cpp — the order of things within a step: what can fail comes first, and the replica
+// is touched only when everything has arrived.
+#include "kernels/training_step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "base/invariant.hpp"
+#include "kernels/launcher.hpp"
+
+namespace ukemi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t ns_between(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count();
+}
+
+// Consecutive tensors whose gradients travel together. Complete when its lowest tensor is, since
+// the backward pass finishes them from the last to the first.
+struct Bucket {
+    std::string name;
+    std::size_t first_tensor = 0;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+};
+
+// From the last tensor to the first; each at least so large, except the last bucket.
+std::vector<Bucket> make_buckets(std::span<const TensorSlice> tensors, std::size_t bucket_bytes) {
+    std::vector<Bucket> buckets;
+    for (std::size_t tensor = tensors.size(); tensor-- > 0;) {
+        const TensorSlice& slice = tensors[tensor];
+        const bool open =
+            !buckets.empty() &&
+            (buckets.back().end - buckets.back().begin) * sizeof(float) < bucket_bytes;
+        if (!open) {
+            const std::size_t end = slice.begin + slice.count;
+            buckets.push_back({fmt::format("bucket/{}", buckets.size()), tensor, end, end});
+        }
+        buckets.back().first_tensor = tensor;
+        buckets.back().begin = slice.begin;
+    }
+    return buckets;
+}
+
+double squared_norm(std::span<const float> values) {
+    double sum = 0;
+    for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+    return sum;
+}
+
+// The one model from which all replicas start anew with this step.
+enum class Restart : std::uint8_t { none, own, central, rank_0 };
+
+// Equal on all ranks: their replicas have done the same steps, and their Plans are compared later.
+Restart restart_of(const Replica& replica, const Plan& plan) {
+    const Synchronisation before = replica.synchronisation();
+    if (replica.steps() == 0) return Restart::none;
+    if (before == plan.synchronisation) {
+        const bool dropped = plan.learning_rate < replica.learning_rate();
+        return before == Synchronisation::synchronous_averaging && dropped ? Restart::central
+                                                                           : Restart::none;
+    }
+    if (before == Synchronisation::synchronous_averaging) return Restart::central;
+    return before == Synchronisation::pair_averaging ? Restart::rank_0 : Restart::own;
+}
+
+template <class Values>
+std::span<std::byte> bytes_of(Values& values) {
+    return std::as_writable_bytes(std::span(values));
+}
+
+static_assert(std::is_trivially_copyable_v<StepWord>);
+
+bool agree(std::span<const StepWord> words, std::int64_t samples) {
+    std::int64_t together = 0;
+    for (std::size_t rank = 0; rank < words.size(); ++rank) {
+        const StepWord& word = words[rank];
+        if (word.rank != rank || word.plan_version != words[0].plan_version ||
+            word.plan_digest != words[0].plan_digest || word.step != words[0].step) {
+            return false;
+        }
+        together += word.samples;
+    }
+    return together == samples;
+}
+
+// All but the noise scale.
+StepReport report_of(std::vector<StepWord> words, Synchronisation synchronisation) {
+    StepReport report;
+    double loss = 0;
+    double correct = 0;
+    std::vector<LocalNorm> norms;
+    for (const StepWord& word : words) {
+        report.samples += word.samples;
+        loss += word.loss_sum;
+        correct += word.correct;
+        norms.push_back({word.samples, word.local_squared_norm});
+    }
+    report.loss = loss / static_cast<double>(report.samples);
+    report.accuracy = correct / static_cast<double>(report.samples);
+    // Rank 0's, though all have it: one number, whatever the ranks' machines are.
+    const auto noise = synchronisation == Synchronisation::s_sgd
+                           ? noise_of_replicas(norms, words[0].average_squared_norm)
+                           : std::nullopt;
+    report.noise_measured = noise.has_value();
+    report.squared_norm = noise ? noise->squared_norm : 0;
+    report.covariance_trace = noise ? noise->covariance_trace : 0;
+    const bool same = std::ranges::all_of(
+        words, [&](const StepWord& word) { return word.wants_hold == words[0].wants_hold; });
+    report.hold = same ? words[0].wants_hold : 0;
+    report.words = std::move(words);
+    return report;
+}
+
+}  // namespace
+
+struct TrainingStep::State {
+    State(const Model& of_model, const DataSet& on_data, Communicator& with_peers,
+          StepSettings with_settings)
+        : model(of_model),
+          data(on_data),
+          peers(with_peers),
+          settings(with_settings),
+          members(with_peers.membership()),
+          order(with_settings.seed, on_data.count),
+          workspace(of_model.make_workspace()),
+          buckets(make_buckets(of_model.tensors(), with_settings.bucket_bytes)),
+          gradient(of_model.parameter_count()) {
+        if (members.size > 1) {
+            launcher.emplace(
+                peers, LaunchSettings{.coordinated = settings.launch == LaunchMode::coordinated});
+        }
+    }
+
+    // What one run() knows, beside the buffers.
+    struct Run {
+        Run(const Plan& of_plan, std::int64_t of_step) : plan(of_plan), step(of_step) {}
+        const Plan& plan;
+        std::int64_t step;
+        std::int64_t samples = 0;  // of all ranks
+        Restart restart = Restart::none;
+        std::span<const float> weights;  // at which the gradient is taken
+        std::optional<int> peer;
+        std::future<Outcome> exchange;
+        StepWord word;
+    };
+
+    Outcome find_weights(const Replica& replica, Run& run);
+    void begin_averaging(const Replica& replica, Run& run);
+    void begin_pairing(Run& run);
+    void compute(Run& run);
+    void bucket_finished(const Bucket& bucket, Run& run);
+    Outcome finish_exchange(Run& run);
+    void take_mean(Run& run);
+    Outcome gather_words(const StepWord& own, std::vector<StepWord>& words);
+    void apply(Replica& replica, const Run& run, StepReport& report);
+
+    const Model& model;
+    const DataSet& data;
+    Communicator& peers;
+    StepSettings settings;
+    Membership members;
+    SampleOrder order;
+    std::unique_ptr<Model::Workspace> workspace;
+    std::vector<Bucket> buckets;
+    std::vector<std::uint32_t> samples;
+    std::vector<float> gradient;   // summed over samples, then their mean
+    std::vector<float> exchanged;  // averaging: the sum of corrections; pairs: the peer's weights
+    std::vector<float> restarted;  // the common model of a restart
+    std::optional<Collective> scheduled;
+    Schedule schedule;
+    std::optional<Launcher> launcher;  // destroyed first: it waits for what uses the rest
+};
+
+// A restart's model is kept beside the replica until the step is certain.
+Outcome TrainingStep::State::find_weights(const Replica& replica, Run& run) {
+    run.restart = restart_of(replica, run.plan);
+    run.weights = replica.weights();
+    if (run.restart == Restart::none) return Outcome::ok;
+    const auto model_of = run.restart == Restart::central ? replica.central() : run.weights;
+    restarted.assign(model_of.begin(), model_of.end());
+    run.weights = restarted;
+    if (run.restart != Restart::rank_0 || members.size == 1) return Outcome::ok;
+    return peers.broadcast("restart", bytes_of(restarted), 0);
+}
+
+// The corrections depend on the models before the step alone, so their exchange hides behind the
+// gradient's computation.
+void TrainingStep::State::begin_averaging(const Replica& replica, Run& run) {
+    exchanged.resize(gradient.size());
+    if (run.restart == Restart::none) {
+        replica.correction(exchanged);
+    } else {
+        std::ranges::fill(exchanged, 0.0F);  // all replicas are at the central model
+    }
+    if (!launcher) return;
+    for (const Bucket& bucket : buckets) {
+        launcher->launch(bucket.name, schedule,
+                         std::span(exchanged).subspan(bucket.begin, bucket.end - bucket.begin));
+    }
+}
+
+void TrainingStep::State::begin_pairing(Run& run) {
+    run.peer = peer_of(settings.seed, run.step, members.rank, members.size);
+    exchanged.assign(run.weights.begin(), run.weights.end());  // alone: the mean with oneself
+    if (!run.peer) return;
+    run.exchange = std::async(std::launch::async, [this, &run] {
+        const auto begun = Clock::now();
+        const Outcome outcome =
+            peers.exchange("pair", *run.peer, std::as_bytes(run.weights), bytes_of(exchanged));
+        run.word.communication_ns += ns_between(begun, Clock::now());
+        return outcome;
+    });
+}
+
+// Its sum over this rank's samples is complete: measured before it becomes everybody's.
+void TrainingStep::State::bucket_finished(const Bucket& bucket, Run& run) {
+    const auto part = std::span(gradient).subspan(bucket.begin, bucket.end - bucket.begin);
+    run.word.local_squared_norm += squared_norm(part);
+    if (launcher && run.plan.synchronisation == Synchronisation::s_sgd) {
+        launcher->launch(bucket.name, schedule, part);
+    }
+}
+
+void TrainingStep::State::compute(Run& run) {
+    std::ranges::fill(gradient, 0.0F);
+    std::size_t bucket = 0;
+    const Model::Finished finished = [&](std::size_t tensor) {
+        if (tensor == buckets[bucket].first_tensor) bucket_finished(buckets[bucket++], run);
+    };
+    const int parts = run.plan.accumulation * run.plan.learners_per_gpu;
+    for (int part = 0; part < parts; ++part) {
+        const Share share = share_of(run.word.samples, part, parts);
+        const auto micro_batch = std::span(samples).subspan(static_cast<std::size_t>(share.begin),
+                                                            static_cast<std::size_t>(share.count));
+        const bool last = part + 1 == parts;
+        const BatchResult result = model.gradient(run.weights, data, micro_batch, gradient,
+                                                  *workspace, last ? finished : Model::Finished());
+        run.word.loss_sum += result.loss_sum;
+        run.word.correct += result.correct;
+    }
+    INVARIANT(bucket == buckets.size());  // the model has named every tensor
+    const auto own = static_cast<double>(std::max<std::int64_t>(run.word.samples, 1));
+    run.word.local_squared_norm /= own * own;
+}
+
+Outcome TrainingStep::State::finish_exchange(Run& run) {
+    if (run.exchange.valid()) return run.exchange.get();
+    if (!launcher || run.plan.synchronisation == Synchronisation::pair_averaging) {
+        return Outcome::ok;
+    }
+    const LaunchResult result = launcher->wait_all();
+    run.word.communication_ns += result.busy_ns;
+    return result.outcome;
+}
+
+// Over the samples of all ranks where the gradient is everybody's, else over one's own.
+void TrainingStep::State::take_mean(Run& run) {
+    const bool common = run.plan.synchronisation == Synchronisation::s_sgd;
+    const std::int64_t count = common ? run.samples : std::max<std::int64_t>(run.word.samples, 1);
+    const auto divisor = static_cast<float>(count);
+    for (float& value : gradient) value /= divisor;
+    if (common) run.word.average_squared_norm = squared_norm(gradient);
+}
+
+Outcome TrainingStep::State::gather_words(const StepWord& own, std::vector<StepWord>& words) {
+    words.assign(static_cast<std::size_t>(members.size), own);
+    if (members.size == 1) return Outcome::ok;
+    return peers.all_gather("words", std::as_bytes(std::span(&own, 1)), bytes_of(words));
+}
+
+void TrainingStep::State::apply(Replica& replica, const Run& run, StepReport& report) {
+    NoiseAverages noise = replica.noise();
+    if (report.noise_measured) {
+        noise.add({report.squared_norm, report.covariance_trace}, settings.noise_smoothing);
+    }
+    report.noise_scale = noise.noise_scale().value_or(0);
+    if (run.restart != Restart::none) replica.restart_from(restarted);
+    const double learning_rate = run.plan.learning_rate;
+    if (run.plan.synchronisation == Synchronisation::synchronous_averaging) {
+        replica.apply_averaged(gradient, learning_rate, exchanged);
+    } else if (run.plan.synchronisation == Synchronisation::pair_averaging) {
+        replica.apply_paired(gradient, learning_rate, exchanged);
+    } else {
+        replica.apply_gradient(gradient, learning_rate);
+    }
+    replica.note_noise(noise);
+}
+
+TrainingStep::TrainingStep(const Model& model, const DataSet& data, Communicator& peers,
+                           StepSettings settings)
+    : state_(std::make_unique<State>(model, data, peers, settings)) {}
+TrainingStep::~TrainingStep() = default;
+
+StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t plan_digest,
+                             std::int64_t step, std::int64_t position, std::uint32_t hold_seen) {
+    State& state = *state_;
+    const Membership& members = state.members;
+    INVARIANT(training_refusal(plan, members.size).empty());
+    INVARIANT(replica.size() == state.gradient.size());
+    if (state.scheduled != plan.collective) {
+        state.schedule = all_reduce_schedule(plan.collective, members.size);
+        state.scheduled = plan.collective;
+    }
+    const auto failed = [&](Outcome outcome) {
+        return StepResult{.outcome = outcome, .report = {}, .suspect = state.peers.suspect()};
+    };
+
+    const auto begun = Clock::now();
+    State::Run run(plan, step);
+    run.samples = samples_per_step(plan, members.size);
+    const Share share = share_of(run.samples, members.rank, members.size);
+    state.samples.resize(static_cast<std::size_t>(share.count));
+    state.order.fill(position + share.begin, state.samples);
+    run.word = {.plan_version = index_of(plan.version),
+                .plan_digest = plan_digest,
+                .step = step,
+                .wants_hold = hold_seen,
+                .rank = static_cast<std::uint32_t>(members.rank),
+                .samples = share.count};
+    const auto ready = Clock::now();
+    if (const Outcome outcome = state.find_weights(replica, run); outcome != Outcome::ok) {
+        return failed(outcome);
+    }
+    const auto restarted = Clock::now();
+    const Synchronisation synchronisation = plan.synchronisation;
+    if (synchronisation == Synchronisation::synchronous_averaging) {
+        state.begin_averaging(replica, run);
+    } else if (synchronisation == Synchronisation::pair_averaging) {
+        state.begin_pairing(run);
+    }
+    state.compute(run);
+    const auto computed = Clock::now();
+    const Outcome exchanged = state.finish_exchange(run);
+    if (exchanged != Outcome::ok) return failed(exchanged);
+    const auto arrived = Clock::now();
+    state.take_mean(run);
+
+    run.word.input_ns = ns_between(begun, ready);
+    run.word.compute_ns = ns_between(restarted, computed);
+    run.word.communication_ns += ns_between(ready, restarted);
+    run.word.exposed_ns = ns_between(ready, restarted) + ns_between(computed, arrived);
+    std::vector<StepWord> words;
+    const Outcome gathered = state.gather_words(run.word, words);
+    if (gathered != Outcome::ok) return failed(gathered);
+    if (!agree(words, run.samples)) {
+        return {.outcome = Outcome::aborted, .report = {}, .plan_disagreement = true};
+    }
+    StepResult result{.report = report_of(std::move(words), synchronisation)};
+    state.apply(replica, run, result.report);
+    return result;
+}
+
+}  // namespace ukemi

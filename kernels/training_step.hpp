@@ -1,0 +1,97 @@
+// training_step.hpp — one synchronous step of one worker: its share of the samples, their gradient,
+// the exchange with the others while the backward pass still runs, and the update.
+//
+// The same code runs in live worker processes (over Gloo), in threads of one process (tests) and,
+// with one rank, alone. What it measures goes to all ranks with the step, so that every rank knows
+// the same metrics afterwards.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/communicator.hpp"
+#include "kernels/gradient_noise.hpp"
+#include "kernels/model.hpp"
+#include "kernels/replica.hpp"
+#include "kernels/sample_order.hpp"
+#include "kernels/training_rules.hpp"
+#include "policies/plan.hpp"
+
+namespace ukemi {
+
+// What a rank tells all others with each step: plain data, sent as bytes.
+struct StepWord {
+    std::uint64_t plan_version = 0;
+    std::uint64_t plan_digest = 0;
+    std::int64_t step = 0;         // the number of this step, from 0 at the start of the job
+    std::uint32_t wants_hold = 0;  // number of the hold request this rank has seen (0: none)
+    std::uint32_t rank = 0;
+    std::int64_t samples = 0;  // computed by this rank
+    double loss_sum = 0;
+    double correct = 0;                 // samples classified rightly
+    double local_squared_norm = 0;      // |g_local|² of this rank's mean gradient
+    double average_squared_norm = 0;    // |ḡ|² of the averaged gradient (as seen by this rank)
+    std::int64_t compute_ns = 0;        // forward and backward
+    std::int64_t communication_ns = 0;  // busy with collectives
+    std::int64_t exposed_ns = 0;        // waited for collectives after the backward pass was over
+    std::int64_t input_ns = 0;
+};
+
+struct StepReport {
+    std::vector<StepWord> words;  // by rank
+    std::int64_t samples = 0;     // of all ranks together
+    double loss = 0;              // mean over them, before the update
+    double accuracy = 0;
+    // Of this step alone, from all ranks' local gradients and their average: gradient_noise.hpp.
+    // Known with S-SGD and at least two ranks that have samples.
+    bool noise_measured = false;
+    double squared_norm = 0;      // |G|² of the true gradient; unbiased, so it may be negative
+    double covariance_trace = 0;  // tr Σ of one sample's gradient
+    // tr Σ ÷ |G|², each smoothed over the steps so far, in samples; 0 while it has no meaning. The
+    // averages are part of the replica: they are undone, saved and sent to joiners with it.
+    double noise_scale = 0;
+    // All ranks have seen this hold request (0: not all have the same): stop after this step.
+    std::uint32_t hold = 0;
+};
+
+enum class LaunchMode : std::uint8_t { by_name, coordinated };  // see launcher.hpp
+
+struct StepSettings {
+    std::size_t bucket_bytes = 1 << 20;
+    LaunchMode launch = LaunchMode::by_name;
+    std::uint64_t seed = 0;  // of the sample order and of the pairs
+    double noise_smoothing = noise_smoothing_kungfu;
+};
+
+struct StepResult {
+    Outcome outcome = Outcome::ok;   // not ok: nothing was applied, the replica is as before
+    StepReport report;               // if ok
+    int suspect = -1;                // else
+    bool plan_disagreement = false;  // ranks came with different (version, digest): outcome aborted
+};
+
+class TrainingStep {
+public:
+    // References outlive this object.
+    TrainingStep(const Model& model, const DataSet& data, Communicator& peers,
+                 StepSettings settings);
+    ~TrainingStep();
+    // Positions [position, position + n) of the sample order are used, n = samples of one step of
+    // `peers.size` workers under `plan`; each rank takes a contiguous share by its rank, and works
+    // through it in accumulation × learners_per_gpu micro-batches. training_refusal must be empty.
+    //
+    // When the synchronisation is another than in the replica's last step, or the learning rate of
+    // synchronous averaging has dropped (Crossbow), all replicas start anew from one model as part
+    // of this step: the central model after synchronous averaging, rank 0's after pair averaging,
+    // the common one after S-SGD. Ranks whose Plans differ in what is exchanged (synchronisation,
+    // collective) cannot meet at all: they time out.
+    StepResult run(Replica& replica, const Plan& plan, std::uint64_t plan_digest, std::int64_t step,
+                   std::int64_t position, std::uint32_t hold_seen);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace ukemi

@@ -1,0 +1,168 @@
+#include "scenarios/live_run.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/csv_writer.hpp"
+#include "kernels/checkpoint_file.hpp"
+#include "sim/world.hpp"
+
+namespace ukemi {
+
+Capabilities live_capabilities(const MarketData& market, const JobSpec& job) {
+    Capabilities can = simulated_capabilities(market, job);
+    can.world = "live workers on CPUs";
+    can.knobs = can.knobs | KnobSet{Knob::batch, Knob::accumulation, Knob::learning_rate,
+                                    Knob::synchronisation, Knob::collective};
+    return can;
+}
+
+NamedMarket calm_market(const Scenario& scenario) {
+    NamedMarket market = make_market(scenario, scenario.seed);
+    market.name = "calm";
+    market.data.after_last_row = AfterLastRow::hold;
+    for (ZoneData& zone : market.data.zones) {
+        zone.capacity.steps = {{Instant{}, scenario.job.instances_max}};
+    }
+    prepare(market.data);
+    return market;
+}
+
+namespace {
+
+const TrainingSpec& training_of(const Scenario& scenario) {
+    if (scenario.training) return *scenario.training;
+    throw InputError(scenario.file.string(), "/training",
+                     "missing: a live run needs to know what its workers train");
+}
+
+CrewSetup crew_setup(const Scenario& scenario, std::uint64_t seed, const LiveOptions& options) {
+    CrewSetup crew;
+    crew.training = training_of(scenario);
+    crew.training.seed = seed;
+    crew.training.step.seed = seed;
+    crew.worker_program = options.worker_program;
+    crew.worker_arguments = options.worker_arguments;
+    crew.folder = options.folder;
+    crew.deadlines = options.deadlines;
+    crew.cores = options.cores;
+    return crew;
+}
+
+void fill_measured(RunResult& result, const LiveRecord& record) {
+    if (record.steps.empty()) return;
+    result.steps = static_cast<std::int64_t>(record.steps.size());
+    result.loss = record.steps.back().report.loss;
+    result.accuracy = record.steps.back().report.accuracy;
+}
+
+}  // namespace
+
+LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
+                 std::uint64_t seed, const LiveOptions& options) {
+    const JobSpec job = job_on(scenario, market.data);
+    const Capabilities world_can = live_capabilities(market.data, job);
+    check_policies(list, scenario, world_can);
+    LiveSetup live;
+    live.crew = crew_setup(scenario, seed, options);
+    live.time_scale = options.time_scale;
+    live.interrupted = options.interrupted;
+    live.on_step = options.on_step;
+    if (!options.resume_from.empty()) {
+        const Checkpoint saved = read_checkpoint(options.resume_from);
+        live.resume_from = options.resume_from;
+        live.resume_samples = saved.position;
+        live.resume_steps = saved.step;
+    }
+    LiveRun live_run;
+    DecisionLog log(decision_log_header(scenario, market.name, job, world_can, list, seed,
+                                        options.keep.all_questions));
+    WorldSetup setup;
+    setup.market = &market.data;
+    setup.job = &job;
+    setup.policies = make_policies(list);
+    setup.oracle = list.needs_oracle();
+    setup.seed = seed;
+    setup.keep_timeline = options.keep.timeline;
+    if (options.keep.decisions) setup.log = &log;
+    if (options.keep.events) {
+        setup.on_event = [&](Instant at, Phase phase, const Event& event) {
+            live_run.run.events += event_line(at, phase, event);
+        };
+    }
+    setup.capabilities = world_can;
+    setup.make_trainer = [&](Controller& controller, Ledger& ledger, RunQueue& queue) {
+        return std::make_unique<LiveTrainer>(job, live, controller, ledger, queue,
+                                             live_run.record);
+    };
+    World world(std::move(setup));
+    try {
+        live_run.run.result = world.run();
+    } catch (const RunInterrupted&) {
+        live_run.interrupted = true;
+    }
+    RunResult& result = live_run.run.result;
+    result.scenario = scenario.name;
+    result.trace = market.name;
+    result.policy = list.label();
+    fill_measured(result, live_run.record);
+    if (options.keep.decisions) live_run.run.decisions = log.text();
+    return live_run;
+}
+
+std::string steps_csv(const LiveRecord& record) {
+    CsvWriter csv({"t_s", "step", "workers", "samples", "loss", "accuracy", "squared_norm",
+                   "covariance_trace", "noise_scale", "compute_s", "exposed_communication_s",
+                   "input_wait_s"});
+    for (const LiveRecord::Step& step : record.steps) {
+        const StepReport& report = step.report;
+        std::int64_t compute_ns = 0;  // of the slowest rank
+        std::int64_t exposed_ns = 0;
+        std::int64_t input_ns = 0;
+        for (const StepWord& word : report.words) {
+            compute_ns = std::max(compute_ns, word.compute_ns);
+            exposed_ns = std::max(exposed_ns, word.exposed_ns);
+            input_ns = std::max(input_ns, word.input_ns);
+        }
+        csv.add(to_seconds(step.at.since_start())).add(step.step).add(step.workers);
+        csv.add(step.samples).add(report.loss).add(report.accuracy).add(report.squared_norm);
+        csv.add(report.covariance_trace).add(report.noise_scale);
+        for (const std::int64_t time_ns : {compute_ns, exposed_ns, input_ns}) {
+            csv.add(static_cast<double>(time_ns) * 1e-9);
+        }
+        csv.end_row();
+    }
+    return csv.text();
+}
+
+std::string live_json(const LiveRecord& record) {
+    const auto seconds_of = [](std::chrono::nanoseconds time) {
+        return static_cast<double>(time.count()) * 1e-9;
+    };
+    const auto list = [&](const std::vector<std::chrono::nanoseconds>& times) {
+        nlohmann::ordered_json values = nlohmann::ordered_json::array();
+        for (const auto time : times) values.push_back(seconds_of(time));
+        return values;
+    };
+    nlohmann::ordered_json document;
+    document["steps"] = record.steps.size();
+    document["torn_steps"] = record.torn_steps;
+    document["replica_digest"] = fmt::format("{:016x}", record.digest);
+    document["spawn_wall_s"] = list(record.spawns);
+    document["checkpoint_wall_s"] = list(record.checkpoint_times);
+    document["last_checkpoint"] = record.last_checkpoint.filename().string();
+    document["transitions"] = nlohmann::ordered_json::array();
+    for (const LiveRecord::Transition& one : record.transitions) {
+        document["transitions"].push_back({{"t_s", to_seconds(one.at.since_start())},
+                                           {"workers", one.workers},
+                                           {"group_changed", one.group_changed},
+                                           {"rendezvous_wall_s", seconds_of(one.rendezvous)},
+                                           {"state_transfer_wall_s", seconds_of(one.state_transfer)},
+                                           {"total_wall_s", seconds_of(one.total)}});
+    }
+    document["incidents"] = record.incidents;
+    return document.dump(1) + "\n";
+}
+
+}  // namespace ukemi

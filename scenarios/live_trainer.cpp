@@ -1,0 +1,391 @@
+#include "scenarios/live_trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+namespace {
+constexpr int failed_starts_most = 8;
+}  // namespace
+
+using WallTime = std::chrono::nanoseconds;
+
+LiveTrainer::LiveTrainer(const JobSpec& job, LiveSetup setup, Controller& controller,
+                         Ledger& ledger, RunQueue& queue, LiveRecord& record)
+    : job_(&job),
+      setup_(std::move(setup)),
+      clock_(setup_.time_scale),
+      controller_(&controller),
+      ledger_(&ledger),
+      queue_(&queue),
+      record_(&record),
+      crew_(setup_.crew) {
+    if (setup_.resume_from.empty()) return;
+    controller_->resume_at(setup_.resume_samples, setup_.resume_steps);
+    samples_high_ = samples_safe_ = setup_.resume_samples;
+    steps_safe_ = setup_.resume_steps;
+    record_->last_checkpoint = setup_.resume_from;
+}
+
+Duration LiveTrainer::transition_remaining(Instant now) const {
+    const bool entering = phase_ == JobPhase::transition && expected_until_ > now;
+    return entering ? expected_until_ - now : Duration{};
+}
+
+void LiveTrainer::observe(Observation& seen) const {
+    seen.loss = last_report_.loss;
+    seen.gradient.squared_norm = last_report_.squared_norm;
+    seen.gradient.covariance_trace = last_report_.covariance_trace;
+    seen.gradient.noise_scale = last_report_.noise_scale;
+    seen.worker_views.clear();
+    for (const StepWord& word : last_report_.words) {
+        if (word.rank >= members_.size()) continue;
+        WorkerView view;
+        view.instance = members_[word.rank];
+        view.compute = clock_.scaled(WallTime(word.compute_ns));
+        view.exposed_communication = clock_.scaled(WallTime(word.exposed_ns));
+        view.input_wait = clock_.scaled(WallTime(word.input_ns));
+        view.step = view.compute + view.exposed_communication + view.input_wait;
+        seen.worker_views.push_back(view);
+    }
+    std::ranges::sort(seen.worker_views, {}, &WorkerView::instance);
+}
+
+// ---- boundaries -------------------------------------------------------------------------------
+
+bool LiveTrainer::at_boundary(Instant) const {
+    return group_ == Group::none || group_ == Group::held;
+}
+
+void LiveTrainer::await_boundary(Instant now) {
+    if (at_boundary(now)) {
+        boundary_wanted_ = false;
+        queue_->cancel(boundary_due_);
+        boundary_due_ = queue_->schedule(now, Phase::completion, PlanDue{});
+        return;
+    }
+    boundary_wanted_ = true;
+    if (group_ != Group::stepping) return;  // what is under way ends by itself
+    group_ = Group::holding;
+    crew_.hold();
+}
+
+bool LiveTrainer::agree(const Plan& next, Instant now) {
+    INVARIANT(at_boundary(now));
+    if (group_ == Group::none) return true;
+    group_ = Group::agreeing;
+    member_died_ = false;
+    crew_.begin_transition(members_, next);
+    return false;
+}
+
+// ---- what the World orders --------------------------------------------------------------------
+
+void LiveTrainer::settle(Instant now) {
+    switch (phase_) {
+        case JobPhase::waiting: break;
+        case JobPhase::transition: ledger_->elapse(now, Cause::transition); break;
+        case JobPhase::running: {
+            // Between two steps the group stands for an agreement; else a step is torn.
+            const bool standing = group_ == Group::held || group_ == Group::agreeing;
+            ledger_->elapse(now, standing ? Cause::transition : Cause::wasted);
+            if (!standing) ++record_->torn_steps;
+            run_since_checkpoint_ += now - running_since_;
+            running_since_ = now;
+            break;
+        }
+        case JobPhase::checkpointing: ledger_->elapse(now, Cause::checkpoint); break;
+        case JobPhase::finished: break;
+    }
+    ledger_->elapse(now, Cause::idle);  // nobody is a member, or the clock was just set
+}
+
+void LiveTrainer::cancel_what_is_due() { queue_->cancel(checkpoint_due_); }
+
+void LiveTrainer::stop(Instant now) {
+    settle(now);
+    cancel_what_is_due();
+    if (group_ != Group::none && group_ != Group::held) crew_.abandon();
+    group_ = Group::none;
+    phase_ = JobPhase::waiting;
+    workers_ = 0;
+}
+
+void LiveTrainer::begin_transition(std::span<const InstanceId> members, Duration time,
+                                   Instant now) {
+    INVARIANT(phase_ == JobPhase::waiting && group_ == Group::none);
+    settle(now);
+    members_.assign(members.begin(), members.end());
+    workers_ = static_cast<std::int32_t>(members.size());
+    phase_ = JobPhase::transition;
+    expected_until_ = now + time;
+    group_ = Group::entering;
+    member_died_ = false;
+    crew_.begin_transition(members_, controller_->plan(), record_->last_checkpoint);
+}
+
+std::int64_t LiveTrainer::steps_left() const {
+    const std::int64_t left = controller_->samples_total() - controller_->samples_done();
+    const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);
+    return left <= 0 ? 0 : (left + per_step - 1) / per_step;
+}
+
+void LiveTrainer::begin_running(Instant now) {
+    settle(now);
+    cancel_what_is_due();
+    phase_ = JobPhase::running;
+    running_since_ = now;
+    std::int64_t steps = steps_left();
+    if (const auto hook_in = controller_->steps_until_hook(workers_)) {
+        steps = std::min(steps, *hook_in);
+    }
+    step_limit_ = controller_->steps_done() + steps;
+    const Duration interval = controller_->plan().checkpoint_interval;
+    if (interval == never_checkpoint) return;
+    const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
+    checkpoint_due_ = queue_->schedule(now + rest, Phase::completion, CheckpointDue{});
+}
+
+void LiveTrainer::save_before(Instant deadline, Instant now) {
+    if (phase_ != JobPhase::running) return;
+    const Duration takes = std::max(job_->profile.checkpoint, checkpoint_time_);
+    const Instant latest = deadline - takes - whole_seconds(1);
+    if (latest < now) return;  // no time left to save
+    queue_->cancel(checkpoint_due_);
+    checkpoint_due_ = queue_->schedule(latest, Phase::completion, CheckpointDue{});
+}
+
+void LiveTrainer::begin_checkpoint(Instant now) {
+    settle(now);
+    cancel_what_is_due();
+    phase_ = JobPhase::checkpointing;
+    saved_ = false;
+    switch (group_) {
+        case Group::held:
+            group_ = Group::saving;
+            crew_.save();
+            break;
+        case Group::stepping:  // GroupHeld goes on from here
+            group_ = Group::holding;
+            crew_.hold();
+            break;
+        case Group::none:  // those that still have the model form a group, only to save it
+            group_ = Group::entering;
+            member_died_ = false;
+            members_ = holders_;
+            crew_.begin_transition(members_, controller_->plan());
+            break;
+        case Group::holding:
+        case Group::agreeing:
+        case Group::entering:
+        case Group::saving: break;  // and then it saves
+    }
+}
+
+void LiveTrainer::finish_checkpoint(Instant now) {
+    INVARIANT(phase_ == JobPhase::checkpointing);
+    settle(now);
+    run_since_checkpoint_ = Duration{};
+    if (!saved_) return;
+    samples_safe_ = saving_samples_;
+    steps_safe_ = saving_steps_;
+    ++checkpoints_;
+}
+
+void LiveTrainer::finish(Instant now) {
+    settle(now);
+    cancel_what_is_due();
+    if (group_ != Group::none && group_ != Group::held) crew_.abandon();
+    group_ = Group::none;
+    phase_ = JobPhase::finished;
+    workers_ = 0;
+}
+
+void LiveTrainer::roll_back() {
+    INVARIANT(phase_ == JobPhase::waiting);
+    if (controller_->samples_done() <= samples_safe_) return;
+    controller_->rolled_back(samples_safe_, steps_safe_);
+    run_since_checkpoint_ = Duration{};
+}
+
+bool LiveTrainer::start(InstanceId instance, Instant) {
+    crew_.spawn(instance);
+    starting_.insert(instance);
+    ++processes_;
+    return false;
+}
+
+void LiveTrainer::leave(InstanceId instance, bool lost, Instant) {
+    std::erase(holders_, instance);
+    if (lost) {
+        crew_.kill(instance);
+    } else {
+        crew_.dismiss(instance);
+    }
+}
+
+// ---- what the crew reports --------------------------------------------------------------------
+
+// The group stands at a boundary: what was asked for meanwhile comes first.
+void LiveTrainer::stand(Instant at) {
+    group_ = Group::held;
+    if (phase_ == JobPhase::checkpointing) {
+        group_ = Group::saving;
+        crew_.save();
+        return;
+    }
+    if (phase_ == JobPhase::running) {
+        if (steps_left() == 0) {
+            queue_->schedule(at, Phase::completion, WorkFinished{});
+        } else if (controller_->steps_done() >= step_limit_) {
+            queue_->schedule(at, Phase::completion, StepReached{});
+        }
+    }
+    if (boundary_wanted_) await_boundary(at);
+}
+
+void LiveTrainer::take(const WorkerReady& event, Instant at) {
+    record_->spawns.push_back(event.spawn);
+    starting_.erase(event.worker);
+    failed_starts_ = 0;
+    queue_->schedule(at, Phase::completion, WorkerStarted{event.worker});
+}
+
+void LiveTrainer::take(const WorkerDied& event, Instant at) {
+    --processes_;
+    std::erase(holders_, event.worker);
+    if (event.was_member) member_died_ = true;
+    const bool never_started = starting_.erase(event.worker) > 0;
+    if (event.expected) return;
+    // One that dies at its start may have been unlucky; a row of them will not get better.
+    if (never_started && ++failed_starts_ >= failed_starts_most) {
+        throw std::runtime_error(fmt::format("{} workers in a row ended before they were ready; "
+                                             "the last: {}",
+                                             failed_starts_, event.why));
+    }
+    record_->incidents.push_back(fmt::format("{:.3f} s: worker {}: {}",
+                                             to_seconds(at.since_start()), index_of(event.worker),
+                                             event.why));
+    queue_->schedule(at, Phase::environment, WorkerFailed{event.worker});
+}
+
+void LiveTrainer::take(const StepDone& event, Instant at) {
+    if (phase_ != JobPhase::running && phase_ != JobPhase::checkpointing) return;
+    const bool again = controller_->samples_done() < samples_high_;
+    controller_->steps_finished(1, workers_);
+    INVARIANT(controller_->samples_done() == event.position);
+    samples_high_ = std::max(samples_high_, event.position);
+    ledger_->elapse(at, again ? Cause::redone : Cause::useful);
+    last_report_ = event.report;
+    record_->steps.push_back({event.step, workers_, event.position, at, event.report});
+    if (setup_.on_step) setup_.on_step(record_->steps.back());
+}
+
+void LiveTrainer::take(const GroupHeld&, Instant at) {
+    if (group_ == Group::stepping || group_ == Group::holding) stand(at);
+}
+
+void LiveTrainer::take(const GroupEntered& event, Instant at) {
+    if (group_ != Group::entering && group_ != Group::agreeing) return;  // called off meanwhile
+    record_->transitions.push_back({at, workers_, event.group_changed, event.rendezvous,
+                                    event.state_transfer, event.total});
+    record_->digest = event.digest;
+    const bool agreed = group_ == Group::agreeing;
+    if (!agreed) {
+        // Steps that all survivors have count, also if the lost one never said so.
+        while (controller_->steps_done() < event.step) {
+            controller_->steps_finished(1, stepping_workers_);
+        }
+        INVARIANT(controller_->samples_done() == event.position);
+        samples_high_ = std::max(samples_high_, event.position);
+        holders_ = members_;
+        last_report_.words.clear();  // they were of other members
+    }
+    if (agreed) {
+        group_ = Group::held;
+        queue_->schedule(at, Phase::completion, PlanAgreed{});
+    } else if (phase_ == JobPhase::transition) {
+        group_ = Group::held;
+        ++transitions_;
+        queue_->schedule(at, Phase::completion, TransitionEnded{});
+    }
+    if (phase_ == JobPhase::checkpointing || boundary_wanted_) stand(at);
+}
+
+void LiveTrainer::take(const TransitionFailed& event, Instant) {
+    // After a death the World forms another group. Without one nothing would ever change.
+    if (!member_died_) throw std::runtime_error(fmt::format("the live run: {}", event.why));
+}
+
+void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
+    record_->checkpoint_times.push_back(event.time);
+    record_->last_checkpoint = event.file;
+    record_->saved_samples.push_back(event.position);
+    checkpoint_time_ = std::max(checkpoint_time_, clock_.scaled(event.time));
+    if (group_ != Group::saving) return;
+    saved_ = true;
+    saving_samples_ = event.position;
+    saving_steps_ = event.step;
+    group_ = Group::held;
+    queue_->schedule(at, Phase::completion, CheckpointEnded{});
+    if (boundary_wanted_) await_boundary(at);
+}
+
+void LiveTrainer::take(const CheckpointFailed& event, Instant at) {
+    record_->incidents.push_back(fmt::format("{:.3f} s: checkpoint: {}",
+                                             to_seconds(at.since_start()), event.why));
+    if (group_ != Group::saving) return;
+    group_ = Group::held;
+    queue_->schedule(at, Phase::completion, CheckpointEnded{});
+    if (boundary_wanted_) await_boundary(at);
+}
+
+void LiveTrainer::take(const CrewEvent& event, Instant at) {
+    std::visit([&](const auto& one) { take(one, at); }, event);
+}
+
+// ---- waiting ----------------------------------------------------------------------------------
+
+bool LiveTrainer::take_reports() {
+    while (!reports_.empty()) {
+        const Instant at = std::max(clock_.now(), queue_->now());
+        const auto due = queue_->next_at();
+        if (due && *due <= at) return false;
+        const CrewEvent event = std::move(reports_.front());
+        reports_.pop_front();
+        take(event, at);
+    }
+    return true;
+}
+
+void LiveTrainer::resume() {
+    if (phase_ != JobPhase::running || group_ != Group::held) return;
+    ledger_->elapse(std::max(clock_.now(), queue_->now()), Cause::transition);
+    group_ = Group::stepping;
+    stepping_workers_ = workers_;
+    crew_.run_until(step_limit_);
+}
+
+bool LiveTrainer::wait(std::optional<Instant>) {
+    constexpr WallTime longest = std::chrono::milliseconds(100);
+    for (;;) {
+        if (setup_.interrupted != nullptr && setup_.interrupted->load()) throw RunInterrupted{};
+        if (!take_reports()) return true;
+        const auto due = queue_->next_at();
+        if (due && *due <= clock_.now()) return true;
+        resume();
+        if (!due && processes_ == 0) return false;
+        const WallTime until_due = due ? clock_.wall(*due - clock_.now()) : longest;
+        for (CrewEvent& event : crew_.poll(std::clamp(until_due, WallTime(0), longest))) {
+            reports_.push_back(std::move(event));
+        }
+    }
+}
+
+}  // namespace ukemi

@@ -1,0 +1,272 @@
+// gloo_test.cpp — collectives between processes: right sums, equal bits, and an end to every wait
+// when a peer is killed, stopped, missing or a stranger.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "kernels/gloo_communicator.hpp"
+#include "tests/kernels/forked_ranks.hpp"
+#include "tests/kernels/rank_values.hpp"
+
+using namespace ukemi;
+using namespace std::chrono_literals;
+
+namespace {
+
+// All-reduce with every schedule and size; whether each gave the bits of the interpreter.
+Outcome all_reduces_work(Communicator& peers, bool& right) {
+    const auto [epoch, rank, size] = peers.membership();
+    for (const Collective algorithm : tested_algorithms) {
+        const Schedule schedule = all_reduce_schedule(algorithm, size);
+        std::vector<std::size_t> sizes = tested_sizes(size);
+        sizes.push_back(several_segments);
+        for (const std::size_t count : sizes) {
+            std::vector<float> values = rank_values(rank, count);
+            const Outcome outcome = peers.all_reduce_sum("gradient", schedule, values);
+            if (outcome != Outcome::ok) return outcome;
+            const auto expected = summed_in_process(schedule, count);
+            right = right && equal_bits(values, expected[static_cast<std::size_t>(rank)]);
+        }
+    }
+    return Outcome::ok;
+}
+
+// Sums for ever, until something fails; marks every tenth.
+Outcome sum_until_failure(ForkedRank& own, Communicator& peers, Collective algorithm) {
+    const Schedule schedule = all_reduce_schedule(algorithm, own.size());
+    std::vector<float> values(200'000, 1.0F);
+    for (int turn = 1;; ++turn) {
+        const Outcome outcome = peers.all_reduce_sum("gradient", schedule, values);
+        if (outcome != Outcome::ok) return outcome;
+        std::ranges::fill(values, 1.0F);
+        own.mark(turn / 10);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("gloo: processes get the bits of the interpreter for every schedule and size",
+          "[gloo][property]") {
+    for (const int size : {1, 2, 3, 4}) {
+        CAPTURE(size);
+        ForkedRanks ranks(size, [](ForkedRank& own) {
+            const auto peers = own.connect(20s);
+            own.report().right = true;
+            own.timed(*peers, [&] { return all_reduces_work(*peers, own.report().right); });
+        });
+        CHECK(ranks.all_ended_well());
+        for (int rank = 0; rank < size; ++rank) {
+            CHECK(ranks.report(rank).outcome == Outcome::ok);
+            CHECK(ranks.report(rank).right);
+        }
+    }
+}
+
+TEST_CASE("gloo: gather, broadcast and exchange bring every byte to its place", "[gloo]") {
+    for (const int size : {1, 2, 3, 4}) {
+        ForkedRanks ranks(size, [](ForkedRank& own) {
+            const auto peers = own.connect(20s);
+            own.timed(*peers, [&] {
+                for (const std::size_t count : {0UL, 1UL, 1009UL, 2 * segment_bytes_max + 1}) {
+                    const Outcome outcome = other_collectives_work(*peers, count);
+                    if (outcome != Outcome::ok) return outcome;
+                }
+                return Outcome::ok;
+            });
+        });
+        CHECK(ranks.all_ended_well());
+        for (int rank = 0; rank < size; ++rank) {
+            CAPTURE(size, rank);
+            CHECK(ranks.report(rank).outcome == Outcome::ok);
+        }
+    }
+}
+
+TEST_CASE("gloo: operations of several threads do not mix, whatever their order", "[gloo]") {
+    constexpr int threads = 8;
+    ForkedRanks ranks(3, [](ForkedRank& own) {
+        const auto peers = own.connect(20s);
+        const Schedule schedule = all_reduce_schedule(Collective::ring, own.size());
+        std::atomic<int> wrong = 0;
+        std::vector<std::thread> lanes;
+        for (int lane = 0; lane < threads; ++lane) {
+            lanes.emplace_back([&, lane] {
+                const std::size_t count = 1000 + static_cast<std::size_t>(lane % 3);
+                const auto expected = summed_in_process(schedule, count);
+                for (int turn = 0; turn < 20; ++turn) {
+                    std::vector<float> values = rank_values(own.rank(), count);
+                    const std::string name = "bucket" + std::to_string(lane);
+                    if (peers->all_reduce_sum(name, schedule, values) != Outcome::ok ||
+                        !equal_bits(values, expected[0])) {
+                        ++wrong;
+                    }
+                }
+            });
+        }
+        for (std::thread& lane : lanes) lane.join();
+        own.report().right = wrong == 0;
+    });
+    CHECK(ranks.all_ended_well());
+    for (int rank = 0; rank < 3; ++rank) CHECK(ranks.report(rank).right);
+}
+
+TEST_CASE("gloo: a rank that is killed in the middle is a lost peer to all, and named",
+          "[gloo][faults]") {
+    for (const Collective algorithm : tested_algorithms) {
+        CAPTURE(static_cast<int>(algorithm));
+        ForkedRanks ranks(4, [&](ForkedRank& own) {
+            const auto peers = own.connect(10s);
+            own.timed(*peers, [&] { return sum_until_failure(own, *peers, algorithm); });
+        });
+        REQUIRE(ranks.wait_for_mark(2, 1));
+        ranks.kill(2, SIGKILL);
+        for (const int rank : {0, 1, 3}) {
+            CAPTURE(rank);
+            CHECK(ranks.ended_well(rank));
+            CHECK(ranks.report(rank).outcome == Outcome::peer_lost);
+            CHECK(ranks.report(rank).suspect == 2);
+        }
+    }
+}
+
+TEST_CASE("gloo: a rank that is stopped runs the others into their deadline, and is named",
+          "[gloo][faults]") {
+    ForkedRanks ranks(3, [](ForkedRank& own) {
+        const auto peers = own.connect(400ms);
+        own.mark(0);
+        // Of rank 0 all wait in a star, so each names it.
+        own.timed(*peers, [&] { return sum_until_failure(own, *peers, Collective::star); });
+    });
+    REQUIRE(ranks.wait_for_mark(0, 1));
+    ranks.kill(0, SIGSTOP);
+    for (const int rank : {1, 2}) {
+        CAPTURE(rank);
+        CHECK(ranks.ended_well(rank));
+        CHECK(ranks.report(rank).outcome == Outcome::timed_out);
+        CHECK(ranks.report(rank).suspect == 0);
+    }
+}
+
+TEST_CASE("gloo: who gives up names the one it waited for to the others", "[gloo][faults]") {
+    // Rank 0 waits for rank 2, which never comes; rank 1 waits for rank 0, for much longer.
+    ForkedRanks ranks(3, [](ForkedRank& own) {
+        auto peers = own.connect(own.rank() == 0 ? 200ms : 10s);
+        std::vector<std::byte> bytes(8);
+        if (own.rank() == 2) {
+            own.wait_for_mark(1, 1);
+            return;
+        }
+        own.timed(*peers,
+                  [&] { return peers->exchange("word", own.rank() == 0 ? 2 : 0, bytes, bytes); });
+        peers.reset();
+        own.mark(1);
+    });
+    CHECK(ranks.ended_well(0));
+    CHECK(ranks.ended_well(1));
+    for (const int rank : {0, 1}) {
+        CHECK(ranks.report(rank).outcome == Outcome::timed_out);
+        CHECK(ranks.report(rank).suspect == 2);
+    }
+}
+
+TEST_CASE("gloo: abort from another thread ends a wait, and all later ones", "[gloo][faults]") {
+    ForkedRanks ranks(2, [](ForkedRank& own) {
+        const auto peers = own.connect(10s);
+        if (own.rank() == 1) {
+            own.wait_for_mark(0, 1);
+            return;
+        }
+        std::thread aborter([&] {
+            std::this_thread::sleep_for(20ms);
+            peers->abort();
+        });
+        std::vector<std::byte> bytes(8);
+        own.timed(*peers, [&] { return peers->broadcast("never", bytes, 1); });
+        aborter.join();
+        own.report().right = peers->broadcast("later", bytes, 0) == Outcome::aborted;
+        own.mark(1);
+    });
+    CHECK(ranks.all_ended_well());
+    CHECK(ranks.report(0).outcome == Outcome::aborted);
+    CHECK(ranks.report(0).suspect == -1);
+    CHECK(ranks.report(0).right);
+}
+
+TEST_CASE("gloo: what was sent last arrives although its sender is gone at once", "[gloo]") {
+    constexpr std::size_t count = 4 << 20;
+    ForkedRanks ranks(2, [&](ForkedRank& own) {
+        auto peers = own.connect(10s);
+        std::vector<std::byte> bytes = test_bytes(own.rank(), count);
+        own.timed(*peers, [&] { return peers->broadcast("last", bytes, 0); });
+        own.report().right = bytes == test_bytes(0, count);
+    });
+    CHECK(ranks.all_ended_well());
+    for (const int rank : {0, 1}) {
+        CHECK(ranks.report(rank).outcome == Outcome::ok);
+        CHECK(ranks.report(rank).right);
+    }
+}
+
+TEST_CASE("gloo: who connects to a rank that has died gets peer_lost, not a long wait",
+          "[gloo][faults]") {
+    ForkedRanks ranks(3, [](ForkedRank& own) {
+        GlooCommunicator peers(GlooSettings{{1, own.rank(), 3}, 300ms, "secret"});
+        const auto addresses = own.addresses(peers.address());
+        if (own.rank() == 1) {
+            own.mark(1);
+            kill(getpid(), SIGKILL);
+        }
+        own.wait_for_mark(1, 1);
+        std::this_thread::sleep_for(5ms);
+        own.timed(peers, [&] { return peers.connect(addresses); });
+    });
+    for (const int rank : {0, 2}) {
+        CAPTURE(rank);
+        CHECK(ranks.ended_well(rank));
+        const Outcome outcome = ranks.report(rank).outcome;
+        // The side that listens cannot tell a dead peer from a slow one.
+        CHECK((outcome == Outcome::peer_lost || outcome == Outcome::timed_out));
+        CHECK(ranks.report(rank).suspect != rank);
+    }
+}
+
+TEST_CASE("gloo: a rank with another secret, or another epoch, stays outside", "[gloo][faults]") {
+    for (const bool other_epoch : {false, true}) {
+        ForkedRanks ranks(2, [&](ForkedRank& own) {
+            const bool odd = own.rank() == 1;
+            GlooCommunicator peers(GlooSettings{{odd && other_epoch ? 2U : 1U, own.rank(), 2},
+                                                1s,
+                                                odd && !other_epoch ? "guess" : "secret"});
+            const auto addresses = own.addresses(peers.address());
+            own.timed(peers, [&] { return peers.connect(addresses); });
+        });
+        CHECK(ranks.all_ended_well());
+        CHECK(ranks.report(0).outcome == Outcome::peer_lost);
+        CHECK(ranks.report(0).suspect == 1);
+        CHECK(ranks.report(1).outcome == Outcome::peer_lost);
+    }
+}
+
+TEST_CASE("gloo: damaged addresses are refused as values", "[gloo][faults]") {
+    GlooCommunicator short_one(GlooSettings{{1, 0, 2}, 1s, ""});
+    const auto own = short_one.address();
+    const std::vector<std::byte> mine(own.begin(), own.end());
+    CHECK(short_one.connect(std::vector{mine, std::vector<std::byte>(3)}) == Outcome::peer_lost);
+    CHECK(short_one.suspect() == 1);
+    GlooCommunicator empty_one(GlooSettings{{1, 0, 2}, 1s, ""});
+    CHECK(empty_one.connect(std::vector{mine, std::vector<std::byte>(mine.size())}) ==
+          Outcome::peer_lost);
+    GlooCommunicator alone(GlooSettings{{1, 0, 2}, 1s, ""});
+    CHECK(alone.connect(std::vector<std::vector<std::byte>>(1, mine)) == Outcome::peer_lost);
+    CHECK(alone.suspect() == -1);
+}
+
+TEST_CASE("gloo: nobody else there means a deadline when connecting", "[gloo][faults]") {
+    GlooCommunicator first(GlooSettings{{1, 0, 2}, 100ms, ""});
+    GlooCommunicator second(GlooSettings{{1, 1, 2}, 100ms, ""});  // listens, never connects
+    const auto one = first.address();
+    const auto two = second.address();
+    CHECK(first.connect(std::vector{std::vector(one.begin(), one.end()),
+                                    std::vector(two.begin(), two.end())}) == Outcome::timed_out);
+    CHECK(first.suspect() == 1);
+}

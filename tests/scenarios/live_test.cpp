@@ -1,0 +1,220 @@
+// live_test.cpp — whole live runs of scenarios: real worker processes under the simulator's World.
+//
+// Markets are small series in scenario time that passes faster than the wall's. What is asserted
+// never depends on how fast this machine is: only on what was decided, committed and counted.
+#include "scenarios/live_run.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernels/checkpoint_file.hpp"
+#include "records/decision_log.hpp"
+#include "tests/plots/scratch_folder.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+
+namespace ukemi {
+
+namespace {
+
+constexpr std::string_view synthetic =
+    R"("training": {"data": {"kind": "synthetic", "samples": 512, "features": 16, "classes": 4},
+                    "model": {"kind": "mlp", "hidden": 16}, "learning_rate": 0.1,
+                    "momentum": 0.9})";
+
+// `samples` in steps of 8 a worker, on up to `count` workers of a market with a price.
+Scenario live_scenario(std::int64_t samples, int count, std::string_view market_keys,
+                       std::string_view policies, std::string_view give_up_after = "40 h",
+                       std::string_view job_keys = "") {
+    return scenario_from_text(
+        fmt::format(R"({{"name": "live", "seed": 3,
+            "job": {{"samples": {}, "batch_per_worker": 8, "samples_per_epoch": 512,
+                     "throughput": {{"1": "1000 samples/s", "4": "2000 samples/s"}},
+                     "checkpoint": {{"kind": "saved", "cost": "1 s"}},
+                     "restart": "1 s", "give_up_after": "{}"{}}},
+            "cluster": {{"count_min": 1, "count_max": {}}},
+            "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"{}}},
+            {}, "policy_parameters": {{"periodic_checkpoint": {{"interval": "20 s"}},
+                                       "noise_scale_resize": {{}}}},
+            "replay": ["{}"]}})",
+                    samples, give_up_after, job_keys, count, market_keys, synthetic, policies),
+        "live.json");
+}
+
+LiveOptions options_in(const ScratchFolder& folder, double time_scale) {
+    LiveOptions options;
+    options.worker_program = UKEMI_BINARY;
+    options.worker_arguments = {"worker"};
+    options.folder = folder.path();
+    options.time_scale = time_scale;
+    options.keep = {true, true, true, true};
+    return options;
+}
+
+LiveRun run(const Scenario& scenario, const NamedMarket& market, const LiveOptions& options) {
+    return run_live(scenario, market, scenario.policies.front(), scenario.seed, options);
+}
+
+// The Plans that were proposed, in order.
+std::vector<std::string> plans_of(const std::string& decisions) {
+    std::vector<std::string> plans;
+    std::istringstream lines(decisions);
+    for (std::string text; std::getline(lines, text);) {
+        nlohmann::json line = nlohmann::json::parse(text);
+        if (!line.contains("proposed")) continue;
+        line["proposed"].erase("version");
+        plans.push_back(line["proposed"].dump());
+    }
+    return plans;
+}
+
+void require_sound(const LiveRun& live);
+void require_finished(const LiveRun& live, const Scenario& scenario) {
+    CHECK(live.run.result.finished);
+    CHECK(live.run.result.samples_done == scenario.job.samples_total);
+    require_sound(live);
+}
+
+void require_sound(const LiveRun& live) {
+    const RunResult& result = live.run.result;
+    CHECK(result.causes.time_sum() == result.held);
+    const LogReplay again = replay_decisions(live.run.decisions, "decisions.jsonl");
+    CHECK(again.questions > 0);
+    CHECK(again.difference_count == 0);
+    // No committed step was lost or made twice, unless nobody survived; then a checkpoint stands.
+    std::int64_t position = 0;
+    for (const LiveRecord::Step& step : live.record.steps) {
+        const std::int64_t before = step.samples - 8 * step.workers;
+        const bool restored = std::ranges::count(live.record.saved_samples, before) > 0;
+        CHECK((before == position || restored));
+        position = step.samples;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("live run: a calm one finishes, and its decisions can be replayed", "[live]") {
+    const ScratchFolder folder;
+    Scenario scenario = live_scenario(1600, 2, "", "follow_capacity+spot_only");
+    scenario.job.workers_min = 2;  // no step is made before both are there
+    const LiveRun live = run(scenario, calm_market(scenario), options_in(folder, 10));
+    require_finished(live, scenario);
+    CHECK(live.record.steps.size() == 100);
+    CHECK(live.run.result.revocations == 0);
+    CHECK(live.run.result.launches == 2);
+    CHECK(live.record.steps.back().report.loss < live.record.steps.front().report.loss);
+    CHECK(live.record.incidents.empty());
+}
+
+TEST_CASE("live run: equal seeds and equal groups give equal weights", "[live]") {
+    const ScratchFolder folder;
+    const Scenario scenario = live_scenario(800, 2, "", "spot_only");
+    Scenario gang = scenario;
+    gang.job.workers_min = 2;  // no step is made before both are there
+    const LiveRun first = run(gang, calm_market(gang), options_in(folder, 10));
+    const LiveRun second = run(gang, calm_market(gang), options_in(folder, 10));
+    require_finished(first, gang);
+    REQUIRE(first.record.steps.size() == second.record.steps.size());
+    for (std::size_t step = 0; step < first.record.steps.size(); ++step) {
+        REQUIRE(first.record.steps[step].report.loss == second.record.steps[step].report.loss);
+    }
+}
+
+TEST_CASE("live run: the market takes and gives as the trace says, and decisions are those of the "
+          "simulated run",
+          "[live]") {
+    // More work than there is time for: the run gives up at a moment of the scenario's clock.
+    const ScratchFolder folder;
+    write_text(folder.path() / "trace.csv",
+               "# id=x duration_s=72000\nt_s,instances\n0,2\n40,1\n60,2\n80,0\n90,2\n");
+    const Scenario scenario =
+        live_scenario(1'000'000'000, 2, R"(, "notice": "5 s", "after_last_row": "hold")",
+                      "follow_capacity+spot_only+checkpoint_on_notice", "110 s");
+    const NamedMarket market = make_market(scenario, 1, folder.path() / "trace.csv");
+    const LiveRun live = run(scenario, market, options_in(folder, 20));
+    require_sound(live);
+    CHECK(live.run.result.duration == seconds(110));
+    CHECK(live.run.result.revocations == 3);
+    CHECK(live.run.result.revocation_events == 2);
+    CHECK(live.run.result.transitions >= 3);
+    CHECK(live.run.result.checkpoints >= 1);  // before the loss of both
+    CHECK(live.record.incidents.empty());     // all losses were the market's
+
+    const FinishedRun simulated = run_one(scenario, market, scenario.policies.front(),
+                                          scenario.seed, {true, true, true, false});
+    const std::vector<std::string> decided = plans_of(live.run.decisions);
+    CHECK(decided.size() >= 5);
+    CHECK(decided == plans_of(simulated.decisions));
+}
+
+TEST_CASE("live run: the noise-scale policy runs in both worlds from one scenario", "[live]") {
+    const ScratchFolder folder;
+    Scenario scenario = live_scenario(
+        16 * 512, 4, "", "noise_scale_resize+spot_only", "40 h",
+        R"(, "noise_scale": [{"samples": 0, "noise_scale": 10}, {"samples": 8192, "noise_scale": 90}])");
+    scenario.job.plan.workers_max = 1;
+    scenario.job.plan.fleet.front().count = 1;
+    const NamedMarket market = calm_market(scenario);
+    const LiveRun live = run(scenario, market, options_in(folder, 10));
+    require_finished(live, scenario);
+    for (const LiveRecord::Step& step : live.record.steps) {
+        CHECK(std::isfinite(step.report.noise_scale));
+    }
+    const FinishedRun simulated = run_one(scenario, market, scenario.policies.front(),
+                                          scenario.seed, {true, true, true, false});
+    CHECK(simulated.result.finished);
+    CHECK(plans_of(simulated.decisions).size() == 3);  // from 1 worker to 4, as the curve rises
+    CHECK(replay_decisions(simulated.decisions, "simulated").difference_count == 0);
+}
+
+TEST_CASE("live run: interrupted and resumed from its checkpoint, it equals the undisturbed one",
+          "[live]") {
+    const ScratchFolder folder;
+    const Scenario scenario = [&] {
+        Scenario made = live_scenario(3200, 2, "", "spot_only+periodic_checkpoint");
+        made.job.workers_min = 2;
+        return made;
+    }();
+    const NamedMarket market = calm_market(scenario);
+    const LiveRun whole = run(scenario, market, options_in(folder, 1000));
+    require_finished(whole, scenario);
+    REQUIRE(whole.run.result.checkpoints > 0);
+    REQUIRE(std::filesystem::exists(whole.record.last_checkpoint));
+
+    LiveOptions resumed = options_in(folder, 1000);
+    resumed.resume_from = whole.record.last_checkpoint;
+    const std::int64_t from = read_checkpoint(whole.record.last_checkpoint).step;
+    const LiveRun rest = run(scenario, market, resumed);
+    CHECK(rest.run.result.finished);
+    REQUIRE(rest.record.steps.size() == whole.record.steps.size() - static_cast<std::size_t>(from));
+    for (std::size_t step = 0; step < rest.record.steps.size(); ++step) {
+        const auto& same = whole.record.steps[step + static_cast<std::size_t>(from)];
+        REQUIRE(rest.record.steps[step].report.loss == same.report.loss);
+        REQUIRE(rest.record.steps[step].samples == same.samples);
+    }
+}
+
+TEST_CASE("live run: whoever interrupts it is obeyed, and no worker stays behind", "[live]") {
+    const ScratchFolder folder;
+    const Scenario scenario = live_scenario(4'000'000, 2, "", "spot_only");
+    std::atomic<bool> interrupted{false};
+    LiveOptions options = options_in(folder, 1);
+    options.interrupted = &interrupted;
+    options.on_step = [&](const LiveRecord::Step& step) { interrupted = step.step > 20; };
+    const LiveRun live = run(scenario, calm_market(scenario), options);
+    CHECK(live.interrupted);
+    CHECK(live.record.steps.size() > 20);
+}
+
+TEST_CASE("live run: what it cannot do is said before anything starts", "[live]") {
+    const ScratchFolder folder;
+    Scenario scenario = live_scenario(1600, 2, "", "spot_only");
+    scenario.training.reset();
+    CHECK(complaint_of([&] { run(scenario, calm_market(scenario), options_in(folder, 1)); }) ==
+          "live.json: at /training: missing: a live run needs to know what its workers train");
+}
+
+}  // namespace ukemi

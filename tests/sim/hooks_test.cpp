@@ -1,0 +1,110 @@
+// hooks_test.cpp — a World that stops where policies look at steps and epochs, and lets workers start.
+#include <catch2/catch.hpp>
+
+#include "tests/sim/fixture.hpp"
+
+namespace ukemi {
+
+namespace {
+
+// Notes each hook that it is asked at, with the steps done by then.
+class Noting final : public Policy {
+public:
+    Noting(std::vector<std::string>& notes, std::int64_t every) : notes_(&notes), every_(every) {}
+    std::string_view name() const override { return "noting"; }
+    KnobSet knobs() const override { return {Knob::checkpoint_interval}; }
+    HookSet hooks() const override {
+        return {Hook::before_epoch, Hook::before_step, Hook::after_step, Hook::after_epoch};
+    }
+    std::int64_t every_steps() const override { return every_; }
+    Decision before_epoch(const PolicyView& view) override { return note("epoch(", view); }
+    Decision before_step(const PolicyView& view) override { return note("step(", view); }
+    Decision after_step(const PolicyView& view) override { return note(")step", view); }
+    Decision after_epoch(const PolicyView& view) override {
+        note(")epoch", view);
+        Decision decision;
+        decision.checkpoint_interval = hours(view.seen.steps_done);
+        return decision;
+    }
+
+private:
+    Decision note(std::string_view what, const PolicyView& view) {
+        notes_->push_back(std::string(what) + std::to_string(view.seen.steps_done));
+        return {};
+    }
+    std::vector<std::string>* notes_;
+    std::int64_t every_;
+};
+
+// Steps of 10 min, `steps` of them.
+JobSpec stepped(std::int64_t steps) {
+    JobSpec spec = job(hours(1));
+    spec.samples_total = steps;
+    spec.profile.throughput = {{1, {1, minutes(10)}}};
+    return spec;
+}
+
+std::vector<std::string> notes_of(const JobSpec& spec, std::int64_t every) {
+    const MarketData data = market({zone("a", capacity({{minutes(0), 1}}, hours(9)), price(1))});
+    std::vector<std::string> notes;
+    WorldSetup world_setup = setup(data, spec);
+    world_setup.policies.push_back(std::make_unique<Noting>(notes, every));
+    World world(std::move(world_setup));
+    const RunResult result = world.run();
+    CHECK(result.finished);
+    CHECK(result.duration == minutes(10 * spec.samples_total));  // looking costs no time
+    return notes;
+}
+
+}  // namespace
+
+TEST_CASE("world hooks: each step and epoch is asked about in KungFu's order", "[hooks]") {
+    JobSpec spec = stepped(4);
+    spec.samples_per_epoch = 2;
+    const std::vector<std::string> expected{"epoch(0", "step(0", ")step1", "step(1",  ")step2",
+                                            ")epoch2", "epoch(2", "step(2", ")step3", "step(3",
+                                            ")step4",  ")epoch4"};
+    CHECK(notes_of(spec, 1) == expected);
+}
+
+TEST_CASE("world hooks: steps that nobody looks at are made in one go", "[hooks]") {
+    JobSpec spec = stepped(10);
+    spec.samples_per_epoch = 5;
+    const std::vector<std::string> expected{"epoch(0", "step(0", ")step4", "step(4", ")epoch5",
+                                            "epoch(5", ")step8", "step(8", ")epoch10"};
+    CHECK(notes_of(spec, 4) == expected);
+}
+
+TEST_CASE("world spawn: the others train while a new worker starts", "[hooks]") {
+    // One machine at once, a second after 30 min; its worker needs 15 min, a resize 5.
+    const MarketData data =
+        market({zone("a", capacity({{minutes(0), 1}, {minutes(30), 2}}, hours(9)), price(1))});
+    JobSpec spec = job(hours(2), 1, 2);
+    spec.profile.throughput = {{1, {1, nanoseconds(1)}}, {2, {2, nanoseconds(1)}}};
+    spec.profile.spawn = minutes(15);
+    spec.profile.restart = spec.profile.resize = minutes(5);
+    const RunResult result = run(data, spec, {{"spot_only", "{}"}, {"follow_capacity", "{}"}});
+    CHECK(result.finished);
+    // 0–15 spawn, –20 restart, –45 alone (25 min of work), –50 resize, the other 95 min by two.
+    CHECK(result.duration == minutes(50) + seconds(95 * 30));
+    CHECK(result.transitions == 2);
+    CHECK(result.causes.time_of(Cause::transition) == minutes(5 + 2 * 5));
+    CHECK(result.causes.time_of(Cause::idle) == minutes(15 + 15));
+}
+
+TEST_CASE("world noise scale: the curve is shown as measured, and workers follow it", "[hooks]") {
+    const MarketData data = market({zone("a", capacity({{minutes(0), 4}}, hours(9)), price(1))});
+    JobSpec spec = stepped(40);
+    spec.plan.fleet = {{ZoneId{0}, 0, Market::spot, 1, Price{}}};
+    spec.plan.workers_max = 1;
+    spec.instances_max = 3;
+    spec.samples_per_epoch = 10;
+    spec.noise_scale = {{0, 10}, {20, 10}, {40, 50}};  // level for two epochs, then it rises
+    const RunResult result = run(data, spec, {{"noise_scale_resize", "{}"}});
+    CHECK(result.finished);
+    CHECK(result.launches == 2);  // after the third epoch; after the fourth the work is done
+    CHECK(noise_scale_at(spec.noise_scale, 30) == Approx(30));
+    CHECK(noise_scale_at(spec.noise_scale, 99) == Approx(50));
+}
+
+}  // namespace ukemi

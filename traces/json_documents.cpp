@@ -1,0 +1,48 @@
+// json_documents.cpp — counts brackets outside of texts; the strict scanner sees each part again.
+#include "traces/json_documents.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace ukemi {
+
+std::vector<std::string_view> json_documents(std::string_view text) {
+    std::vector<std::string_view> documents;
+    std::size_t begin = 0;
+    std::size_t depth = 0;
+    bool in_text = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_text) {
+            if (c == '\\') ++i;
+            if (c == '"') in_text = false;
+            continue;
+        }
+        if (c == '"') in_text = true;
+        if (c == '{' || c == '[') ++depth;
+        if ((c == '}' || c == ']') && depth > 0 && --depth == 0) {
+            documents.push_back(text.substr(begin, i + 1 - begin));
+            begin = std::min(text.find_first_not_of(" \t\r\n", i + 1), text.size());
+        }
+    }
+    const std::string_view rest = text.substr(begin);
+    if (documents.empty() || !rest.empty()) {
+        documents.push_back(rest);
+    } else {
+        const std::string_view last = documents.back();
+        const auto from = static_cast<std::size_t>(last.data() - text.data());
+        documents.back() = text.substr(from);
+    }
+    return documents;
+}
+
+bool has_json_key(std::string_view text, std::string_view key) {
+    for (std::size_t at = text.find(key); at != std::string_view::npos;
+         at = text.find(key, at + 1)) {
+        const bool opens = at > 0 && text[at - 1] == '"';
+        if (opens && text.substr(at + key.size()).starts_with('"')) return true;
+    }
+    return false;
+}
+
+}  // namespace ukemi
