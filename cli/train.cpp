@@ -62,10 +62,9 @@ std::function<void(const LiveRecord::Step&)> step_line(const Scenario& scenario)
         const auto now = std::chrono::steady_clock::now();
         if (now - *last < std::chrono::milliseconds(200)) return;
         *last = now;
-        fmt::print(stderr, "\r\x1b[Kstep {}, {} workers, {:.1f} %, loss {:.4f}", step.step,
-                   step.workers,
-                   100 * static_cast<double>(step.samples) / static_cast<double>(total),
-                   step.report.loss);
+        fmt::print(
+            stderr, "\r\x1b[Kstep {}, {} workers, {:.1f} %, loss {:.4f}", step.step, step.workers,
+            100 * static_cast<double>(step.samples) / static_cast<double>(total), step.report.loss);
         std::fflush(stderr);
     };
 }
@@ -82,8 +81,8 @@ std::string predict(const Options& options, const Scenario& scenario, const Name
     inputs.seeds = {seed};
     write_results(folder, inputs, std::span(&run, 1), false);
     fmt::print("predicted: {:.3f} s, {:.6f} USD, {} transitions, {} plans ({})\n",
-               to_seconds(run.result.duration), to_dollars(run.result.cost),
-               run.result.transitions, run.result.plans, folder.string());
+               to_seconds(run.result.duration), to_dollars(run.result.cost), run.result.transitions,
+               run.result.plans, folder.string());
     return text_digest(read_file(folder / "runs.json"));
 }
 
@@ -119,9 +118,9 @@ void train(const Options& options) {
     if (!options.revocations.empty()) inputs.traces = {options.revocations};
     inputs.policies = {list.label()};
     inputs.seeds = {seed};
-    const fs::path folder =
-        options.out.empty() ? fs::path(default_results_folder(inputs).string() + "-live")
-                            : fs::path(options.out);
+    const fs::path folder = options.out.empty()
+                                ? fs::path(default_results_folder(inputs).string() + "-live")
+                                : fs::path(options.out);
     check_results_folder(folder, options.force);
     nlohmann::json about = {{"backend", "cpu"},
                             {"time_scale", options.time_scale},
@@ -170,8 +169,8 @@ void train(const Options& options) {
 
 void add_train(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    CLI::App* command =
-        app.add_subcommand("train", "run the scenario's job with real workers, adapting as it goes");
+    CLI::App* command = app.add_subcommand(
+        "train", "run the scenario's job with real workers, adapting as it goes");
     options->live.add_to(*command);
     command->add_option("--policies", options->policies,
                         "what adapts the run: a+b (default: the scenario's first list)");

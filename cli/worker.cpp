@@ -7,7 +7,8 @@ namespace ukemi {
 
 void add_worker(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
-        "worker", "one worker of a live run (started by `ukemi train`, see kernels/live/README.md)");
+        "worker",
+        "one worker of a live run (started by `ukemi train`, see kernels/live/README.md)");
     command->callback([] {
         const int status = run_worker();
         if (status != exit_done) throw ExitWith{status};

@@ -129,7 +129,9 @@ private:
         return crew;
     }
 
-    static double wall_seconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) * 1e-9; }
+    static double wall_seconds(std::chrono::nanoseconds time) {
+        return static_cast<double>(time.count()) * 1e-9;
+    }
 
     double enter_members(Wall::time_point start, const std::filesystem::path& checkpoint) {
         crew_.begin_transition(members_, plan_, checkpoint);

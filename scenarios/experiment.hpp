@@ -39,8 +39,8 @@ struct ExperimentSetup {
 
 struct FinishedRun {
     RunResult result;
-    std::string decisions;  // decisions.jsonl
-    std::string events;     // events.jsonl
+    std::string decisions;                                   // decisions.jsonl
+    std::string events;                                      // events.jsonl
     std::vector<std::pair<std::string, std::string>> files;  // more of its folder: name and text
 };
 

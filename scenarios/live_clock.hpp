@@ -26,8 +26,7 @@ public:
         return Duration::of(std::llround(static_cast<double>(wall.count()) * scale_));
     }
     std::chrono::nanoseconds wall(Duration scenario) const {
-        return std::chrono::nanoseconds(
-            std::llround(static_cast<double>(scenario.raw()) / scale_));
+        return std::chrono::nanoseconds(std::llround(static_cast<double>(scenario.raw()) / scale_));
     }
 
 private:

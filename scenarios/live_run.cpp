@@ -93,8 +93,7 @@ LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const Poli
     }
     setup.capabilities = world_can;
     setup.make_trainer = [&](Controller& controller, Ledger& ledger, RunQueue& queue) {
-        return std::make_unique<LiveTrainer>(job, live, controller, ledger, queue,
-                                             live_run.record);
+        return std::make_unique<LiveTrainer>(job, live, controller, ledger, queue, live_run.record);
     };
     World world(std::move(setup));
     try {
@@ -154,12 +153,13 @@ std::string live_json(const LiveRecord& record) {
     document["last_checkpoint"] = record.last_checkpoint.filename().string();
     document["transitions"] = nlohmann::ordered_json::array();
     for (const LiveRecord::Transition& one : record.transitions) {
-        document["transitions"].push_back({{"t_s", to_seconds(one.at.since_start())},
-                                           {"workers", one.workers},
-                                           {"group_changed", one.group_changed},
-                                           {"rendezvous_wall_s", seconds_of(one.rendezvous)},
-                                           {"state_transfer_wall_s", seconds_of(one.state_transfer)},
-                                           {"total_wall_s", seconds_of(one.total)}});
+        document["transitions"].push_back(
+            {{"t_s", to_seconds(one.at.since_start())},
+             {"workers", one.workers},
+             {"group_changed", one.group_changed},
+             {"rendezvous_wall_s", seconds_of(one.rendezvous)},
+             {"state_transfer_wall_s", seconds_of(one.state_transfer)},
+             {"total_wall_s", seconds_of(one.total)}});
     }
     document["incidents"] = record.incidents;
     return document.dump(1) + "\n";

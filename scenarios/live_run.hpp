@@ -16,10 +16,10 @@ namespace ukemi {
 
 struct LiveOptions {
     double time_scale = 1;
-    std::filesystem::path worker_program;       // started with `worker_arguments` for each worker
+    std::filesystem::path worker_program;  // started with `worker_arguments` for each worker
     std::vector<std::string> worker_arguments;
-    std::filesystem::path folder;               // for checkpoints; exists
-    std::filesystem::path resume_from;          // a checkpoint, or empty
+    std::filesystem::path folder;       // for checkpoints; exists
+    std::filesystem::path resume_from;  // a checkpoint, or empty
     CrewDeadlines deadlines;
     std::vector<int> cores;  // worker k runs on cores[k mod n]; empty: anywhere
     RunOptions keep;

@@ -265,9 +265,10 @@ void LiveTrainer::take(const WorkerDied& event, Instant at) {
     if (event.expected) return;
     // One that dies at its start may have been unlucky; a row of them will not get better.
     if (never_started && ++failed_starts_ >= failed_starts_most) {
-        throw std::runtime_error(fmt::format("{} workers in a row ended before they were ready; "
-                                             "the last: {}",
-                                             failed_starts_, event.why));
+        throw std::runtime_error(
+            fmt::format("{} workers in a row ended before they were ready; "
+                        "the last: {}",
+                        failed_starts_, event.why));
     }
     record_->incidents.push_back(fmt::format("{:.3f} s: worker {}: {}",
                                              to_seconds(at.since_start()), index_of(event.worker),
@@ -293,8 +294,8 @@ void LiveTrainer::take(const GroupHeld&, Instant at) {
 
 void LiveTrainer::take(const GroupEntered& event, Instant at) {
     if (group_ != Group::entering && group_ != Group::agreeing) return;  // called off meanwhile
-    record_->transitions.push_back({at, workers_, event.group_changed, event.rendezvous,
-                                    event.state_transfer, event.total});
+    record_->transitions.push_back(
+        {at, workers_, event.group_changed, event.rendezvous, event.state_transfer, event.total});
     record_->digest = event.digest;
     const bool agreed = group_ == Group::agreeing;
     if (!agreed) {
@@ -338,8 +339,8 @@ void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
 }
 
 void LiveTrainer::take(const CheckpointFailed& event, Instant at) {
-    record_->incidents.push_back(fmt::format("{:.3f} s: checkpoint: {}",
-                                             to_seconds(at.since_start()), event.why));
+    record_->incidents.push_back(
+        fmt::format("{:.3f} s: checkpoint: {}", to_seconds(at.since_start()), event.why));
     if (group_ != Group::saving) return;
     group_ = Group::held;
     queue_->schedule(at, Phase::completion, CheckpointEnded{});

@@ -46,7 +46,7 @@ struct LiveRecord {
     std::vector<std::chrono::nanoseconds> spawns;
     std::vector<std::chrono::nanoseconds> checkpoint_times;
     std::vector<std::int64_t> saved_samples;  // what each checkpoint holds
-    std::vector<std::string> incidents;  // deaths and failed saves, a sentence each
+    std::vector<std::string> incidents;       // deaths and failed saves, a sentence each
     std::filesystem::path last_checkpoint;
     std::uint64_t digest = 0;  // of the replica when a group was last formed
     std::int64_t torn_steps = 0;
@@ -130,8 +130,8 @@ private:
     Group group_ = Group::none;
     std::int32_t workers_ = 0;
     std::int32_t stepping_workers_ = 0;  // of the group that made the last steps
-    std::vector<InstanceId> members_;  // of the group that the crew has
-    std::vector<InstanceId> holders_;  // alive, with the present model
+    std::vector<InstanceId> members_;    // of the group that the crew has
+    std::vector<InstanceId> holders_;    // alive, with the present model
     bool boundary_wanted_ = false;
     bool member_died_ = false;  // since the last order
     bool saved_ = false;        // by the checkpoint under way

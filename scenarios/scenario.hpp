@@ -66,7 +66,7 @@ struct Scenario {
     std::optional<Duration> give_up_after;  // as the scenario says
     MarketSource market;
     std::optional<TrainingSpec> training;  // what live workers train; a simulation needs none
-    std::vector<PolicyList> policies;  // what a replay runs unless told otherwise
+    std::vector<PolicyList> policies;      // what a replay runs unless told otherwise
     bool oracle_allowed = false;
     std::map<std::string, std::string> policy_parameters;  // by full name, JSON objects as text
     std::string resolved;

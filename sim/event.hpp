@@ -32,9 +32,9 @@ struct CheckpointEnded {};
 struct WorkFinished {};
 struct PlanDue {};  // the step boundary that a proposed Plan waits for
 struct ClockTicked {};
-struct AskedAgain {};  // a policy wanted to be asked at this moment
-struct Settled {};     // all that happens at this instant has happened: ask the policies
-struct GaveUp {};      // the run has gone on for too long
+struct AskedAgain {};   // a policy wanted to be asked at this moment
+struct Settled {};      // all that happens at this instant has happened: ask the policies
+struct GaveUp {};       // the run has gone on for too long
 struct WorkerStarted {  // the worker on an instance can join a group from now on
     InstanceId instance;
 };
@@ -44,10 +44,10 @@ struct WorkerFailed {  // gone without an announcement: not the market's doing
 struct PlanAgreed {};   // every member has taken over the Plan that was proposed
 struct StepReached {};  // a step boundary at which policies have a hook
 
-using Event = std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost,
-                           TransitionEnded, CheckpointDue, CheckpointEnded, WorkFinished, PlanDue,
-                           ClockTicked, AskedAgain, Settled, GaveUp, WorkerStarted,
-                           WorkerFailed, PlanAgreed, StepReached>;
+using Event =
+    std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost, TransitionEnded,
+                 CheckpointDue, CheckpointEnded, WorkFinished, PlanDue, ClockTicked, AskedAgain,
+                 Settled, GaveUp, WorkerStarted, WorkerFailed, PlanAgreed, StepReached>;
 
 std::string_view event_kind(const Event& event);  // "capacity_changed", …
 // The number that an event carries (a zone, an instance), or −1.

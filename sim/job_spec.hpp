@@ -19,7 +19,7 @@ struct NoisePoint {  // of a curve over training; straight in between, level out
 double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples);
 
 struct JobSpec {
-    Plan plan;  // the first
+    Plan plan;                       // the first
     std::int32_t instances_max = 1;  // that a Plan may ask for, if more than the first does
     std::int64_t samples_total = 1;
     std::int64_t samples_per_epoch = 0;

@@ -44,7 +44,8 @@ public:
     // TransitionEnded follows; `time` is what it is expected to take.
     virtual void begin_transition(std::span<const InstanceId> members, Duration time,
                                   Instant now) = 0;
-    virtual void begin_running(Instant now) = 0;  // with the workers of the transition, or as before
+    virtual void begin_running(
+        Instant now) = 0;  // with the workers of the transition, or as before
     virtual void begin_checkpoint(Instant now) = 0;  // CheckpointEnded follows
     // A checkpoint as late as it can be and still be over a second before `deadline`; none if it
     // is too late for that.

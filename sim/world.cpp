@@ -36,8 +36,7 @@ Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job
                  Knob::workers, Knob::checkpoint_on_notice};
     can.zones = static_cast<std::uint32_t>(market.zones.size());
     can.instance_types = 1;
-    can.instances_max =
-        std::max({job.instances_max, job.plan.workers_max, fleet_count(job.plan)});
+    can.instances_max = std::max({job.instances_max, job.plan.workers_max, fleet_count(job.plan)});
     can.workers_min = job.workers_min;
     return can;
 }

@@ -30,8 +30,8 @@
 namespace ukemi {
 
 // Makes what trains in a World, out of what the World owns and keeps alive.
-using MakeTrainer =
-    std::function<std::unique_ptr<Trainer>(Controller& controller, Ledger& ledger, RunQueue& queue)>;
+using MakeTrainer = std::function<std::unique_ptr<Trainer>(Controller& controller, Ledger& ledger,
+                                                           RunQueue& queue)>;
 
 struct WorldSetup {
     const MarketData* market = nullptr;  // prepared; outlives the world
@@ -82,12 +82,12 @@ private:
     // Membership (world_fleet.cpp).
     std::size_t place_of(ZoneId zone, Market bought) const;
     std::vector<std::int32_t>& wanted_by_place();
-    void acquire();       // launches what the Plan wants and the market gives
-    void mark_surplus();  // what the Plan no longer wants is retiring
-    void swap_fleets();   // releases what retires, once that may be
-    void reconcile();     // at a boundary: makes the training group what the fleet allows
-    void disband();       // the training group, at this moment
-    void lose(InstanceId id);       // it is gone, and with it what it was doing
+    void acquire();            // launches what the Plan wants and the market gives
+    void mark_surplus();       // what the Plan no longer wants is retiring
+    void swap_fleets();        // releases what retires, once that may be
+    void reconcile();          // at a boundary: makes the training group what the fleet allows
+    void disband();            // the training group, at this moment
+    void lose(InstanceId id);  // it is gone, and with it what it was doing
     void release(InstanceId id, bool lost);
     void start_worker(Instance& instance);
     void release_all();

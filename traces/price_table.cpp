@@ -24,8 +24,6 @@ namespace ukemi {
 namespace {
 
 enum Role : std::size_t { stamp, zone, type, product, price, roles };
-constexpr std::array<std::string_view, roles> role_names{"time", "zone", "instance type", "product",
-                                                         "price"};
 constexpr std::string_view tag_now = "SPOTPRICEHISTORY";
 constexpr std::string_view tag_before_2013 = "SPOTINSTANCEPRICE";
 constexpr std::string_view tag_of_next_page = "NEXTTOKEN";

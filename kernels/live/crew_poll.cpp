@@ -119,8 +119,9 @@ bool Crew::State::wait_for_input(Moment until) {
     // that stood still the workers did, too: their clocks begin anew.
     const Moment now = Clock::now();
     const auto overslept = std::max(now - begun - wait, Clock::duration::zero());
-    if (overslept + (begun - pumped) > setup.deadlines.heartbeat / 8) {
-        for (auto& [id, worker] : workers) worker.heard = now;
+    const bool stood_still = overslept > setup.deadlines.heartbeat / 8;
+    for (auto& [id, worker] : workers) {
+        worker.heard = stood_still ? now : std::min(now, worker.heard + (begun - pumped));
     }
     return ready > 0;
 }

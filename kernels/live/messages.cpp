@@ -123,7 +123,7 @@ public:
     template <class T>
         requires std::is_class_v<T>
     void put(T& value) {
-        std::apply([this](auto&... each) { (put(each), ...); }, fields(value));
+        std::apply([this](auto&... each) { (this->put(each), ...); }, fields(value));
     }
 
 private:
@@ -193,7 +193,7 @@ public:
     template <class T>
         requires std::is_class_v<T>
     void get(T& value) {
-        std::apply([this](auto&... each) { (get(each), ...); }, fields(value));
+        std::apply([this](auto&... each) { (this->get(each), ...); }, fields(value));
     }
     void fail(std::string problem) {
         if (problem_.empty()) problem_ = std::move(problem);

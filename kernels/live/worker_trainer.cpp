@@ -60,13 +60,13 @@ void Trainer::stand() {
 }
 
 void Trainer::start(const Run& order) {
-    if (!group_ || group_->membering->epoch != order.epoch) return;
+    if (!group_ || group_->peers->epoch != order.epoch) return;
     run_ = order;
 }
 
 // Steps until the limit, a hold, a failure, or an order that is not merely to run further.
 void Trainer::train() {
-    while (group_ && !group_->failed && run_.epoch == group_->membering->epoch && !link_.over()) {
+    while (group_ && !group_->failed && run_.epoch == group_->peers->epoch && !link_.over()) {
         if (link_.has_order()) return;  // whoever called comes back
         const bool held = step_once();
         if (!held) continue;
@@ -79,7 +79,7 @@ void Trainer::train() {
 // True: it stands now.
 bool Trainer::step_once() {
     if (step_ >= run_.limit) return true;
-    Group& group = *group_;
+    TrainingGroup& group = *group_;
     link_.at(WorkerPhase::computing, step_);
     link_.hang_if_told();
     const std::uint32_t seen = link_.hold_seen();
@@ -97,7 +97,7 @@ bool Trainer::step_once() {
     position_ += result.report.samples;
     const bool held = result.report.hold != 0;
     StepFinished finished{run_.epoch, step_, position_, std::nullopt};
-    if (group.membering->gloo.membership().rank == 0) finished.report = result.report;
+    if (group.peers->gloo.membership().rank == 0) finished.report = result.report;
     const std::size_t kept = past_steps_kept(result.report.words.size());
     past_.push_back({step_, position_, std::move(result.report)});
     while (past_.size() > kept) past_.pop_front();
@@ -108,7 +108,7 @@ bool Trainer::step_once() {
 }
 
 void Trainer::abandon(const Abandon& order) {
-    const bool had = group_ && group_->membering->epoch <= order.epoch;
+    const bool had = group_ && group_->peers->epoch <= order.epoch;
     Status status;
     status.inquiry = order.inquiry;
     status.has_state = replica_.has_value();

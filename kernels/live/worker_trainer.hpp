@@ -21,6 +21,44 @@
 
 namespace ukemi::live {
 
+// One membership epoch, which an order may abort at any time.
+struct EpochPeers {
+    EpochPeers(WorkerLink& to, GlooSettings settings, std::uint64_t attempt);
+    ~EpochPeers();
+    EpochPeers(const EpochPeers&) = delete;
+    EpochPeers& operator=(const EpochPeers&) = delete;
+    WorkerLink& link;
+    std::uint64_t epoch;
+    GlooCommunicator gloo;
+    WatchedCommunicator watched;
+};
+
+struct TrainingGroup {
+    std::shared_ptr<EpochPeers> peers;
+    std::unique_ptr<TrainingStep> training;
+    Plan plan;
+    std::uint64_t plan_digest = 0;
+    bool failed = false;  // a step did: nothing more until it is abandoned
+};
+
+struct NextGroup {
+    Transition order;
+    std::shared_ptr<EpochPeers> peers;
+    Plan plan;
+    std::uint64_t plan_digest = 0;
+    std::optional<Replica> replica;  // if it is not the present one
+    std::int64_t step = 0;
+    std::int64_t position = 0;
+    std::int64_t rendezvous_ns = 0;
+};
+
+// What goes with the state that a newcomer gets.
+struct StateHeader {
+    std::int64_t step = 0;
+    std::int64_t position = 0;
+    std::uint64_t bytes = 0;
+};
+
 class Trainer {
 public:
     Trainer(WorkerLink& link, const Welcome& welcome);
@@ -28,41 +66,6 @@ public:
     void run();
 
 private:
-    // One membership epoch, which an order may abort at any time.
-    struct Membering {
-        Membering(WorkerLink& to, GlooSettings settings, std::uint64_t attempt);
-        ~Membering();
-        Membering(const Membering&) = delete;
-        Membering& operator=(const Membering&) = delete;
-        WorkerLink& link;
-        std::uint64_t epoch;
-        GlooCommunicator gloo;
-        WatchedCommunicator peers;
-    };
-    struct Group {
-        std::shared_ptr<Membering> membering;
-        std::unique_ptr<TrainingStep> training;
-        Plan plan;
-        std::uint64_t plan_digest = 0;
-        bool failed = false;  // a step did: nothing more until it is abandoned
-    };
-    struct Next {
-        Transition order;
-        std::shared_ptr<Membering> membering;
-        Plan plan;
-        std::uint64_t plan_digest = 0;
-        std::optional<Replica> replica;  // if it is not the present one
-        std::int64_t step = 0;
-        std::int64_t position = 0;
-        std::int64_t rendezvous_ns = 0;
-    };
-    // What goes with the state that a newcomer gets.
-    struct StateHeader {
-        std::int64_t step = 0;
-        std::int64_t position = 0;
-        std::uint64_t bytes = 0;
-    };
-
     void load();
     bool obey(const Message& order);  // false: leave
     void begin(const Transition& order);
@@ -93,8 +96,8 @@ private:
     std::int64_t position_before_ = 0;  // the last step, for undoing it
     std::deque<PastStep> past_;
 
-    std::optional<Group> group_;
-    std::optional<Next> next_;
+    std::optional<TrainingGroup> group_;
+    std::optional<NextGroup> next_;
     Run run_;  // the last order to run
 };
 

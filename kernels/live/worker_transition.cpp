@@ -43,12 +43,12 @@ bool is_consistent(const Transition& order) {
 
 }  // namespace
 
-Trainer::Membering::Membering(WorkerLink& to, GlooSettings settings, std::uint64_t attempt)
-    : link(to), epoch(settings.membership.epoch), gloo(std::move(settings)), peers(gloo, to) {
+EpochPeers::EpochPeers(WorkerLink& to, GlooSettings settings, std::uint64_t attempt)
+    : link(to), epoch(settings.membership.epoch), gloo(std::move(settings)), watched(gloo, to) {
     link.watch(gloo, epoch, attempt);
 }
 
-Trainer::Membering::~Membering() { link.forget(gloo); }
+EpochPeers::~EpochPeers() { link.forget(gloo); }
 
 void Trainer::refuse(const std::string& why) {
     link_.send(NotEntered{next_->order.attempt, why, false, -1});
@@ -58,7 +58,7 @@ void Trainer::refuse(const std::string& why) {
 void Trainer::refuse_for_peers(const char* what, Outcome outcome) {
     const auto name = outcome_names()[static_cast<std::size_t>(outcome)];
     // Whoever was told to stop suspects nobody.
-    const int suspect = outcome == Outcome::aborted ? -1 : next_->membering->gloo.suspect();
+    const int suspect = outcome == Outcome::aborted ? -1 : next_->peers->gloo.suspect();
     link_.send(NotEntered{next_->order.attempt, fmt::format("{}: {}", what, name), true, suspect});
     next_.reset();
 }
@@ -83,10 +83,10 @@ void Trainer::begin(const Transition& order) {
     if (!refusal.empty()) return refuse(refusal);
     if (order.holders[order.rank] != 0 && !replica_) return refuse("it has no state");
     if (!order.group_changed) {
-        if (!group_ || group_->failed || group_->membering->epoch != order.epoch) {
+        if (!group_ || group_->failed || group_->peers->epoch != order.epoch) {
             return refuse(fmt::format("it is not a member of epoch {}", order.epoch));
         }
-        next_->membering = group_->membering;
+        next_->peers = group_->peers;
         return enter();
     }
     link_.at(WorkerPhase::connecting);
@@ -95,9 +95,9 @@ void Trainer::begin(const Transition& order) {
     settings.deadline = milliseconds_of(welcome_.collective_ns);
     settings.secret.assign(order.group_secret.begin(), order.group_secret.end());
     const Moment begun = Clock::now();
-    next_->membering = std::make_shared<Membering>(link_, std::move(settings), order.attempt);
+    next_->peers = std::make_shared<EpochPeers>(link_, std::move(settings), order.attempt);
     next_->rendezvous_ns = ns_since(begun);
-    const auto address = next_->membering->gloo.address();
+    const auto address = next_->peers->gloo.address();
     OwnAddress own{order.attempt, {}};
     for (const std::byte byte : address) own.address.push_back(std::to_integer<std::uint8_t>(byte));
     link_.send(own);
@@ -112,7 +112,7 @@ void Trainer::connect(const Peers& peers) {
     }
     if (addresses.size() != next_->order.members.size()) return refuse("not every rank's address");
     const Moment begun = Clock::now();
-    const Outcome outcome = next_->membering->gloo.connect(addresses);
+    const Outcome outcome = next_->peers->gloo.connect(addresses);
     next_->rendezvous_ns += ns_since(begun);
     if (outcome != Outcome::ok) return refuse_for_peers("connecting", outcome);
     enter();
@@ -120,7 +120,7 @@ void Trainer::connect(const Peers& peers) {
 
 // Gets or gives the state, and tells the coordinator what it would go on from.
 void Trainer::enter() {
-    Next& next = *next_;
+    NextGroup& next = *next_;
     const Moment begun = Clock::now();
     link_.at(WorkerPhase::receiving_state);
     next.step = step_;
@@ -170,8 +170,8 @@ void Trainer::make_first_state(StateHeader& header) {
 }
 
 Outcome Trainer::exchange_state() {
-    Next& next = *next_;
-    Communicator& peers = next.membering->peers;
+    NextGroup& next = *next_;
+    Communicator& peers = next.peers->watched;
     const int source = source_of(next.order);
     const bool gives = static_cast<int>(next.order.rank) == source;
     const bool receives = next.order.holders[next.order.rank] == 0 && !gives;
@@ -205,7 +205,7 @@ Outcome Trainer::exchange_state() {
 
 void Trainer::commit(const Commit& order) {
     if (!next_ || next_->order.attempt != order.attempt) return;
-    Next next = std::move(*next_);
+    NextGroup next = std::move(*next_);
     next_.reset();
     if (next.replica) {
         replica_ = std::move(next.replica);
@@ -213,16 +213,16 @@ void Trainer::commit(const Commit& order) {
     }
     step_ = next.step;
     position_ = next.position;
-    Group group;
+    TrainingGroup group;
     if (next.order.group_changed) {
-        link_.committed(next.membering->gloo);
+        link_.committed(next.peers->gloo);
         StepSettings settings = spec_.step;
         group.training =
-            std::make_unique<TrainingStep>(*model_, data_, next.membering->peers, settings);
+            std::make_unique<TrainingStep>(*model_, data_, next.peers->watched, settings);
     } else {
         group.training = std::move(group_->training);
     }
-    group.membering = std::move(next.membering);
+    group.peers = std::move(next.peers);
     group.plan = std::move(next.plan);
     group.plan_digest = next.plan_digest;
     group_.reset();  // its steps before its communicator, which an assignment would not do

@@ -18,7 +18,8 @@ const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n36
 
 TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
     const ScratchFolder scratch;
-    for (const char* command : {"", "replay", "check", "list", "import", "replay-log", "plot"}) {
+    for (const char* command : {"", "replay", "train", "calibrate", "check", "list", "import",
+                                "replay-log", "plot", "diff", "worker"}) {
         CAPTURE(command);
         std::vector<std::string> arguments{"--help"};
         if (*command != '\0') arguments.insert(arguments.begin(), command);
@@ -40,9 +41,12 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     };
     const ScratchFolder scratch;
     write_file(scratch.path() / "b.csv", capacity_csv);
-    constexpr const char* commands = "(replay, check, list, import, replay-log, plot)";
+    constexpr const char* commands =
+        "(replay, train, calibrate, check, list, import, replay-log, plot, diff, worker)";
     const Wrong wrong[] = {
-        {{}, "expected a command (replay, check, list, import, replay-log, plot)"},
+        {{},
+         "expected a command (replay, train, calibrate, check, list, import, replay-log, plot, "
+         "diff, worker)"},
         {{"replya"}, "found \"replya\" (did you mean \"replay\"?)"},
         {{"qwertyuiop"}, "found \"qwertyuiop\""},
         {{"--hlep"}, "unexpected argument \"--hlep\" (did you mean \"--help\"?)"},
@@ -55,6 +59,7 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
         {{"replay", "a.json", "--details", "most"}, "--details: most not in {none,first,all}"},
         {{"check"}, "SCENARIO is required (see ukemi check --help)"},
         {{"import", "auto"}, "FILE is required (see ukemi import --help)"},
+        {{"diff", "a"}, "MEASURED is required (see ukemi diff --help)"},
         {{"list", "polcies"}, "no list of \"polcies\" (did you mean \"policies\"?)"},
         {{"replay", "a.json"}, "a.json: cannot be opened: No such file or directory"},
         {{"replay-log", "no.jsonl"}, "no.jsonl: cannot be opened: No such file or directory"},

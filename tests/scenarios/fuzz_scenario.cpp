@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         ukemi::MarketData market;
         market.zones.resize(scenario.market.zones.size());
         for (const ukemi::PolicyList& list : scenario.policies) {
-            ukemi::check_policies(list, scenario, ukemi::simulated_capabilities(market, scenario.job));
+            ukemi::check_policies(list, scenario,
+                                  ukemi::simulated_capabilities(market, scenario.job));
         }
     } catch (const ukemi::InputError&) {  // the only way to refuse
     }

@@ -123,9 +123,10 @@ TEST_CASE("live run: equal seeds and equal groups give equal weights", "[live]")
     }
 }
 
-TEST_CASE("live run: the market takes and gives as the trace says, and decisions are those of the "
-          "simulated run",
-          "[live]") {
+TEST_CASE(
+    "live run: the market takes and gives as the trace says, and decisions are those of the "
+    "simulated run",
+    "[live]") {
     // More work than there is time for: the run gives up at a moment of the scenario's clock.
     const ScratchFolder folder;
     write_text(folder.path() / "trace.csv",

@@ -35,7 +35,8 @@ TEST_CASE("shipped scenario: each is right and named after its file", "[scenario
         CHECK(scenario.resolved.find("\"description\": \"\"") == std::string::npos);
         const NamedMarket market = make_market(scenario, scenario.seed);
         for (const PolicyList& list : scenario.policies) {
-            CHECK_NOTHROW(check_policies(list, scenario, simulated_capabilities(market.data, scenario.job)));
+            CHECK_NOTHROW(
+                check_policies(list, scenario, simulated_capabilities(market.data, scenario.job)));
         }
     }
 }

@@ -1,4 +1,5 @@
-// hooks_test.cpp — a World that stops where policies look at steps and epochs, and lets workers start.
+// hooks_test.cpp — a World stops where policies look at steps and epochs; workers take time to start.
+// start.
 #include <catch2/catch.hpp>
 
 #include "tests/sim/fixture.hpp"
@@ -61,16 +62,16 @@ std::vector<std::string> notes_of(const JobSpec& spec, std::int64_t every) {
 TEST_CASE("world hooks: each step and epoch is asked about in KungFu's order", "[hooks]") {
     JobSpec spec = stepped(4);
     spec.samples_per_epoch = 2;
-    const std::vector<std::string> expected{"epoch(0", "step(0", ")step1", "step(1",  ")step2",
-                                            ")epoch2", "epoch(2", "step(2", ")step3", "step(3",
-                                            ")step4",  ")epoch4"};
+    const std::vector<std::string> expected{"epoch(0", "step(0",  ")step1",  "step(1",
+                                            ")step2",  ")epoch2", "epoch(2", "step(2",
+                                            ")step3",  "step(3",  ")step4",  ")epoch4"};
     CHECK(notes_of(spec, 1) == expected);
 }
 
 TEST_CASE("world hooks: steps that nobody looks at are made in one go", "[hooks]") {
     JobSpec spec = stepped(10);
     spec.samples_per_epoch = 5;
-    const std::vector<std::string> expected{"epoch(0", "step(0", ")step4", "step(4", ")epoch5",
+    const std::vector<std::string> expected{"epoch(0", "step(0", ")step4", "step(4",  ")epoch5",
                                             "epoch(5", ")step8", "step(8", ")epoch10"};
     CHECK(notes_of(spec, 4) == expected);
 }

@@ -37,13 +37,12 @@ const Layer* layer_of(std::string_view folder) {
     return found == layers.end() ? nullptr : found;
 }
 
-std::string problem_of_include(const Layer& layer, std::string_view path, std::string_view target) {
+std::string problem_of_include(const Layer& layer, std::string_view target) {
     const std::string_view folder = top_folder(target);
     if (layer_of(folder) == nullptr) {
         return fmt::format("\"{}\": include by path from the top folder", target);
     }
-    if (target.starts_with("kernels/live/") && !path.starts_with("kernels/") &&
-        layer.folder != "cli" && layer.folder != "tests") {
+    if (target.starts_with("kernels/live/") && layer.folder == "sim") {
         return fmt::format("{} may not see kernels/live", layer.folder);
     }
     const bool seen = folder == layer.folder ||
@@ -77,7 +76,7 @@ Findings check_includes(const SourceFile& file) {
         if (!lines[i].starts_with(include)) continue;
         std::string_view target = lines[i].substr(include.size());
         target = target.substr(0, target.find('"'));
-        const std::string problem = problem_of_include(*layer, file.path, target);
+        const std::string problem = problem_of_include(*layer, target);
         if (!problem.empty()) findings.push_back({file.path, i + 1, problem});
     }
     return findings;

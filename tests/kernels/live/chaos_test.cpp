@@ -47,6 +47,7 @@ public:
     CrewRig& rig() { return rig_; }
     const std::map<InstanceId, int>& processes() const { return processes_; }
     int restarts() const { return restarts_; }
+    const std::vector<std::string>& bystanders() const { return bystanders_; }
     std::chrono::milliseconds longest() const { return longest_; }
 
 private:
@@ -76,6 +77,7 @@ private:
                 ready_.erase(died->worker);
                 holders_.erase(died->worker);
                 alive_.erase(died->worker);
+                if (!victims_.contains(died->worker)) bystanders_.push_back(died->why);
             }
             if (const auto* entered = std::get_if<GroupEntered>(&event)) {
                 entered_ = true;
@@ -239,6 +241,7 @@ private:
     std::uint32_t next_id_ = 0;
     std::uint32_t version_ = 0;
     int restarts_ = 0;
+    std::vector<std::string> bystanders_;  // why those died whom nobody had harmed
     bool entered_ = false;
     bool failed_ = false;
     bool held_ = false;
@@ -262,13 +265,13 @@ TEST_CASE("crew: random harm at random moments costs torn steps and nothing else
         chaos.finish();
         processes = chaos.processes();
         CHECK(processes.size() >= static_cast<std::size_t>(count));
-        UNSCOPED_INFO("longest wait " << chaos.longest().count() << " ms, restarts "
-                                      << chaos.restarts());
         if (count > 100) {
             WARN(count << " injections, " << processes.size() << " workers, "
                        << chaos.rig().steps().size() << " steps, " << chaos.restarts()
-                       << " restarts from a checkpoint, longest wait " << chaos.longest().count()
-                       << " ms");
+                       << " restarts from a file or from nothing, longest wait "
+                       << chaos.longest().count() << " ms, " << chaos.bystanders().size()
+                       << " bystanders lost");
+            for (const std::string& why : chaos.bystanders()) WARN(why);
         }
     }
     CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
