@@ -16,6 +16,8 @@ void add_check(CLI::App& app);
 void add_diff(CLI::App& app);
 void add_list(CLI::App& app);
 void add_import(CLI::App& app);
+void add_describe(CLI::App& app);
+void add_fit(CLI::App& app);
 void add_replay_log(CLI::App& app);
 void add_plot(CLI::App& app);
 void add_train(CLI::App& app);

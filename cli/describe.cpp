@@ -9,7 +9,7 @@
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
 #include "base/unit_text.hpp"
-#include "cli/market_commands.hpp"
+#include "cli/command.hpp"
 #include "traces/character_chart.hpp"
 #include "traces/lifetime_law.hpp"
 #include "traces/market_statistics.hpp"

@@ -8,7 +8,7 @@
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "base/unit_text.hpp"
-#include "cli/market_commands.hpp"
+#include "cli/command.hpp"
 #include "traces/market_comparison.hpp"
 #include "traces/market_file.hpp"
 #include "traces/market_fit.hpp"

@@ -95,6 +95,8 @@ int run(int argc, char** argv) {
     ukemi::add_check(app);
     ukemi::add_list(app);
     ukemi::add_import(app);
+    ukemi::add_describe(app);
+    ukemi::add_fit(app);
     ukemi::add_replay_log(app);
     ukemi::add_plot(app);
     ukemi::add_diff(app);

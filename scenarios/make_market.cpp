@@ -189,14 +189,11 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
         market.name = trace_name(trace);
         add_zones(data, read, source.zones.front(), scenario, trace.string());
     } else if (!source.generator.empty()) {
-        const auto parameters =
-            std::ranges::find(all_market_parameters(), source.generator, &MarketParameters::name);
-        INVARIANT(parameters != all_market_parameters().end());
         market.name = source.generator;
         Trace made;
         made.name = source.generator;
-        made.series =
-            generate_market(*parameters, seed, source.generator_zones, source.generator_length);
+        made.series = generate_market(*source.generator_parameters, seed, source.generator_zones,
+                                      source.generator_length);
         add_zones(data, made, source.zones.front(), scenario, scenario.file.string());
     } else {
         add_all_recorded(data, scenario);

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "scenarios/sections.hpp"
-#include "traces/generator.hpp"
+#include "traces/market_file.hpp"
 
 namespace ukemi {
 
@@ -43,7 +43,8 @@ ZoneSource read_zone(ConfigReader& config, const std::filesystem::path& folder,
     return zone;
 }
 
-void read_generator(ConfigReader& market, MarketSource& source) {
+void read_generator(ConfigReader& market, const std::filesystem::path& folder,
+                    MarketSource& source) {
     auto generate = market.object_if_present("generate");
     if (!generate) return;
     for (const std::string_view other : {"availability", "price", "zones"}) {
@@ -52,7 +53,17 @@ void read_generator(ConfigReader& market, MarketSource& source) {
     }
     std::vector<std::string_view> names;
     for (const MarketParameters& each : all_market_parameters()) names.push_back(each.name);
-    source.generator = generate->one_of("market", names);
+    const std::string chosen = generate->text("market");
+    if (chosen.ends_with(".json")) {  // what ukemi fit writes
+        const std::filesystem::path given = chosen;
+        source.generator_parameters =
+            read_market_parameters(given.is_absolute() ? given : folder / given);
+        source.generator = source.generator_parameters->name;
+    } else {
+        source.generator = generate->one_of("market", names);
+        source.generator_parameters =
+            *std::ranges::find(all_market_parameters(), source.generator, &MarketParameters::name);
+    }
     source.generator_zones = static_cast<std::int32_t>(generate->integer("zones", 1, 1000, 1));
     source.generator_length = bounded_duration(*generate, "length", hours(1), run_longest);
     constexpr Duration zone_time_most = days(20'000);  // some hundred megabytes at most
@@ -108,7 +119,7 @@ void read_zones(ConfigReader& config, const std::filesystem::path& folder, Marke
 
 void read_market(ConfigReader config, const std::filesystem::path& folder, Scenario& scenario) {
     MarketSource& source = scenario.market;
-    read_generator(config, source);
+    read_generator(config, folder, source);
     read_zones(config, folder, source);
     static constexpr std::array<std::string_view, 2> prices{"trace", "scenario"};
     source.price_from_trace = config.one_of("price_from", prices, "trace") == "trace";

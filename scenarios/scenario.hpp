@@ -20,6 +20,7 @@
 #include "policies/registry.hpp"
 #include "sim/job_spec.hpp"
 #include "sim/market.hpp"
+#include "traces/generator.hpp"
 #include "traces/reader.hpp"
 
 namespace ukemi {
@@ -48,6 +49,7 @@ struct ZoneSource {
 struct MarketSource {
     std::vector<ZoneSource> zones;  // at least one
     std::string generator;          // name of a set of market parameters, or empty
+    std::optional<MarketParameters> generator_parameters;  // if it has a name
     std::int32_t generator_zones = 1;
     Duration generator_length;
     bool price_from_trace = true;  // where a trace has prices; else always spot_price

@@ -13,7 +13,6 @@
 #include "base/json_scanner.hpp"
 #include "base/text_scan.hpp"
 #include "traces/forms.hpp"
-#include "traces/json_documents.hpp"
 #include "traces/limits.hpp"
 #include "traces/price_history.hpp"
 
@@ -133,8 +132,8 @@ Trace read_pages(std::span<const TracePage> pages, const ReadOptions&) {
     std::size_t documents = 0;
     for (std::uint32_t page = 0; page < pages.size(); ++page) {
         const std::string_view text = pages[page].text;
-        for (const std::string_view document : json_documents(text)) {
-            const auto before = static_cast<std::size_t>(document.data() - text.data());
+        for (const JsonDocument& document : json_documents(text)) {
+            const auto before = static_cast<std::size_t>(document.text.data() - text.data());
             read_document(pages[page], document, [&](JsonScanner& json) {
                 DocumentReader(json, history, page, before).read_value();
             });

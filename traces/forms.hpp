@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json_scanner.hpp"
+#include "traces/json_documents.hpp"
 #include "traces/reader.hpp"
 
 namespace ukemi {
@@ -56,7 +57,7 @@ bool begins_json(std::string_view head);
 [[noreturn]] void fail_in(const TracePage& page, std::size_t offset, std::string_view problem);
 
 // Scans `document`, a part of the page's text, to its end. Complaints name the place in the page.
-void read_document(const TracePage& page, std::string_view document,
+void read_document(const TracePage& page, const JsonDocument& document,
                    const std::function<void(JsonScanner&)>& read);
 
 // The first key of a JSON object that begins at `head`; empty if that is not what begins there.

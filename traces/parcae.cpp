@@ -13,7 +13,6 @@
 
 #include "base/plain_text.hpp"
 #include "traces/forms.hpp"
-#include "traces/json_documents.hpp"
 #include "traces/limits.hpp"
 #include "traces/series_builder.hpp"
 
@@ -104,16 +103,17 @@ Trace read_segment(std::string_view text, const std::filesystem::path& file,
     SeriesBuilder<std::int32_t> builder;
     std::int64_t now_ms = 0;
     std::int64_t end_ms = 0;
-    for (const std::string_view document : json_documents(text)) {
-        const auto offset = static_cast<std::size_t>(document.data() - text.data());
+    for (const JsonDocument& document : json_documents(text)) {
+        const auto offset = static_cast<std::size_t>(document.text.data() - text.data());
         Line line;
-        std::string_view list = document;
+        std::string_view list = document.text;
         // The interval may stand before the first list.
         if (trace.report.rows == 0) {
-            list.remove_prefix(std::min(document.find('['), document.size()));
-            if (list.empty()) list = document;
+            list.remove_prefix(std::min(list.find('['), list.size()));
+            if (list.empty()) list = document.text;
         }
-        read_document(page, list, [&](JsonScanner& json) { line = read_line(json); });
+        read_document(page, {list, document.line},
+                      [&](JsonScanner& json) { line = read_line(json); });
         if (++trace.report.rows > trace_rows_max) fail_in(page, offset, "expected fewer lines");
         if (line.at_ms < now_ms) fail_in(page, offset, "expected times that do not go back");
         if (line.at_ms > now_ms) {

@@ -6,10 +6,11 @@
 // whole machine and an hour, as SkyNomad keeps answers of Google's price catalogue.
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/csv_writer.hpp"
@@ -50,17 +51,26 @@ void note_size(Trace& trace) {
                                              types.size(), regions.size()));
 }
 
-// A list that names something twice must say the same.
-void refuse_conflicts(const Trace& trace, const std::string& file) {
-    std::map<std::pair<std::string_view, std::string_view>, const ListedPrice*> seen;
-    for (const ListedPrice& price : trace.listed_prices) {
-        const auto [found, added] = seen.try_emplace({price.region, price.instance_type}, &price);
-        if (added || *found->second == price) continue;
-        throw InputError(
-            file, "",
-            fmt::format("expected one price of {} in {}, found two",
-                        ukemi::quoted(price.instance_type), ukemi::quoted(price.region)));
+// In order of names. A list that names something twice must say the same.
+void sort_prices(Trace& trace, const std::string& file) {
+    auto& prices = trace.listed_prices;
+    std::ranges::stable_sort(prices, {}, [](const ListedPrice& price) {
+        return std::tie(price.region, price.instance_type);
+    });
+    const auto same_names = [](const ListedPrice& a, const ListedPrice& b) {
+        return a.region == b.region && a.instance_type == b.instance_type;
+    };
+    for (auto at = prices.begin();
+         (at = std::adjacent_find(at, prices.end(), same_names)) != prices.end(); ++at) {
+        if (*at == *std::next(at)) continue;
+        throw InputError(file, "",
+                         fmt::format("expected one price of {} in {}, found two",
+                                     ukemi::quoted(at->instance_type), ukemi::quoted(at->region)));
     }
+    const auto repeated = std::ranges::unique(prices);
+    if (repeated.empty()) return;
+    trace.report.repairs.push_back(fmt::format("{} exact duplicates dropped", repeated.size()));
+    prices.erase(repeated.begin(), repeated.end());
 }
 
 Trace read_csv(std::string_view text, const std::filesystem::path& file, const ReadOptions&) {
@@ -85,7 +95,7 @@ Trace read_csv(std::string_view text, const std::filesystem::path& file, const R
         if (trace.listed_prices.size() > entries_max) csv.fail_here("expected fewer prices");
     }
     if (trace.listed_prices.empty()) csv.fail_here("expected at least one price, found none");
-    refuse_conflicts(trace, name);
+    sort_prices(trace, name);
     csv.add_to(trace.report);
     note_size(trace);
     return trace;
@@ -110,7 +120,7 @@ Trace read_json(std::string_view text, const std::filesystem::path& file, const 
     }
     json.finish();
     if (trace.listed_prices.empty()) json.fail_at(0, "expected at least one price, found none");
-    refuse_conflicts(trace, name);
+    sort_prices(trace, name);
     trace.report.rows = std::ssize(trace.listed_prices);
     note_size(trace);
     return trace;

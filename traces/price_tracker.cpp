@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "traces/forms.hpp"
-#include "traces/json_documents.hpp"
 #include "traces/limits.hpp"
 #include "traces/ordered_samples.hpp"
 
@@ -81,7 +80,7 @@ Trace read_price_tracker(std::string_view text, const std::filesystem::path& fil
     std::map<std::string, Rows> types;
     Trace trace;
     std::int64_t without_price = 0;
-    for (const std::string_view document : json_documents(text)) {
+    for (const JsonDocument& document : json_documents(text)) {
         Snapshot snapshot;
         read_document(page, document, [&](JsonScanner& json) { snapshot = read_snapshot(json); });
         if (++trace.report.rows > trace_rows_max) fail_in(page, 0, "expected fewer snapshots");
@@ -89,7 +88,7 @@ Trace read_price_tracker(std::string_view text, const std::filesystem::path& fil
             ++without_price;
             continue;
         }
-        const auto offset = static_cast<std::size_t>(document.data() - text.data());
+        const auto offset = static_cast<std::size_t>(document.text.data() - text.data());
         if (!snapshot.socket.empty()) snapshot.gpu += "_" + snapshot.socket;
         types[snapshot.gpu].push_back({*snapshot.stamp, *snapshot.median, offset});
     }

@@ -16,7 +16,6 @@
 #include "base/plain_text.hpp"
 #include "traces/csv_scanner.hpp"
 #include "traces/forms.hpp"
-#include "traces/json_documents.hpp"
 #include "traces/limits.hpp"
 #include "traces/ordered_samples.hpp"
 
@@ -172,7 +171,7 @@ Trace read_round_pages(std::span<const TracePage> pages, const ReadOptions& opti
     std::int64_t rounds = 0;
     for (std::uint32_t page = 0; page < pages.size(); ++page) {
         const std::string_view text = pages[page].text;
-        for (const std::string_view document : json_documents(text)) {
+        for (const JsonDocument& document : json_documents(text)) {
             Round round;
             read_document(pages[page], document,
                           [&](JsonScanner& json) { round = read_round(json); });
@@ -182,7 +181,7 @@ Trace read_round_pages(std::span<const TracePage> pages, const ReadOptions& opti
                 failed += round.created.size();
                 continue;
             }
-            const auto offset = static_cast<std::size_t>(document.data() - text.data());
+            const auto offset = static_cast<std::size_t>(document.text.data() - text.data());
             for (auto& [zone, created] : round.created) {
                 zones[zone].push_back({*round.scheduled, created, offset, page});
             }

@@ -261,15 +261,13 @@ void fail_in(const TracePage& page, std::size_t offset, std::string_view problem
     throw InputError(page.file.string(), place.line, place.column, problem);
 }
 
-void read_document(const TracePage& page, std::string_view document,
+void read_document(const TracePage& page, const JsonDocument& document,
                    const std::function<void(JsonScanner&)>& read) {
-    const auto before = static_cast<std::size_t>(document.data() - page.text.data());
     std::string name = page.file.string();
-    if (before > 0) {
-        name +=
-            fmt::format(", in the value that begins in line {}", place_of(page.text, before).line);
+    if (document.text.data() != page.text.data()) {
+        name += fmt::format(", in the value that begins in line {}", document.line);
     }
-    JsonScanner json(document, name);
+    JsonScanner json(document.text, name);
     read(json);
     json.finish();
 }

@@ -10,12 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -77,7 +77,7 @@ public:
     // Publishes an address and waits for those of the others.
     std::vector<std::vector<std::byte>> addresses(std::span<const std::byte> address) {
         INVARIANT(address.size() <= own().address.size());
-        std::memcpy(own().address.data(), address.data(), address.size());
+        std::ranges::copy(address, own().address.begin());
         own().address_bytes = address.size();
         own().published = 1;
         std::vector<std::vector<std::byte>> all;

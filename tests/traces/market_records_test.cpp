@@ -210,7 +210,7 @@ TEST_CASE("price lists: what they say, and the same when written again", "[trace
         "p3.2xlarge,V100,eu-west-1,3.305\n");
     CHECK(csv.report.form == "price_list_csv");
     REQUIRE(csv.listed_prices.size() == 2);
-    CHECK(csv.listed_prices[1] ==
+    CHECK(csv.listed_prices[0] ==
           ListedPrice{"eu-west-1", "p3.2xlarge", dollars_per_hour(3.305), {}});
     CHECK(read(to_plain_csv(csv.listed_prices)).listed_prices == csv.listed_prices);
     const Trace json =
