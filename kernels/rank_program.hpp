@@ -2,8 +2,8 @@
 //
 // Large transfers are cut into segments, alike on both sides, so that adding one overlaps with
 // receiving the next, and passing it on with both. The moves keep the order of the schedule's list.
-// Segments of 1 MiB are Gloo's own choice; of 256 KiB, 16 MiB took 1.4 times as long (2 busy cores,
-// 2 and 4 ranks), of 4 MiB a little less, for four times the memory.
+// Segments of 1 MiB are Gloo's own choice; of 256 KiB, 16 MiB took about 1.7 times as long (2
+// busy cores, 2 and 4 ranks, noisy), of 4 MiB a little less, for four times the memory.
 #pragma once
 
 #include <cstddef>

@@ -54,7 +54,8 @@ std::string schedule_refusal(Collective algorithm, std::int32_t ranks);
 Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks);
 
 // The first thing that is wrong with a schedule taken as an all-reduce (a rank that does not end
-// with the sum of all, each once; a chunk or rank out of range), or empty.
+// with the sum of all, each once; a chunk or rank out of range; a step before an earlier one; a
+// rank that sends in a step what it receives in that step), or empty.
 std::string all_reduce_fault(const Schedule& schedule);
 
 }  // namespace ukemi

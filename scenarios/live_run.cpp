@@ -52,7 +52,6 @@ CrewSetup crew_setup(const Scenario& scenario, std::uint64_t seed, const LiveOpt
 
 void fill_measured(RunResult& result, const LiveRecord& record) {
     if (record.steps.empty()) return;
-    result.steps = static_cast<std::int64_t>(record.steps.size());
     result.loss = record.steps.back().report.loss;
     result.accuracy = record.steps.back().report.accuracy;
 }

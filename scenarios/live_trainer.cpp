@@ -283,6 +283,9 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
     INVARIANT(controller_->samples_done() == event.position);
     samples_high_ = std::max(samples_high_, event.position);
     ledger_->elapse(at, again ? Cause::redone : Cause::useful);
+    ++made_.steps;
+    made_.time += at - last_step_at_;
+    last_step_at_ = at;
     last_report_ = event.report;
     record_->steps.push_back({event.step, workers_, event.position, at, event.report});
     if (setup_.on_step) setup_.on_step(record_->steps.back());
@@ -367,7 +370,8 @@ bool LiveTrainer::take_reports() {
 
 void LiveTrainer::resume() {
     if (phase_ != JobPhase::running || group_ != Group::held) return;
-    ledger_->elapse(std::max(clock_.now(), queue_->now()), Cause::transition);
+    last_step_at_ = std::max(clock_.now(), queue_->now());
+    ledger_->elapse(last_step_at_, Cause::transition);
     group_ = Group::stepping;
     stepping_workers_ = workers_;
     crew_.run_until(step_limit_);

@@ -76,6 +76,7 @@ public:
     Duration transition_remaining(Instant now) const override;
     std::int64_t checkpoints() const override { return checkpoints_; }
     std::int64_t transitions() const override { return transitions_; }
+    StepsMade steps_made() const override { return made_; }
     void observe(Observation& seen) const override;
 
     void report(Instant) override {}  // steps are reported as they are committed
@@ -147,6 +148,8 @@ private:
     std::int64_t saving_steps_ = 0;
     Duration run_since_checkpoint_;
     Instant running_since_;
+    Instant last_step_at_;  // or the moment at which the group was let go
+    StepsMade made_;
     Duration checkpoint_time_;  // the longest so far
     std::int64_t checkpoints_ = 0;
     std::int64_t transitions_ = 0;

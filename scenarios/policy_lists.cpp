@@ -92,6 +92,15 @@ void check_policies(const PolicyList& list, const Scenario& scenario, const Capa
                                      list.label()));
     }
     const auto policies = make_policies(list);
+    const bool has_steps = scenario.job.samples_per_epoch > 0;  // else its work is time
+    for (const auto& policy : policies) {
+        const HookSet hooks = policy->hooks();
+        if (has_steps || !(hooks.has(Hook::before_step) || hooks.has(Hook::after_step))) continue;
+        throw InputError(list.where, "",
+                         fmt::format("\"{}\" looks at steps, and the job has none: its work is "
+                                     "given as time (\"samples\" and \"batch\" at /job)",
+                                     policy->name()));
+    }
     const std::string conflict = policy_conflict(policies, world);
     if (!conflict.empty()) throw InputError(list.where, "", conflict);
 }

@@ -16,6 +16,12 @@
 
 namespace ukemi {
 
+// Steps that were finished, also those that a loss made vain, and the time they took.
+struct StepsMade {
+    std::int64_t steps = 0;
+    Duration time;
+};
+
 class Trainer {
 public:
     virtual ~Trainer() = default;
@@ -26,6 +32,7 @@ public:
     virtual Duration transition_remaining(Instant now) const = 0;
     virtual std::int64_t checkpoints() const = 0;
     virtual std::int64_t transitions() const = 0;
+    virtual StepsMade steps_made() const = 0;
     virtual void observe(Observation& seen) const = 0;  // loss, gradient, workers' views
 
     // Tells the Controller the steps made so far. Cheap; call it before anybody looks.

@@ -52,6 +52,8 @@ void Training::settle_steps(Instant now) {
     ledger_->elapse(since_ + worked, Cause::useful);
     ledger_->elapse(now, Cause::wasted);
     run_since_checkpoint_ += worked;
+    made_.steps += steps_reported_;
+    made_.time += worked;
 }
 
 void Training::settle(Instant now) {

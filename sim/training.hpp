@@ -28,6 +28,7 @@ public:
     Duration transition_remaining(Instant now) const override;
     std::int64_t checkpoints() const override { return checkpoints_; }
     std::int64_t transitions() const override { return transitions_; }
+    StepsMade steps_made() const override { return made_; }
     void observe(Observation& seen) const override;
 
     void report(Instant now) override;
@@ -77,6 +78,7 @@ private:
     std::int64_t samples_safe_ = 0;
     std::int64_t steps_safe_ = 0;
     Duration run_since_checkpoint_;
+    StepsMade made_;
     std::int64_t checkpoints_ = 0;
     std::int64_t transitions_ = 0;
 };

@@ -281,6 +281,12 @@ RunResult World::result() {
     result.launches = fleet_.launches();
     result.revocations = fleet_.revocations();
     result.revocation_events = fleet_.revocation_events();
+    const StepsMade made = trainer_->steps_made();
+    const Duration mean = Duration::of(made.time.raw() / std::max<std::int64_t>(made.steps, 1));
+    if (mean >= nanoseconds(1000)) {  // else time is its work
+        result.steps = controller_.steps_done();
+        result.step_mean = mean;
+    }
     result.transitions = trainer_->transitions();
     result.checkpoints = trainer_->checkpoints();
     result.plans = plans_;

@@ -153,9 +153,9 @@ TEST_CASE(
 
 TEST_CASE("live run: the noise-scale policy runs in both worlds from one scenario", "[live]") {
     const ScratchFolder folder;
-    Scenario scenario = live_scenario(
-        16 * 512, 4, "", "noise_scale_resize+spot_only", "40 h",
-        R"(, "noise_scale": [{"samples": 0, "noise_scale": 10}, {"samples": 8192, "noise_scale": 90}])");
+    Scenario scenario = live_scenario(16 * 512, 4, "", "noise_scale_resize+spot_only", "40 h",
+                                      R"(, "noise_scale": [{"samples": 0, "noise_scale": 10},
+                              {"samples": 8192, "noise_scale": 90}])");
     scenario.job.plan.workers_max = 1;
     scenario.job.plan.fleet.front().count = 1;
     const NamedMarket market = calm_market(scenario);

@@ -1,4 +1,4 @@
-// hooks_test.cpp — a World stops where policies look at steps and epochs; workers take time to start.
+// hooks_test.cpp — a World stops where policies look at steps; workers take time to start.
 // start.
 #include <catch2/catch.hpp>
 
