@@ -31,15 +31,19 @@ struct Case {
     fs::path trace;     // empty: nothing is taken away
 };
 
-// The Plans that were proposed, in order, without their versions.
+// The Plans that were committed, in order, without their versions.
 std::vector<std::string> plans_of(const std::string& decisions) {
     std::vector<std::string> plans;
+    std::string proposed;
     std::istringstream lines(decisions);
     for (std::string text; std::getline(lines, text);) {
         nlohmann::json line = nlohmann::json::parse(text);
-        if (!line.contains("proposed")) continue;
-        line["proposed"].erase("version");
-        plans.push_back(line["proposed"].dump());
+        if (line.contains("proposed")) {
+            line["proposed"].erase("version");
+            proposed = line["proposed"].dump();
+        } else if (line.value("record", "") == "committed") {
+            plans.push_back(proposed);
+        }
     }
     return plans;
 }
@@ -70,21 +74,27 @@ Scenario scenario_of(const Case& one, const LiveCosts& costs, const Scenario& ba
     if (!one.trace.empty()) job.workers_min = 1;
     job.plan.fleet.front().count = one.workers;
     job.profile = measured_profile(costs, scenario, one.time_scale, "box.json");
-    // As much work as its workers do in the time; with a trace they are there half of it.
+    // As much work as its workers do in the time.
     const StepRate rate = rate_of(job.profile, one.workers);
     const double step_s = to_seconds(rate.per) / static_cast<double>(rate.steps);
-    const double share = one.trace.empty() ? 1 : 0.4;
-    const double steps = one.wall_s * one.time_scale / step_s * share;
+    const double steps = one.wall_s * one.time_scale / step_s;
     job.samples_total = static_cast<std::int64_t>(steps) * samples_per_step(job.plan, one.workers);
     return scenario;
 }
 
 void compare(const Case& one, const LiveCosts& costs, const Scenario& base, const fs::path& out) {
-    const Scenario scenario = scenario_of(one, costs, base);
+    Scenario scenario = scenario_of(one, costs, base);
     const NamedMarket market =
         one.trace.empty() ? calm_market(scenario) : make_market(scenario, 1, one.trace);
     const PolicyList& list = scenario.policies.front();
-    const FinishedRun predicted = run_one(scenario, market, list, 1, {true, true, true, false});
+    const auto predict = [&] {
+        return run_one(scenario, market, list, 1, {true, true, true, false});
+    };
+    FinishedRun predicted = predict();
+    while (to_seconds(predicted.result.duration) > 1.5 * one.wall_s * one.time_scale) {
+        scenario.job.samples_total /= 2;  // a trace may leave nobody for most of the time
+        predicted = predict();
+    }
     const fs::path file = out / (one.name + "-predicted.json");
     write_file_atomically(
         file,

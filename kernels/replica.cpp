@@ -233,14 +233,14 @@ std::uint64_t Replica::digest() const {
 
 std::vector<std::byte> Replica::state() const {
     const StateHeader header = header_of(now_);
-    std::vector<std::byte> bytes;
-    bytes.reserve(sizeof header + header.arrays * size() * sizeof(float));
-    const auto append = [&](std::span<const std::byte> more) {
-        bytes.insert(bytes.end(), more.begin(), more.end());
-    };
-    append(std::as_bytes(std::span(&header, 1)));
+    const std::size_t array_bytes = size() * sizeof(float);
+    std::vector<std::byte> bytes(sizeof header + header.arrays * array_bytes);
+    std::byte* place = bytes.data();
+    std::memcpy(place, &header, sizeof header);
+    place += sizeof header;
     for (const std::vector<float>* array : arrays_of(now_)) {
-        append(std::as_bytes(std::span(*array)));
+        if (array_bytes > 0) std::memcpy(place, array->data(), array_bytes);
+        place += array_bytes;
     }
     return bytes;
 }

@@ -2,7 +2,6 @@
 #include "traces/market_waits.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace ukemi {
 
@@ -13,20 +12,24 @@ class Clock {
 public:
     Clock(Waits& waits, double half_tick_h) : waits_(waits), half_tick_h_(half_tick_h) {}
 
-    void start(Instant at) { since_ = at; }
+    void start(Instant at) {
+        since_ = at;
+        runs_ = true;
+    }
     void end(Instant at) { stop(at, waits_.ended_h); }
     void cut(Instant at) { stop(at, waits_.cut_h); }
 
 private:
     void stop(Instant at, std::vector<double>& list) {
-        if (!since_) return;
-        list.push_back(std::max(to_hours(at - *since_) - half_tick_h_, half_tick_h_ / 2));
-        since_.reset();
+        if (!runs_) return;
+        list.push_back(std::max(to_hours(at - since_) - half_tick_h_, half_tick_h_ / 2));
+        runs_ = false;
     }
 
     Waits& waits_;
     double half_tick_h_;
-    std::optional<Instant> since_;
+    Instant since_;
+    bool runs_ = false;
 };
 
 void add_series(const AvailabilitySeries& series, std::int32_t capacity, double half_tick_h,

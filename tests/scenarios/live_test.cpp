@@ -58,15 +58,19 @@ LiveRun run(const Scenario& scenario, const NamedMarket& market, const LiveOptio
     return run_live(scenario, market, scenario.policies.front(), scenario.seed, options);
 }
 
-// The Plans that were proposed, in order.
+// The Plans that were committed, in order, without their versions.
 std::vector<std::string> plans_of(const std::string& decisions) {
     std::vector<std::string> plans;
+    std::string proposed;
     std::istringstream lines(decisions);
     for (std::string text; std::getline(lines, text);) {
         nlohmann::json line = nlohmann::json::parse(text);
-        if (!line.contains("proposed")) continue;
-        line["proposed"].erase("version");
-        plans.push_back(line["proposed"].dump());
+        if (line.contains("proposed")) {
+            line["proposed"].erase("version");
+            proposed = line["proposed"].dump();
+        } else if (line.value("record", "") == "committed") {
+            plans.push_back(proposed);
+        }
     }
     return plans;
 }
