@@ -108,6 +108,15 @@ void print_last_checkpoint(const LiveRecord& record) {
     }
 }
 
+// Takes the folder away again if nothing was put into it.
+struct FolderIfUsed {
+    fs::path folder;
+    ~FolderIfUsed() {
+        std::error_code ignored;
+        if (fs::is_empty(folder, ignored)) fs::remove(folder, ignored);
+    }
+};
+
 void train(const Options& options) {
     Scenario scenario = options.live.read_scenario();
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
@@ -143,6 +152,7 @@ void train(const Options& options) {
     live_options.on_step = step_line(scenario);
     std::signal(SIGINT, note_interrupt);
     std::signal(SIGTERM, note_interrupt);
+    const FolderIfUsed checkpoints{live_options.folder};
     LiveRun live = run_live(scenario, market, list, seed, live_options);
     if (live_options.on_step) fmt::print(stderr, "\r\x1b[K");
     if (live.interrupted) {

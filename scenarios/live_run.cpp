@@ -6,6 +6,7 @@
 
 #include "base/csv_writer.hpp"
 #include "kernels/checkpoint_file.hpp"
+#include "kernels/training_rules.hpp"
 #include "sim/world.hpp"
 
 namespace ukemi {
@@ -50,6 +51,30 @@ CrewSetup crew_setup(const Scenario& scenario, std::uint64_t seed, const LiveOpt
     return crew;
 }
 
+// What would only come to light in the workers, said before any of them starts.
+void check_training(const Scenario& scenario, const CrewSetup& crew) {
+    const DataSet data = load_data(crew.training.data);
+    make_model(crew.training.model, data);
+    const JobSpec& job = scenario.job;
+    for (const std::int32_t workers : {job.workers_min, job.instances_max}) {
+        const std::string refused = training_refusal(job.plan, workers);
+        if (refused.empty()) continue;
+        throw InputError(scenario.file.string(), "/training",
+                         fmt::format("with {} workers: {}", workers, refused));
+    }
+}
+
+void resume(const CrewSetup& crew, const std::filesystem::path& file, LiveSetup& live) {
+    const Checkpoint saved = read_checkpoint(file);
+    if (saved.job != job_identity(crew.training)) {
+        throw InputError(file.string(), "",
+                         "is of another training: data, model, optimiser or seed differ");
+    }
+    live.resume_from = file;
+    live.resume_samples = saved.position;
+    live.resume_steps = saved.step;
+}
+
 void fill_measured(RunResult& result, const LiveRecord& record) {
     if (record.steps.empty()) return;
     result.loss = record.steps.back().report.loss;
@@ -68,12 +93,8 @@ LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const Poli
     live.time_scale = options.time_scale;
     live.interrupted = options.interrupted;
     live.on_step = options.on_step;
-    if (!options.resume_from.empty()) {
-        const Checkpoint saved = read_checkpoint(options.resume_from);
-        live.resume_from = options.resume_from;
-        live.resume_samples = saved.position;
-        live.resume_steps = saved.step;
-    }
+    check_training(scenario, live.crew);
+    if (!options.resume_from.empty()) resume(live.crew, options.resume_from, live);
     LiveRun live_run;
     DecisionLog log(decision_log_header(scenario, market.name, job, world_can, list, seed,
                                         options.keep.all_questions));

@@ -63,7 +63,7 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, co
 void read_batch(ConfigReader& job, Plan& plan) {
     constexpr std::int64_t most = 1'000'000'000;
     if (!job.has("batch_per_worker")) {
-        plan.global_batch = job.integer("batch", 1, most, 1);
+        plan.global_batch = job.integer("batch", 1, most);
         return;
     }
     if (job.has("batch")) {

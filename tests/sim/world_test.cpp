@@ -129,6 +129,25 @@ TEST_CASE("world: losing one of a replicated group loses no finished step, of a 
     }
 }
 
+TEST_CASE("world: a save before a loss that has nothing to add is not begun again", "[world]") {
+    // Steps of 45 min; the loss at 60 min is announced at 30. Saving costs nothing, so after the
+    // save at 45 min there is time for another, and no step to put into it.
+    MarketData data = market({zone(
+        "a", capacity({{minutes(0), 1}, {minutes(60), 0}, {minutes(70), 1}}, hours(9)), price(1))});
+    data.notice = minutes(30);
+    prepare(data);
+    JobSpec spec = job(hours(1));
+    spec.samples_total = 3;
+    spec.profile.throughput = {{1, {1, minutes(45)}}};
+    spec.profile.lossless = false;
+    spec.plan.checkpoint_on_notice = true;
+    const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    CHECK(result.finished);
+    CHECK(result.checkpoints == 1);
+    CHECK(result.duration == minutes(70 + 2 * 45));
+    CHECK(result.causes.time_of(Cause::redone) == Duration{});
+}
+
 TEST_CASE("world: a gang waits for all its machines, and pays for none meanwhile", "[world]") {
     const MarketData data =
         market({zone("a", capacity({{minutes(0), 3}, {minutes(20), 4}}, hours(9)), price(1))});
