@@ -131,4 +131,22 @@ TEST_CASE("shipped scenario: late_and_scarce meets its deadline with every caref
     CHECK(careful / 4 < all_on_demand);
 }
 
+TEST_CASE("shipped scenario: grow_with_noise takes a worker after each epoch whose noise rose",
+          "[scenario]") {
+    const Scenario scenario = read_scenario(folder / "grow_with_noise.json");
+    const NamedMarket market = make_market(scenario, scenario.seed);
+    const FinishedRun run =
+        run_one(scenario, market, scenario.policies.front(), scenario.seed, {true, true, true});
+    CHECK(run.result.finished);
+    CHECK(run.result.launches == 4);  // two at first; the curve rises in the third epoch
+    CHECK(run.result.plans == 2);
+    // The fourth epoch is the first with more samples a step than two workers' 128.
+    std::int32_t most = 0;
+    for (const TimelineRow& row : run.result.timeline) {
+        if (row.samples_done <= 3 * 16384) CHECK(row.workers <= 3);
+        most = std::max(most, row.workers);
+    }
+    CHECK(most == 4);
+}
+
 }  // namespace ukemi

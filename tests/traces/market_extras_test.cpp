@@ -138,7 +138,7 @@ TEST_CASE("character chart: means of columns, bounded width, nothing drawn as no
     const std::vector<double> values{0, 0.001, 2, 4};
     CHECK(chart(values, 0, 4, 2, 40, "below") == "      4 │   █\n      0 │ ▁██\n         below\n");
     const std::vector<double> many(1000, 1.0);
-    for (const std::size_t width : {20, 80, 200, 1000}) {
+    for (const std::size_t width : {20U, 80U, 200U, 1000U}) {
         const std::string text = chart(many, 0, 1, 1, width, std::string(2000, 'x'));
         const std::string second = text.substr(text.find('\n') + 1);
         CHECK(second.size() <= std::min<std::size_t>(width, chart_width_max) + 1);
