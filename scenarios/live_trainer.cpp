@@ -162,7 +162,8 @@ void LiveTrainer::save_before(Instant deadline, Instant now) {
 }
 
 void LiveTrainer::begin_checkpoint(Instant now) {
-    settle(now);
+    // A step in progress is finished first, and its time is the step's.
+    if (group_ != Group::stepping && group_ != Group::holding) settle(now);
     cancel_what_is_due();
     phase_ = JobPhase::checkpointing;
     saved_ = false;
@@ -277,17 +278,22 @@ void LiveTrainer::take(const WorkerDied& event, Instant at) {
 }
 
 void LiveTrainer::take(const StepDone& event, Instant at) {
-    if (phase_ != JobPhase::running && phase_ != JobPhase::checkpointing) return;
+    if (phase_ == JobPhase::finished || event.step != controller_->steps_done()) return;
+    // After a loss the survivors' last step may turn out to be everybody's; without survivors it
+    // is of a model that is gone. The time of such a step is in the ledger already, as torn.
+    const bool late = phase_ == JobPhase::waiting || phase_ == JobPhase::transition;
+    if (late && holders_.empty()) return;
     const bool again = controller_->samples_done() < samples_high_;
-    controller_->steps_finished(1, workers_);
-    INVARIANT(controller_->samples_done() == event.position);
+    controller_->uneven_steps_finished(1, event.position - controller_->samples_done());
     samples_high_ = std::max(samples_high_, event.position);
-    ledger_->elapse(at, again ? Cause::redone : Cause::useful);
-    ++made_.steps;
-    made_.time += at - last_step_at_;
-    last_step_at_ = at;
+    if (!late) {
+        ledger_->elapse(at, again ? Cause::redone : Cause::useful);
+        ++made_.steps;
+        made_.time += at - last_step_at_;
+        last_step_at_ = at;
+    }
     last_report_ = event.report;
-    record_->steps.push_back({event.step, workers_, event.position, at, event.report});
+    record_->steps.push_back({event.step, stepping_workers_, event.position, at, event.report});
     if (setup_.on_step) setup_.on_step(record_->steps.back());
 }
 
@@ -302,9 +308,10 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
     record_->digest = event.digest;
     const bool agreed = group_ == Group::agreeing;
     if (!agreed) {
-        // Steps that all survivors have count, also if the lost one never said so.
-        while (controller_->steps_done() < event.step) {
-            controller_->steps_finished(1, stepping_workers_);
+        // Steps that all survivors have count, also if nobody came to say so.
+        if (event.step > controller_->steps_done()) {
+            controller_->uneven_steps_finished(event.step - controller_->steps_done(),
+                                               event.position - controller_->samples_done());
         }
         INVARIANT(controller_->samples_done() == event.position);
         samples_high_ = std::max(samples_high_, event.position);
