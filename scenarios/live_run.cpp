@@ -56,6 +56,11 @@ void check_training(const Scenario& scenario, const CrewSetup& crew) {
     const DataSet data = load_data(crew.training.data);
     make_model(crew.training.model, data);
     const JobSpec& job = scenario.job;
+    if (job.profile.lossless) {
+        throw InputError(scenario.file.string(), "/job/checkpoint",
+                         "a live run can lose its model: expected what a checkpoint costs, as in "
+                         "{\"cost\": \"1 s\"}");
+    }
     for (const std::int32_t workers : {job.workers_min, job.instances_max}) {
         const std::string refused = training_refusal(job.plan, workers);
         if (refused.empty()) continue;

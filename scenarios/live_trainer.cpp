@@ -71,9 +71,7 @@ void LiveTrainer::await_boundary(Instant now) {
         return;
     }
     boundary_wanted_ = true;
-    if (group_ != Group::stepping) return;  // what is under way ends by itself
-    group_ = Group::holding;
-    crew_.hold();
+    if (group_ == Group::stepping) order_hold();  // what else is under way ends by itself
 }
 
 bool LiveTrainer::agree(const Plan& next, Instant now) {
@@ -108,11 +106,30 @@ void LiveTrainer::settle(Instant now) {
 
 void LiveTrainer::cancel_what_is_due() { queue_->cancel(checkpoint_due_); }
 
+// The group is ours no more; what is still reported of the order under way is of no use, and must
+// not be taken for an answer to the next one.
+void LiveTrainer::let_go() {
+    if (group_ != Group::none && group_ != Group::held) crew_.abandon();
+    group_ = Group::none;
+    for (CrewEvent& event : crew_.poll(WallTime(0))) reports_.push_back(std::move(event));
+    std::erase_if(reports_, [](const CrewEvent& event) {
+        return std::holds_alternative<GroupHeld>(event) ||
+               std::holds_alternative<GroupEntered>(event) ||
+               std::holds_alternative<TransitionFailed>(event);
+    });
+}
+
+void LiveTrainer::order_hold() {
+    group_ = Group::holding;
+    const bool stands_already = std::ranges::any_of(
+        reports_, [](const CrewEvent& event) { return std::holds_alternative<GroupHeld>(event); });
+    if (!stands_already) crew_.hold();
+}
+
 void LiveTrainer::stop(Instant now) {
     settle(now);
     cancel_what_is_due();
-    if (group_ != Group::none && group_ != Group::held) crew_.abandon();
-    group_ = Group::none;
+    let_go();
     phase_ = JobPhase::waiting;
     workers_ = 0;
 }
@@ -163,7 +180,12 @@ void LiveTrainer::save_before(Instant deadline, Instant now) {
 
 void LiveTrainer::begin_checkpoint(Instant now) {
     // A step in progress is finished first, and its time is the step's.
-    if (group_ != Group::stepping && group_ != Group::holding) settle(now);
+    if (group_ != Group::stepping && group_ != Group::holding) {
+        settle(now);
+    } else {
+        run_since_checkpoint_ += now - running_since_;
+        running_since_ = now;
+    }
     cancel_what_is_due();
     phase_ = JobPhase::checkpointing;
     saved_ = false;
@@ -173,8 +195,7 @@ void LiveTrainer::begin_checkpoint(Instant now) {
             crew_.save();
             break;
         case Group::stepping:  // GroupHeld goes on from here
-            group_ = Group::holding;
-            crew_.hold();
+            order_hold();
             break;
         case Group::none:  // those that still have the model form a group, only to save it
             group_ = Group::entering;
@@ -202,8 +223,7 @@ void LiveTrainer::finish_checkpoint(Instant now) {
 void LiveTrainer::finish(Instant now) {
     settle(now);
     cancel_what_is_due();
-    if (group_ != Group::none && group_ != Group::held) crew_.abandon();
-    group_ = Group::none;
+    let_go();
     phase_ = JobPhase::finished;
     workers_ = 0;
 }
@@ -281,7 +301,7 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
     if (phase_ == JobPhase::finished || event.step != controller_->steps_done()) return;
     // After a loss the survivors' last step may turn out to be everybody's; without survivors it
     // is of a model that is gone. The time of such a step is in the ledger already, as torn.
-    const bool late = phase_ == JobPhase::waiting || phase_ == JobPhase::transition;
+    const bool late = group_ != Group::stepping && group_ != Group::holding;
     if (late && holders_.empty()) return;
     const bool again = controller_->samples_done() < samples_high_;
     controller_->uneven_steps_finished(1, event.position - controller_->samples_done());
@@ -339,7 +359,11 @@ void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
     record_->last_checkpoint = event.file;
     record_->saved_samples.push_back(event.position);
     checkpoint_time_ = std::max(checkpoint_time_, clock_.scaled(event.time));
-    if (group_ != Group::saving) return;
+    if (group_ != Group::saving) {  // called off meanwhile, and written all the same
+        samples_safe_ = event.position;
+        steps_safe_ = event.step;
+        return;
+    }
     saved_ = true;
     saving_samples_ = event.position;
     saving_steps_ = event.step;
@@ -375,9 +399,9 @@ bool LiveTrainer::take_reports() {
     return true;
 }
 
-void LiveTrainer::resume() {
+void LiveTrainer::resume(Instant now) {
     if (phase_ != JobPhase::running || group_ != Group::held) return;
-    last_step_at_ = std::max(clock_.now(), queue_->now());
+    last_step_at_ = std::max(now, queue_->now());
     ledger_->elapse(last_step_at_, Cause::transition);
     group_ = Group::stepping;
     stepping_workers_ = workers_;
@@ -390,10 +414,11 @@ bool LiveTrainer::wait(std::optional<Instant>) {
         if (setup_.interrupted != nullptr && setup_.interrupted->load()) throw RunInterrupted{};
         if (!take_reports()) return true;
         const auto due = queue_->next_at();
-        if (due && *due <= clock_.now()) return true;
-        resume();
+        const Instant now = clock_.now();
+        if (due && *due <= now) return true;
+        resume(now);
         if (!due && processes_ == 0) return false;
-        const WallTime until_due = due ? clock_.wall(*due - clock_.now()) : longest;
+        const WallTime until_due = due ? clock_.wall(*due - now) : longest;
         for (CrewEvent& event : crew_.poll(std::clamp(until_due, WallTime(0), longest))) {
             reports_.push_back(std::move(event));
         }

@@ -112,7 +112,9 @@ private:
     void take(const CheckpointFailed& event, Instant at);
     bool take_reports();  // false: an event of the queue is due before the next report
     void stand(Instant at);
-    void resume();
+    void resume(Instant now);
+    void let_go();
+    void order_hold();
     void settle(Instant now);
     void cancel_what_is_due();
     std::int64_t steps_left() const;

@@ -155,7 +155,8 @@ void World::commit_at_boundary() {
         trainer_->await_boundary(now);
         return;
     }
-    if (!trainer_->agree(*pending_plan_, now)) return;  // PlanAgreed follows, or a loss
+    agreeing_ = !trainer_->agree(*pending_plan_, now);
+    if (agreeing_) return;  // PlanAgreed follows, or a loss
     const Plan plan = *std::exchange(pending_plan_, std::nullopt);
     commit(plan);
 }

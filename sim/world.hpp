@@ -129,6 +129,7 @@ private:
     std::vector<InstanceId> members_ids_;  // likewise
     std::optional<Plan> pending_plan_;
     EventKind pending_kind_ = EventKind::none;  // the most urgent since the last question
+    bool agreeing_ = false;                     // the members are taking the pending Plan over
     bool settled_scheduled_ = false;
     RunQueue::Ticket ask_due_;
     Instant ask_due_at_ = Instant::never();

@@ -66,7 +66,8 @@ void World::lose(InstanceId id) {
         disband();
         trainer_->roll_back();
     }
-    discard_pending("an instance was lost before the step boundary");
+    // Whoever is no member takes no part in an agreement.
+    if (!agreeing_) discard_pending("an instance was lost before the step boundary");
     if (!closing_) acquire();
     trainer_->await_boundary(now);  // once all that is lost at this moment is gone
     note(EventKind::instances_lost);
@@ -100,13 +101,14 @@ void World::handle(const CheckpointDue&) {
 void World::handle(const CheckpointEnded&) {
     const Instant now = queue_.now();
     trainer_->finish_checkpoint(now);
+    const bool failed = unsaved();
     // Those who were to leave may do so now; if the Plan has changed its mind, all go on.
     if (trainer_->workers() > 0) {
         resume_running();
     } else {
         trainer_->stop(now);
     }
-    swap_fleets();
+    if (!failed) swap_fleets();  // else whoever has the model stays until it is saved
     reconcile();
     note(EventKind::phase_changed);
     record_timeline();
@@ -170,6 +172,7 @@ void World::handle(const Settled&) {
 void World::handle(const GaveUp&) { end_run(false); }
 
 void World::handle(const PlanAgreed&) {
+    agreeing_ = false;
     if (pending_plan_) {
         const Plan plan = *std::exchange(pending_plan_, std::nullopt);
         commit(plan);

@@ -158,6 +158,7 @@ bool World::fleet_unsettled() const {
 
 void World::disband() {
     const Instant now = queue_.now();
+    agreeing_ = false;
     if (trainer_->phase() != JobPhase::finished) trainer_->stop(now);
     for (Instance& one : fleet_.instances()) {
         if (one.member) ledger_.leave(one.lease, now);
@@ -204,6 +205,10 @@ void World::reconcile() {
         std::ranges::sort(group, {}, [](const Instance* one) {
             return std::tuple(!one->member, one->lost_at.has_value(), index_of(one->id));
         });
+        // Somebody has to bring the model, however soon it leaves.
+        const auto end = group.begin() + static_cast<std::ptrdiff_t>(most);
+        const auto holder = std::ranges::find_if(group, &Instance::has_state);
+        if (holder != group.end() && holder >= end) std::iter_swap(end - 1, holder);
         group.resize(most);
     }
     const bool enough = group.size() >= static_cast<std::size_t>(job_.workers_min);

@@ -143,7 +143,11 @@ void Crew::hold() {
 
 void Crew::save() {
     State& state = *state_;
-    INVARIANT(!state.attempt && !state.saving);
+    INVARIANT(!state.attempt);
+    if (state.saving) {  // of a group that is no more, by a worker that has not noticed
+        state.events.push_back(CheckpointFailed{"the one before is still being written"});
+        return;
+    }
     INVARIANT(state.group.phase == GroupPhase::held || state.group.phase == GroupPhase::broken);
     Saving saving;
     saving.number = ++state.savings;

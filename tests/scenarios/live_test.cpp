@@ -155,6 +155,27 @@ TEST_CASE(
     CHECK(decided == plans_of(simulated.decisions));
 }
 
+TEST_CASE("live run: losses that fall into orders under way end nothing", "[live]") {
+    // The market takes and gives every 60 ms of the wall: into spawns, transitions, agreements and
+    // checkpoints alike. Which of them differs from run to run; that the run goes on does not.
+    const ScratchFolder folder;
+    std::string trace = "# id=x duration_s=72000\nt_s,instances\n0,2\n";
+    for (int change = 1; change <= 40; ++change) {
+        trace += fmt::format("{},{}\n", 30 + 6 * change, change % 4 == 0 ? 0 : 1 + change % 2);
+    }
+    write_text(folder.path() / "trace.csv", trace);
+    const Scenario scenario =
+        live_scenario(1'000'000'000, 2, R"(, "notice": "2 s", "after_last_row": "hold")",
+                      "follow_capacity+spot_only+checkpoint_on_notice", "300 s");
+    const NamedMarket market = make_market(scenario, 1, folder.path() / "trace.csv");
+    const LiveRun live = run(scenario, market, options_in(folder, 100));
+    require_sound(live);
+    CHECK(live.run.result.duration == seconds(300));
+    CHECK(live.run.result.revocation_events >= 20);
+    CHECK(live.run.result.transitions >= 10);
+    CHECK_FALSE(live.record.steps.empty());
+}
+
 TEST_CASE("live run: the noise-scale policy runs in both worlds from one scenario", "[live]") {
     const ScratchFolder folder;
     Scenario scenario = live_scenario(16 * 512, 4, "", "noise_scale_resize+spot_only", "40 h",
@@ -220,6 +241,11 @@ TEST_CASE("live run: what it cannot do is said before anything starts", "[live]"
     scenario.training.reset();
     CHECK(complaint_of([&] { run(scenario, calm_market(scenario), options_in(folder, 1)); }) ==
           "live.json: at /training: missing: a live run needs to know what its workers train");
+    scenario = live_scenario(1600, 2, "", "spot_only");
+    scenario.job.profile.lossless = true;
+    CHECK(complaint_of([&] { run(scenario, calm_market(scenario), options_in(folder, 1)); }) ==
+          "live.json: at /job/checkpoint: a live run can lose its model: expected what a "
+          "checkpoint costs, as in {\"cost\": \"1 s\"}");
 }
 
 }  // namespace ukemi
