@@ -45,7 +45,7 @@ TraceForm interruption_bands_form();
 // The first line of `head` that is neither blank nor a "#" comment, without its line ending.
 std::string_view first_row(std::string_view head);
 
-// The fields of the first row, without blanks and quotes around them.
+// The fields of the first row, without blanks and quotes around them; of JSON, one empty field.
 std::vector<std::string> first_fields(std::string_view head, char separator = ',');
 // Whether all of these (in small letters) are among the first fields, whatever their case.
 bool has_columns(std::string_view head, std::initializer_list<std::string_view> names);

@@ -228,6 +228,7 @@ std::string_view first_row(std::string_view head) {
 }
 
 std::vector<std::string> first_fields(std::string_view head, char separator) {
+    if (begins_json(head)) return {""};  // no table, and its first row may be all of it
     std::vector<std::string> fields;
     std::string_view row = first_row(head);
     while (true) {
