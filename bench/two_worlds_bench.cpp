@@ -10,11 +10,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "base/read_file.hpp"
+#include "records/committed_plans.hpp"
 #include "scenarios/calibration.hpp"
 #include "scenarios/live_run.hpp"
 
@@ -30,23 +29,6 @@ struct Case {
     double wall_s = 8;  // about how long it shall take
     fs::path trace;     // empty: nothing is taken away
 };
-
-// The Plans that were committed, in order, without their versions.
-std::vector<std::string> plans_of(const std::string& decisions) {
-    std::vector<std::string> plans;
-    std::string proposed;
-    std::istringstream lines(decisions);
-    for (std::string text; std::getline(lines, text);) {
-        nlohmann::json line = nlohmann::json::parse(text);
-        if (line.contains("proposed")) {
-            line["proposed"].erase("version");
-            proposed = line["proposed"].dump();
-        } else if (line.value("record", "") == "committed") {
-            plans.push_back(proposed);
-        }
-    }
-    return plans;
-}
 
 // Beside the checkout, or where UKEMI_DATA points.
 fs::path recorded_trace() {
@@ -107,8 +89,8 @@ void compare(const Case& one, const LiveCosts& costs, const Scenario& base, cons
     const LiveRun live = run_live(scenario, market, list, 1, live_options(folder, one.time_scale));
     const double predicted_s = to_seconds(predicted.result.duration) / one.time_scale;
     const double measured_s = to_seconds(live.run.result.duration) / one.time_scale;
-    const auto expected = plans_of(predicted.decisions);
-    const auto decided = plans_of(live.run.decisions);
+    const auto expected = committed_plans(predicted.decisions);
+    const auto decided = committed_plans(live.run.decisions);
     fmt::print("{:<20}{:>8}{:>8}{:>12.3f}{:>12.3f}{:>+9.1f} %{:>8}{:>8}  {}\n", one.name,
                one.workers, live.record.steps.size(), predicted_s, measured_s,
                100 * (predicted_s / measured_s - 1), live.run.result.revocations,

@@ -48,10 +48,4 @@ LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) const {
     return options;
 }
 
-std::string text_digest(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    return fmt::format("{:016x}", hash);
-}
-
 }  // namespace ukemi

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "scenarios/live_run.hpp"
@@ -26,8 +25,5 @@ struct LiveWorkerOptions {
     // This very program as the workers' program; makes the folder for checkpoints.
     LiveOptions live_options(const std::filesystem::path& folder) const;
 };
-
-// 16 hexadecimal digits that change with the text (FNV-1a, 64 bits).
-std::string text_digest(std::string_view text);
 
 }  // namespace ukemi

@@ -11,6 +11,7 @@
 
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
+#include "base/text_digest.hpp"
 #include "cli/build_info.hpp"
 #include "cli/table.hpp"
 #include "records/run_json.hpp"
@@ -113,10 +114,7 @@ std::string run_folder(std::string_view policy, std::string_view trace, std::uin
 }
 
 fs::path default_results_folder(const ReplayInputs& inputs) {
-    std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-    for (const char c : inputs_json(inputs).dump()) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
+    const std::uint64_t hash = text_digest(inputs_json(inputs).dump());
     const std::string name = file_name_of(inputs.scenario->name);
     return fs::path("results") / fmt::format("{}-{:08x}", name, hash >> 32);
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/read_file.hpp"
+#include "base/text_digest.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
 #include "cli/results.hpp"
@@ -83,7 +84,7 @@ std::string predict(const Options& options, const Scenario& scenario, const Name
     fmt::print("predicted: {:.3f} s, {:.6f} USD, {} transitions, {} plans ({})\n",
                to_seconds(run.result.duration), to_dollars(run.result.cost), run.result.transitions,
                run.result.plans, folder.string());
-    return text_digest(read_file(folder / "runs.json"));
+    return fmt::format("{:016x}", text_digest(read_file(folder / "runs.json")));
 }
 
 void print_summary(const LiveRun& live, const fs::path& folder) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/config_reader.hpp"
+#include "base/text_digest.hpp"
 #include "policies/registry.hpp"
 #include "records/json_fields.hpp"
 #include "records/plan_json.hpp"
@@ -42,11 +43,8 @@ json event_json(const ControlEvent& event) {
 
 // Of an Observation's text: an altered one is found also where no policy looks at what was altered.
 std::string digest_of(const json& seen) {
-    std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-    for (const char c : seen.dump(-1, ' ', false, json::error_handler_t::replace)) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
-    return fmt::format("{:016x}", hash);
+    return fmt::format("{:016x}",
+                       text_digest(seen.dump(-1, ' ', false, json::error_handler_t::replace)));
 }
 
 json answers_json(std::span<const PolicyAnswer> answers) {

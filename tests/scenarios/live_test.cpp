@@ -8,10 +8,9 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "kernels/checkpoint_file.hpp"
+#include "records/committed_plans.hpp"
 #include "records/decision_log.hpp"
 #include "tests/plots/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
@@ -56,23 +55,6 @@ LiveOptions options_in(const ScratchFolder& folder, double time_scale) {
 
 LiveRun run(const Scenario& scenario, const NamedMarket& market, const LiveOptions& options) {
     return run_live(scenario, market, scenario.policies.front(), scenario.seed, options);
-}
-
-// The Plans that were committed, in order, without their versions.
-std::vector<std::string> plans_of(const std::string& decisions) {
-    std::vector<std::string> plans;
-    std::string proposed;
-    std::istringstream lines(decisions);
-    for (std::string text; std::getline(lines, text);) {
-        nlohmann::json line = nlohmann::json::parse(text);
-        if (line.contains("proposed")) {
-            line["proposed"].erase("version");
-            proposed = line["proposed"].dump();
-        } else if (line.value("record", "") == "committed") {
-            plans.push_back(proposed);
-        }
-    }
-    return plans;
 }
 
 void require_sound(const LiveRun& live);
@@ -152,9 +134,9 @@ TEST_CASE(
 
     const FinishedRun simulated = run_one(scenario, market, scenario.policies.front(),
                                           scenario.seed, {true, true, true, false});
-    const std::vector<std::string> decided = plans_of(live.run.decisions);
+    const std::vector<std::string> decided = committed_plans(live.run.decisions);
     CHECK(decided.size() >= 5);
-    CHECK(decided == plans_of(simulated.decisions));
+    CHECK(decided == committed_plans(simulated.decisions));
 }
 
 TEST_CASE("live run: losses that fall into orders under way end nothing", "[live]") {
@@ -194,7 +176,8 @@ TEST_CASE("live run: the noise-scale policy runs in both worlds from one scenari
     const FinishedRun simulated = run_one(scenario, market, scenario.policies.front(),
                                           scenario.seed, {true, true, true, false});
     CHECK(simulated.result.finished);
-    CHECK(plans_of(simulated.decisions).size() == 3);  // from 1 worker to 4, as the curve rises
+    CHECK(committed_plans(simulated.decisions).size() ==
+          3);  // from 1 worker to 4, as the curve rises
     CHECK(replay_decisions(simulated.decisions, "simulated").difference_count == 0);
 }
 
