@@ -204,6 +204,11 @@ std::optional<ControlEvent> Controller::next_hook() {
     return std::nullopt;
 }
 
+bool Controller::looks_at_ages() const {
+    return std::ranges::any_of(slots_,
+                               [](const Slot& slot) { return slot.policy->looks_at_ages(); });
+}
+
 std::optional<std::int64_t> Controller::steps_until_hook(std::int32_t workers) const {
     if (finished()) return std::nullopt;
     std::optional<std::int64_t> least;

@@ -23,6 +23,7 @@ enum class JobPhase : std::uint8_t {
     finished,
 };
 
+// What one place sells: an availability zone, or one instance type in it where there are several.
 struct ZoneView {
     ZoneId zone{};
     std::int32_t spot_capacity = 0;  // spot instances of ours the zone would carry now
@@ -30,6 +31,10 @@ struct ZoneView {
     std::int32_t spot_held = 0;
     std::int32_t on_demand_held = 0;
     std::int32_t pending = 0;  // asked for, not there yet
+    Price on_demand_price;
+    std::int32_t speed_per_mille = 1000;  // of a worker there, relative to the job's profile
+    Dollars move_cost;                    // egress to bring the model there from where it is now
+    Duration move_time;                   // likewise, on top of a restart
     friend bool operator==(const ZoneView&, const ZoneView&) = default;
 };
 
@@ -86,6 +91,8 @@ struct Observation {
     std::int64_t spot_losses = 0;       // spot instances taken from us so far
     std::int64_t spot_loss_events = 0;  // in so many bursts: instances lost at one instant are one
     Duration spot_time;                 // for how long any spot instance was held so far
+    std::vector<Instant> spot_since;    // when those held now were opened, in ascending order;
+                                        // only if a policy looks at them (Policy::looks_at_ages)
     std::vector<ZoneView> zones;
     std::vector<Notice> notices;  // announced and not yet carried out
 

@@ -96,6 +96,7 @@ public:
     virtual HookSet hooks() const = 0;
     // With before_step or after_step among the hooks: asked at every n-th step.
     virtual std::int64_t every_steps() const { return 1; }
+    virtual bool looks_at_ages() const { return false; }  // Observation::spot_since is filled in
 
     virtual Decision before_train(const PolicyView&) { return {}; }
     virtual Decision before_epoch(const PolicyView&) { return {}; }

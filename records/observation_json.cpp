@@ -28,6 +28,10 @@ json zone_json(const ZoneView& zone) {
     json object = {{"zone", index_of(zone.zone)},
                    {"spot_capacity", zone.spot_capacity},
                    {"spot_nano_usd_per_hour", zone.spot_price.raw()}};
+    put(object, "on_demand_nano_usd_per_hour", zone.on_demand_price.raw(), std::int64_t{0});
+    put(object, "speed_per_mille", zone.speed_per_mille, 1000);
+    put(object, "move_nano_usd", zone.move_cost.raw(), std::int64_t{0});
+    put(object, "move_ns", zone.move_time.raw(), std::int64_t{0});
     put(object, "spot_held", zone.spot_held);
     put(object, "on_demand_held", zone.on_demand_held);
     put(object, "pending", zone.pending);
@@ -40,11 +44,23 @@ ZoneView zone_from(const json& object) {
     read_index(fields, "zone", zone.zone);
     fields.integer_from("spot_capacity", 0, zone.spot_capacity);
     fields.price("spot_nano_usd_per_hour", zone.spot_price);
+    fields.price("on_demand_nano_usd_per_hour", zone.on_demand_price);
+    fields.integer_from("speed_per_mille", 1, zone.speed_per_mille);
+    fields.quantity("move_nano_usd", zone.move_cost);
+    fields.time("move_ns", zone.move_time);
     fields.integer_from("spot_held", 0, zone.spot_held);
     fields.integer_from("on_demand_held", 0, zone.on_demand_held);
     fields.integer_from("pending", 0, zone.pending);
     fields.finish();
     return zone;
+}
+
+Instant moment(const json& number) {
+    const bool fits =
+        number.is_number_unsigned() &&
+        number.get<std::uint64_t>() <= static_cast<std::uint64_t>(json_time_max.raw());
+    if (!fits) Fields::refuse("spot_since_ns", "moments that are not negative");
+    return Instant::at(nanoseconds(number.get<std::int64_t>()));
 }
 
 Notice notice_from(const json& object) {
@@ -109,6 +125,7 @@ json to_json(const Observation& seen) {
     put(object, "spot_losses", seen.spot_losses);
     put(object, "spot_loss_events", seen.spot_loss_events);
     put(object, "spot_time_ns", seen.spot_time.raw(), std::int64_t{0});
+    for (const Instant since : seen.spot_since) object["spot_since_ns"].push_back(since.raw());
     for (const ZoneView& zone : seen.zones) object["zones"].push_back(zone_json(zone));
     for (const Notice& notice : seen.notices) {
         object["notices"].push_back({{"instance", index_of(notice.instance)},
@@ -155,6 +172,7 @@ Observation observation_from(const json& object) {
         Fields::refuse("spot_loss_events", "a smaller number");
     }
     fields.time("spot_time_ns", seen.spot_time);
+    fields.list("spot_since_ns", [&](const json& one) { seen.spot_since.push_back(moment(one)); });
     fields.list("zones", [&](const json& one) { seen.zones.push_back(zone_from(one)); });
     fields.list("notices", [&](const json& one) { seen.notices.push_back(notice_from(one)); });
     fields.finish();

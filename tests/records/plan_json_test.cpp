@@ -80,8 +80,19 @@ Observation random_observation(RandomStream& random) {
     for (std::int64_t left = random.integer(0, 3); left > 0; --left) {
         const ZoneId zone{static_cast<std::uint32_t>(random.bits())};
         const InstanceId instance{static_cast<std::uint32_t>(random.bits())};
-        seen.zones.push_back({zone, small(random), Price::of(whole(random)), small(random),
-                              small(random), small(random)});
+        ZoneView view;
+        view.zone = zone;
+        view.spot_capacity = small(random);
+        view.spot_price = Price::of(whole(random));
+        view.on_demand_price = Price::of(whole(random));
+        view.speed_per_mille = 1 + small(random);
+        view.move_cost = nano_dollars(whole(random));
+        view.move_time = time(random);
+        view.spot_held = small(random);
+        view.on_demand_held = small(random);
+        view.pending = small(random);
+        seen.zones.push_back(view);
+        seen.spot_since.push_back(Instant::at(time(random)));
         seen.notices.push_back({instance, zone, Instant::at(time(random))});
         seen.worker_views.push_back(
             {instance, time(random), time(random), time(random), time(random)});
@@ -267,6 +278,8 @@ TEST_CASE("observation json: hostile values are refused by key", "[plan_json]") 
     CHECK(says("/spot_loss_events", huge) == "\"spot_loss_events\": expected a smaller number");
     CHECK(says("/spot_held", -1) == "\"spot_held\": expected no negative number");
     CHECK(says("/spot_time_ns", -1) == "\"spot_time_ns\": expected no negative time");
+    CHECK(says("/spot_since_ns", json::array({-1})) ==
+          "\"spot_since_ns\": expected moments that are not negative");
     CHECK(says("/transition_remaining_ns", -1) ==
           "\"transition_remaining_ns\": expected no negative time");
     CHECK(says("/phase", "resting") == "\"phase\": expected a known name");
