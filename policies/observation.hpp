@@ -31,10 +31,10 @@ struct ZoneView {
     std::int32_t spot_held = 0;
     std::int32_t on_demand_held = 0;
     std::int32_t pending = 0;  // asked for, not there yet
-    Price on_demand_price;
+    Price on_demand_price{};
     std::int32_t speed_per_mille = 1000;  // of a worker there, relative to the job's profile
-    Dollars move_cost;                    // egress to bring the model there from where it is now
-    Duration move_time;                   // likewise, on top of a restart
+    Dollars move_cost{};                  // egress to bring the model there from where it is now
+    Duration move_time{};                 // likewise, on top of a restart
     friend bool operator==(const ZoneView&, const ZoneView&) = default;
 };
 
@@ -86,7 +86,7 @@ struct Observation {
     std::int32_t spot_held = 0;
     std::int32_t on_demand_held = 0;
     std::int32_t spot_capacity = 0;  // over all zones
-    Price on_demand_price;
+    Price on_demand_price{};
     Dollars spent;                      // metered so far; bills may round it up
     std::int64_t spot_losses = 0;       // spot instances taken from us so far
     std::int64_t spot_loss_events = 0;  // in so many bursts: instances lost at one instant are one
