@@ -298,6 +298,19 @@ Price ConfigReader::price(std::string_view key) {
     return parse_price(checked_quantity(key, find(key), price_form), place_of_key(key));
 }
 
+Bytes ConfigReader::bytes(std::string_view key) {
+    return parse_bytes(checked_quantity(key, find(key), bytes_form), place_of_key(key));
+}
+
+BytesPerSecond ConfigReader::bandwidth(std::string_view key) {
+    return parse_bandwidth(checked_quantity(key, find(key), bandwidth_form), place_of_key(key));
+}
+
+EgressPrice ConfigReader::egress_price(std::string_view key) {
+    return parse_egress_price(checked_quantity(key, find(key), egress_price_form),
+                              place_of_key(key));
+}
+
 Price ConfigReader::price(std::string_view key, Price otherwise) {
     const bool fits = otherwise >= Price{};
     const json noted = fits ? json(format_price(otherwise)) : json();

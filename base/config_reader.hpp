@@ -43,7 +43,7 @@ public:
     std::vector<ConfigReader> objects(std::string_view key);  // a list of objects, maybe empty
     std::vector<std::string> texts(std::string_view key);     // a list of texts
     std::vector<double> numbers(std::string_view key, double min, double max);  // a list of them
-    std::vector<std::string> keys() const;                    // as written, sorted
+    std::vector<std::string> keys() const;  // as written, sorted
 
     std::string text(std::string_view key);
     std::string text(std::string_view key, std::string_view otherwise);
@@ -61,6 +61,9 @@ public:
     Duration duration(std::string_view key, Duration otherwise);
     Price price(std::string_view key);  // "3.06 USD/h", never negative
     Price price(std::string_view key, Price otherwise);
+    Bytes bytes(std::string_view key);                         // "20 GB"
+    BytesPerSecond bandwidth(std::string_view key);            // "10 Gbit/s"
+    EgressPrice egress_price(std::string_view key);            // "0.02 USD/GB"
     double rate(std::string_view key, std::string_view unit);  // "120 samples/s" > 0
 
     bool has(std::string_view key);  // knows the key from now on, as a name that may be meant

@@ -77,6 +77,7 @@ using Duration = Quantity<struct DurationDimension, std::int64_t>;  // nanosecon
 using Bytes = Quantity<struct BytesDimension, std::int64_t>;
 using Dollars = Quantity<struct DollarsDimension, std::int64_t>;  // nano-dollars, ±9.2 billion USD
 using Price = Quantity<struct PriceDimension, std::int64_t>;      // nano-dollars per hour
+using EgressPrice = Quantity<struct EgressPriceDimension, std::int64_t>;  // per 10^9 bytes
 using BytesPerSecond = Quantity<struct BandwidthDimension, double>;
 
 // Turning a model's real number into an exact one is the only place that rounds. It says how.
@@ -121,6 +122,13 @@ constexpr Duration round_down_to(Duration d, Duration step) {
 }
 
 // The products that mean something. Everything else does not compile.
+constexpr Dollars operator*(EgressPrice price, Bytes size) {  // rounds up
+    INVARIANT(price >= EgressPrice{} && size >= Bytes{});
+    constexpr std::int64_t gigabyte = 1'000'000'000;
+    const Int128 whole = (static_cast<Int128>(price.raw()) * size.raw() + gigabyte - 1) / gigabyte;
+    INVARIANT(whole <= std::numeric_limits<std::int64_t>::max());
+    return Dollars::of(static_cast<std::int64_t>(whole));
+}
 inline Duration operator/(Bytes size, BytesPerSecond rate) {  // rounds up: no transfer is free
     INVARIANT(rate.raw() > 0);
     return Duration::of(round_up(static_cast<double>(size.raw()) / rate.raw() * 1e9));

@@ -30,6 +30,24 @@ constexpr std::array<Unit, 7> duration_units{{{"ns", 1},
                                               {"h", 3'600'000'000'000},
                                               {"d", 86'400'000'000'000}}};
 constexpr std::array<Unit, 1> price_units{{{"USD/h", 1'000'000'000}}};
+constexpr std::array<Unit, 1> egress_price_units{{{"USD/GB", 1'000'000'000}}};
+constexpr std::array<Unit, 9> bytes_units{{{"B", 1},
+                                           {"KB", 1'000},
+                                           {"KiB", 1'024},
+                                           {"MB", 1'000'000},
+                                           {"MiB", 1'048'576},
+                                           {"GB", 1'000'000'000},
+                                           {"GiB", 1'073'741'824},
+                                           {"TB", 1'000'000'000'000},
+                                           {"TiB", 1'099'511'627'776}}};
+constexpr std::array<Unit, 8> bandwidth_units{{{"bit/s", 1},  // in bits per second
+                                               {"Kbit/s", 1'000},
+                                               {"Mbit/s", 1'000'000},
+                                               {"Gbit/s", 1'000'000'000},
+                                               {"Tbit/s", 1'000'000'000'000},
+                                               {"B/s", 8},
+                                               {"MB/s", 8'000'000},
+                                               {"GB/s", 8'000'000'000}}};
 
 bool is_number(std::string_view digits) {
     return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
@@ -143,6 +161,36 @@ Price parse_price(std::string_view text, std::string_view where) {
         .units = price_units,
     };
     return Price::of(parse_amount(text, where, form));
+}
+
+Bytes parse_bytes(std::string_view text, std::string_view where) {
+    static constexpr Form form{
+        .noun = bytes_form,
+        .finest = "a size in whole bytes",
+        .largest = "a size of at most 9 EB",
+        .units = bytes_units,
+    };
+    return bytes(parse_amount(text, where, form));
+}
+
+BytesPerSecond parse_bandwidth(std::string_view text, std::string_view where) {
+    static constexpr Form form{
+        .noun = bandwidth_form,
+        .finest = "a bandwidth in whole bits per second",
+        .largest = "a bandwidth of at most 9 Ebit/s",
+        .units = bandwidth_units,
+    };
+    return BytesPerSecond::of(static_cast<double>(parse_amount(text, where, form)) / 8);
+}
+
+EgressPrice parse_egress_price(std::string_view text, std::string_view where) {
+    static constexpr Form form{
+        .noun = egress_price_form,
+        .finest = "a price in whole billionths of a dollar per GB",
+        .largest = "a price of at most 9 billion USD/GB",
+        .units = egress_price_units,
+    };
+    return EgressPrice::of(parse_amount(text, where, form));
 }
 
 std::string format_duration(Duration d) {

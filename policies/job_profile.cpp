@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace ukemi {
@@ -37,6 +38,20 @@ Duration common_span(StepRate a, StepRate b) {
 }
 
 }  // namespace
+
+StepRate scaled(StepRate rate, std::int32_t per_mille) {
+    INVARIANT(per_mille > 0);
+    if (per_mille == 1000) return rate;
+    const std::int64_t shared = std::gcd(rate.steps, rate.per.raw());
+    Int128 steps = static_cast<Int128>(rate.steps / shared) * per_mille;
+    Int128 per = static_cast<Int128>(rate.per.raw() / shared) * 1000;
+    constexpr Int128 most = std::numeric_limits<std::int64_t>::max();
+    while (steps > most || per > most) {  // to 1 part in 10^15, and equal on every machine
+        steps /= 2;
+        per /= 2;
+    }
+    return {static_cast<std::int64_t>(steps), Duration::of(static_cast<std::int64_t>(per))};
+}
 
 Duration time_for(StepRate rate, std::int64_t steps) {
     const Int128 time = nanoseconds_for(rate, steps);

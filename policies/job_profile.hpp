@@ -22,6 +22,9 @@ struct StepRate {
 std::int64_t steps_within(StepRate rate, Duration time);  // whole steps, rounded down
 Duration time_for(StepRate rate, std::int64_t steps);     // rounded up: the last step is done
 
+StepRate scaled(StepRate rate,
+                std::int32_t per_mille);  // so much of it; never rounded where it fits
+
 struct ThroughputPoint {
     std::int32_t workers = 1;
     StepRate rate;

@@ -68,6 +68,8 @@ std::vector<Column> columns_of(const RunResult& run) {
     columns.push_back({"step_s_mean", real_or_nothing(step_s)});
     columns.push_back({"loss", real_or_nothing(run.loss)});
     columns.push_back({"accuracy", real_or_nothing(run.accuracy)});
+    columns.push_back({"egress_usd", to_dollars(run.egress)});
+    columns.push_back({"launch_failures", run.launch_failures});
     return columns;
 }
 

@@ -27,9 +27,11 @@ struct RunResult {
     std::int64_t samples_done = 0;
     std::int64_t samples_total = 0;
     CauseTotals causes;
-    Duration held;  // instance-time paid for, by lease; equals the sum over causes
-    Dollars cost;
+    Duration held;   // instance-time paid for, by lease; equals the sum over causes
+    Dollars cost;    // of instances, by cause, and of egress
+    Dollars egress;  // for moving the model between regions
     std::int64_t launches = 0;
+    std::int64_t launch_failures = 0;    // spot requests that came to nothing
     std::int64_t revocations = 0;        // spot instances taken away
     std::int64_t revocation_events = 0;  // instants at which any was
     std::int64_t transitions = 0;

@@ -134,8 +134,9 @@ void LiveTrainer::stop(Instant now) {
     workers_ = 0;
 }
 
+// Real machines are as fast as they are.
 void LiveTrainer::begin_transition(std::span<const InstanceId> members, Duration time,
-                                   Instant now) {
+                                   std::int32_t /*speed_per_mille*/, Instant now) {
     INVARIANT(phase_ == JobPhase::waiting && group_ == Group::none);
     settle(now);
     members_.assign(members.begin(), members.end());

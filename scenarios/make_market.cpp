@@ -23,6 +23,9 @@ ZoneData zone_of(const TraceSeries& series, const ZoneSource& source, const Scen
                  const std::string& name, std::string_view file) {
     ZoneData zone;
     zone.name = name;
+    zone.region = source.region.empty() ? region_of_zone(series.zone.empty() ? name : series.zone)
+                                        : source.region;
+    zone.speed_per_mille = source.speed_per_mille;
     zone.on_demand_price = source.on_demand_price;
     const bool own_price = series.price && scenario.market.price_from_trace;
     if (!own_price && !source.spot_price) {
@@ -37,10 +40,11 @@ ZoneData zone_of(const TraceSeries& series, const ZoneSource& source, const Scen
     return zone;
 }
 
-ReadOptions options_for(const Scenario& scenario) {
+ReadOptions options_for(const Scenario& scenario, const ZoneSource& source) {
     ReadOptions options;
     options.polarity = scenario.market.polarity;
-    options.instance_type = scenario.market.instance_type;
+    options.instance_type =
+        source.instance_type.empty() ? scenario.market.instance_type : source.instance_type;
     return options;
 }
 
@@ -121,7 +125,7 @@ bool is_recorded(const ZoneSource& zone) {
 }
 
 void add_recorded(MarketData& data, const ZoneSource& source, const Scenario& scenario) {
-    const ReadOptions options = options_for(scenario);
+    const ReadOptions options = options_for(scenario, source);
     const auto& first = source.availability.empty() ? source.price : source.availability;
     Trace trace = read_trace(first, options);
     if (source.availability.empty() && !trace.series[0].price) {
@@ -184,8 +188,10 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
     data.after_last_row = source.after_last_row;
     data.notice = source.notice;
     data.provisioning = source.provisioning;
+    data.rules = source.rules;
+    data.transfer = source.transfer;
     if (!trace.empty()) {
-        const Trace read = read_trace(trace, options_for(scenario));
+        const Trace read = read_trace(trace, options_for(scenario, source.zones.front()));
         market.name = trace_name(trace);
         add_zones(data, read, source.zones.front(), scenario, trace.string());
     } else if (!source.generator.empty()) {

@@ -167,6 +167,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
     profile.resize = bounded_duration(config, "resize", Duration{}, pause_longest, profile.restart);
     read_checkpoint(config, profile);
     read_clock(config, job);
+    if (config.has("model_size")) scenario.model_size = config.bytes("model_size");
     if (config.has("give_up_after")) {
         scenario.give_up_after =
             bounded_duration(config, "give_up_after", whole_seconds(1), run_longest);

@@ -40,6 +40,10 @@ ZoneSource read_zone(ConfigReader& config, const std::filesystem::path& folder,
     } else {
         config.fail("", "missing key \"on_demand_price\"");
     }
+    if (config.has("region")) zone.region = config.text("region");
+    constexpr double fastest = 1000;
+    zone.speed_per_mille =
+        static_cast<std::int32_t>(round_nearest(config.number("speed", 0.001, fastest, 1) * 1000));
     return zone;
 }
 
@@ -78,15 +82,6 @@ void read_generator(ConfigReader& market, const std::filesystem::path& folder,
     generate->finish();
 }
 
-void read_billing(ConfigReader& market, BillingRule& billing) {
-    auto rule = market.object_if_present("billing");
-    if (!rule) return;
-    billing.granularity =
-        bounded_duration(*rule, "granularity", Duration{}, pause_longest, Duration{});
-    billing.minimum = bounded_duration(*rule, "minimum", Duration{}, pause_longest, Duration{});
-    rule->finish();
-}
-
 void read_zones(ConfigReader& config, const std::filesystem::path& folder, MarketSource& source) {
     std::optional<Price> spot_price;
     std::optional<Price> on_demand_price;
@@ -106,6 +101,7 @@ void read_zones(ConfigReader& config, const std::filesystem::path& folder, Marke
         ZoneSource one = read_zone(zone, folder, spot_price, on_demand_price);
         one.name = zone.text("name");
         if (one.name.empty()) zone.fail("name", "expected a name, found \"\"");
+        if (zone.has("instance")) one.instance_type = zone.text("instance");
         if (std::ranges::find(source.zones, one.name, &ZoneSource::name) != source.zones.end()) {
             zone.fail("name", fmt::format("two zones are called \"{}\"", one.name));
         }
@@ -137,10 +133,9 @@ void read_market(ConfigReader config, const std::filesystem::path& folder, Scena
     const std::string after = config.one_of("after_last_row", rules, "end");
     source.after_last_row =
         static_cast<AfterLastRow>(std::ranges::find(rules, after) - rules.begin());
-    source.notice = bounded_duration(config, "notice", Duration{}, pause_longest, Duration{});
     source.provisioning =
         bounded_duration(config, "provisioning", Duration{}, pause_longest, Duration{});
-    read_billing(config, scenario.job.billing);
+    read_market_rules(config, scenario);
     config.finish();
 }
 

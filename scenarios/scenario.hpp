@@ -44,6 +44,9 @@ struct ZoneSource {
     std::filesystem::path price;         // empty: the availability file's own, or spot_price
     std::optional<Price> spot_price;
     Price on_demand_price;
+    std::string instance_type;  // of a file with several; empty: the cluster's
+    std::string region;         // empty: what its name says
+    std::int32_t speed_per_mille = 1000;
 };
 
 struct MarketSource {
@@ -58,6 +61,8 @@ struct MarketSource {
     AfterLastRow after_last_row = AfterLastRow::end;
     Duration notice;
     Duration provisioning;
+    MarketRules rules;
+    TransferRules transfer;
 };
 
 struct Scenario {
@@ -67,6 +72,7 @@ struct Scenario {
     JobSpec job;                            // give_up_at is filled in with the market
     std::optional<Duration> give_up_after;  // as the scenario says
     MarketSource market;
+    std::optional<Bytes> model_size;       // of what moves with the job
     std::optional<TrainingSpec> training;  // what live workers train; a simulation needs none
     std::vector<PolicyList> policies;      // what a replay runs unless told otherwise
     bool oracle_allowed = false;

@@ -22,6 +22,8 @@ Duration bounded_duration(ConfigReader& config, std::string_view key, Duration l
 
 void read_job(ConfigReader config, Scenario& scenario);
 void read_cluster(ConfigReader config, Scenario& scenario);
+// Of the section "market": notice, billing, bids and whatever else the provider makes the rules of.
+void read_market_rules(ConfigReader& market, Scenario& scenario);
 void read_market(ConfigReader config, const std::filesystem::path& folder, Scenario& scenario);
 // The section "training", if there is one: what live workers train, and how the first Plan does it.
 void read_training(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario);

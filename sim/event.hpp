@@ -43,11 +43,20 @@ struct WorkerFailed {  // gone without an announcement: not the market's doing
 };
 struct PlanAgreed {};   // every member has taken over the Plan that was proposed
 struct StepReached {};  // a step boundary at which policies have a hook
+struct LaunchFailed {   // the provider had none to give after all
+    InstanceId instance;
+};
+struct LifetimeOver {  // the provider lets no instance grow older: its loss is announced
+    InstanceId instance;
+};
+struct ZoneGivesAgain {  // after a failed launch, or a while after a loss
+    ZoneId zone;
+};
 
-using Event =
-    std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost, TransitionEnded,
-                 CheckpointDue, CheckpointEnded, WorkFinished, PlanDue, ClockTicked, AskedAgain,
-                 Settled, GaveUp, WorkerStarted, WorkerFailed, PlanAgreed, StepReached>;
+using Event = std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost,
+                           TransitionEnded, CheckpointDue, CheckpointEnded, WorkFinished, PlanDue,
+                           ClockTicked, AskedAgain, Settled, GaveUp, WorkerStarted, WorkerFailed,
+                           PlanAgreed, StepReached, LaunchFailed, LifetimeOver, ZoneGivesAgain>;
 
 std::string_view event_kind(const Event& event);  // "capacity_changed", …
 // The number that an event carries (a zone, an instance), or −1.

@@ -4,18 +4,21 @@
 
 #include <algorithm>
 
+#include "sim/lease_bill.hpp"
+
 namespace ukemi {
 
-Fleet::Fleet(const SpotMarket& market, BillingRule billing, Ledger& ledger, RunQueue& queue,
-             std::uint64_t seed)
+Fleet::Fleet(const SpotMarket& market, Ledger& ledger, RunQueue& queue, std::uint64_t seed)
     : market_(&market),
-      billing_(billing),
       ledger_(&ledger),
       queue_(&queue),
+      refused_until_(market.zone_count()),
       counts_(market.zone_count()),
       meters_(market.zone_count()) {
     for (const ZoneData& zone : market.data().zones) {
         victims_.emplace_back(seed, fmt::format("market/{}/victims", zone.name));
+        notices_.emplace_back(seed, fmt::format("market/{}/notices", zone.name));
+        failures_.emplace_back(seed, fmt::format("market/{}/launches", zone.name));
     }
 }
 
@@ -75,15 +78,33 @@ void Fleet::count(const Instance& instance, std::int32_t change, Instant now) {
     if (spot_held_ == 0) spot_time_ += now - spot_since_;
 }
 
-void Fleet::launch(ZoneId zone, Market market, Instant now) {
+std::int32_t Fleet::spot_room(ZoneId zone, Price bid, Instant now) const {
+    if (now < refused_until_[index_of(zone)]) return 0;
+    if (market_->data().rules.bidding) {
+        const Price most = bid > Price{} ? bid : market_->on_demand_price(zone);
+        if (market_->spot_price(zone) > most) return 0;
+    }
+    const Counts& held = counts(zone);
+    return market_->spot_capacity(zone) - held.spot_held - held.spot_pending;
+}
+
+void Fleet::launch(ZoneId zone, Market market, Price bid, Instant now) {
     INVARIANT(market != Market::none);
     Instance instance;
     instance.id = InstanceId{next_id_++};
     instance.zone = zone;
     instance.market = market;
+    instance.bid = bid;
     ++launches_;
+    const MarketRules& rules = market_->data().rules;
     const Duration provisioning = market_->data().provisioning;
-    if (provisioning > Duration{}) {
+    const bool fails = market == Market::spot && rules.launch_failure > 0 &&
+                       failures_[index_of(zone)].chance(rules.launch_failure);
+    if (fails) {
+        instance.due =
+            queue_->schedule(now + provisioning, Phase::completion, LaunchFailed{instance.id});
+        count(instance, +1, now);
+    } else if (provisioning > Duration{}) {
         instance.due =
             queue_->schedule(now + provisioning, Phase::completion, InstanceReady{instance.id});
         count(instance, +1, now);
@@ -99,6 +120,29 @@ void Fleet::open(Instance& instance, Instant now) {
     instance.meter_at_opening = market_->spot_meter(instance.zone, now);
     instance.lease = ledger_->open(now);
     count(instance, +1, now);
+    if (instance.market != Market::spot) return;
+    const MarketRules& rules = market_->data().rules;
+    if (needs_price_history(rules.spot_billing, rules.bidding)) {
+        instance.price_at_opening = market_->price_cursor(instance.zone);
+    }
+    if (rules.lifetime_max <= Duration{}) return;
+    const Duration until_notice = rules.lifetime_max - market_->data().notice;
+    instance.due = queue_->schedule(now + std::max(until_notice, Duration{}), Phase::environment,
+                                    LifetimeOver{instance.id});
+}
+
+void Fleet::launch_failed(InstanceId id, Instant now) {
+    const Instance* instance = find(id);
+    INVARIANT(instance != nullptr && !instance->ready);
+    ++launch_failures_;
+    Instant& refused = refused_until_[index_of(instance->zone)];
+    refused = std::max(refused, now + market_->data().rules.launch_retry);
+    count(*instance, -1, now);
+    erase(id);
+}
+
+Price Fleet::most_paid(const Instance& instance) const {
+    return instance.bid > Price{} ? instance.bid : market_->on_demand_price(instance.zone);
 }
 
 void Fleet::became_ready(Instance& instance, Instant now) {
@@ -110,17 +154,29 @@ void Fleet::became_ready(Instance& instance, Instant now) {
 void Fleet::close(Instance& instance, Instant now) {
     INVARIANT(!instance.member);
     const Duration held = now - instance.opened;
-    const Duration paid = paid_time(billing_, held);
     const bool spot = instance.market == Market::spot;
+    const bool taken = instance.lost_at && *instance.lost_at <= now;
+    const MarketRules& rules = market_->data().rules;
+    const BillingRule& rule = spot ? rules.spot_billing : rules.on_demand_billing;
+    const Duration paid = paid_time(rule, held, taken);
     Charge charge;
-    if (spot) {
+    if (!spot) {
+        charge.add(market_->on_demand_price(instance.zone), paid);
+    } else if (instance.price_at_opening) {
+        const std::optional<Price> most =
+            rules.bidding ? std::optional(most_paid(instance)) : std::nullopt;
+        charge =
+            charge_of_lease(rule, *instance.price_at_opening, instance.opened, held, paid, most);
+    } else if (paid >= held) {
         charge = market_->spot_meter(instance.zone, now);
         charge.subtract(instance.meter_at_opening);
+        // What is paid after release costs what it costs now.
+        charge.add(market_->spot_price(instance.zone), paid - held);
+    } else {
+        INVARIANT(paid == Duration{});  // anything between needs the prices of its whole time
     }
-    // What is paid after release costs what it costs now.
-    charge.add(spot ? market_->spot_price(instance.zone) : market_->on_demand_price(instance.zone),
-               spot ? paid - held : paid);
-    ledger_->close(instance.lease, now, paid, charge.rounded());
+    // What was free was held all the same: its causes keep their time and share what was charged.
+    ledger_->close(instance.lease, now, std::max(paid, held), charge.rounded());
     count(instance, -1, now);
 }
 
@@ -134,10 +190,13 @@ void Fleet::release(InstanceId id, Instant now) {
     Instance* instance = find(id);
     INVARIANT(instance != nullptr);
     queue_->cancel(instance->due);
-    if (instance->lost_at) {  // given back after the announcement: taken all the same
+    // Given back after the announcement: taken all the same.
+    if (instance->announced() || (instance->lost_at && *instance->lost_at <= now)) {
         ++revocations_;
         if (last_revocation_ != now) ++revocation_events_;
         last_revocation_ = now;
+        Instant& refused = refused_until_[index_of(instance->zone)];
+        refused = std::max(refused, now + market_->data().rules.blockout);
     }
     if (instance->ready) {
         close(*instance, now);
@@ -167,10 +226,49 @@ std::int32_t Fleet::revoke_excess(ZoneId zone, Instant now) {
         const auto last = static_cast<std::int64_t>(held.size()) - 1;
         const auto chosen = held.begin() + draw.integer(0, last);
         Instance& victim = *find(*chosen);
-        victim.lost_at = now + market_->data().notice;
-        victim.due = queue_->schedule(*victim.lost_at, Phase::environment, InstanceLost{victim.id});
+        take(victim, now + market_->data().notice);
+        if (victim.unannounced) --announced_count;
         held.erase(chosen);
     }
+    return announced_count;
+}
+
+bool Fleet::notice_arrives(ZoneId zone) {
+    const double share = market_->data().rules.notice_arrives;
+    return share >= 1 || notices_[index_of(zone)].chance(share);
+}
+
+void Fleet::take(Instance& instance, Instant lost_at) {
+    INVARIANT(instance.ready && !instance.lost_at);
+    queue_->cancel(instance.due);
+    instance.lost_at = lost_at;
+    instance.unannounced = !notice_arrives(instance.zone);
+    instance.due = queue_->schedule(lost_at, Phase::environment, InstanceLost{instance.id});
+}
+
+bool Fleet::lifetime_over(Instance& instance) {
+    take(instance, instance.opened + market_->data().rules.lifetime_max);
+    return !instance.unannounced;
+}
+
+std::int32_t Fleet::revoke_outbid(ZoneId zone, Instant now) {
+    if (!market_->data().rules.bidding || counts(zone).spot_held + counts(zone).spot_pending == 0) {
+        return 0;
+    }
+    const Price price = market_->spot_price(zone);
+    std::vector<InstanceId> cancelled;
+    std::int32_t announced_count = 0;
+    for (Instance& instance : instances_) {
+        if (instance.zone != zone || instance.market != Market::spot || instance.lost_at) continue;
+        if (most_paid(instance) >= price) continue;
+        if (!instance.ready) {
+            cancelled.push_back(instance.id);
+            continue;
+        }
+        take(instance, now + market_->data().notice);
+        announced_count += instance.unannounced ? 0 : 1;
+    }
+    for (const InstanceId id : cancelled) release(id, now);
     return announced_count;
 }
 

@@ -14,7 +14,6 @@
 #include "base/rng.hpp"
 #include "policies/observation.hpp"
 #include "policies/plan.hpp"
-#include "records/billing.hpp"
 #include "records/ledger.hpp"
 #include "sim/event.hpp"
 #include "sim/market.hpp"
@@ -30,11 +29,16 @@ struct Instance {
     bool member = false;             // trains, or is in a transition with the others
     bool has_state = false;          // holds the present model
     bool retiring = false;           // to be released once its replacement is there
-    std::optional<Instant> lost_at;  // announced
+    bool unannounced = false;        // its loss comes without a notice: nobody knows of it yet
+    std::optional<Instant> lost_at;  // decided
+    Price bid;
     Instant opened;
     Charge meter_at_opening;
+    std::optional<PriceCursor> price_at_opening;  // where a bill needs the prices since then
     Ledger::Lease lease = 0;
-    RunQueue::Ticket due;  // its InstanceReady or InstanceLost
+    RunQueue::Ticket due;  // its InstanceReady, LaunchFailed, LifetimeOver or InstanceLost
+
+    bool announced() const { return lost_at && !unannounced; }
 };
 
 class Fleet {
@@ -46,8 +50,7 @@ public:
         std::int32_t on_demand_pending = 0;
     };
 
-    Fleet(const SpotMarket& market, BillingRule billing, Ledger& ledger, RunQueue& queue,
-          std::uint64_t seed);
+    Fleet(const SpotMarket& market, Ledger& ledger, RunQueue& queue, std::uint64_t seed);
 
     std::span<Instance> instances() { return instances_; }
     std::span<const Instance> instances() const { return instances_; }
@@ -56,32 +59,49 @@ public:
     std::int32_t spot_held() const { return spot_held_; }
     std::int32_t on_demand_held() const { return on_demand_held_; }
     std::int64_t launches() const { return launches_; }
+    std::int64_t launch_failures() const { return launch_failures_; }
     std::int64_t revocations() const { return revocations_; }
     std::int64_t revocation_events() const { return revocation_events_; }
     Duration spot_time(Instant now) const;  // for how long any spot was held
     Dollars metered(Instant now) const;     // cost so far, without rounding up
 
+    // How many more spot instances the zone would give now for that bid (zero: the on-demand
+    // price).
+    std::int32_t spot_room(ZoneId zone, Price bid, Instant now) const;
+    // When the zone gives spot instances again, if something other than capacity and price is in
+    // the way now; a moment in the past if not.
+    Instant spot_refused_until(ZoneId zone) const { return refused_until_[index_of(zone)]; }
     // Asks for one instance; it is there at once if provisioning takes no time.
-    void launch(ZoneId zone, Market market, Instant now);
+    void launch(ZoneId zone, Market market, Price bid, Instant now);
     void became_ready(Instance& instance, Instant now);
+    void launch_failed(InstanceId id, Instant now);
+    // Its age has come: announces its loss. False if nobody learns of it.
+    bool lifetime_over(Instance& instance);
     // It is given back, or it was announced and its time has come: gone, and billed, either way.
     // One that was announced counts as a revocation.
     void release(InstanceId id, Instant now);
     // Spot instances beyond the zone's capacity: those still pending are cancelled, others, drawn
     // at random, are announced as lost. Returns how many were announced.
     std::int32_t revoke_excess(ZoneId zone, Instant now);
+    // The same for those whose bid the price has risen above.
+    std::int32_t revoke_outbid(ZoneId zone, Instant now);
 
 private:
     void open(Instance& instance, Instant now);
     void close(Instance& instance, Instant now);
+    Price most_paid(const Instance& instance) const;  // its bid, or the default one
+    void take(Instance& instance, Instant lost_at);
+    bool notice_arrives(ZoneId zone);
     void count(const Instance& instance, std::int32_t change, Instant now);
     void erase(InstanceId id);
 
     const SpotMarket* market_;
-    BillingRule billing_;
     Ledger* ledger_;
     RunQueue* queue_;
-    std::vector<RandomStream> victims_;  // a stream a zone
+    std::vector<RandomStream> victims_;   // a stream a zone
+    std::vector<RandomStream> notices_;   // likewise
+    std::vector<RandomStream> failures_;  // likewise
+    std::vector<Instant> refused_until_;  // likewise: no spot launches before
     std::vector<Instance> instances_;
     struct Meter {  // of one zone, since its counts last changed
         Charge spot_at_change;
@@ -95,6 +115,7 @@ private:
     std::int32_t spot_held_ = 0;
     std::int32_t on_demand_held_ = 0;
     std::int64_t launches_ = 0;
+    std::int64_t launch_failures_ = 0;
     std::int64_t revocations_ = 0;
     std::int64_t revocation_events_ = 0;
     Instant last_revocation_ = Instant::never();

@@ -7,7 +7,6 @@
 #include "base/quantity.hpp"
 #include "policies/job_profile.hpp"
 #include "policies/plan.hpp"
-#include "records/billing.hpp"
 #include "sim/event.hpp"
 
 namespace ukemi {
@@ -27,7 +26,6 @@ struct JobSpec {
     JobProfile profile;
     std::int32_t workers_min = 1;
     std::vector<NoisePoint> noise_scale;  // what a simulated run shows as measured; may be empty
-    BillingRule billing;
     // With a tick the policies are asked at its multiples only, and the end of the work is noticed
     // there; without one they are asked on events.
     Duration tick;

@@ -53,6 +53,15 @@ void prepare(MarketData& data) {
     }
 }
 
+Move move_between(const MarketData& data, ZoneId from, ZoneId to) {
+    if (from == to || data.transfer.rows.empty()) return {};
+    const auto region = [&](ZoneId id) -> std::string_view {
+        const ZoneData& zone = data.zones[index_of(id)];
+        return zone.region.empty() ? zone.name : zone.region;
+    };
+    return move_between(data.transfer, region(from), region(to));
+}
+
 SpotMarket::SpotMarket(const MarketData& data) : data_(&data) {
     zones_.reserve(data.zones.size());
     for (const ZoneData& zone : data.zones) {

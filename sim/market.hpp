@@ -15,6 +15,8 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 #include "policies/predictor.hpp"
+#include "sim/market_rules.hpp"
+#include "sim/transfer.hpp"
 #include "traces/series.hpp"
 
 namespace ukemi {
@@ -23,10 +25,13 @@ namespace ukemi {
 // sold. `repeat`: from the first row again. `hold`: as in the last row.
 enum class AfterLastRow : std::uint8_t { end, repeat, hold };
 
+// What one place sells: an availability zone, or one instance type in it where there are several.
 struct ZoneData {
     std::string name;
-    AvailabilitySeries capacity;    // as recorded
-    AvailabilitySeries launchable;  // announced(capacity, …): see prepare()
+    std::string region;                   // within one, a model moves freely; empty: a zone apart
+    std::int32_t speed_per_mille = 1000;  // of a worker there, relative to the job's profile
+    AvailabilitySeries capacity;          // as recorded
+    AvailabilitySeries launchable;        // announced(capacity, …): see prepare()
     PriceSeries spot_price;
     Price on_demand_price;
 };
@@ -36,7 +41,12 @@ struct MarketData {
     AfterLastRow after_last_row = AfterLastRow::end;
     Duration notice;        // between the announcement of a loss and the loss
     Duration provisioning;  // from asking for an instance to having it
+    MarketRules rules;
+    TransferRules transfer;
 };
+
+// Of the zones with these numbers.
+Move move_between(const MarketData& data, ZoneId from, ZoneId to);
 
 // The series that launches and policies see: at t, the least capacity in [t, t + notice].
 AvailabilitySeries announced(const AvailabilitySeries& capacity, Duration notice,
@@ -110,6 +120,7 @@ public:
     const MarketData& data() const { return *data_; }
     std::int32_t spot_capacity(ZoneId zone) const { return at(zone).capacity.value(); }
     Price spot_price(ZoneId zone) const { return at(zone).price.value(); }
+    const PriceCursor& price_cursor(ZoneId zone) const { return at(zone).price; }
     Price on_demand_price(ZoneId zone) const {
         return data_->zones[index_of(zone)].on_demand_price;
     }

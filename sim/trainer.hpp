@@ -49,8 +49,9 @@ public:
     // The group's time is in the ledger afterwards, so membership may change.
     virtual void stop(Instant now) = 0;
     // TransitionEnded follows; `time` is what it is expected to take.
+    // The slowest member's machine trains at `speed_per_mille` of the job's profile.
     virtual void begin_transition(std::span<const InstanceId> members, Duration time,
-                                  Instant now) = 0;
+                                  std::int32_t speed_per_mille, Instant now) = 0;
     virtual void begin_running(
         Instant now) = 0;  // with the workers of the transition, or as before
     virtual void begin_checkpoint(Instant now) = 0;  // CheckpointEnded follows

@@ -98,11 +98,13 @@ void Training::stop(Instant now) {
     workers_ = 0;
 }
 
-void Training::begin_transition(std::span<const InstanceId> members, Duration time, Instant now) {
+void Training::begin_transition(std::span<const InstanceId> members, Duration time,
+                                std::int32_t speed_per_mille, Instant now) {
     const auto workers = static_cast<std::int32_t>(members.size());
     INVARIANT(phase_ == JobPhase::waiting && workers >= job_->workers_min);
     settle(now);
     workers_ = workers;
+    speed_per_mille_ = speed_per_mille;
     ++transitions_;
     phase_ = JobPhase::transition;
     until_ = now + time;
@@ -114,7 +116,7 @@ void Training::begin_running(Instant now) {
     settle(now);
     cancel_what_is_due();
     phase_ = JobPhase::running;
-    rate_ = rate_of(job_->profile, workers_);
+    rate_ = scaled(rate_of(job_->profile, workers_), speed_per_mille_);
     steps_reported_ = 0;
     samples_at_start_ = controller_->samples_done();
     high_at_start_ = samples_high_;

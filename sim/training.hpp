@@ -37,7 +37,8 @@ public:
     bool agree(const Plan&, Instant) override { return true; }
 
     void stop(Instant now) override;
-    void begin_transition(std::span<const InstanceId> members, Duration time, Instant now) override;
+    void begin_transition(std::span<const InstanceId> members, Duration time,
+                          std::int32_t speed_per_mille, Instant now) override;
     void begin_running(Instant now) override;
     void begin_checkpoint(Instant now) override;
     void save_before(Instant deadline, Instant now) override;
@@ -62,6 +63,7 @@ private:
     RunQueue* queue_;
     JobPhase phase_ = JobPhase::waiting;
     std::int32_t workers_ = 0;
+    std::int32_t speed_per_mille_ = 1000;
 
     Instant since_;  // the beginning of the segment, or of the transition
     Instant until_;  // the end of a transition or checkpoint

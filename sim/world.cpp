@@ -34,6 +34,7 @@ Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job
     can.knobs = {Knob::zone,    Knob::market,
                  Knob::count,   Knob::checkpoint_interval,
                  Knob::workers, Knob::checkpoint_on_notice};
+    if (market.rules.bidding) can.knobs = can.knobs | KnobSet{Knob::bid};
     can.zones = static_cast<std::uint32_t>(market.zones.size());
     can.instance_types = 1;
     can.instances_max = std::max({job.instances_max, job.plan.workers_max, fleet_count(job.plan)});
@@ -48,7 +49,7 @@ World::World(WorldSetup setup)
       market_(*setup_.market),
       oracle_(*setup_.market),
       controller_(controller_setup(setup_, oracle_)),
-      fleet_(market_, job_.billing, ledger_, queue_, setup_.seed) {
+      fleet_(market_, ledger_, queue_, setup_.seed) {
     if (setup_.make_trainer) {
         trainer_ = setup_.make_trainer(controller_, ledger_, queue_);
     } else {
@@ -64,6 +65,7 @@ RunResult World::run() {
     for (std::uint32_t number = 0; number < market_.zone_count(); ++number) {
         const ZoneId zone{number};
         seen_.zones[number].zone = zone;
+        seen_.zones[number].speed_per_mille = setup_.market->zones[number].speed_per_mille;
         const Instant capacity_at = market_.capacity_changes_at(zone);
         const Instant price_at = market_.price_changes_at(zone);
         if (capacity_at < Instant::never()) {
@@ -115,28 +117,44 @@ void World::observe() {
     seen_.spot_held = fleet_.spot_held();
     seen_.on_demand_held = fleet_.on_demand_held();
     seen_.on_demand_price = market_.on_demand_price(ZoneId{0});
-    seen_.spent = fleet_.metered(now);
+    seen_.spent = fleet_.metered(now) + egress_;
     seen_.spot_losses = fleet_.revocations();
     seen_.spot_loss_events = fleet_.revocation_events();
     seen_.spot_time = fleet_.spot_time(now);
     seen_.spot_capacity = 0;
     for (ZoneView& zone : seen_.zones) {
         const Fleet::Counts& counts = fleet_.counts(zone.zone);
-        zone.spot_capacity = market_.spot_capacity(zone.zone);
+        zone.spot_capacity = visible_capacity(zone.zone);
         zone.spot_price = market_.spot_price(zone.zone);
+        zone.on_demand_price = market_.on_demand_price(zone.zone);
+        const Move move = move_to(zone.zone);
+        zone.move_cost = move.cost;
+        zone.move_time = move.time;
         zone.spot_held = counts.spot_held;
         zone.on_demand_held = counts.on_demand_held;
         zone.pending = counts.spot_pending + counts.on_demand_pending;
         seen_.spot_capacity += zone.spot_capacity;
     }
     trainer_->observe(seen_);
+    show_ages();
     seen_.notices.clear();
     if (market_.data().notice <= Duration{}) return;
     for (const Instance& instance : fleet_.instances()) {
-        if (instance.lost_at) {
+        if (instance.announced()) {
             seen_.notices.push_back({instance.id, instance.zone, *instance.lost_at});
         }
     }
+}
+
+void World::show_ages() {
+    seen_.spot_since.clear();
+    if (!controller_.looks_at_ages()) return;
+    for (const Instance& instance : fleet_.instances()) {
+        if (instance.ready && instance.market == Market::spot) {
+            seen_.spot_since.push_back(instance.opened);
+        }
+    }
+    std::ranges::sort(seen_.spot_since);
 }
 
 void World::ask(ControlEvent event) {
@@ -251,7 +269,7 @@ void World::record_timeline() {
     }
     row.spot_price = market_.spot_price(ZoneId{0});
     row.samples_done = controller_.samples_done();
-    row.spent = fleet_.metered(now);
+    row.spent = fleet_.metered(now) + egress_;
     row.spot_losses = fleet_.revocations();
     if (!timeline_.empty() && timeline_.back().at == now) timeline_.pop_back();
     timeline_.push_back(row);
@@ -276,10 +294,12 @@ RunResult World::result() {
     result.samples_total = controller_.samples_total();
     result.causes = ledger_.totals();
     result.held = ledger_.held();
-    result.cost = ledger_.billed();
+    result.egress = egress_;
+    result.cost = ledger_.billed() + egress_;
     INVARIANT(result.causes.time_sum() == result.held);
-    INVARIANT(result.causes.cost_sum() == result.cost);
+    INVARIANT(result.causes.cost_sum() + result.egress == result.cost);
     result.launches = fleet_.launches();
+    result.launch_failures = fleet_.launch_failures();
     result.revocations = fleet_.revocations();
     result.revocation_events = fleet_.revocation_events();
     const StepsMade made = trainer_->steps_made();

@@ -78,6 +78,10 @@ private:
     void handle(const WorkerFailed& event);
     void handle(const PlanAgreed&);
     void handle(const StepReached&);
+    void handle(const LaunchFailed& event);
+    void handle(const LifetimeOver& event);
+    void handle(const ZoneGivesAgain& event);
+    void heed_notices(std::int32_t announced_count);
 
     // Membership (world_fleet.cpp).
     std::size_t place_of(ZoneId zone, Market bought) const;
@@ -90,6 +94,12 @@ private:
     void lose(InstanceId id);  // it is gone, and with it what it was doing
     void release(InstanceId id, bool lost);
     void start_worker(Instance& instance);
+    // It refuses for longer than before: looks at it again when it no longer does.
+    void await_zone(ZoneId zone, Instant refused_before);
+    std::int32_t visible_capacity(ZoneId zone) const;
+    void model_stays_where_it_is();
+    Move move_to(ZoneId zone) const;  // of the model, from where it is
+    Move move_of(std::span<Instance* const> group) const;
     void release_all();
     bool fleet_unsettled() const;  // somebody waits to join or to leave
     bool state_held() const;       // somebody still has the present model
@@ -101,6 +111,7 @@ private:
     // Decisions (world.cpp).
     void note(EventKind kind);  // something happened that policies may want to look at
     void observe();
+    void show_ages();
     void ask(ControlEvent event);
     void commit_at_boundary();
     void commit(const Plan& plan);
@@ -125,6 +136,8 @@ private:
     Observation seen_;
     EventHash hash_;
 
+    std::optional<ZoneId> model_at_;       // where it is while no instance holds it
+    Dollars egress_;                       // paid for moving it
     std::vector<std::int32_t> wanted_;     // kept for its memory
     std::vector<InstanceId> members_ids_;  // likewise
     std::optional<Plan> pending_plan_;

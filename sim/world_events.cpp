@@ -11,22 +11,54 @@ void World::handle(const CapacityChanged& event) {
     market_.advance_capacity(event.zone);
     const Instant next = market_.capacity_changes_at(event.zone);
     if (next < Instant::never()) queue_.schedule(next, Phase::environment, CapacityChanged{event});
-    const std::int32_t announced_count = fleet_.revoke_excess(event.zone, now);
-    if (announced_count > 0 && market_.data().notice > Duration{}) {
-        note(EventKind::revocation_notice);
-        save_before_loss();
-    }
+    heed_notices(fleet_.revoke_excess(event.zone, now));
     if (!closing_) acquire();
     if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
     note(EventKind::capacity_changed);
     record_timeline();
 }
 
+void World::heed_notices(std::int32_t announced_count) {
+    if (announced_count == 0 || market_.data().notice <= Duration{}) return;
+    note(EventKind::revocation_notice);
+    save_before_loss();
+}
+
 void World::handle(const PriceChanged& event) {
     market_.advance_price(event.zone, queue_.now());
     const Instant next = market_.price_changes_at(event.zone);
     if (next < Instant::never()) queue_.schedule(next, Phase::environment, PriceChanged{event});
+    if (market_.data().rules.bidding) {
+        heed_notices(fleet_.revoke_outbid(event.zone, queue_.now()));
+        if (!closing_) acquire();  // it may have fallen below what we bid
+        if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    }
     note(EventKind::price_changed);
+    record_timeline();
+}
+
+void World::handle(const LifetimeOver& event) {
+    Instance* instance = fleet_.find(event.instance);
+    INVARIANT(instance != nullptr);
+    heed_notices(fleet_.lifetime_over(*instance) ? 1 : 0);
+    if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    record_timeline();
+}
+
+void World::handle(const LaunchFailed& event) {
+    const ZoneId zone = fleet_.find(event.instance)->zone;
+    const Instant refused_before = fleet_.spot_refused_until(zone);
+    fleet_.launch_failed(event.instance, queue_.now());
+    await_zone(zone, refused_before);
+    note(EventKind::capacity_changed);
+    record_timeline();
+}
+
+void World::handle(const ZoneGivesAgain& event) {
+    if (queue_.now() < fleet_.spot_refused_until(event.zone)) return;  // another one follows
+    if (!closing_) acquire();
+    if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    note(EventKind::capacity_changed);
     record_timeline();
 }
 
@@ -85,6 +117,7 @@ void World::handle(const WorkerStarted& event) {
 
 void World::handle(const TransitionEnded&) {
     for (Instance& one : fleet_.instances()) one.has_state = one.member;
+    if (job_.profile.lossless) model_stays_where_it_is();
     resume_running();
     swap_fleets();
     reconcile();
@@ -102,6 +135,7 @@ void World::handle(const CheckpointEnded&) {
     const Instant now = queue_.now();
     trainer_->finish_checkpoint(now);
     const bool failed = unsaved();
+    if (!failed) model_stays_where_it_is();
     // Those who were to leave may do so now; if the Plan has changed its mind, all go on.
     if (trainer_->workers() > 0) {
         resume_running();

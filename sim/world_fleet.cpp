@@ -13,6 +13,25 @@ std::size_t World::place_of(ZoneId zone, Market bought) const {
     return std::size_t{index_of(zone)} * 3 + static_cast<std::size_t>(bought);
 }
 
+// What a policy may count on: what the zone carries, or only what is there already while the
+// provider refuses more or asks for more than is bid.
+std::int32_t World::visible_capacity(ZoneId zone) const {
+    const std::int32_t capacity = market_.spot_capacity(zone);
+    const MarketRules& rules = market_.data().rules;
+    const bool refused = queue_.now() < fleet_.spot_refused_until(zone);
+    if (!refused && !rules.bidding) return capacity;
+    Price bid = market_.on_demand_price(zone);
+    for (const FleetLine& line : controller_.plan().fleet) {
+        if (line.zone == zone && line.bid > Price{}) bid = line.bid;
+    }
+    if (!refused && market_.spot_price(zone) <= bid) return capacity;
+    std::int32_t staying = 0;
+    for (const Instance& one : fleet_.instances()) {
+        if (one.zone == zone && one.market == Market::spot && !one.announced()) ++staying;
+    }
+    return std::min(capacity, staying);
+}
+
 std::vector<std::int32_t>& World::wanted_by_place() {
     wanted_.assign(market_.zone_count() * 3, 0);
     for (const FleetLine& line : controller_.plan().fleet) {
@@ -28,7 +47,7 @@ void World::acquire() {
     std::vector<std::int32_t>& missing = wanted_by_place();
     std::int64_t will_be = 0;
     for (const Instance& one : fleet_.instances()) {
-        if (one.retiring || one.lost_at) continue;
+        if (one.retiring || one.announced()) continue;
         --missing[place_of(one.zone, one.market)];
         ++will_be;
     }
@@ -36,9 +55,7 @@ void World::acquire() {
         if (line.market == Market::none) continue;
         std::int32_t& more = missing[place_of(line.zone, line.market)];
         if (line.market == Market::spot) {
-            const Fleet::Counts& counts = fleet_.counts(line.zone);
-            more = std::min(
-                more, market_.spot_capacity(line.zone) - counts.spot_held - counts.spot_pending);
+            more = std::min(more, fleet_.spot_room(line.zone, line.bid, now));
         }
         more = std::max(more, 0);
         will_be += more;
@@ -48,7 +65,7 @@ void World::acquire() {
         if (line.market == Market::none) continue;
         std::int32_t& more = missing[place_of(line.zone, line.market)];
         for (; more > 0; --more) {
-            fleet_.launch(line.zone, line.market, now);
+            fleet_.launch(line.zone, line.market, line.bid, now);
             Instance& newest = fleet_.instances().back();
             if (newest.ready) start_worker(newest);  // provisioning takes no time
         }
@@ -59,14 +76,14 @@ void World::mark_surplus() {
     std::vector<std::int32_t>& wanted = wanted_by_place();
     // Who is announced to be lost stays until then where its kind is wanted, and takes no place.
     for (Instance& one : fleet_.instances()) {
-        one.retiring = !one.lost_at || wanted[place_of(one.zone, one.market)] <= 0;
+        one.retiring = !one.announced() || wanted[place_of(one.zone, one.market)] <= 0;
     }
     // Members first, then those that are there, then the oldest request.
     for (const int round : {0, 1, 2}) {
         for (Instance& one : fleet_.instances()) {
             const int rank = one.member ? 0 : one.ready ? 1 : 2;
             std::int32_t& left = wanted[place_of(one.zone, one.market)];
-            if (rank != round || left <= 0 || one.lost_at) continue;
+            if (rank != round || left <= 0 || one.announced()) continue;
             one.retiring = false;
             --left;
         }
@@ -83,7 +100,7 @@ Instant World::state_lost_at() const {
     Instant first = Instant::never();
     for (const Instance& one : fleet_.instances()) {
         if (!one.has_state) continue;
-        if (one.lost_at) {
+        if (one.announced()) {
             first = std::min(first, *one.lost_at);
         } else if (!job_.profile.sharded) {
             return Instant::never();
@@ -172,7 +189,10 @@ void World::start_worker(Instance& instance) {
 
 void World::release(InstanceId id, bool lost) {
     const bool was_held = fleet_.find(id)->ready;
+    const ZoneId zone = fleet_.find(id)->zone;
+    const Instant refused_before = fleet_.spot_refused_until(zone);
     fleet_.release(id, queue_.now());
+    await_zone(zone, refused_before);
     if (was_held) trainer_->leave(id, lost, queue_.now());
 }
 
@@ -203,7 +223,7 @@ void World::reconcile() {
     const auto most = static_cast<std::size_t>(controller_.plan().workers_max);
     if (group.size() > most) {
         std::ranges::sort(group, {}, [](const Instance* one) {
-            return std::tuple(!one->member, one->lost_at.has_value(), index_of(one->id));
+            return std::tuple(!one->member, one->announced(), index_of(one->id));
         });
         // Somebody has to bring the model, however soon it leaves.
         const auto end = group.begin() + static_cast<std::ptrdiff_t>(most);
@@ -220,6 +240,11 @@ void World::reconcile() {
     if (unchanged && phase != JobPhase::waiting) return;
     if (phase == JobPhase::transition) return;
     const bool survivors = state_held();
+    const Move move = move_of(group);
+    std::int32_t slowest = market_.data().zones[index_of(group.front()->zone)].speed_per_mille;
+    for (const Instance* one : group) {
+        slowest = std::min(slowest, market_.data().zones[index_of(one->zone)].speed_per_mille);
+    }
     disband();
     std::ranges::sort(group, {}, [](const Instance* one) {
         return std::tuple(!one->has_state, index_of(one->id));  // who has the model ranks first
@@ -234,7 +259,59 @@ void World::reconcile() {
     if (!survivors && trainer_->samples_safe() > 0 && !job_.profile.lossless) {
         time += job_.profile.restore;
     }
-    trainer_->begin_transition(members_ids_, time, now);
+    egress_ += move.cost;
+    trainer_->begin_transition(members_ids_, time + move.time, slowest, now);
+}
+
+void World::await_zone(ZoneId zone, Instant refused_before) {
+    const Instant at = fleet_.spot_refused_until(zone);
+    if (at > std::max(queue_.now(), refused_before) && !ended_) {
+        queue_.schedule(at, Phase::environment, ZoneGivesAgain{zone});
+    }
+}
+
+void World::model_stays_where_it_is() {
+    for (const Instance& one : fleet_.instances()) {
+        if (!one.has_state) continue;
+        model_at_ = one.zone;
+        return;
+    }
+}
+
+// From the cheapest of the places that have the model, or had it last.
+Move World::move_to(ZoneId zone) const {
+    const MarketData& market = market_.data();
+    if (market.transfer.rows.empty()) return {};
+    std::optional<Move> best;
+    const auto consider = [&](ZoneId from) {
+        const Move move = move_between(market, from, zone);
+        const bool better =
+            !best || std::tie(move.cost, move.time) < std::tie(best->cost, best->time);
+        if (better) best = move;
+    };
+    for (const Instance& one : fleet_.instances()) {
+        if (one.has_state) consider(one.zone);
+    }
+    if (!best && model_at_ && trainer_->samples_safe() > 0) consider(*model_at_);
+    return best.value_or(Move{});
+}
+
+// The model goes to each region of the group once; all at the same time.
+Move World::move_of(std::span<Instance* const> group) const {
+    Move sum;
+    if (market_.data().transfer.rows.empty()) return sum;
+    std::vector<ZoneId> reached;
+    for (const Instance* one : group) {
+        const bool there = std::ranges::any_of(reached, [&](ZoneId zone) {
+            return move_between(market_.data(), zone, one->zone) == Move{};
+        });
+        if (there) continue;
+        reached.push_back(one->zone);
+        const Move move = move_to(one->zone);
+        sum.cost += move.cost;
+        sum.time = std::max(sum.time, move.time);
+    }
+    return sum;
 }
 
 }  // namespace ukemi

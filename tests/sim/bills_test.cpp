@@ -108,9 +108,9 @@ TEST_CASE("bills: a torn step is wasted", "[bills]") {
 }
 
 TEST_CASE("bills: a started hour is paid whole, and what is beyond is wasted", "[bills]") {
-    JobSpec spec = job(minutes(90));
-    spec.billing.granularity = hours(1);
-    const RunResult result = run(plenty(), spec, {{"spot_only", "{}"}});
+    MarketData data = plenty();
+    data.rules.spot_billing.granularity = hours(1);
+    const RunResult result = run(data, job(minutes(90)), {{"spot_only", "{}"}});
     CHECK(result.cost == dollars(2));
     CHECK(spent(result, Cause::wasted) == minutes(30));
     CHECK(result.causes.cost_of(Cause::wasted) == dollars(0.5));
@@ -118,9 +118,9 @@ TEST_CASE("bills: a started hour is paid whole, and what is beyond is wasted", "
 }
 
 TEST_CASE("bills: the minimum of 60 s is paid by an instance held for 20 s", "[bills]") {
-    JobSpec spec = job(whole_seconds(20));
-    spec.billing = {whole_seconds(1), whole_seconds(60)};
-    const RunResult result = run(plenty(), spec, {{"on_demand", "{}"}});
+    MarketData data = plenty();
+    data.rules.on_demand_billing = {.granularity = whole_seconds(1), .minimum = whole_seconds(60)};
+    const RunResult result = run(data, job(whole_seconds(20)), {{"on_demand", "{}"}});
     CHECK(result.cost == dollars(0.05));  // 60 s at 3 USD/h
     CHECK(spent(result, Cause::wasted) == whole_seconds(40));
 }

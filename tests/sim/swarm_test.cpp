@@ -115,10 +115,41 @@ JobSpec random_job(RandomStream& draw) {
     spec.plan.checkpoint_on_notice = draw.chance(0.5);
     if (draw.chance(0.4)) spec.tick = minutes(draw.integer(1, 30));
     spec.completion_after_decision = draw.chance(0.5);
-    if (draw.chance(0.5)) spec.billing = {whole_seconds(draw.integer(1, 3600)), minutes(1)};
     spec.deadline = at(hours(draw.integer(1, 200)));
     spec.give_up_at = at(days(20));
     return spec;
+}
+
+// What providers may make rules of, in half of all worlds.
+void add_random_rules(MarketData& market_data, RandomStream& draw) {
+    MarketRules& rules = market_data.rules;
+    if (draw.chance(0.5)) {
+        rules.spot_billing = {.granularity = whole_seconds(draw.integer(1, 3600)),
+                              .minimum = minutes(1)};
+        rules.on_demand_billing = rules.spot_billing;
+        rules.spot_billing.last_part_free_if_taken = draw.chance(0.5);
+        rules.spot_billing.price_at_beginning = draw.chance(0.5);
+    }
+    if (draw.chance(0.3)) rules.spot_billing.free_if_taken_within = minutes(draw.integer(1, 90));
+    if (draw.chance(0.5)) return;
+    rules.bidding = draw.chance(0.5);
+    if (draw.chance(0.5)) {
+        rules.lifetime_max = market_data.notice + minutes(draw.integer(1, 2000));
+    }
+    if (draw.chance(0.5)) rules.notice_arrives = draw.uniform();
+    if (draw.chance(0.5)) rules.blockout = minutes(draw.integer(1, 200));
+    if (draw.chance(0.5)) rules.launch_failure = 0.9 * draw.uniform();
+    rules.launch_retry = whole_seconds(draw.integer(1, 2000));
+    if (draw.chance(0.5)) {
+        market_data.transfer.size = mebibytes(draw.integer(1, 100'000));
+        market_data.transfer.rows = {{"z0", "*", EgressPrice::of(draw.integer(0, 100'000'000)),
+                                      gigabits_per_second(1), draw.chance(0.5)}};
+    }
+    for (ZoneData& one : market_data.zones) {
+        if (draw.chance(0.5)) {
+            one.speed_per_mille = static_cast<std::int32_t>(draw.integer(100, 4000));
+        }
+    }
 }
 
 RandomWorld random_world(std::uint64_t seed) {
@@ -133,6 +164,7 @@ RandomWorld random_world(std::uint64_t seed) {
     world.market.provisioning = draw.chance(0.5) ? whole_seconds(draw.integer(1, 600)) : Duration{};
     prepare(world.market);
     world.job = random_job(draw);
+    add_random_rules(world.market, draw);
     const std::vector<std::vector<std::string>> lists{
         {"chaos"},
         {"greedy", "follow_capacity", "daly_checkpoint"},
@@ -179,7 +211,8 @@ std::int64_t capacity_at(const MarketData& market_data, Instant now) {
 // What must hold of any run, whatever its policies did. Empty, or what is wrong.
 std::string broken_rule(const RandomWorld& world, const RunResult& result) {
     if (result.causes.time_sum() != result.held) return "the causes do not add up to the time held";
-    if (result.causes.cost_sum() != result.cost) return "the causes do not add up to the bill";
+    if (result.causes.cost_sum() + result.egress != result.cost)
+        return "the causes do not add up to the bill";
     // Time held, a third time: the integral of what the timeline shows, less what was paid after
     // release.
     Int128 held = 0;
@@ -206,8 +239,8 @@ std::string broken_rule(const RandomWorld& world, const RunResult& result) {
         waits_since = row.at;
     }
     if (machines != 0) return "machines are held after the end";
-    const bool exact_billing =
-        world.job.billing.granularity <= Duration{} && world.job.billing.minimum <= Duration{};
+    const MarketRules& rules = world.market.rules;
+    const bool exact_billing = rules.spot_billing == BillingRule{} && !rules.bidding;
     if (exact_billing && held != result.held.raw()) {
         return fmt::format("held {} s by the timeline, {} s by the ledger",
                            static_cast<double>(held) / 1e9, to_seconds(result.held));
