@@ -15,8 +15,10 @@ namespace ukemi {
 
 namespace {
 
-void read_plan(ConfigReader& root, JobSpec& job) {
+void read_plan(ConfigReader& root, Scenario& scenario) {
+    JobSpec& job = scenario.job;
     Market market = Market::spot;
+    Price bid;
     auto config = root.object_if_present("plan");
     if (config) {
         const std::string name = config->one_of("market", market_names(), "spot");
@@ -27,9 +29,16 @@ void read_plan(ConfigReader& root, JobSpec& job) {
                 bounded_duration(*config, "checkpoint_interval", whole_seconds(1), run_longest);
         }
         job.plan.checkpoint_on_notice = config->flag("checkpoint_on_notice", false);
+        if (config->has("bid")) {
+            bid = config->price("bid");
+            if (!scenario.market.rules.bidding) {
+                config->fail("bid", "bids mean nothing in this market (\"bidding\" at /market)");
+            }
+            if (bid <= Price{}) config->fail("bid", "expected more than 0 USD/h");
+        }
         config->finish();
     }
-    job.plan.fleet = {{ZoneId{0}, 0, market, job.plan.workers_max, Price{}}};
+    job.plan.fleet = {{ZoneId{0}, 0, market, job.plan.workers_max, bid}};
 }
 
 void read_parameters(ConfigReader& root, Scenario& scenario) {
@@ -129,7 +138,7 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
     read_cluster(root.object("cluster"), scenario);
     check_work(root, scenario.job);
     read_market(root.object("market"), file.parent_path(), scenario);
-    read_plan(root, scenario.job);
+    read_plan(root, scenario);
     read_training(root, file.parent_path(), scenario);
     read_limits(root, scenario.job);
     static constexpr std::array<std::string_view, 2> oracles{"none", "future_availability"};

@@ -27,6 +27,10 @@ constexpr Refusal refusals[] = {
     {"availability_file_holds_prices", "@traces/price.csv: expected availability, found prices"},
     {"batch_with_work",
      ": at /job/batch: goes with \"samples\", and this job is given as \"work\""},
+    {"bid_without_bidding",
+     ": at /plan/bid: bids mean nothing in this market (\"bidding\" at /market)"},
+    {"billing_step_missing",
+     ": at /market/billing/last_part_free_if_taken: needs a \"granularity\": the step it is about"},
     {"checkpoint_cost_when_lossless",
      ": at /job/checkpoint/cost: says nothing where \"kind\" is \"lossless\": leave it out"},
     {"checkpoint_interval_zero",
@@ -42,6 +46,7 @@ constexpr Refusal refusals[] = {
     {"count_min_above_max",
      ": at /cluster/count_min: expected at most \"count_max\", which is 4, found 8"},
     {"count_zero", ": at /cluster/count: expected an integer from 1 to 100000, found 0"},
+    {"date_without_provider", ": at /market/date: goes with a \"provider\", and there is none"},
     {"deadline_missing",
      ": at /replay/1: \"greedy\" needs a deadline, and the job has none (\"deadline\" at "
      "/job)"},
@@ -66,8 +71,15 @@ constexpr Refusal refusals[] = {
      "you mean \"v100-1-good\"?)"},
     {"generator_without_length", ": at /market/generate: missing key \"length\""},
     {"job_is_text", ": at /job: expected an object, found \"train\""},
+    {"launch_failure_certain",
+     ": at /market/launch_failure: expected a number from 0 to 0.999, found 1"},
+    {"lifetime_within_notice",
+     ": at /market/lifetime_max: expected more than the notice of 5 min, found 2 min"},
     {"limits_zero",
      ": at /limits/events_max: expected an integer from 1 to 1000000000000, found 0"},
+    {"model_size_unit",
+     ": at /job/model_size: expected a size such as \"20 GB\" (B, KB, MB, GB, TB, KiB, MiB, GiB, "
+     "TiB), found \"20 gigs\""},
     {"negative_seed", ": at /seed: expected an integer of at least 0, found -1"},
     {"neither_policies_nor_replay",
      ": at /: expected either \"policies\" (a list that runs together) or \"replay\" (a "
@@ -121,6 +133,12 @@ constexpr Refusal refusals[] = {
      ": at /market/spot_price: expected a price such as \"3.06 USD/h\", found \"-1 USD/h\""},
     {"price_out_of_range",
      ": at /market/on_demand_price: expected at most 1000 USD/h, found 1000000 USD/h"},
+    {"provider_too_early",
+     ": at /market/date: gcp_spot sells spot machines since 2021-10-12, found 2019-01-01"},
+    {"provider_unknown",
+     ": at /market/provider: expected one of aws, gcp_preemptible, gcp_spot, azure, found "
+     "\"asure\" (did you mean \"azure\"?)"},
+    {"provider_without_date", ": at /market: missing key \"date\""},
     {"replay_empty", ": at /replay: expected at least one policy"},
     {"replay_not_a_list", ": at /replay: expected a list of texts, found \"greedy\""},
     {"replay_of_objects", ": at /replay/0: expected text, found {\"name\":\"greedy\"}"},
@@ -156,6 +174,10 @@ constexpr Refusal refusals[] = {
      "literal"},
     {"trailing_garbage",
      ":20:1: syntax error while parsing value - unexpected '}'; expected end of input"},
+    {"transfer_price_unit",
+     ": at /market/transfer/0/price: expected a price such as \"0.02 USD/GB\", found \"0.02 USD\""},
+    {"transfer_without_size",
+     ": at /market/transfer: needs a \"model_size\" in the job: the size of what is moved"},
     {"truncated",
      ":13:1: syntax error while parsing object key - unexpected end of input; expected "
      "string literal"},
@@ -186,6 +208,7 @@ constexpr Refusal refusals[] = {
      ": at /job/work: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, d), "
      "found \"10 GB\""},
     {"zone_names_equal", ": at /market/zones/1/name: two zones are called \"a\""},
+    {"zone_speed_zero", ": at /market/speed: expected a number from 0.001 to 1000, found 0"},
     {"zone_without_trace",
      ": at /market: zone \"b\" has neither \"availability\" nor \"price\", and other "
      "zones have"},

@@ -207,4 +207,50 @@ TEST_CASE("job: the moment to give up stays on the clock, however long trace and
     CHECK(job_on(scenario, market).give_up_at == Instant::at(days(91'000)));
 }
 
+TEST_CASE("market: a provider and a day stand for its rules, and the scenario may differ",
+          "[market]") {
+    const MarketSource rules =
+        small_scenario(R"({"spot_price": "0.5 USD/h", "on_demand_price": "3 USD/h",
+                           "provider": "aws", "date": "2016-05-01"})")
+            .market;
+    CHECK(rules.rules.bidding);
+    CHECK(rules.notice == minutes(2));
+    CHECK(rules.rules.spot_billing.last_part_free_if_taken);
+    CHECK(rules.rules.on_demand_billing == BillingRule{.granularity = hours(1)});
+    const MarketSource own =
+        small_scenario(R"({"spot_price": "0.5 USD/h", "on_demand_price": "3 USD/h",
+                           "provider": "aws", "date": "2016-05-01", "notice": "0 s",
+                           "billing": {"granularity": "1 min", "price_of": "moment"},
+                           "on_demand_billing": {"minimum": "10 min"}, "blockout": "7 min",
+                           "launch_failure": 0.25, "notice_arrives": 0.5,
+                           "lifetime_max": "24 h"})")
+            .market;
+    CHECK(own.notice == Duration{});
+    CHECK(own.rules.spot_billing ==
+          BillingRule{.granularity = minutes(1), .last_part_free_if_taken = true});
+    CHECK(own.rules.on_demand_billing ==
+          BillingRule{.granularity = minutes(1), .minimum = minutes(10)});
+    CHECK(own.rules.blockout == minutes(7));
+    CHECK(own.rules.launch_retry == minutes(1));
+    CHECK(own.rules.lifetime_max == hours(24));
+}
+
+TEST_CASE("market: places have regions, speeds and a price for moving between them", "[market]") {
+    const Scenario scenario = scenario_from_text(R"({"name": "two", "seed": 1,
+        "job": {"work": "10 h", "model_size": "50 GB"}, "cluster": {"count": 1},
+        "market": {"spot_price": "0.5 USD/h", "on_demand_price": "3 USD/h",
+                   "zones": [{"name": "us-east-1a"}, {"name": "far", "region": "us-west-2",
+                                                      "speed": 1.5}],
+                   "transfer": [{"from": "us-east-*", "to": "us-west-*", "price": "0.02 USD/GB",
+                                 "bandwidth": "4 Gbit/s"}]},
+        "replay": ["spot_only"]})",
+                                                 "two.json");
+    const MarketData data = make_market(scenario, 1).data;
+    CHECK(data.zones.at(0).region == "us-east-1");
+    CHECK(data.zones.at(1).speed_per_mille == 1500);
+    CHECK(move_between(data, ZoneId{0}, ZoneId{1}) == Move{dollars(1), whole_seconds(100)});
+    CHECK(move_between(data, ZoneId{1}, ZoneId{0}) == Move{dollars(1), whole_seconds(100)});
+    CHECK(move_between(data, ZoneId{1}, ZoneId{1}) == Move{});
+}
+
 }  // namespace ukemi
