@@ -48,7 +48,7 @@ const Entry* entry_of(Collective algorithm, std::int32_t ranks) {
 class Contributions {
 public:
     Contributions(std::size_t ranks, std::size_t own) : once_(words(ranks)), more_(words(ranks)) {
-        once_[own / 64] |= std::uint64_t{1} << (own % 64);
+        if (own < ranks) once_[own / 64] |= std::uint64_t{1} << (own % 64);
     }
     void add(const Contributions& other) {
         for (std::size_t i = 0; i < once_.size(); ++i) {
@@ -72,6 +72,7 @@ private:
 std::string fault_of_shape(const Schedule& schedule) {
     if (schedule.ranks < 1) return "there are no ranks";
     if (schedule.chunks < 1) return "there are no chunks";
+    if (schedule.servers < 0 || schedule.servers >= schedule.ranks) return "there are no workers";
     std::int32_t step = 0;
     for (std::size_t i = 0; i < schedule.transfers.size(); ++i) {
         const Transfer& transfer = schedule.transfers[i];
@@ -101,7 +102,8 @@ std::string fault_of_chunk(const Schedule& schedule, std::int32_t chunk,
     const auto ranks = static_cast<std::size_t>(schedule.ranks);
     std::vector<Contributions> held;
     held.reserve(ranks);
-    for (std::size_t rank = 0; rank < ranks; ++rank) held.emplace_back(ranks, rank);
+    const auto workers = static_cast<std::size_t>(schedule.ranks - schedule.servers);
+    for (std::size_t rank = 0; rank < ranks; ++rank) held.emplace_back(workers, rank);
     std::vector<std::int32_t> written(ranks, -1);  // in which step a rank last received the chunk
     for (const std::size_t i : transfers) {
         const Transfer& transfer = schedule.transfers[i];
@@ -120,8 +122,8 @@ std::string fault_of_chunk(const Schedule& schedule, std::int32_t chunk,
         }
         written[to] = transfer.step;
     }
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-        for (std::size_t of = 0; of < ranks; ++of) {
+    for (std::size_t rank = 0; rank < workers; ++rank) {
+        for (std::size_t of = 0; of < workers; ++of) {
             const int count = held[rank].count(of);
             if (count == 1) continue;
             return fmt::format("rank {} ends with chunk {} of rank {} {}", rank, chunk, of,

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Transfer {
     std::int32_t chunk_count = 1;
     std::int32_t step = 0;
     TransferKind kind = TransferKind::copy;
+    std::uint8_t channel = 0;  // between two ranks, transfers of one channel keep their order
     friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 
@@ -37,6 +39,7 @@ struct Schedule {
     std::int32_t ranks = 1;
     std::int32_t chunks = 1;
     std::vector<Transfer> transfers;
+    std::int32_t servers = 0;  // the last ranks that have no part in the sum, and do not want it
 };
 
 // The elements of chunk `chunk` in a buffer of `count` elements: [begin, end).
@@ -52,6 +55,14 @@ std::string schedule_refusal(Collective algorithm, std::int32_t ranks);
 // All-reduce over `ranks` ≥ 1 ranks; schedule_refusal must be empty. `automatic` takes the one that
 // suits so many ranks on one machine best, and its name says which.
 Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks);
+
+// The other shapes that one may ask for. Throughout ranks, workers, servers, chunks ≥ 1.
+// Two trees, each with this many chunks on their way at once.
+Schedule double_binary_tree_schedule(std::int32_t ranks, std::int32_t chunks_per_tree);
+// Workers are ranks 0 …, each server holds an equal part.
+Schedule parameter_server_schedule(std::int32_t workers, std::int32_t servers);
+// Rings along the axes of a grid, ranks numbered along the first axis first.
+Schedule multi_ring_schedule(std::span<const std::int32_t> sizes);
 
 // The first thing that is wrong with a schedule taken as an all-reduce (a rank that does not end
 // with the sum of all, each once; a chunk or rank out of range; a step before an earlier one; a

@@ -1,0 +1,134 @@
+// collective_runs.cpp — lets each transfer start when what it waits for is over.
+#include "sim/network/collective_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+
+namespace ukemi {
+namespace {
+
+// Tags: a flow's is (run, node), a run's beginning (run, beginning).
+constexpr std::uint32_t beginning = 0xffffffff;
+std::uint64_t tag_of(std::uint32_t run, std::uint32_t node) {
+    return std::uint64_t{run} << 32 | node;
+}
+
+}  // namespace
+
+std::vector<RouteId> CollectiveRuns::routes_of(const TransferGraph& graph, const Router& router) {
+    std::vector<RouteId> routes;
+    routes.reserve(graph.edges().size());
+    for (const TransferGraph::Edge& edge : graph.edges()) {
+        const std::span<const LinkId> links = router(edge.from, edge.to);
+        if (links.empty()) {
+            throw InputError(
+                "network", "",
+                fmt::format("there is no path from rank {} to rank {}", edge.from, edge.to));
+        }
+        routes.push_back(network_.add_route(links));
+    }
+    return routes;
+}
+
+RunId CollectiveRuns::start(std::shared_ptr<const TransferGraph> graph,
+                            std::shared_ptr<const std::vector<RouteId>> routes, Bytes bytes,
+                            Instant at, std::int64_t element_bytes) {
+    INVARIANT(graph != nullptr && routes != nullptr && routes->size() == graph->edges().size());
+    if (bytes < Bytes{} || element_bytes < 1 || bytes.raw() % element_bytes != 0) {
+        throw InputError("network", "",
+                         fmt::format("{} bytes are no whole number of elements of {}", bytes.raw(),
+                                     element_bytes));
+    }
+    const auto run = static_cast<std::uint32_t>(runs_.size());
+    Run& added = runs_.emplace_back();
+    const auto elements = static_cast<std::size_t>(bytes.raw() / element_bytes);
+    for (std::int32_t chunk = 0; chunk <= graph->chunks(); ++chunk) {
+        const std::size_t before = chunk_range(elements, graph->chunks(), 0, chunk).end;
+        added.chunk_begin.push_back(static_cast<std::int64_t>(before) * element_bytes);
+    }
+    added.left = graph->node_count();
+    added.graph = std::move(graph);
+    added.routes = std::move(routes);
+    ++running_count_;
+    network_.plan_wake(std::max(at, network_.now()), tag_of(run, beginning));
+    return static_cast<RunId>(run);
+}
+
+void CollectiveRuns::cancel(RunId id) {
+    const auto run = static_cast<std::uint32_t>(id);
+    INVARIANT(run < runs_.size());
+    if (runs_[run].graph == nullptr) return;
+    network_.cancel_tagged(tag_of(run, 0), tag_of(run, beginning));
+    runs_[run] = {};
+    --running_count_;
+}
+
+void CollectiveRuns::begin(std::uint32_t index) {
+    Run& run = runs_[index];
+    if (run.graph == nullptr) return;  // cancelled before
+    const std::span<const std::uint32_t> waits = run.graph->waits();
+    run.waits.assign(waits.begin(), waits.end());
+    for (std::uint32_t node = 0; node < waits.size(); ++node) {
+        if (waits[node] == 0) begin_node(index, node);
+    }
+    follow(index);
+}
+
+void CollectiveRuns::begin_node(std::uint32_t index, std::uint32_t node) {
+    Run& run = runs_[index];
+    const TransferGraph::Node& what = run.graph->node(node);
+    if (what.edge == TransferGraph::join) return over_.push_back(node);
+    const auto first = static_cast<std::size_t>(what.first_chunk);
+    const std::int64_t bytes = run.chunk_begin[first + static_cast<std::size_t>(what.chunk_count)] -
+                               run.chunk_begin[first];
+    if (bytes == 0) return over_.push_back(node);
+    ++flow_count_;
+    network_.start((*run.routes)[what.edge], static_cast<double>(bytes), tag_of(index, node));
+}
+
+// Lets everything begin that waited for the nodes that are over, and ends the run after the last.
+void CollectiveRuns::follow(std::uint32_t index) {
+    Run& run = runs_[index];
+    while (!over_.empty()) {
+        const std::uint32_t node = over_.back();
+        over_.pop_back();
+        --run.left;
+        for (const std::uint32_t next : run.graph->successors(node)) {
+            if (--run.waits[next] == 0) begin_node(index, next);
+        }
+    }
+    if (run.left > 0) return;
+    events_.push_back({NetworkEvent::Kind::run_finished, index, network_.now()});
+    run = {};
+    --running_count_;
+}
+
+void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
+    const auto run = static_cast<std::uint32_t>(happening.tag >> 32);
+    switch (happening.kind) {
+        case FlowNetwork::Kind::flow_finished:
+            over_.push_back(static_cast<std::uint32_t>(happening.tag));
+            follow(run);
+            break;
+        case FlowNetwork::Kind::woken: begin(run); break;
+        case FlowNetwork::Kind::link_changed:
+            events_.push_back({NetworkEvent::Kind::link_changed, happening.tag, network_.now()});
+            break;
+    }
+}
+
+std::optional<NetworkEvent> CollectiveRuns::run_until(Instant limit) {
+    while (told_count_ == events_.size()) {
+        events_.clear();
+        told_count_ = 0;
+        if (!network_.step(limit)) return std::nullopt;
+        for (const FlowNetwork::Happening& happening : network_.happenings()) take(happening);
+    }
+    return events_[told_count_++];
+}
+
+}  // namespace ukemi

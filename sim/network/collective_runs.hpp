@@ -1,0 +1,79 @@
+// collective_runs.hpp — collectives on the network, chunk by chunk (the exact fidelity).
+//
+// Every transfer of a schedule is a flow that starts at the exact tick at which the last of what it
+// waits for has finished. Any number of collectives run at once over shared links. A part of the
+// buffer without bytes is not sent, as live workers do not send it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "sim/network/flow_network.hpp"
+#include "sim/network/transfer_graph.hpp"
+
+namespace ukemi {
+
+enum class RunId : std::uint32_t {};  // one collective; never used twice
+
+// The links from one rank to another; empty if there is no path.
+using Router = std::function<std::span<const LinkId>(std::int32_t from, std::int32_t to)>;
+
+struct NetworkEvent {
+    enum class Kind : std::uint8_t { run_finished, link_changed };
+    Kind kind{};
+    std::uint64_t number = 0;  // of the run or the link
+    Instant at;
+};
+
+class CollectiveRuns {
+public:
+    explicit CollectiveRuns(FlowNetwork& network) : network_(network) {}
+
+    // The routes of a graph's edges, to be used for any number of runs. InputError if there is no
+    // path, naming the ranks.
+    std::vector<RouteId> routes_of(const TransferGraph& graph, const Router& router);
+    // `bytes` is the size of the buffer, of elements of `element_bytes`; the graph and the routes
+    // may be shared by runs. InputError if bytes is negative or no multiple of element_bytes.
+    RunId start(std::shared_ptr<const TransferGraph> graph,
+                std::shared_ptr<const std::vector<RouteId>> routes, Bytes bytes, Instant at,
+                std::int64_t element_bytes = 1);
+    // Its flows stop where they are. Nothing if it has ended.
+    void cancel(RunId run);
+
+    // Plays until something happens that concerns the world, at most until `limit`; the present is
+    // then at that event's instant, or at `limit`. Without a limit it ends when nothing moves.
+    std::optional<NetworkEvent> run_until(Instant limit);
+
+    std::size_t running_count() const { return running_count_; }
+    std::uint64_t flow_count() const { return flow_count_; }  // started so far
+
+private:
+    struct Run {
+        std::shared_ptr<const TransferGraph> graph;
+        std::shared_ptr<const std::vector<RouteId>> routes;
+        std::vector<std::int64_t> chunk_begin;  // bytes before each chunk, and all
+        std::vector<std::uint32_t> waits;
+        std::size_t left = 0;  // nodes that are not over
+    };
+
+    void begin(std::uint32_t run);
+    void begin_node(std::uint32_t run, std::uint32_t node);
+    void follow(std::uint32_t run);
+    void take(const FlowNetwork::Happening& happening);
+
+    FlowNetwork& network_;
+    std::vector<Run> runs_;
+    std::size_t running_count_ = 0;
+    std::vector<NetworkEvent> events_;  // that nobody has been told of, in order
+    std::size_t told_count_ = 0;
+    std::vector<std::uint32_t> over_;  // nodes whose successors have to hear of it
+    std::uint64_t flow_count_ = 0;
+};
+
+}  // namespace ukemi

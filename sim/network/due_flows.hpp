@@ -1,0 +1,60 @@
+// due_flows.hpp — which flows are due when: a queue in which many share an instant and most change
+// their minds.
+//
+// A bucket holds the flows that are due at one tick, in the order in which they came; a heap orders
+// the buckets. Collectives move in step, so one bucket often serves a thousand flows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace ukemi {
+
+class DueFlows {
+public:
+    using Slot = std::uint32_t;
+    using Tick = std::int64_t;
+
+    bool empty() const { return flow_count_ == 0; }
+    void insert(Slot slot, Tick at);
+    void erase(Slot slot);
+    bool contains(Slot slot) const { return slot < nodes_.size() && nodes_[slot].bucket != none; }
+
+    // The earliest tick of all; not empty.
+    Tick next();
+    // Moves those due at next(), or the first part of them, in their order, into an empty list.
+    void take(std::vector<Slot>& flows);
+    // All ticks become less by this much.
+    void shift(Tick by);
+
+private:
+    static constexpr std::uint32_t none = 0xffffffff;
+    struct Node {
+        Slot before = none;
+        Slot after = none;
+        std::uint32_t bucket = none;
+    };
+    struct Bucket {
+        Tick at = 0;
+        Slot first = none;
+        Slot last = none;
+    };
+    struct Entry {
+        Tick at = 0;
+        std::uint32_t bucket = 0;
+    };
+    static bool later(const Entry& a, const Entry& b);
+    std::uint32_t bucket_at(Tick at);
+    void drop_empty();
+    void forget_empty_buckets();
+
+    std::vector<Node> nodes_;
+    std::vector<Bucket> buckets_;
+    std::vector<std::uint32_t> free_buckets_;
+    std::vector<Entry> heap_;
+    std::size_t flow_count_ = 0;
+    std::array<std::uint32_t, 64> recent_{};  // buckets by a few bits of their tick
+};
+
+}  // namespace ukemi

@@ -1,0 +1,153 @@
+// fair_share.hpp — exact max-min fair rates of flows over shared links, solved again only where
+// something changed.
+//
+// Rates are max-min fair if every flow has a saturated link on which no flow is faster (Bertsekas
+// and Gallager, "Data Networks", 1992, section 6.5.2). Progressive filling raises all rates
+// together; a flow stops at the level at which the first of its links is full. A flow of a hop
+// with k edges counts k times there.
+//
+// How a change is followed without filling anew: every link remembers the level at which it was
+// full. Filling proceeds upwards in level, but only links with a flow that came, went or changed
+// its rate are looked at; flows of all others stop where they stopped before. Such a link is full
+// at a new level, cutting flows that were faster, or passes its old level without being full, so
+// that the flows which only it had held go on rising. Both make the flow's other links look again
+// at what lies above. So the work is that of the flows whose rate really changes and of the links
+// that they cross, and what is below the level of a change is never looked at.
+//
+// Rates and levels within 1e-12 of an earlier value keep it, so that rounding does not travel.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/network/link.hpp"
+
+namespace ukemi {
+
+class FairShare {
+public:
+    using Slot = std::uint32_t;  // names a flow; chosen by the caller, dense, used again
+
+    static constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+    LinkId add_link(double capacity);
+    // Hops of different links, at least one.
+    RouteId add_route(std::span<const Hop> hops);
+    std::size_t link_count() const { return links_.size(); }
+    std::span<const Hop> hops(RouteId route) const {
+        const Route& r = routes_[static_cast<std::size_t>(route)];
+        return {hops_.data() + r.begin, r.count};
+    }
+
+    // Changes count from the next solve() on; any number of them may be taken together.
+    void add(Slot slot, RouteId route);
+    void remove(Slot slot);
+    void set_capacity(LinkId link, double capacity);
+
+    // Flows with another rate than before, new ones included, each once.
+    std::span<const Slot> solve();
+    bool settled() const { return added_.empty() && disturbed_.empty(); }
+    bool contains(Slot slot) const { return slot < flows_.size() && flows_[slot].present; }
+    double rate(Slot slot) const { return flows_[slot].rate; }
+    double capacity(LinkId link) const { return links_[static_cast<std::size_t>(link)].capacity; }
+
+    // The first flow or link that breaks the max-min conditions by more than 1e-9 of its value, or
+    // empty. To be asked after solve(); looks at everything.
+    std::string fault() const;
+
+    // How many link and flow visits solving took so far: the work, for benchmarks.
+    std::uint64_t visit_count() const { return visit_count_; }
+
+private:
+    enum class Standing : std::uint8_t {
+        kept,   // stops where it stopped before, as far as is known
+        open,   // still rising
+        fixed,  // has its new rate
+    };
+    struct Route {
+        std::size_t begin = 0;
+        std::uint32_t count = 0;
+    };
+    struct Flow {
+        double rate = 0;
+        RouteId route{};
+        std::uint64_t round = 0;  // of the solve that standing belongs to; else it is kept
+        Standing standing = Standing::kept;
+        bool present = false;
+    };
+    struct Member {
+        Slot slot = 0;
+        std::uint32_t hop = 0;
+        std::uint32_t edges = 1;
+    };
+    struct Kept {
+        double rate = 0;
+        Slot slot = 0;
+        std::uint32_t edges = 1;
+    };
+    struct LinkState {
+        double capacity = 0;
+        double level = unlimited;  // at which it is full; unlimited: it holds nobody
+        std::vector<Member> members;
+        // Of the present solve, if round says so.
+        std::uint64_t round = 0;
+        std::uint32_t version = 0;  // of its only entry of the agenda that counts
+        bool queued = false;        // has such an entry
+        bool full = false;          // has its new level
+        bool woken = false;         // has passed its old level
+        bool to_review = false;
+        double fixed_sum = 0;
+        std::uint64_t open_edges = 0;
+        std::uint64_t kept_edges = 0;
+        std::vector<Kept> kept;  // ascending by rate; some may have got another standing since
+    };
+    struct Entry {
+        double level = 0;
+        std::uint32_t link = 0;
+        std::uint32_t version = 0;
+        bool wakes = false;  // passes its old level; else: is full
+    };
+    static constexpr std::uint32_t short_route = 8;
+
+    Standing standing(const Flow& flow) const {
+        return flow.round == round_ ? flow.standing : Standing::kept;
+    }
+    std::uint32_t* positions(Slot slot);
+    void reserve(Slot slot);
+    bool settle_alone(Slot slot);
+    void open(Slot slot);
+    void fix(Slot slot, double rate);
+    void move(Slot slot, Standing to, double rate);
+    LinkState& enter(std::uint32_t link);
+    void review_later(std::uint32_t link);
+    void review_all();
+    void review(std::uint32_t link);
+    void queue(std::uint32_t link, double level, bool wakes);
+    void fill(std::uint32_t link);
+    void wake(std::uint32_t link);
+    bool held_elsewhere(Slot slot, std::uint32_t link) const;
+
+    std::vector<LinkState> links_;
+    std::vector<Route> routes_;
+    std::vector<Hop> hops_;
+    std::vector<Flow> flows_;
+    std::vector<std::uint32_t> short_positions_;              // short_route for each slot
+    std::vector<std::vector<std::uint32_t>> long_positions_;  // of longer routes
+
+    std::vector<Slot> added_;
+    std::vector<std::uint32_t> disturbed_;
+
+    std::uint64_t round_ = 1;
+    double level_ = 0;  // up to which filling has come
+    std::vector<Entry> agenda_;
+    std::size_t queued_count_ = 0;
+    std::vector<std::uint32_t> to_review_;
+    std::vector<std::uint32_t> entered_;
+    std::vector<Slot> changed_;
+    std::uint64_t visit_count_ = 0;
+};
+
+}  // namespace ukemi

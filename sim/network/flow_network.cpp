@@ -1,0 +1,280 @@
+// flow_network.cpp — from tick to tick.
+#include "sim/network/flow_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+LinkId FlowNetwork::add_link(const Link& link) {
+    const double bandwidth = link.bandwidth.raw();
+    const std::string where = fmt::format("network: link {}", link_count());
+    if (!(bandwidth > 0) || !std::isfinite(bandwidth)) {
+        throw InputError(where, "",
+                         fmt::format("expected a bandwidth above zero, found {} B/s", bandwidth));
+    }
+    if (link.latency < Duration{} || link.latency > hours(1)) {
+        throw InputError(where, "", "expected a latency from 0 s to 1 h");
+    }
+    latencies_.push_back(link.latency);
+    return shares_.add_link(bandwidth);
+}
+
+RouteId FlowNetwork::add_route(std::span<const LinkId> links) {
+    if (links.empty()) throw InputError("network", "", "a route without links is no path");
+    std::vector<Hop> hops;
+    Duration latency;
+    for (const LinkId link : links) {
+        const std::uint32_t index = index_of_link(link);
+        if (index >= link_count()) {
+            throw InputError("network", "",
+                             fmt::format("there is no link {}; there are {}", index, link_count()));
+        }
+        for (const Hop& hop : hops) {
+            if (hop.link != link) continue;
+            throw InputError("network", "", fmt::format("a route crosses link {} twice", index));
+        }
+        hops.push_back({link, 1});
+        latency += latencies_[index];
+    }
+    return add_coupled_route(hops, latency);
+}
+
+RouteId FlowNetwork::add_coupled_route(std::span<const Hop> hops, Duration latency) {
+    INVARIANT(!hops.empty() && latency >= Duration{} && latency < hours(4));
+    route_latency_.push_back(latency.raw() << tick_bits);
+    return shares_.add_route(hops);
+}
+
+FlowNetwork::Tick FlowNetwork::tick_of(Instant at) const {
+    const std::int64_t past = at.raw() - origin_.raw();
+    constexpr std::int64_t most = (far_ticks << 1) >> tick_bits;
+    return past > most ? no_tick - half_tick : past << tick_bits;
+}
+
+Instant FlowNetwork::instant_of(Tick tick) const {
+    return origin_ + nanoseconds((tick + half_tick) >> tick_bits);
+}
+
+FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_t tag) {
+    INVARIANT(bytes >= 0 && static_cast<std::size_t>(route) < route_latency_.size());
+    if (free_slots_.empty()) {
+        free_slots_.push_back(static_cast<std::uint32_t>(flows_.size()));
+        flows_.emplace_back();
+    }
+    const std::uint32_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    ++flow_count_;
+    Flow& flow = flows_[slot];
+    flow.remaining = bytes;
+    flow.rate = 0;
+    flow.since = now_;
+    flow.tag = tag;
+    flow.route = route;
+    flow.state = State::latent;
+    flow.far = false;
+    const Tick latency = route_latency_[static_cast<std::size_t>(route)];
+    if (latency > 0) {
+        due_.insert(slot, now_ + latency);
+    } else {
+        begin_moving(slot);
+    }
+    return {slot, flow.number};
+}
+
+void FlowNetwork::begin_moving(std::uint32_t slot) {
+    Flow& flow = flows_[slot];
+    flow.state = State::moving;
+    flow.since = now_;
+    if (flow.remaining > 0) {
+        shares_.add(slot, flow.route);
+    } else {
+        due_.insert(slot, now_);
+    }
+}
+
+bool FlowNetwork::is_current(FlowId flow) const {
+    return flow.slot < flows_.size() && flows_[flow.slot].number == flow.number &&
+           flows_[flow.slot].state != State::free;
+}
+
+void FlowNetwork::cancel(FlowId flow) {
+    if (!is_current(flow)) return;
+    if (due_.contains(flow.slot)) due_.erase(flow.slot);
+    release(flow.slot);
+}
+
+void FlowNetwork::cancel_tagged(std::uint64_t first, std::uint64_t last) {
+    for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
+        const Flow& flow = flows_[slot];
+        if (flow.state == State::free || flow.tag < first || flow.tag > last) continue;
+        cancel({slot, flow.number});
+    }
+}
+
+// It is not in the queue any more.
+void FlowNetwork::release(std::uint32_t slot) {
+    Flow& flow = flows_[slot];
+    if (shares_.contains(slot)) shares_.remove(slot);
+    flow.state = State::free;
+    ++flow.number;
+    free_slots_.push_back(slot);
+    --flow_count_;
+}
+
+void FlowNetwork::check_bandwidth(LinkId link, BytesPerSecond bandwidth) const {
+    const std::uint32_t index = index_of_link(link);
+    if (index >= link_count()) {
+        throw InputError("network", "",
+                         fmt::format("there is no link {}; there are {}", index, link_count()));
+    }
+    if (!(bandwidth.raw() >= 0) || !std::isfinite(bandwidth.raw())) {
+        throw InputError(
+            fmt::format("network: link {}", index), "",
+            fmt::format("expected a bandwidth of zero or more, found {} B/s", bandwidth.raw()));
+    }
+}
+
+void FlowNetwork::set_bandwidth(LinkId link, BytesPerSecond bandwidth) {
+    check_bandwidth(link, bandwidth);
+    shares_.set_capacity(link, bandwidth.raw());
+}
+
+void FlowNetwork::plan_bandwidth(Instant at, LinkId link, BytesPerSecond bandwidth) {
+    check_bandwidth(link, bandwidth);
+    INVARIANT(at >= now());
+    planned_[{at, planned_count_++}] = {Kind::link_changed, index_of_link(link), bandwidth.raw()};
+}
+
+void FlowNetwork::plan_wake(Instant at, std::uint64_t tag) {
+    INVARIANT(at >= now());
+    planned_[{at, planned_count_++}] = {Kind::woken, tag, 0};
+}
+
+void FlowNetwork::move_bytes(Flow& flow) const {
+    const double seconds_past = static_cast<double>(now_ - flow.since) / ticks_per_second;
+    flow.remaining = std::max(0.0, flow.remaining - flow.rate * seconds_past);
+    flow.since = now_;
+}
+
+// Solves for the changes of the present tick and finds out when flows will finish.
+void FlowNetwork::settle_rates() {
+    if (shares_.settled()) return;
+    for (const std::uint32_t slot : shares_.solve()) {
+        Flow& flow = flows_[slot];
+        if (flow.rate > 0) move_bytes(flow);
+        flow.since = now_;
+        flow.rate = shares_.rate(slot);
+        schedule(slot);
+    }
+}
+
+void FlowNetwork::schedule(std::uint32_t slot) {
+    Flow& flow = flows_[slot];
+    if (due_.contains(slot)) due_.erase(slot);
+    flow.far = false;
+    if (flow.rate <= 0 || flow.remaining == endless) return;
+    const double ticks = flow.remaining / flow.rate * ticks_per_second;
+    flow.far = ticks > static_cast<double>(far_ticks);
+    due_.insert(slot, now_ + (flow.far ? far_ticks : static_cast<Tick>(ticks + 0.5)));
+}
+
+FlowNetwork::Tick FlowNetwork::due_tick() {
+    if (!due_.empty() && due_.next() == now_) return now_;  // more of the present tick
+    settle_rates();
+    return due_.empty() ? no_tick : due_.next();
+}
+
+Instant FlowNetwork::next_at() {
+    const Tick due = due_tick();
+    const Instant planned = planned_.empty() ? Instant::never() : planned_.begin()->first.first;
+    return due == no_tick ? planned : std::min(planned, instant_of(due));
+}
+
+bool FlowNetwork::step(Instant limit) {
+    happenings_.clear();
+    if (now_ > far_ticks) rebase();
+    const Tick due = due_tick();
+    const bool plans = !planned_.empty() && planned_.begin()->first.first <= limit;
+    if (plans && tick_of(planned_.begin()->first.first) <= due) {
+        play_planned();
+        return true;
+    }
+    if (due == no_tick || due >= tick_of(limit) + half_tick) {
+        if (limit < Instant::never()) move_to(limit);
+        return false;
+    }
+    play_due(due);
+    return true;
+}
+
+void FlowNetwork::play_planned() {
+    const auto first = planned_.begin();
+    move_to(first->first.first);
+    const Planned& planned = first->second;
+    if (planned.kind == Kind::link_changed) {
+        shares_.set_capacity(static_cast<LinkId>(planned.tag), planned.bandwidth);
+    }
+    happenings_.push_back({planned.kind, planned.tag});
+    planned_.erase(first);
+}
+
+void FlowNetwork::play_due(Tick at) {
+    now_ = at;
+    while (!due_.empty() && due_.next() == at) {
+        taken_.clear();
+        due_.take(taken_);
+        for (const std::uint32_t slot : taken_) {
+            Flow& flow = flows_[slot];
+            if (flow.state == State::latent) {
+                begin_moving(slot);
+            } else if (flow.far) {
+                move_bytes(flow);
+                schedule(slot);
+            } else {
+                happenings_.push_back({Kind::flow_finished, flow.tag});
+                release(slot);
+            }
+        }
+    }
+}
+
+// Nothing is due before.
+void FlowNetwork::move_to(Instant at) {
+    const Tick tick = tick_of(at);
+    if (tick <= far_ticks << 1) {
+        now_ = std::max(now_, tick);
+        return;
+    }
+    settle_rates();
+    INVARIANT(due_.empty());  // all that there are stand still or have no end
+    origin_ = at;
+    now_ = 0;
+    for (Flow& flow : flows_) flow.since = 0;
+}
+
+// Ticks are counted from a later moment.
+void FlowNetwork::rebase() {
+    const Tick by = now_ >> tick_bits << tick_bits;
+    origin_ = origin_ + nanoseconds(by >> tick_bits);
+    now_ -= by;
+    due_.shift(by);
+    for (Flow& flow : flows_) flow.since -= by;
+}
+
+double FlowNetwork::rate(FlowId flow) {
+    settle_rates();
+    return is_current(flow) ? flows_[flow.slot].rate : 0;
+}
+
+std::string FlowNetwork::fault() {
+    settle_rates();
+    return shares_.fault();
+}
+
+}  // namespace ukemi

@@ -1,0 +1,138 @@
+// flow_network.hpp — flows over shared links in time: latency, then max-min fair rates.
+//
+// A flow waits the sum of its links' latencies, then moves its bytes at its max-min fair rate
+// (fair_share.hpp), and is finished when the last has moved. Time inside is counted in ticks of
+// 2^-16 ns: flows that are started when another has finished start at its exact tick, and only
+// what is asked or told in Instants is rounded, to the nearest nanosecond. (Rounding every flow
+// would be off by up to 264 ns on the reference scenarios.)
+//
+// Whoever drives it steps from tick to tick, takes what happened and starts what follows. Between
+// two steps any number of flows may start and stop and links may change: they do so at the present
+// tick, together. Equal inputs give equal ticks on every x86-64 machine.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "sim/network/due_flows.hpp"
+#include "sim/network/fair_share.hpp"
+#include "sim/network/link.hpp"
+
+namespace ukemi {
+
+class FlowNetwork {
+public:
+    using Tick = std::int64_t;
+
+    struct FlowId {
+        std::uint32_t slot = 0;
+        std::uint32_t number = 0;  // of the slot's use
+    };
+    enum class Kind : std::uint8_t { flow_finished, link_changed, woken };
+    struct Happening {
+        Kind kind{};
+        std::uint64_t tag = 0;  // of the flow or the wake; the number of the link
+    };
+    // Bytes of a flow that goes on until it is cancelled: cross traffic that takes its fair share.
+    static constexpr double endless = std::numeric_limits<double>::infinity();
+
+    // InputError for a bandwidth that is not above zero and finite, or a negative latency.
+    LinkId add_link(const Link& link);
+    // The links in the order in which they are crossed. InputError if there are none ("no path"),
+    // or one that does not exist or comes twice.
+    RouteId add_route(std::span<const LinkId> links);
+    // For coupled flows: counts of a link are given with it, and the latency for all.
+    RouteId add_coupled_route(std::span<const Hop> hops, Duration latency);
+
+    std::size_t link_count() const { return shares_.link_count(); }
+    std::size_t flow_count() const { return flow_count_; }
+    // The last tick that was played, or where the last step() or advance_to() led, rounded.
+    Instant now() const { return instant_of(now_); }
+    // Ticks since a moment that may move when a step is made; differences within one are exact.
+    Tick now_ticks() const { return now_; }
+    static constexpr double ticks_per_second = 65536e9;
+
+    // At the present tick. Bytes ≥ 0, `endless` included.
+    FlowId start(RouteId route, double bytes, std::uint64_t tag);
+    void cancel(FlowId flow);                                     // nothing if it has finished
+    void cancel_tagged(std::uint64_t first, std::uint64_t last);  // both included
+    // Zero: the link is down and its flows stand still. InputError if negative or not finite.
+    void set_bandwidth(LinkId link, BytesPerSecond bandwidth);
+    // At a later instant, before what is due then; InputError as above.
+    void plan_bandwidth(Instant at, LinkId link, BytesPerSecond bandwidth);
+    void plan_wake(Instant at, std::uint64_t tag);
+
+    // When something will happen next; never if nothing will (all flows stand still, or none is).
+    Instant next_at();
+    // Plays the next tick if its rounded instant is not after `limit`, else moves the present to
+    // `limit` (unless that is never) and is false. What happened is in happenings() until the next
+    // call; what follows from it is started at the same tick.
+    bool step(Instant limit);
+    std::span<const Happening> happenings() const { return happenings_; }
+
+    // Bytes a second at present; zero while it waits its latency or stands still.
+    double rate(FlowId flow);
+    // What breaks the max-min conditions, or empty; see FairShare::fault.
+    std::string fault();
+    std::uint64_t visit_count() const { return shares_.visit_count(); }
+
+private:
+    enum class State : std::uint8_t { free, latent, moving };
+    struct Flow {
+        double remaining = 0;
+        double rate = 0;  // since the tick `since`
+        Tick since = 0;
+        std::uint64_t tag = 0;
+        RouteId route{};
+        std::uint32_t number = 0;
+        State state = State::free;
+        bool far = false;  // its finish lies beyond what ticks can count; it is looked at before
+    };
+    struct Planned {
+        Kind kind{};
+        std::uint64_t tag = 0;
+        double bandwidth = 0;
+    };
+
+    static constexpr int tick_bits = 16;
+    static constexpr Tick half_tick = Tick{1} << (tick_bits - 1);
+    static constexpr Tick far_ticks = Tick{1} << 60;  // 4.9 hours
+    static constexpr Tick no_tick = std::numeric_limits<Tick>::max();
+
+    Tick tick_of(Instant at) const;
+    Instant instant_of(Tick tick) const;
+    Tick due_tick();
+    void settle_rates();
+    void schedule(std::uint32_t slot);
+    void move_bytes(Flow& flow) const;
+    void play_planned();
+    void play_due(Tick at);
+    void begin_moving(std::uint32_t slot);
+    void release(std::uint32_t slot);
+    void move_to(Instant at);
+    void rebase();
+    void check_bandwidth(LinkId link, BytesPerSecond bandwidth) const;
+    bool is_current(FlowId flow) const;
+
+    FairShare shares_;
+    DueFlows due_;
+    std::vector<Duration> latencies_;  // of links
+    std::vector<Tick> route_latency_;  // in ticks
+    std::vector<Flow> flows_;
+    std::vector<std::uint32_t> free_slots_;
+    std::size_t flow_count_ = 0;
+    Instant origin_;  // tick 0
+    Tick now_ = 0;
+    std::map<std::pair<Instant, std::uint64_t>, Planned> planned_;
+    std::uint64_t planned_count_ = 0;
+    std::vector<Happening> happenings_;
+    std::vector<std::uint32_t> taken_;
+};
+
+}  // namespace ukemi

@@ -1,0 +1,29 @@
+// link.hpp — links and routes, as abstract numbers: what a topology hands to the network.
+//
+// A link is one direction of a cable, a bus or a switch port. Bandwidths are bytes a second.
+#pragma once
+
+#include <cstdint>
+
+#include "base/quantity.hpp"
+
+namespace ukemi {
+
+enum class LinkId : std::uint32_t {};   // dense, from 0, in the order in which links were added
+enum class RouteId : std::uint32_t {};  // likewise
+
+constexpr std::uint32_t index_of_link(LinkId link) { return static_cast<std::uint32_t>(link); }
+
+struct Link {
+    BytesPerSecond bandwidth;  // zero: the link is down
+    Duration latency;
+};
+
+// A link of a route and how many flows that move in step cross it there: one, except for coupled
+// flows (see fluid.hpp).
+struct Hop {
+    LinkId link{};
+    std::uint32_t edges = 1;
+};
+
+}  // namespace ukemi

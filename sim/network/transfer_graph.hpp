@@ -1,0 +1,64 @@
+// transfer_graph.hpp — a schedule with what its transfers wait for written out.
+//
+// A transfer waits until its sender holds what it sends: the transfers that brought it there, and
+// those that these added to; and until the transfer before it on the same channel between the same
+// two ranks is over. Receivers have room for whatever arrives. Where several arrivals make up what
+// is sent, a join stands between them and all that wait for them, so the graph grows with the
+// schedule and not with (arrivals × departures).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/schedule.hpp"
+
+namespace ukemi {
+
+class TransferGraph {
+public:
+    struct Edge {  // two ranks between which something is sent
+        std::int32_t from = 0;
+        std::int32_t to = 0;
+    };
+    struct Node {
+        std::uint32_t edge = 0;  // or `join`
+        std::int32_t first_chunk = 0;
+        std::int32_t chunk_count = 0;
+        std::uint32_t successors_begin = 0;
+    };
+    static constexpr std::uint32_t join = 0xffffffff;
+
+    // InputError if the schedule is too large to be played chunk by chunk.
+    explicit TransferGraph(const Schedule& schedule);
+
+    const std::string& name() const { return name_; }
+    std::int32_t ranks() const { return ranks_; }
+    std::int32_t chunks() const { return chunks_; }
+    std::size_t transfer_count() const { return transfer_count_; }
+    std::span<const Edge> edges() const { return edges_; }
+    // Transfers and joins; a predecessor comes before its successors.
+    std::size_t node_count() const { return waits_.size(); }
+    const Node& node(std::size_t index) const { return nodes_[index]; }
+    std::span<const std::uint32_t> successors(std::size_t index) const {
+        const std::uint32_t begin = nodes_[index].successors_begin;
+        return {successors_.data() + begin, nodes_[index + 1].successors_begin - begin};
+    }
+    // For how many others each node waits.
+    std::span<const std::uint32_t> waits() const { return waits_; }
+
+private:
+    friend class TransferGraphBuilder;
+    std::string name_;
+    std::int32_t ranks_ = 1;
+    std::int32_t chunks_ = 1;
+    std::size_t transfer_count_ = 0;
+    std::vector<Edge> edges_;
+    std::vector<Node> nodes_;  // and one that ends the last one's successors
+    std::vector<std::uint32_t> successors_;
+    std::vector<std::uint32_t> waits_;
+};
+
+}  // namespace ukemi
