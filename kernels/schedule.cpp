@@ -12,7 +12,13 @@
 namespace ukemi {
 
 Schedule make_binary_tree(std::int32_t ranks);
+Schedule make_binary_tree_star(std::int32_t ranks, std::int32_t per_host);
+Schedule make_clique(std::int32_t ranks);
+Schedule make_double_binary_tree(std::int32_t ranks);
 Schedule make_halving_doubling(std::int32_t ranks);
+Schedule make_hierarchical(std::int32_t ranks, std::int32_t per_host);
+Schedule make_multi_binary_tree_star(std::int32_t ranks, std::int32_t per_host);
+Schedule make_parameter_server(std::int32_t ranks);
 Schedule make_ring(std::int32_t ranks);
 Schedule make_star(std::int32_t ranks);
 
@@ -21,10 +27,17 @@ namespace {
 struct Entry {
     Collective algorithm;
     Schedule (*make)(std::int32_t ranks);
+    Schedule (*make_on_hosts)(std::int32_t ranks, std::int32_t per_host) = nullptr;
 };
 constexpr std::array table = {
     Entry{Collective::binary_tree, make_binary_tree},
+    Entry{Collective::binary_tree_star, nullptr, make_binary_tree_star},
+    Entry{Collective::clique, make_clique},
+    Entry{Collective::double_binary_tree, make_double_binary_tree},
     Entry{Collective::halving_doubling, make_halving_doubling},
+    Entry{Collective::hierarchical, nullptr, make_hierarchical},
+    Entry{Collective::multi_binary_tree_star, nullptr, make_multi_binary_tree_star},
+    Entry{Collective::parameter_server, make_parameter_server},
     Entry{Collective::ring, make_ring},
     Entry{Collective::star, make_star},
 };
@@ -96,8 +109,24 @@ std::string fault_of_shape(const Schedule& schedule) {
     return {};
 }
 
+// How often a rank should end with another's part of a chunk; −1 if it does not matter.
+int wanted_count(Operation operation, std::size_t ranks, std::size_t rank, std::int32_t chunk,
+                 std::size_t of) {
+    const auto number = static_cast<std::size_t>(chunk);
+    switch (operation) {
+        case Operation::all_reduce: return 1;
+        case Operation::reduce_scatter: return rank == number ? 1 : -1;
+        case Operation::all_gather: return of == number ? 1 : 0;
+        case Operation::broadcast: return of == 0 ? 1 : 0;
+        case Operation::all_to_all:
+            return rank != number % ranks ? -1 : of == number / ranks ? 1 : 0;
+    }
+    INVARIANT(false);
+    return 0;
+}
+
 // Plays the transfers of one chunk in the order of the list.
-std::string fault_of_chunk(const Schedule& schedule, std::int32_t chunk,
+std::string fault_of_chunk(const Schedule& schedule, Operation operation, std::int32_t chunk,
                            const std::vector<std::size_t>& transfers) {
     const auto ranks = static_cast<std::size_t>(schedule.ranks);
     std::vector<Contributions> held;
@@ -125,9 +154,12 @@ std::string fault_of_chunk(const Schedule& schedule, std::int32_t chunk,
     for (std::size_t rank = 0; rank < workers; ++rank) {
         for (std::size_t of = 0; of < workers; ++of) {
             const int count = held[rank].count(of);
-            if (count == 1) continue;
+            const int wanted = wanted_count(operation, workers, rank, chunk, of);
+            if (count == wanted || wanted < 0) continue;
             return fmt::format("rank {} ends with chunk {} of rank {} {}", rank, chunk, of,
-                               count == 0 ? "missing" : "more than once");
+                               wanted == 0  ? "in it"
+                               : count == 0 ? "missing"
+                                            : "more than once");
         }
     }
     return {};
@@ -147,19 +179,28 @@ ChunkRange chunk_range(std::size_t count, std::int32_t chunks, std::int32_t firs
     return {start(begin), start(begin + static_cast<std::size_t>(chunk_count))};
 }
 
-std::string schedule_refusal(Collective algorithm, std::int32_t ranks) {
+std::string schedule_refusal(Collective algorithm, std::int32_t ranks, std::int32_t per_host) {
     if (ranks < 1) return fmt::format("an all-reduce needs at least one rank, not {}", ranks);
-    if (entry_of(algorithm, ranks) != nullptr) return {};
-    return fmt::format("there is no schedule for the collective \"{}\"",
-                       collective_names()[static_cast<std::size_t>(algorithm)]);
+    if (per_host < 0) return fmt::format("a host has at least one rank, not {}", per_host);
+    const std::string_view name = collective_names()[static_cast<std::size_t>(algorithm)];
+    if (entry_of(algorithm, ranks) == nullptr) {
+        return fmt::format("there is no schedule for the collective \"{}\"", name);
+    }
+    if (algorithm == Collective::hierarchical && per_host > 0 && ranks % per_host != 0) {
+        return fmt::format("the collective \"{}\" needs full hosts: {} ranks, {} on each", name,
+                           ranks, per_host);
+    }
+    return {};
 }
 
-Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks) {
-    INVARIANT(schedule_refusal(algorithm, ranks).empty());
-    return entry_of(algorithm, ranks)->make(ranks);
+Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks, std::int32_t per_host) {
+    INVARIANT(schedule_refusal(algorithm, ranks, per_host).empty());
+    const Entry& entry = *entry_of(algorithm, ranks);
+    if (entry.make != nullptr) return entry.make(ranks);
+    return entry.make_on_hosts(ranks, per_host == 0 ? ranks : per_host);
 }
 
-std::string all_reduce_fault(const Schedule& schedule) {
+std::string schedule_fault(const Schedule& schedule, Operation operation) {
     if (std::string fault = fault_of_shape(schedule); !fault.empty()) return fault;
     std::vector<std::vector<std::size_t>> by_chunk(static_cast<std::size_t>(schedule.chunks));
     for (std::size_t i = 0; i < schedule.transfers.size(); ++i) {
@@ -170,10 +211,14 @@ std::string all_reduce_fault(const Schedule& schedule) {
     }
     for (std::int32_t chunk = 0; chunk < schedule.chunks; ++chunk) {
         std::string fault =
-            fault_of_chunk(schedule, chunk, by_chunk[static_cast<std::size_t>(chunk)]);
+            fault_of_chunk(schedule, operation, chunk, by_chunk[static_cast<std::size_t>(chunk)]);
         if (!fault.empty()) return fault;
     }
     return {};
+}
+
+std::string all_reduce_fault(const Schedule& schedule) {
+    return schedule_fault(schedule, Operation::all_reduce);
 }
 
 }  // namespace ukemi

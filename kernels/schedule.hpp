@@ -51,10 +51,12 @@ ChunkRange chunk_range(std::size_t count, std::int32_t chunks, std::int32_t firs
                        std::int32_t chunk_count);
 
 // Empty if `algorithm` has a schedule for this many ranks; else a sentence that says why not.
-std::string schedule_refusal(Collective algorithm, std::int32_t ranks);
+// Ranks stand on hosts in blocks of `per_host`, all on one host if that is 0; only hierarchical and
+// the tree stars look at it, and hierarchical wants full blocks.
+std::string schedule_refusal(Collective algorithm, std::int32_t ranks, std::int32_t per_host = 0);
 // All-reduce over `ranks` ≥ 1 ranks; schedule_refusal must be empty. `automatic` takes the one that
 // suits so many ranks on one machine best, and its name says which.
-Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks);
+Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks, std::int32_t per_host = 0);
 
 // The other shapes that one may ask for. Throughout ranks, workers, servers, chunks ≥ 1.
 // Two trees, each with this many chunks on their way at once.
@@ -64,9 +66,28 @@ Schedule parameter_server_schedule(std::int32_t workers, std::int32_t servers);
 // Rings along the axes of a grid, ranks numbered along the first axis first.
 Schedule multi_ring_schedule(std::span<const std::int32_t> sizes);
 
-// The first thing that is wrong with a schedule taken as an all-reduce (a rank that does not end
-// with the sum of all, each once; a chunk or rank out of range; a step before an earlier one; a
-// rank that sends in a step what it receives in that step), or empty.
+// KungFu's TREE and MULTI_STAR over hosts of per_host ranks.
+Schedule star_of_stars_schedule(std::int32_t ranks, std::int32_t per_host);
+Schedule multi_star_schedule(std::int32_t ranks, std::int32_t per_host);
+
+// Other operations.
+Schedule ring_reduce_scatter_schedule(std::int32_t ranks);
+Schedule ring_all_gather_schedule(std::int32_t ranks);
+Schedule chain_broadcast_schedule(std::int32_t ranks, std::int32_t chunks);  // from rank 0
+Schedule all_to_all_schedule(std::int32_t ranks);
+
+enum class Operation : std::uint8_t {
+    all_reduce,      // every rank ends with the sum of all, each once
+    reduce_scatter,  // rank r ends with the sum of chunk r, of as many chunks as ranks
+    all_gather,      // every rank ends with chunk r as rank r had it
+    broadcast,       // every rank ends with what rank 0 had
+    all_to_all,      // rank j ends with chunk i × ranks + j as rank i had it
+};
+
+// The first thing that is wrong with a schedule taken as `operation` (a rank that does not end with
+// what it should; a chunk or rank out of range; a step before an earlier one; a rank that sends in
+// a step what it receives in that step), or empty.
+std::string schedule_fault(const Schedule& schedule, Operation operation);
 std::string all_reduce_fault(const Schedule& schedule);
 
 }  // namespace ukemi

@@ -75,4 +75,9 @@ Schedule double_binary_tree_schedule(std::int32_t ranks, std::int32_t chunks_per
     return schedule;
 }
 
+// Eight chunks a tree: with the live workers' segments of a large buffer there are more.
+Schedule make_double_binary_tree(std::int32_t ranks) {
+    return double_binary_tree_schedule(ranks, 8);
+}
+
 }  // namespace ukemi

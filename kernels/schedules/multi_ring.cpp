@@ -6,6 +6,8 @@
 // et al., "Highly Scalable Deep Learning Training System with Mixed-Precision", 2018), a grid of
 // any dimension is PowerAI DDL's (Cho et al., "PowerAI DDL", 2017, section 3) and the torus of
 // Mikami et al. ("Massively Distributed SGD", 2018). Σ 2(n−1) steps, 2(N−1)/N of the buffer a rank.
+#include <array>
+
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
 
@@ -56,6 +58,15 @@ Schedule multi_ring_schedule(std::span<const std::int32_t> sizes) {
     };
     for (std::size_t level = 0; level < axes.size(); ++level) along(level, true);
     for (std::size_t level = axes.size(); level-- > 0;) along(level, false);
+    return schedule;
+}
+
+// Along the ranks of a host, then over the hosts.
+Schedule make_hierarchical(std::int32_t ranks, std::int32_t per_host) {
+    const std::array axes = {per_host, ranks / per_host};
+    INVARIANT(axes[0] * axes[1] == ranks);
+    Schedule schedule = multi_ring_schedule(axes);
+    schedule.name = "hierarchical";
     return schedule;
 }
 

@@ -23,19 +23,11 @@ Schedule parameter_server_schedule(std::int32_t workers, std::int32_t servers) {
     return schedule;
 }
 
-// Every rank is worker and server.
+// Every rank is worker and server: the same transfers as a clique's.
+Schedule make_clique(std::int32_t ranks);
 Schedule make_parameter_server(std::int32_t ranks) {
-    Schedule schedule{"parameter_server", ranks, ranks, {}};
-    for (std::int32_t step = 0; step < 2; ++step) {
-        for (std::int32_t distance = 1; distance < ranks; ++distance) {
-            for (std::int32_t rank = 0; rank < ranks; ++rank) {
-                const std::int32_t other = (rank + distance) % ranks;
-                schedule.transfers.push_back(
-                    {rank, other, step == 0 ? other : rank, 1, step,
-                     step == 0 ? TransferKind::reduce : TransferKind::copy});
-            }
-        }
-    }
+    Schedule schedule = make_clique(ranks);
+    schedule.name = "parameter_server";
     return schedule;
 }
 

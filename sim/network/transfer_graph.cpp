@@ -143,4 +143,11 @@ TransferGraph::TransferGraph(const Schedule& schedule)
     TransferGraphBuilder(schedule, *this).build();
 }
 
+std::shared_ptr<const TransferGraph> all_reduce_graph(Collective algorithm, std::int32_t ranks,
+                                                      std::int32_t per_host) {
+    const std::string refusal = schedule_refusal(algorithm, ranks, per_host);
+    if (!refusal.empty()) throw InputError("network", "", refusal);
+    return std::make_shared<const TransferGraph>(all_reduce_schedule(algorithm, ranks, per_host));
+}
+
 }  // namespace ukemi

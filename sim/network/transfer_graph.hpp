@@ -61,4 +61,9 @@ private:
     std::vector<std::uint32_t> waits_;
 };
 
+// The all-reduce of a Plan. InputError, with schedule_refusal's sentence, if it cannot run on so
+// many ranks, `per_host` on each host (0: all on one).
+std::shared_ptr<const TransferGraph> all_reduce_graph(Collective algorithm, std::int32_t ranks,
+                                                      std::int32_t per_host = 0);
+
 }  // namespace ukemi

@@ -16,7 +16,10 @@
 namespace ukemi {
 
 inline constexpr std::array tested_algorithms = {
-    Collective::ring, Collective::star, Collective::binary_tree, Collective::halving_doubling};
+    Collective::ring,         Collective::star,
+    Collective::binary_tree,  Collective::halving_doubling,
+    Collective::hierarchical, Collective::double_binary_tree,
+    Collective::clique};
 
 // Around the borders of chunks, and a prime.
 inline std::vector<std::size_t> tested_sizes(int ranks) {

@@ -3,9 +3,11 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "kernels/in_process.hpp"
+#include "kernels/rank_program.hpp"
 #include "kernels/schedule.hpp"
 
 using namespace ukemi;
@@ -113,4 +115,134 @@ TEST_CASE("schedule shapes: the interpreter sums with each of them", "[schedule]
             for (std::size_t rank = 0; rank < 12; ++rank) CHECK(values[rank][i] == sum);
         }
     }
+}
+
+TEST_CASE("schedule shapes: every algorithm is right on any number of hosts",
+          "[schedule][property]") {
+    for (const Collective algorithm :
+         {Collective::binary_tree_star, Collective::multi_binary_tree_star,
+          Collective::hierarchical}) {
+        for (std::int32_t ranks = 1; ranks <= 20; ++ranks) {
+            for (std::int32_t per_host = 1; per_host <= 8; ++per_host) {
+                if (!schedule_refusal(algorithm, ranks, per_host).empty()) {
+                    CHECK(algorithm == Collective::hierarchical);
+                    CHECK(ranks % per_host != 0);
+                    continue;
+                }
+                CAPTURE(static_cast<int>(algorithm), ranks, per_host);
+                CHECK(all_reduce_fault(all_reduce_schedule(algorithm, ranks, per_host)) == "");
+            }
+        }
+    }
+    for (std::int32_t ranks = 1; ranks <= 20; ++ranks) {
+        for (std::int32_t per_host = 1; per_host <= 8; ++per_host) {
+            CHECK(all_reduce_fault(star_of_stars_schedule(ranks, per_host)) == "");
+            CHECK(all_reduce_fault(multi_star_schedule(ranks, per_host)) == "");
+        }
+    }
+}
+
+namespace {
+
+using Edges = std::vector<std::pair<int, int>>;
+
+// (parent, child) of chunk `part`'s way back, and whether the way in is the same reversed.
+Edges graph_of(const Schedule& schedule, std::int32_t part) {
+    Edges down;
+    Edges up;
+    for (const Transfer& transfer : schedule.transfers) {
+        if (transfer.first_chunk != part) continue;
+        if (transfer.kind == TransferKind::copy) {
+            down.emplace_back(transfer.from, transfer.to);
+        } else {
+            up.emplace_back(transfer.to, transfer.from);
+        }
+    }
+    std::sort(down.begin(), down.end());
+    std::sort(up.begin(), up.end());
+    CHECK(up == down);
+    return down;
+}
+
+}  // namespace
+
+// RUNTIME §1.6: KungFu, srcs/go/plan/topology.go and session/strategy.go. Two hosts of three ranks,
+// with masters 0 and 3; three hosts of two.
+TEST_CASE("schedule shapes: strategies are KungFu's graphs", "[schedule][golden]") {
+    const Edges local_stars = {{0, 1}, {0, 2}, {3, 4}, {3, 5}};
+    CHECK(graph_of(all_reduce_schedule(Collective::star, 4), 0) == Edges{{0, 1}, {0, 2}, {0, 3}});
+    const Schedule clique = all_reduce_schedule(Collective::clique, 3);
+    CHECK(graph_of(clique, 1) == Edges{{1, 0}, {1, 2}});
+    CHECK(graph_of(all_reduce_schedule(Collective::binary_tree, 6), 0) ==
+          Edges{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 5}});
+    CHECK(graph_of(star_of_stars_schedule(6, 2), 0) ==
+          Edges{{0, 1}, {0, 2}, {0, 4}, {2, 3}, {4, 5}});
+    const Schedule multi_star = multi_star_schedule(6, 3);
+    CHECK(multi_star.chunks == 2);
+    CHECK(graph_of(multi_star, 0) == Edges{{0, 1}, {0, 2}, {0, 3}, {3, 4}, {3, 5}});
+    CHECK(graph_of(multi_star, 1) == Edges{{0, 1}, {0, 2}, {3, 0}, {3, 4}, {3, 5}});
+    CHECK(graph_of(all_reduce_schedule(Collective::binary_tree_star, 8, 2), 0) ==
+          Edges{{0, 1}, {0, 2}, {0, 4}, {2, 3}, {2, 6}, {4, 5}, {6, 7}});
+    const Schedule turned = all_reduce_schedule(Collective::multi_binary_tree_star, 8, 2);
+    CHECK(turned.chunks == 4);
+    // Turned by one: masters 2, 4, 6, 0 at places 0, 1, 2, 3.
+    CHECK(graph_of(turned, 1) == Edges{{0, 1}, {2, 3}, {2, 4}, {2, 6}, {4, 0}, {4, 5}, {6, 7}});
+    // On one host, or with one rank a host, the star and the tree are left.
+    CHECK(graph_of(all_reduce_schedule(Collective::binary_tree_star, 4), 0) ==
+          Edges{{0, 1}, {0, 2}, {0, 3}});
+    CHECK(graph_of(all_reduce_schedule(Collective::binary_tree_star, 6, 1), 0) ==
+          graph_of(all_reduce_schedule(Collective::binary_tree, 6), 0));
+}
+
+// RUNTIME §1.6, RING: part r is reduced along r+1 → … → r and sent back along r → r+1 → ….
+TEST_CASE("schedule shapes: a ring is KungFu's circular pairs", "[schedule][golden]") {
+    const Schedule ring = all_reduce_schedule(Collective::ring, 4);
+    for (std::int32_t root = 0; root < 4; ++root) {
+        Edges reduced;
+        Edges sent;
+        for (const Transfer& transfer : ring.transfers) {
+            if (transfer.first_chunk != (root + 1) % 4) continue;
+            (transfer.kind == TransferKind::reduce ? reduced : sent)
+                .emplace_back(transfer.from, transfer.to);
+        }
+        Edges in;
+        Edges out;
+        for (int i = 0; i < 3; ++i) {
+            in.emplace_back((root + 1 + i) % 4, (root + 2 + i) % 4);
+            out.emplace_back((root + i) % 4, (root + 1 + i) % 4);
+        }
+        CAPTURE(root);
+        CHECK(reduced == in);
+        CHECK(sent == out);
+    }
+}
+
+TEST_CASE("schedule shapes: other operations end with what they should", "[schedule][property]") {
+    for (std::int32_t ranks = 1; ranks <= 12; ++ranks) {
+        CAPTURE(ranks);
+        const std::vector<std::pair<Schedule, Operation>> all = {
+            {ring_reduce_scatter_schedule(ranks), Operation::reduce_scatter},
+            {ring_all_gather_schedule(ranks), Operation::all_gather},
+            {all_gather_schedule(ranks), Operation::all_gather},
+            {chain_broadcast_schedule(ranks, 5), Operation::broadcast},
+            {broadcast_schedule(ranks, 0), Operation::broadcast},
+            {all_to_all_schedule(ranks), Operation::all_to_all},
+        };
+        for (const auto& [schedule, operation] : all) {
+            CAPTURE(schedule.name);
+            CHECK(schedule_fault(schedule, operation) == "");
+            for (std::size_t i = 0; i < schedule.transfers.size(); i += 3) {
+                Schedule damaged = schedule;
+                damaged.transfers.erase(damaged.transfers.begin() + static_cast<std::ptrdiff_t>(i));
+                CHECK(schedule_fault(damaged, operation) != "");
+            }
+        }
+        if (ranks > 1) {
+            CHECK(schedule_fault(ring_all_gather_schedule(ranks), Operation::broadcast) != "");
+            CHECK(all_reduce_fault(ring_reduce_scatter_schedule(ranks)) != "");
+        }
+    }
+    const Schedule added{"test", 2, 2, {{0, 1, 0, 1, 0, TransferKind::reduce}}};
+    CHECK(schedule_fault(added, Operation::all_gather) ==
+          "rank 1 ends with chunk 0 of rank 1 in it");
 }

@@ -15,8 +15,16 @@ using namespace ukemi;
 namespace {
 
 constexpr std::int32_t ranks_max = 33;
-const std::vector<Collective> algorithms = {Collective::ring, Collective::star,
-                                            Collective::binary_tree, Collective::halving_doubling};
+const std::vector<Collective> algorithms = {Collective::ring,
+                                            Collective::star,
+                                            Collective::binary_tree,
+                                            Collective::halving_doubling,
+                                            Collective::clique,
+                                            Collective::binary_tree_star,
+                                            Collective::hierarchical,
+                                            Collective::multi_binary_tree_star,
+                                            Collective::parameter_server,
+                                            Collective::double_binary_tree};
 
 std::int32_t steps_of(const Schedule& schedule) {
     std::set<std::int32_t> steps;
@@ -137,9 +145,11 @@ TEST_CASE("schedule: the automatic choice says what it is", "[schedule]") {
     CHECK(all_reduce_fault(all_reduce_schedule(Collective::automatic, 7)) == "");
 }
 
-TEST_CASE("schedule: what has none is refused with its name", "[schedule]") {
-    CHECK(schedule_refusal(Collective::parameter_server, 4) ==
-          "there is no schedule for the collective \"parameter_server\"");
+TEST_CASE("schedule: counts that do not fit are refused with the name", "[schedule]") {
+    CHECK(schedule_refusal(Collective::hierarchical, 10, 4) ==
+          "the collective \"hierarchical\" needs full hosts: 10 ranks, 4 on each");
+    CHECK(schedule_refusal(Collective::hierarchical, 12, 4).empty());
+    CHECK(schedule_refusal(Collective::ring, 4, -1) == "a host has at least one rank, not -1");
     CHECK(schedule_refusal(Collective::ring, 0) == "an all-reduce needs at least one rank, not 0");
     CHECK(schedule_refusal(Collective::automatic, 6).empty());
 }

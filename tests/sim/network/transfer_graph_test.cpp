@@ -85,6 +85,14 @@ TEST_CASE("transfer graph: the number of nodes grows with the schedule only",
     }
 }
 
+TEST_CASE("transfer graph: a collective that cannot run on so many ranks is refused", "[network]") {
+    CHECK(all_reduce_graph(Collective::hierarchical, 8, 4)->name() == "hierarchical");
+    CHECK_THROWS_WITH(all_reduce_graph(Collective::hierarchical, 9, 4),
+                      "network: the collective \"hierarchical\" needs full hosts: 9 ranks, 4 on "
+                      "each");
+    CHECK_THROWS_AS(all_reduce_graph(Collective::ring, 0), InputError);
+}
+
 TEST_CASE("transfer graph: what is too large is refused", "[network]") {
     const Schedule schedule{"all_to_all", 100'000, 100'000, {}};
     CHECK_THROWS_WITH(TransferGraph(schedule),
