@@ -1,0 +1,151 @@
+// cost_curve.cpp — four forms of one question.
+#include "sim/cluster/cost_curve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+
+namespace ukemi {
+namespace {
+
+void require_times(std::initializer_list<double> times, std::string_view where) {
+    double sum = 0;
+    for (const double seconds : times) {
+        if (!std::isfinite(seconds) || seconds < 0) {
+            throw InputError(where, "",
+                             fmt::format("expected times of at least 0 s, found {}", seconds));
+        }
+        sum += seconds;
+    }
+    if (!(sum > 0)) throw InputError(where, "", "no step would take any time");
+}
+
+// ResNet-50, fp32: least squares over PyTorch iteration rates that Gavel recorded (OSDI 2020,
+// simulation_throughputs.json, batches 16 to 128), and over the step times of Pollux (OSDI 2021,
+// g4dn.12xlarge, imagenet).
+constexpr std::string_view gavel = "affine fit to Gavel's throughputs (OSDI 2020)";
+constexpr MeasuredCurve curves[] = {
+    {"resnet50", "k80", Precision::fp32, gavel, 0, 0.12602, 0.02181},
+    {"resnet50", "p100_pcie", Precision::fp32, gavel, 0, 0.05597, 0.0046},
+    {"resnet50", "v100_sxm2_16gb", Precision::fp32, gavel, 0, 0.0424, 0.00281},
+    {"resnet50", "t4", Precision::fp32, "affine fit to Pollux's step times (OSDI 2021)", 0, 0.06438,
+     0.00449},
+};
+
+}  // namespace
+
+CostCurve CostCurve::affine(double fixed_s, double seconds_a_sample, std::string_view where) {
+    return floored(0, fixed_s, seconds_a_sample, where);
+}
+
+CostCurve CostCurve::floored(double floor_s, double fixed_s, double seconds_a_sample,
+                             std::string_view where) {
+    require_times({floor_s, fixed_s, seconds_a_sample}, where);
+    return CostCurve(Affine{floor_s, fixed_s, seconds_a_sample});
+}
+
+CostCurve CostCurve::table(std::vector<Point> points, std::string_view where) {
+    if (points.empty()) throw InputError(where, "", "expected a table of at least one batch");
+    std::int64_t before = 0;
+    for (const Point& point : points) {
+        if (point.batch <= before) {
+            throw InputError(where, "",
+                             fmt::format("expected rising batches above 0, found {} after {}",
+                                         point.batch, before));
+        }
+        if (!std::isfinite(point.seconds) || !(point.seconds > 0)) {
+            throw InputError(where, "",
+                             fmt::format("batch {}: expected a time above 0 s, found {}",
+                                         point.batch, point.seconds));
+        }
+        before = point.batch;
+    }
+    return CostCurve(Table{std::move(points)});
+}
+
+std::int64_t value_bytes(Precision precision) {
+    return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
+}
+
+CostCurve CostCurve::roofline(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
+                              const RooflineShares& shares, std::string_view where) {
+    if (!(gpu.peak_flops(precision) > 0)) {
+        throw InputError(where, "",
+                         fmt::format("{} has no {} arithmetic", gpu.name,
+                                     precision_names[static_cast<std::size_t>(precision)]));
+    }
+    for (const double share : {shares.arithmetic, shares.memory}) {
+        if (!(share > 0 && share <= 1)) {
+            throw InputError(where, "",
+                             fmt::format("expected a share above 0, at most 1, found {}", share));
+        }
+    }
+    const double flops = gpu.peak_flops(precision) * shares.arithmetic;
+    const double bytes_a_second = gpu.memory_gb_per_s * 1e9 * shares.memory;
+    const double bytes = static_cast<double>(value_bytes(precision));
+    Roofline roofline;
+    double launches = 0;
+    for (const LayerCost& layer : model.layers) {
+        roofline.layers.push_back({layer.forward_flops / flops,
+                                   static_cast<double>(layer.values_moved) * bytes / bytes_a_second,
+                                   static_cast<double>(layer.parameters) * bytes / bytes_a_second});
+        launches += 1;
+    }
+    // The update: gradient read; weight and momentum read and written; at four bytes each.
+    const double update_s = 5 * 4 * static_cast<double>(model.parameters()) / bytes_a_second;
+    roofline.fixed_s = shares.seconds_a_layer * launches + update_s;
+    require_times({roofline.fixed_s, model.forward_flops() / flops}, where);
+    return CostCurve(std::move(roofline));
+}
+
+double CostCurve::step_seconds(std::int64_t batch) const {
+    INVARIANT(batch >= 1);
+    const auto m = static_cast<double>(batch);
+    if (const auto* affine = std::get_if<Affine>(&form_)) {
+        return std::max(affine->floor_s, affine->fixed_s + affine->seconds_a_sample * m);
+    }
+    if (const auto* table = std::get_if<Table>(&form_)) {
+        const std::vector<Point>& points = table->points;
+        if (batch <= points.front().batch || points.size() == 1) return points.front().seconds;
+        auto right = std::find_if(points.begin() + 1, points.end(),
+                                  [&](const Point& point) { return point.batch >= batch; });
+        if (right == points.end()) --right;
+        const Point& low = *(right - 1);
+        const double slope =
+            (right->seconds - low.seconds) / static_cast<double>(right->batch - low.batch);
+        const double at = low.seconds + slope * static_cast<double>(batch - low.batch);
+        // Noise may let the last two points fall; beyond them no step takes less.
+        return batch > right->batch ? std::max(at, right->seconds) : at;
+    }
+    const auto& roofline = std::get<Roofline>(form_);
+    double sum = roofline.fixed_s;
+    for (const Roofline::Layer& layer : roofline.layers) {
+        sum += 3 * std::max(layer.compute_s * m, layer.traffic_s * m + layer.weights_s);
+    }
+    return sum;
+}
+
+Duration CostCurve::step_time(std::int64_t batch) const {
+    return std::max(Duration::of(round_up(step_seconds(batch) * 1e9)), nanoseconds(1));
+}
+
+double CostCurve::samples_per_second(std::int64_t batch) const {
+    return static_cast<double>(batch) / step_seconds(batch);
+}
+
+std::span<const MeasuredCurve> measured_curves() { return curves; }
+
+const MeasuredCurve* measured_curve(std::string_view model, std::string_view gpu,
+                                    Precision precision) {
+    for (const MeasuredCurve& curve : curves) {
+        if (curve.model == model && curve.gpu == gpu && curve.precision == precision) return &curve;
+    }
+    return nullptr;
+}
+
+}  // namespace ukemi

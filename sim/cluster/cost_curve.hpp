@@ -1,0 +1,97 @@
+// cost_curve.hpp — how long one step of one GPU computes, by its batch.
+//
+// Four forms: affine (a + b m), affine with a floor (small batches take as long as the machine
+// takes to launch them), a measured table (straight between its points; beyond the last as between
+// the last two; below the first as at the first), and a roofline over the layers of a model. Only
+// + − × ÷ are used, so that times are equal on every machine. Communication is not in it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "sim/cluster/gpu_profile.hpp"
+#include "sim/cluster/model_profile.hpp"
+
+namespace ukemi {
+
+// What a step reaches of a GPU's peaks: fitted to something measured, and its source says to what.
+struct RooflineShares {
+    double arithmetic = 0.5;     // of the peak FLOP/s, above 0, at most 1
+    double memory = 0.8;         // of the memory bandwidth, above 0, at most 1
+    double seconds_a_layer = 0;  // to launch it, forward and backward
+};
+
+class CostCurve {
+public:
+    struct Point {
+        std::int64_t batch = 0;
+        double seconds = 0;
+    };
+
+    // Each throws InputError(WHERE …) if a number is negative or not finite, if no step could take
+    // any time, or if a table's batches do not rise or its times are not above 0.
+    static CostCurve affine(double fixed_s, double seconds_a_sample, std::string_view where);
+    static CostCurve floored(double floor_s, double fixed_s, double seconds_a_sample,
+                             std::string_view where);
+    static CostCurve table(std::vector<Point> points, std::string_view where);
+    // Per layer max(arithmetic, memory) for the forward pass, twice that for the backward pass
+    // (Paleo: Qi et al., ICLR 2017), plus one update that moves five values a parameter. Throws if
+    // the GPU cannot compute at this precision.
+    static CostCurve roofline(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
+                              const RooflineShares& shares, std::string_view where);
+
+    double step_seconds(std::int64_t batch) const;  // batch ≥ 1
+    Duration step_time(std::int64_t batch) const;   // rounded up to a nanosecond, at least one
+    double samples_per_second(std::int64_t batch) const;
+
+private:
+    struct Affine {
+        double floor_s = 0;
+        double fixed_s = 0;
+        double seconds_a_sample = 0;
+    };
+    struct Table {
+        std::vector<Point> points;
+    };
+    struct Roofline {
+        struct Layer {
+            double compute_s = 0;  // of one sample
+            double traffic_s = 0;  // of one sample
+            double weights_s = 0;  // whatever the batch
+        };
+        std::vector<Layer> layers;
+        double fixed_s = 0;
+    };
+    using Form = std::variant<Affine, Table, Roofline>;
+    explicit CostCurve(Form form) : form_(std::move(form)) {}
+
+    Form form_;
+};
+
+// Bytes of a value at this precision: 4, or 2.
+std::int64_t value_bytes(Precision precision);
+
+// Curves fitted to, or taken from, published measurements.
+struct MeasuredCurve {
+    std::string_view model;
+    std::string_view gpu;
+    Precision precision = Precision::fp32;
+    std::string_view source;
+    double floor_s = 0;
+    double fixed_s = 0;
+    double seconds_a_sample = 0;
+
+    CostCurve curve() const {
+        return CostCurve::floored(floor_s, fixed_s, seconds_a_sample, source);
+    }
+};
+std::span<const MeasuredCurve> measured_curves();
+// Null if nobody measured this pair.
+const MeasuredCurve* measured_curve(std::string_view model, std::string_view gpu,
+                                    Precision precision);
+
+}  // namespace ukemi

@@ -1,0 +1,214 @@
+// fabric.cpp — the generators of networks.
+#include "sim/cluster/fabric.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+
+namespace ukemi {
+namespace {
+
+[[noreturn]] void refuse(std::string_view problem) { throw InputError("cluster", "", problem); }
+
+class ZoneBuilder {
+public:
+    ZoneBuilder(Topology& topology, const ZoneSpec& zone, ZoneId id)
+        : topology_(topology), fabric_(zone.fabric), spec_(machine_named(zone.machine, "cluster")) {
+        if (zone.count < 1 || zone.count > machines_max) {
+            refuse(fmt::format("expected 1 to {} machines, found {}", machines_max, zone.count));
+        }
+        nic_rate_ = fabric_.bandwidth.raw() > 0 ? fabric_.bandwidth
+                                                : gigabits_per_second(spec_.nics.gbit_per_s);
+        // A hop from NIC to NIC is two links.
+        const Duration hop = fabric_.latency > Duration{}
+                                 ? fabric_.latency
+                                 : Duration::of(round_nearest(spec_.nics.latency_us * 1e3));
+        link_latency_ = Duration::of(hop.raw() / 2);
+        if (!(fabric_.oversubscription >= 1 && fabric_.oversubscription <= 1e6)) {
+            refuse(fmt::format("expected an oversubscription of at least 1, found {}",
+                               fabric_.oversubscription));
+        }
+        if (fabric_.machines_per_leaf < 1 || fabric_.spines < 1 || fabric_.spines > 4096) {
+            refuse("expected at least one machine a leaf, and 1 to 4096 spines");
+        }
+        for (std::uint32_t i = 0; i < zone.count; ++i) {
+            const std::uint32_t rack = racks() ? i / fabric_.machines_per_leaf : 0;
+            machines_.push_back(
+                add_machine(topology_, spec_,
+                            {fmt::format("machine{}", topology_.machines().size()), {}, rack, id}));
+        }
+    }
+
+    // The switches through which other zones are reached.
+    std::vector<DeviceId> join() {
+        switch (fabric_.kind) {
+            case FabricKind::single_switch: return single_switch();
+            case FabricKind::leaf_spine: return leaves_and_spines(1);
+            case FabricKind::rails: return leaves_and_spines(spec_.nics.count);
+            case FabricKind::fat_tree: return fat_tree();
+            case FabricKind::ring: return grid({count(), 1, 1});
+            case FabricKind::torus: return torus();
+        }
+        INVARIANT(false);
+        return {};
+    }
+
+    BytesPerSecond machine_rate() const { return std::int64_t{spec_.nics.count} * nic_rate_; }
+
+private:
+    bool racks() const {
+        return fabric_.kind == FabricKind::leaf_spine || fabric_.kind == FabricKind::rails;
+    }
+    std::uint32_t count() const { return static_cast<std::uint32_t>(machines_.size()); }
+
+    DeviceId add_switch(std::string name) {
+        return topology_.add_device(DeviceKind::network_switch, no_machine, std::move(name));
+    }
+    void cable(DeviceId a, DeviceId b, BytesPerSecond rate) {
+        topology_.connect(a, b, LinkKind::network, 1, rate, link_latency_);
+    }
+    void attach(const AddedMachine& machine, DeviceId to) {
+        for (const DeviceId nic : machine.nics) cable(nic, to, nic_rate_);
+    }
+
+    std::vector<DeviceId> single_switch() {
+        const DeviceId middle = add_switch("switch");
+        for (const AddedMachine& machine : machines_) attach(machine, middle);
+        return {middle};
+    }
+
+    // With one rail a leaf takes all NICs of its machines; else rail i takes the i-th of each.
+    std::vector<DeviceId> leaves_and_spines(std::uint32_t rails) {
+        const std::uint32_t per_leaf = fabric_.machines_per_leaf;
+        const std::uint32_t nics_per_machine = rails == 1 ? spec_.nics.count : 1;
+        std::vector<DeviceId> leaves;
+        for (std::uint32_t first = 0; first < count(); first += per_leaf) {
+            for (std::uint32_t rail = 0; rail < rails; ++rail) {
+                const std::uint32_t group = first / per_leaf;
+                leaves.push_back(add_switch(rails == 1 ? fmt::format("leaf{}", group)
+                                                       : fmt::format("leaf{}.{}", group, rail)));
+                for (std::uint32_t i = first; i < std::min(first + per_leaf, count()); ++i) {
+                    if (rails == 1) {
+                        attach(machines_[i], leaves.back());
+                    } else {
+                        cable(machines_[i].nics[rail], leaves.back(), nic_rate_);
+                    }
+                }
+            }
+        }
+        if (leaves.size() == 1) return leaves;
+        const BytesPerSecond uplink =
+            BytesPerSecond::of(nic_rate_.raw() * nics_per_machine * per_leaf /
+                               fabric_.oversubscription / fabric_.spines);
+        std::vector<DeviceId> spines;
+        for (std::uint32_t s = 0; s < fabric_.spines; ++s) {
+            spines.push_back(add_switch(fmt::format("spine{}", s)));
+            for (const DeviceId leaf : leaves) cable(leaf, spines.back(), uplink);
+        }
+        return spines;
+    }
+
+    std::vector<DeviceId> fat_tree() {
+        std::uint32_t k = 2;
+        while (k * k * k / 4 < count()) k += 2;
+        const std::uint32_t half = k / 2;
+        std::vector<DeviceId> cores;
+        for (std::uint32_t i = 0; i < half * half; ++i)
+            cores.push_back(add_switch(fmt::format("core{}", i)));
+        std::uint32_t next = 0;
+        for (std::uint32_t pod = 0; pod < k && next < count(); ++pod) {
+            std::vector<DeviceId> middle;
+            for (std::uint32_t a = 0; a < half; ++a) {
+                middle.push_back(add_switch(fmt::format("aggregation{}.{}", pod, a)));
+                for (std::uint32_t c = 0; c < half; ++c)
+                    cable(middle.back(), cores[a * half + c], machine_rate());
+            }
+            for (std::uint32_t e = 0; e < half && next < count(); ++e) {
+                const DeviceId edge = add_switch(fmt::format("edge{}.{}", pod, e));
+                for (const DeviceId above : middle) cable(edge, above, machine_rate());
+                for (std::uint32_t h = 0; h < half && next < count(); ++h)
+                    attach(machines_[next++], edge);
+            }
+        }
+        return cores;
+    }
+
+    std::vector<DeviceId> torus() {
+        std::array<std::uint32_t, 3> sides = fabric_.sides;
+        std::uint64_t places = 1;
+        for (std::uint32_t& side : sides) {
+            side = std::max(side, 1U);
+            places *= std::min(side, machines_max);
+        }
+        if (places != count()) {
+            refuse(fmt::format("a torus of {} x {} x {} has {} places, not {}", sides[0], sides[1],
+                               sides[2], places, count()));
+        }
+        return grid(sides);
+    }
+
+    // A router a machine, in the order of machines, the first side running fastest.
+    std::vector<DeviceId> grid(const std::array<std::uint32_t, 3>& sides) {
+        std::vector<DeviceId> routers;
+        for (std::uint32_t i = 0; i < count(); ++i) {
+            routers.push_back(add_switch(fmt::format("router{}", i)));
+            attach(machines_[i], routers.back());
+        }
+        std::uint32_t stride = 1;
+        for (const std::uint32_t side : sides) {
+            for (std::uint32_t i = 0; i < count() && side > 1; ++i) {
+                const std::uint32_t place = i / stride % side;
+                if (place + 1 == side && side == 2) continue;  // two have one cable, not two
+                const std::uint32_t next = place + 1 < side ? i + stride : i - place * stride;
+                cable(routers[i], routers[next], machine_rate());
+            }
+            stride *= side;
+        }
+        return {routers.front()};
+    }
+
+    Topology& topology_;
+    const FabricSpec& fabric_;
+    MachineSpec spec_;
+    BytesPerSecond nic_rate_;
+    Duration link_latency_;
+    std::vector<AddedMachine> machines_;
+};
+
+}  // namespace
+
+Topology build_cluster(const ClusterSpec& spec) {
+    if (spec.zones.empty()) refuse("expected at least one zone");
+    Topology topology;
+    std::vector<DeviceId> routers;
+    for (std::size_t z = 0; z < spec.zones.size(); ++z) {
+        ZoneBuilder zone(topology, spec.zones[z], static_cast<ZoneId>(z));
+        const std::vector<DeviceId> tops = zone.join();
+        if (spec.zones.size() == 1) break;
+        routers.push_back(
+            topology.add_device(DeviceKind::network_switch, no_machine, fmt::format("zone{}", z)));
+        // What the zone brings to its router is not the bottleneck; the link between zones may be.
+        const BytesPerSecond up =
+            std::int64_t{spec.zones[z].count} * zone.machine_rate() + spec.zone_bandwidth;
+        for (const DeviceId top : tops) {
+            topology.connect(top, routers.back(), LinkKind::network, 1, up, Duration{});
+        }
+        for (std::size_t other = 0; other < z; ++other) {
+            topology.connect(routers[other], routers.back(), LinkKind::network, 1,
+                             spec.zone_bandwidth, spec.zone_latency);
+        }
+    }
+    return topology;
+}
+
+Topology build_cluster(std::string_view machine, std::uint32_t count, const FabricSpec& fabric) {
+    ClusterSpec spec;
+    spec.zones.push_back({std::string(machine), count, fabric});
+    return build_cluster(spec);
+}
+
+}  // namespace ukemi

@@ -1,0 +1,44 @@
+// gpu_profile.hpp — what a kind of GPU can do at most, from its data sheet.
+//
+// Peaks are dense rates (no sparsity) at boost clock; what a training step reaches of them is said
+// by a cost curve (cost_curve.hpp), never here. To add a GPU: one entry in gpus.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/quantity.hpp"
+
+namespace ukemi {
+
+// The arithmetic of a step: fp16 and bf16 on tensor cores where there are any, else on vectors.
+enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16 };
+inline constexpr std::array<std::string_view, 4> precision_names = {"fp32", "tf32", "fp16", "bf16"};
+
+struct GpuProfile {
+    std::string_view name;                // as in machine tables and scenarios
+    std::array<double, 4> peak_tflops{};  // by Precision, 10^12 FLOP/s; 0: it cannot
+    Bytes memory;
+    double memory_gb_per_s = 0;  // 10^9 bytes/s
+    std::uint32_t nvlinks = 0;   // lanes of one GPU
+    double nvlink_gb_per_s = 0;  // one lane, one direction
+    int pcie_generation = 3;     // of its x16 slot
+    std::string_view released;   // year and month
+    std::string_view source;
+
+    double peak_flops(Precision precision) const {  // FLOP/s, 0: it cannot
+        return peak_tflops[static_cast<std::size_t>(precision)] * 1e12;
+    }
+};
+
+std::span<const GpuProfile> all_gpus();
+// Throws InputError("WHERE: there is no GPU …") with the nearest name.
+const GpuProfile& gpu_named(std::string_view name, std::string_view where);
+
+// The line rate of an x16 slot in one direction: generation 3 has 8 GT/s a lane with 128 of 130
+// bits used, each later one twice that (PCI Express base specifications). 3 to 5.
+BytesPerSecond pcie_x16_rate(int generation);
+
+}  // namespace ukemi

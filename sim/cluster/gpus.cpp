@@ -1,0 +1,97 @@
+// gpus.cpp — the table of GPUs. One entry each, with where its numbers are from.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+#include "base/plain_text.hpp"
+#include "sim/cluster/gpu_profile.hpp"
+
+namespace ukemi {
+namespace {
+
+constexpr Bytes gib(std::int64_t n) { return mebibytes(n * 1024); }
+
+// NVIDIA data sheets as remembered, not read again; where a page or log was read, it is named.
+// Columns: name; fp32, tf32, fp16, bf16 TFLOP/s; memory and GB/s; NVLinks and GB/s of one; PCIe.
+constexpr GpuProfile gpus[] = {
+    // A K80 board has two of these behind one x16 slot.
+    {"k80", {4.37, 0, 0, 0}, gib(12), 240, 0, 0, 3, "2014-11", "NVIDIA data sheet, half a board"},
+    {"titan_x_maxwell", {6.6, 0, 0, 0}, gib(12), 336.5, 0, 0, 3, "2015-03", "NVIDIA data sheet"},
+    {"titan_x_pascal", {11.0, 0, 0, 0}, gib(12), 480, 0, 0, 3, "2016-08", "NVIDIA data sheet"},
+    {"p100_pcie", {9.3, 0, 18.7, 0}, gib(16), 732, 0, 0, 3, "2016-06", "NVIDIA data sheet"},
+    {"p100_sxm2", {10.6, 0, 21.2, 0}, gib(16), 732, 4, 20, 3, "2016-04", "NVIDIA data sheet"},
+    {"v100_pcie_16gb", {14.0, 0, 112, 0}, gib(16), 900, 0, 0, 3, "2017-06", "NVIDIA data sheet"},
+    {"v100_sxm2_16gb", {15.7, 0, 125, 0}, gib(16), 900, 6, 25, 3, "2017-06", "NVIDIA data sheet"},
+    {"v100_sxm2_32gb", {15.7, 0, 125, 0}, gib(32), 900, 6, 25, 3, "2018-03", "NVIDIA data sheet"},
+    {"t4", {8.1, 0, 65, 0}, gib(16), 320, 0, 0, 3, "2018-09", "NVIDIA data sheet"},
+    {"rtx6000",
+     {16.3, 0, 130.5, 0},
+     gib(24),
+     672,
+     2,
+     25,
+     3,
+     "2018-08",
+     "NVIDIA data sheet (Quadro, Turing)"},
+    {"a100_sxm4_40gb",
+     {19.5, 156, 312, 312},
+     gib(40),
+     1555,
+     12,
+     25,
+     4,
+     "2020-05",
+     "NVIDIA data sheet"},
+    {"a100_sxm4_80gb",
+     {19.5, 156, 312, 312},
+     gib(80),
+     2039,
+     12,
+     25,
+     4,
+     "2020-11",
+     "NVIDIA data sheet"},
+    {"h100_sxm5_80gb",
+     {67, 494, 989, 989},
+     gib(80),
+     3350,
+     18,
+     25,
+     5,
+     "2022-09",
+     "NVIDIA data sheet"},
+    {"h200_sxm_141gb",
+     {67, 494, 989, 989},
+     bytes(141'000'000'000),
+     4800,
+     18,
+     25,
+     5,
+     "2023-11",
+     "NVIDIA data sheet"},
+};
+
+}  // namespace
+
+std::span<const GpuProfile> all_gpus() { return gpus; }
+
+const GpuProfile& gpu_named(std::string_view name, std::string_view where) {
+    std::vector<std::string_view> names;
+    for (const GpuProfile& gpu : gpus) {
+        if (gpu.name == name) return gpu;
+        names.push_back(gpu.name);
+    }
+    throw InputError(
+        where, "",
+        fmt::format("there is no GPU {}{}", ukemi::quoted(name), did_you_mean(name, names)));
+}
+
+BytesPerSecond pcie_x16_rate(int generation) {
+    INVARIANT(generation >= 3 && generation <= 5);
+    const double transfers = 8e9 * static_cast<double>(1 << (generation - 3));
+    return BytesPerSecond::of(transfers * 16 * 128 / 130 / 8);
+}
+
+}  // namespace ukemi

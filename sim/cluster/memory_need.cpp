@@ -1,0 +1,58 @@
+// memory_need.cpp — sums of bytes, and the refusal.
+#include "sim/cluster/memory_need.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+#include "sim/cluster/cost_curve.hpp"
+
+namespace ukemi {
+namespace {
+
+Bytes kept_by_sample(const ModelProfile& model, const MemoryRule& rule) {
+    return rule.bytes_a_value * bytes(model.values_kept) + bytes(model.mask_bytes_kept);
+}
+
+}  // namespace
+
+MemoryRule MemoryRule::of(Precision precision, Optimizer optimizer) {
+    MemoryRule rule;
+    rule.bytes_a_value = value_bytes(precision);
+    rule.bytes_a_parameter = 8;  // fp32: 4 + 4; mixed: 2 + 2 + 4
+    if (optimizer == Optimizer::momentum) rule.bytes_a_parameter += 4;
+    if (optimizer == Optimizer::adam) rule.bytes_a_parameter += 8;
+    return rule;
+}
+
+MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const MemoryRule& rule) {
+    INVARIANT(batch >= 0);
+    return {rule.bytes_a_parameter * bytes(model.parameters()), batch * kept_by_sample(model, rule),
+            rule.reserve};
+}
+
+std::int64_t batch_max(const ModelProfile& model, const GpuProfile& gpu, const MemoryRule& rule) {
+    const Bytes free = gpu.memory - memory_need(model, 0, rule).total();
+    if (free <= Bytes{}) return 0;
+    return free.raw() / std::max<std::int64_t>(kept_by_sample(model, rule).raw(), 1);
+}
+
+void check_memory(const ModelProfile& model, const GpuProfile& gpu, std::int64_t batch,
+                  const MemoryRule& rule, std::string_view where) {
+    const std::int64_t most = batch_max(model, gpu, rule);
+    if (batch <= most) return;
+    constexpr std::int64_t batch_bound = std::int64_t{1} << 24;  // no overflow below it
+    const MemoryNeed need = memory_need(model, std::min(batch, batch_bound), rule);
+    const std::string largest = most > 0 ? fmt::format("the largest batch that fits is {}", most)
+                                         : fmt::format("not even the model fits");
+    throw InputError(
+        where, "",
+        fmt::format("{} with a batch of {} needs {} bytes (parameters, gradients and optimiser {}, "
+                    "kept for the backward pass {}, reserve {}), {} has {}: {}",
+                    model.name, batch, need.total().raw(), need.parameters.raw(), need.kept.raw(),
+                    need.reserve.raw(), gpu.name, gpu.memory.raw(), largest));
+}
+
+}  // namespace ukemi

@@ -1,0 +1,45 @@
+// memory_need.hpp — does a batch fit on a GPU; if not, how many bytes are missing.
+//
+// Counted: a parameter's weight, gradient and optimiser state; what the forward pass keeps for the
+// backward pass, a sample; a reserve for the driver, the libraries' work space and fragments. No
+// recomputation, no offloading. The reserve is an assumption (1 GiB); the rest is counted.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/quantity.hpp"
+#include "sim/cluster/gpu_profile.hpp"
+#include "sim/cluster/model_profile.hpp"
+
+namespace ukemi {
+
+enum class Optimizer : std::uint8_t { sgd, momentum, adam };
+
+struct MemoryRule {
+    std::int64_t bytes_a_parameter = 12;  // weight + gradient + state
+    std::int64_t bytes_a_value = 4;       // kept for the backward pass
+    Bytes reserve = mebibytes(1024);
+
+    // fp32: 4 + 4 and 0, 4 or 8 for the optimiser. fp16 and bf16 (mixed precision): 2 + 2, the
+    // fp32 master weight 4, and the same state (ZeRO: Rajbhandari et al., SC 2020, section 3.1).
+    static MemoryRule of(Precision precision, Optimizer optimizer);
+};
+
+struct MemoryNeed {
+    Bytes parameters;  // with gradients and states
+    Bytes kept;        // by all samples of the batch
+    Bytes reserve;
+    Bytes total() const { return parameters + kept + reserve; }
+};
+
+MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const MemoryRule& rule);
+
+// The largest batch that fits; 0 if not even the model does.
+std::int64_t batch_max(const ModelProfile& model, const GpuProfile& gpu, const MemoryRule& rule);
+
+// Throws InputError("WHERE: …") with the bytes needed, what they are for, and the largest batch.
+void check_memory(const ModelProfile& model, const GpuProfile& gpu, std::int64_t batch,
+                  const MemoryRule& rule, std::string_view where);
+
+}  // namespace ukemi

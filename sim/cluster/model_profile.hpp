@@ -1,0 +1,55 @@
+// model_profile.hpp — a network as training costs see it: gradients, arithmetic, bytes.
+//
+// Everything is counted from the shapes of the layers by the code in models/, never typed: tensors
+// in forward order with their elements, multiply-adds of the forward pass, and the values that the
+// backward pass needs again. One sample is an image, or a sequence of `sequence_length` tokens.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.hpp"
+
+namespace ukemi {
+
+struct GradientTensor {
+    std::string name;
+    std::int64_t elements = 0;
+};
+
+struct LayerCost {
+    std::string name;
+    double forward_flops = 0;  // of one sample, a multiply-add being two
+    std::int64_t parameters = 0;
+    std::int64_t values_moved = 0;  // read and written by the forward pass, of one sample
+};
+
+struct ModelProfile {
+    std::string name;
+    std::string sample;  // "image of 224 x 224"
+    std::vector<GradientTensor> tensors;
+    std::vector<LayerCost> layers;
+    std::int64_t values_kept = 0;  // of one sample, for the backward pass, at the step's precision
+    std::int64_t mask_bytes_kept = 0;  // of one sample: dropout masks, a byte each
+
+    std::int64_t parameters() const;
+    double forward_flops() const;  // of one sample
+    // Forward and backward: the backward pass computes two products for each of the forward's.
+    double training_flops() const { return 3 * forward_flops(); }
+    Bytes gradient_bytes(std::int64_t bytes_per_element = 4) const;
+};
+
+struct ModelEntry {
+    std::string_view name;
+    std::string_view summary;
+    std::string_view source;  // of the architecture
+    ModelProfile (*make)();
+};
+std::span<const ModelEntry> all_models();
+// Throws InputError("WHERE: there is no model …") with the nearest name.
+ModelProfile model_named(std::string_view name, std::string_view where);
+
+}  // namespace ukemi

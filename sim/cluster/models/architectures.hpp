@@ -1,0 +1,33 @@
+// architectures.hpp — what the table of models calls.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/cluster/model_profile.hpp"
+
+namespace ukemi {
+
+ModelProfile lenet5();
+ModelProfile vgg16();
+ModelProfile inception_v3();
+// He et al. for CIFAR-10: 6n + 2 layers, shortcuts without parameters.
+ModelProfile cifar_resnet(std::string name, std::int64_t blocks_per_stage);
+// Bottleneck blocks with the stride in the 3 x 3 convolution, as torchvision has them.
+struct BottleneckStages {
+    std::int64_t blocks[4];
+};
+ModelProfile imagenet_resnet(std::string name, const BottleneckStages& stages);
+
+struct TransformerShape {
+    std::int64_t layers = 0;
+    std::int64_t hidden = 0;
+    std::int64_t heads = 0;
+    std::int64_t vocabulary = 0;
+    std::int64_t positions = 0;        // that have an embedding
+    std::int64_t sequence_length = 0;  // of one sample
+};
+ModelProfile bert(std::string name, const TransformerShape& shape);  // encoder and pooler, no head
+ModelProfile gpt2(std::string name, const TransformerShape& shape);  // output tied to embedding
+
+}  // namespace ukemi

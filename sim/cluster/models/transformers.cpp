@@ -1,0 +1,135 @@
+// transformers.cpp — BERT and GPT-2 from hidden size, layers, heads and vocabulary.
+//
+// Multiply-adds a token and layer: 12 h² in the matrices, 2 s h in attention (scores and weighted
+// sum over the whole sequence): 24 s h² + 4 s² h FLOP a sequence and layer, and 2 s h V for the
+// logits (Narayanan et al., SC 2021, appendix; times three for training that is their eq. without
+// recomputation). Kept for the backward pass a sequence and layer: s h (34 + 5 a s / h) bytes at
+// two bytes a value (Korthikanti et al., 2022, eq. 1), of which 2 s h + a s² are one-byte masks.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/invariant.hpp"
+#include "sim/cluster/models/architectures.hpp"
+
+namespace ukemi {
+namespace {
+
+class Transformer {
+public:
+    Transformer(std::string name, const TransformerShape& shape) : shape_(shape) {
+        INVARIANT(shape.hidden % shape.heads == 0);
+        profile_.name = std::move(name);
+        profile_.sample = fmt::format("sequence of {} tokens", shape.sequence_length);
+    }
+
+    void layer(const std::string& name) { profile_.layers.push_back({name, 0, 0, 0}); }
+
+    void tensor(std::string_view kind, std::int64_t elements) {
+        LayerCost& layer = profile_.layers.back();
+        profile_.tensors.push_back({fmt::format("{}.{}", layer.name, kind), elements});
+        layer.parameters += elements;
+    }
+
+    // Applied to every token.
+    void dense(std::string_view kind, std::int64_t inputs, std::int64_t outputs) {
+        tensor(fmt::format("{}.weight", kind), inputs * outputs);
+        tensor(fmt::format("{}.bias", kind), outputs);
+        const std::int64_t tokens = shape_.sequence_length;
+        profile_.layers.back().forward_flops +=
+            2.0 * static_cast<double>(inputs * outputs) * static_cast<double>(tokens);
+        moves(tokens * (inputs + outputs));
+    }
+
+    void norm(std::string_view kind) {
+        tensor(fmt::format("{}.scale", kind), shape_.hidden);
+        tensor(fmt::format("{}.shift", kind), shape_.hidden);
+        moves(2 * width());
+    }
+
+    // Scores and the weighted sum; softmax and dropout move the scores three times more.
+    void attend() {
+        const std::int64_t scores = shape_.heads * shape_.sequence_length * shape_.sequence_length;
+        profile_.layers.back().forward_flops +=
+            4.0 * static_cast<double>(shape_.sequence_length) * static_cast<double>(width());
+        moves(4 * width() + 8 * scores);
+    }
+
+    void keep_block() {
+        const std::int64_t scores = shape_.heads * shape_.sequence_length * shape_.sequence_length;
+        profile_.values_kept += 16 * width() + 2 * scores;
+        profile_.mask_bytes_kept += 2 * width() + scores;
+    }
+
+    void logits() {  // the embedding's matrix again
+        layer("logits");
+        profile_.layers.back().forward_flops =
+            2.0 * static_cast<double>(width()) * static_cast<double>(shape_.vocabulary);
+        const std::int64_t values = shape_.sequence_length * shape_.vocabulary;
+        moves(width() + values);
+        profile_.values_kept += values;
+    }
+
+    std::int64_t width() const { return shape_.sequence_length * shape_.hidden; }
+    ModelProfile finished() { return std::move(profile_); }
+
+private:
+    void moves(std::int64_t values) { profile_.layers.back().values_moved += values; }
+
+    TransformerShape shape_;
+    ModelProfile profile_;
+};
+
+}  // namespace
+
+ModelProfile bert(std::string name, const TransformerShape& shape) {
+    Transformer net(std::move(name), shape);
+    const std::int64_t h = shape.hidden;
+    net.layer("embeddings");
+    net.tensor("word", shape.vocabulary * h);
+    net.tensor("position", shape.positions * h);
+    net.tensor("segment", 2 * h);
+    net.norm("norm");
+    for (std::int64_t i = 0; i < shape.layers; ++i) {
+        net.layer(fmt::format("layer{}.attention", i));
+        for (const std::string_view kind : {"query", "key", "value"}) net.dense(kind, h, h);
+        net.attend();
+        net.dense("output", h, h);
+        net.norm("norm");
+        net.layer(fmt::format("layer{}.feed_forward", i));
+        net.dense("inner", h, 4 * h);
+        net.dense("outer", 4 * h, h);
+        net.norm("norm");
+        net.keep_block();
+    }
+    net.layer("pooler");  // the first token only
+    net.tensor("dense.weight", h * h);
+    net.tensor("dense.bias", h);
+    return net.finished();
+}
+
+ModelProfile gpt2(std::string name, const TransformerShape& shape) {
+    Transformer net(std::move(name), shape);
+    const std::int64_t h = shape.hidden;
+    net.layer("embeddings");
+    net.tensor("word", shape.vocabulary * h);
+    net.tensor("position", shape.positions * h);
+    for (std::int64_t i = 0; i < shape.layers; ++i) {
+        net.layer(fmt::format("layer{}.attention", i));
+        net.norm("norm");
+        net.dense("query_key_value", h, 3 * h);
+        net.attend();
+        net.dense("output", h, h);
+        net.layer(fmt::format("layer{}.feed_forward", i));
+        net.norm("norm");
+        net.dense("inner", h, 4 * h);
+        net.dense("outer", 4 * h, h);
+        net.keep_block();
+    }
+    net.layer("final");
+    net.norm("norm");
+    net.logits();
+    return net.finished();
+}
+
+}  // namespace ukemi

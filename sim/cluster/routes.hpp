@@ -1,0 +1,42 @@
+// routes.hpp — which way a flow takes through a topology, and always the same one.
+//
+// Shortest paths: fewest network links first (as switches count hops), then the least latency, then
+// the fewest links. A GPU is no thoroughfare: a path may begin and end at one, never cross it.
+// Where several next links are equally good (ECMP), each device chooses by a hash of (source,
+// destination, flow number, itself), so that flows spread, one flow keeps to one path, and no
+// choice depends on an address. The search is Boost.Graph's Dijkstra, once a destination; paths are
+// kept, so a span stays valid as long as its Routes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "sim/cluster/topology.hpp"
+
+namespace ukemi {
+
+class Routes {
+public:
+    // Keeps its own copy of what it needs: the topology may go.
+    explicit Routes(const Topology& topology);
+    ~Routes();
+    Routes(Routes&&) noexcept;
+    Routes& operator=(Routes&&) noexcept;
+
+    // The links from one device to another in order; empty from a device to itself. Throws
+    // InputError, naming both, if there is no path.
+    std::span<const LinkId> route(DeviceId from, DeviceId to, std::uint64_t flow = 0);
+    bool connected(DeviceId from, DeviceId to);
+    Duration latency(DeviceId from, DeviceId to, std::uint64_t flow = 0);  // of all its links
+    BytesPerSecond bandwidth(DeviceId from, DeviceId to, std::uint64_t flow = 0);  // the least
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+// Throws InputError naming the first two workers between which there is no path.
+void check_connected(const Topology& topology);
+
+}  // namespace ukemi

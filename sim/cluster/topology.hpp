@@ -1,0 +1,106 @@
+// topology.hpp — what a cluster is made of, and which wires join it.
+//
+// Devices (GPUs, CPU sockets, switches, NICs) are dense numbers in the order in which they were
+// added, and so are directed links; every cable is two of them. A link's bandwidth is the line rate
+// of its data sheet; what software reaches of it is a factor of its own (see rings.hpp). For the
+// whole of a flow-level solver a topology is link_rates(), and a flow is a span of LinkIds
+// (routes.hpp). Copies are independent; nothing depends on an address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/quantity.hpp"
+
+namespace ukemi {
+
+enum class DeviceId : std::uint32_t {};
+enum class LinkId : std::uint32_t {};     // one direction of one cable
+enum class MachineId : std::uint32_t {};  // one chassis; switches of the network have none
+
+enum class DeviceKind : std::uint8_t {
+    gpu,
+    cpu,  // one socket (NUMA node)
+    pcie_switch,
+    nvswitch,
+    nic,
+    network_switch,
+};
+enum class LinkKind : std::uint8_t { nvlink, pcie, socket, network };
+
+std::string_view to_string(DeviceKind kind);
+std::string_view to_string(LinkKind kind);
+
+inline constexpr MachineId no_machine{UINT32_MAX};
+inline constexpr std::size_t devices_max = std::size_t{1} << 20;
+inline constexpr std::size_t links_max = std::size_t{1} << 22;
+
+struct Device {
+    DeviceKind kind = DeviceKind::gpu;
+    MachineId machine = no_machine;
+    std::uint32_t index = 0;  // among the devices of its kind in its machine (in the network)
+    std::string name;         // "gpu3": unique in its machine
+};
+
+struct Link {
+    DeviceId from{};
+    DeviceId to{};
+    LinkKind kind = LinkKind::network;
+    std::uint32_t lanes = 1;   // cables that act as one: 2 where two NVLinks join two GPUs
+    BytesPerSecond bandwidth;  // of all lanes together, in this direction, > 0
+    Duration latency;          // of one hop, 0 to 1 s
+};
+
+struct Machine {
+    std::string name;
+    std::string preset;  // of machine_spec.hpp; empty if it was read from a dump
+    std::uint32_t rack = 0;
+    ZoneId zone{};
+};
+
+// All that a flow-level solver has to know of a link.
+struct LinkRate {
+    BytesPerSecond bandwidth;
+    Duration latency;
+};
+
+class Topology {
+public:
+    std::span<const Device> devices() const { return devices_; }
+    std::span<const Link> links() const { return links_; }
+    std::span<const Machine> machines() const { return machines_; }
+    const Device& device(DeviceId id) const;
+    const Link& link(LinkId id) const;
+    const Machine& machine(MachineId id) const;
+
+    std::vector<LinkRate> link_rates() const;  // by LinkId
+    std::vector<DeviceId> devices_of(DeviceKind kind) const;
+    std::vector<DeviceId> devices_of(DeviceKind kind, MachineId machine) const;
+    // Where workers run, in the order of machines: the GPUs; the first socket of a machine without.
+    std::vector<DeviceId> workers() const;
+    // The NVLinks, or other links of a kind, from one device to another; 0 if there are none.
+    std::uint32_t lanes_between(DeviceId from, DeviceId to, LinkKind kind) const;
+    std::string full_name(DeviceId id) const;  // "machine0/gpu3"
+
+    MachineId add_machine(Machine machine);
+    DeviceId add_device(DeviceKind kind, MachineId machine, std::string name);
+    // Both directions: the returned link leads from a to b, the next number from b to a.
+    // Throws InputError, naming the two devices, if the bandwidth is not above zero and finite, or
+    // the latency is not within 0 to 1 s: presets may be wrong by a user's hand.
+    LinkId connect(DeviceId a, DeviceId b, LinkKind kind, std::uint32_t lanes,
+                   BytesPerSecond bandwidth, Duration latency);
+    // What software reaches of the line rates: every link of the kind, times 0 < factor ≤ 1.
+    void derate(LinkKind kind, double factor);
+
+private:
+    std::vector<Device> devices_;
+    std::vector<Link> links_;
+    std::vector<Machine> machines_;
+};
+
+}  // namespace ukemi
