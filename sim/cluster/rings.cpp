@@ -1,0 +1,266 @@
+// rings.cpp — enumerate the cycles, then pack as many as the lanes carry.
+#include "sim/cluster/rings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+#include "sim/cluster/routes.hpp"
+
+namespace ukemi {
+namespace {
+
+// How many partial cycles, and how many partial packings, are looked at.
+constexpr std::int64_t steps_max = 2'000'000;
+
+using Lanes = std::array<std::array<std::int32_t, ring_gpus_max>, ring_gpus_max>;
+using Hop = std::array<std::size_t, 2>;  // from, to: one lane of one direction
+
+struct Cycle {
+    std::vector<std::size_t> order;
+    std::vector<Hop> lanes;  // that it takes
+};
+
+class Packing {
+public:
+    Packing(const Lanes& lanes, std::size_t gpus, bool relayed)
+        : lanes_(lanes), gpus_(gpus), relayed_(relayed) {
+        current_.order.push_back(0);
+        extend();
+        left_ = lanes_;
+        pack(0);
+    }
+
+    const std::vector<std::size_t>& best() const { return best_; }
+    const Cycle& cycle(std::size_t index) const { return cycles_[index]; }
+    bool exhaustive() const { return steps_ < steps_max && packings_ < steps_max; }
+
+private:
+    bool visited(std::size_t gpu) const {
+        return std::find(current_.order.begin(), current_.order.end(), gpu) != current_.order.end();
+    }
+
+    // The cycle so far plus one GPU, or back to the first. In the order of GPUs, so that the search
+    // finds the same rings everywhere.
+    void extend() {
+        if (++steps_ >= steps_max) return;
+        const std::size_t from = current_.order.back();
+        if (current_.order.size() == gpus_) {
+            hop(from, 0, [&] { keep(); });
+            return;
+        }
+        for (std::size_t to = 1; to < gpus_; ++to) {
+            if (visited(to)) continue;
+            hop(from, to, [&] {
+                current_.order.push_back(to);
+                extend();
+                current_.order.pop_back();
+            });
+        }
+    }
+
+    template <class Next>
+    void hop(std::size_t from, std::size_t to, const Next& next) {
+        if (lanes_[from][to] > 0) {
+            current_.lanes.push_back({from, to});
+            next();
+            current_.lanes.pop_back();
+            return;
+        }
+        if (!relayed_) return;
+        for (std::size_t relay = 0; relay < gpus_; ++relay) {
+            if (lanes_[from][relay] == 0 || lanes_[relay][to] == 0) continue;
+            current_.lanes.push_back({from, relay});
+            current_.lanes.push_back({relay, to});
+            next();
+            current_.lanes.resize(current_.lanes.size() - 2);
+        }
+    }
+
+    void keep() {
+        Lanes used{};
+        for (const Hop& lane : current_.lanes) {
+            if (++used[lane[0]][lane[1]] > lanes_[lane[0]][lane[1]]) return;
+        }
+        cycles_.push_back(current_);
+    }
+
+    bool take(const Cycle& cycle) {
+        bool fits = true;
+        for (const Hop& lane : cycle.lanes) fits = --left_[lane[0]][lane[1]] >= 0 && fits;
+        return fits;
+    }
+    void give_back(const Cycle& cycle) {
+        for (const Hop& lane : cycle.lanes) ++left_[lane[0]][lane[1]];
+    }
+
+    // No more rings than the scarcest GPU has lanes left to leave or to enter it.
+    std::size_t bound() const {
+        std::int64_t least = std::numeric_limits<std::int64_t>::max();
+        for (std::size_t i = 0; i < gpus_; ++i) {
+            std::int64_t out = 0;
+            std::int64_t in = 0;
+            for (std::size_t j = 0; j < gpus_; ++j) {
+                out += left_[i][j];
+                in += left_[j][i];
+            }
+            least = std::min({least, out, in});
+        }
+        return static_cast<std::size_t>(least);
+    }
+
+    // Cycles in rising order, each as often as it fits.
+    void pack(std::size_t first) {
+        if (++packings_ >= steps_max) return;
+        if (chosen_.size() > best_.size()) best_ = chosen_;
+        if (chosen_.size() + bound() <= best_.size()) return;
+        for (std::size_t i = first; i < cycles_.size(); ++i) {
+            if (take(cycles_[i])) {
+                chosen_.push_back(i);
+                pack(i);
+                chosen_.pop_back();
+            }
+            give_back(cycles_[i]);
+            if (chosen_.size() + bound() <= best_.size()) return;
+        }
+    }
+
+    const Lanes& lanes_;
+    std::size_t gpus_;
+    bool relayed_;
+    Cycle current_;
+    std::vector<Cycle> cycles_;
+    Lanes left_{};
+    std::vector<std::size_t> chosen_;
+    std::vector<std::size_t> best_;
+    std::int64_t steps_ = 0;
+    std::int64_t packings_ = 0;
+};
+
+// Of one NVLink between these devices; nothing if there is none.
+std::optional<double> lane_rate(const Topology& topology, std::span<const DeviceId> gpus) {
+    std::optional<double> least;
+    for (const Link& link : topology.links()) {
+        if (link.kind != LinkKind::nvlink) continue;
+        if (std::find(gpus.begin(), gpus.end(), link.from) == gpus.end()) continue;
+        const double rate = link.bandwidth.raw() / link.lanes;
+        least = std::min(least.value_or(rate), rate);
+    }
+    return least;
+}
+
+// All on one plane: any order is a ring, as often as the GPU with the fewest lanes has some.
+std::optional<RingPlan> rings_on_plane(const Topology& topology, std::span<const DeviceId> gpus) {
+    for (const DeviceId plane : topology.devices_of(DeviceKind::nvswitch)) {
+        std::uint32_t lanes = std::numeric_limits<std::uint32_t>::max();
+        for (const DeviceId gpu : gpus) {
+            lanes = std::min(lanes, topology.lanes_between(gpu, plane, LinkKind::nvlink));
+        }
+        if (lanes == 0) continue;
+        RingPlan plan;
+        plan.kind = RingKind::nvlink;
+        plan.rings.assign(lanes, {gpus.begin(), gpus.end()});
+        plan.bandwidth = BytesPerSecond::of(lanes * lane_rate(topology, gpus).value());
+        return plan;
+    }
+    return std::nullopt;
+}
+
+RingPlan packed(const Topology& topology, std::span<const DeviceId> gpus, const Packing& packing,
+                RingKind kind) {
+    RingPlan plan;
+    plan.kind = kind;
+    plan.exhaustive = packing.exhaustive();
+    for (const std::size_t index : packing.best()) {
+        std::vector<DeviceId> ring;
+        for (const std::size_t gpu : packing.cycle(index).order) ring.push_back(gpus[gpu]);
+        plan.rings.push_back(std::move(ring));
+    }
+    plan.bandwidth = BytesPerSecond::of(static_cast<double>(plan.rings.size()) *
+                                        lane_rate(topology, gpus).value());
+    return plan;
+}
+
+RingPlan routed_ring(const Topology& topology, std::span<const DeviceId> gpus) {
+    Routes routes(topology);
+    std::vector<std::int64_t> load(topology.links().size());
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+        for (const LinkId link : routes.route(gpus[i], gpus[(i + 1) % gpus.size()])) {
+            ++load[index_of(link)];
+        }
+    }
+    RingPlan plan;
+    plan.rings.push_back({gpus.begin(), gpus.end()});
+    plan.bandwidth = BytesPerSecond::max();
+    for (std::size_t i = 0; i < load.size(); ++i) {
+        if (load[i] == 0) continue;
+        const double rate = topology.links()[i].bandwidth.raw() / static_cast<double>(load[i]);
+        plan.bandwidth = std::min(plan.bandwidth, BytesPerSecond::of(rate));
+    }
+    return plan;
+}
+
+}  // namespace
+
+std::string_view to_string(RingKind kind) {
+    switch (kind) {
+        case RingKind::nvlink: return "nvlink";
+        case RingKind::relayed: return "relayed";
+        case RingKind::routed: return "routed";
+    }
+    INVARIANT(false);
+    return {};
+}
+
+RingPlan find_rings(const Topology& topology, std::span<const DeviceId> gpus) {
+    INVARIANT(gpus.size() >= 2);
+    if (auto plan = rings_on_plane(topology, gpus)) return *plan;
+    if (gpus.size() <= ring_gpus_max) {
+        Lanes lanes{};
+        for (std::size_t i = 0; i < gpus.size(); ++i) {
+            for (std::size_t j = 0; j < gpus.size(); ++j) {
+                INVARIANT(i == j || gpus[i] != gpus[j]);
+                if (i == j) continue;
+                lanes[i][j] = static_cast<std::int32_t>(
+                    topology.lanes_between(gpus[i], gpus[j], LinkKind::nvlink));
+            }
+        }
+        for (const RingKind kind : {RingKind::nvlink, RingKind::relayed}) {
+            const Packing packing(lanes, gpus.size(), kind == RingKind::relayed);
+            if (!packing.best().empty()) return packed(topology, gpus, packing, kind);
+        }
+    }
+    return routed_ring(topology, gpus);
+}
+
+BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,
+                                  const RingEfficiency& efficiency) {
+    INVARIANT(gpus >= 2);
+    const double share =
+        efficiency.wire * (plan.kind == RingKind::relayed ? efficiency.relay : 1.0);
+    const double sends = 2 * (static_cast<double>(gpus) - 1);
+    const double seconds_per_byte =
+        1 / (share * plan.bandwidth.raw()) + efficiency.copy_s_per_byte / sends;
+    return BytesPerSecond::of(1 / seconds_per_byte);
+}
+
+// Fitted to limits for large messages (alpha-beta fits of the nccl-tests tables in github
+// VIA-Research/vTrain): busbw in GB/s over V100: 22.57 with 2 GPUs, 37.12 with 5; over A100: 192.95
+// with 2 GPUs and 227.29 with 8. The other rows of those tables are predicted (tests).
+RingEfficiency v100_ring_efficiency() {
+    return {22.57 / 25, 37.12 / (2 * 22.57), 0,
+            "wire: 2 V100; relay: 5 V100 (vTrain's nccl-tests tables)"};
+}
+
+RingEfficiency a100_ring_efficiency() {
+    // 1/192.95 = 1/b + c/2 and 1/227.29 = 1/b + c/14, in s/GB.
+    constexpr double copy = (1 / 192.95 - 1 / 227.29) / (1.0 / 2 - 1.0 / 14);
+    constexpr double ring = 1 / (1 / 192.95 - copy / 2);
+    return {ring / 300, 1, copy / 1e9, "wire and copy: 2 and 8 A100 (vTrain's nccl-tests tables)"};
+}
+
+}  // namespace ukemi

@@ -1,0 +1,57 @@
+// rings.hpp — the rings that a ring all-reduce can use at once inside a machine, as NCCL looks for
+// them, and the bandwidth that they give.
+//
+// A ring visits every GPU once; one NVLink carries one ring in each direction. find_rings() takes
+// the first of three ways that gives any ring at all (NCCL's path types NVL, NVB and PIX to SYS, in
+// this order of preference; src/graph/paths.cc, search.cc):
+//   nvlink   every hop is an NVLink of its own, or goes through one NVSwitch
+//   relayed  a hop between two GPUs without an NVLink may pass through a third of the set that has
+//            NVLinks to both
+//   routed   one ring in the given order over shortest paths (PCIe, sockets); links are shared
+// Bandwidth is not monotonic in the number of GPUs: 0 to 3 of a DGX-1 have four rings, 0 to 4 two.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "sim/cluster/topology.hpp"
+
+namespace ukemi {
+
+enum class RingKind : std::uint8_t { nvlink, relayed, routed };
+std::string_view to_string(RingKind kind);
+
+struct RingPlan {
+    RingKind kind = RingKind::routed;
+    std::vector<std::vector<DeviceId>> rings;  // GPUs in order; each begins with the first given
+    BytesPerSecond bandwidth;                  // of all rings together, at line rate
+    bool exhaustive = true;  // false: the search ended at its limit, there may be more rings
+};
+
+inline constexpr std::size_t ring_gpus_max = 16;  // of nvlink and relayed
+
+// Two or more GPUs, all different. Throws InputError if two of them have no path.
+RingPlan find_rings(const Topology& topology, std::span<const DeviceId> gpus);
+
+// What NCCL reaches of line rates. For large messages a ring all-reduce of S bytes over n GPUs
+// takes 2 (n − 1)/n S / (wire × bandwidth) + S/n × copy_s_per_byte: 2 (n − 1) sends, and one step
+// more without a send (NCCL's ring has 2 n − 1 primitives for 2 n − 2 sends).
+struct RingEfficiency {
+    double wire = 1;             // of the line rate, direct hops
+    double relay = 1;            // of that again, if hops are relayed
+    double copy_s_per_byte = 0;  // of the last step
+    std::string_view fitted_to;
+};
+
+// The bus bandwidth as nccl-tests defines it (doc/PERFORMANCE.md): S/t × 2 (n − 1)/n.
+BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,
+                                  const RingEfficiency& efficiency);
+
+// V100: NVLink 2 with its own wires. A100: through NVSwitch.
+RingEfficiency v100_ring_efficiency();
+RingEfficiency a100_ring_efficiency();
+
+}  // namespace ukemi
