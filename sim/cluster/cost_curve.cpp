@@ -25,18 +25,6 @@ void require_times(std::initializer_list<double> times, std::string_view where) 
     if (!(sum > 0)) throw InputError(where, "", "no step would take any time");
 }
 
-// ResNet-50, fp32: least squares over PyTorch iteration rates that Gavel recorded (OSDI 2020,
-// simulation_throughputs.json, batches 16 to 128), and over the step times of Pollux (OSDI 2021,
-// g4dn.12xlarge, imagenet).
-constexpr std::string_view gavel = "affine fit to Gavel's throughputs (OSDI 2020)";
-constexpr MeasuredCurve curves[] = {
-    {"resnet50", "k80", Precision::fp32, gavel, 0, 0.12602, 0.02181},
-    {"resnet50", "p100_pcie", Precision::fp32, gavel, 0, 0.05597, 0.0046},
-    {"resnet50", "v100_sxm2_16gb", Precision::fp32, gavel, 0, 0.0424, 0.00281},
-    {"resnet50", "t4", Precision::fp32, "affine fit to Pollux's step times (OSDI 2021)", 0, 0.06438,
-     0.00449},
-};
-
 }  // namespace
 
 CostCurve CostCurve::affine(double fixed_s, double seconds_a_sample, std::string_view where) {
@@ -136,16 +124,6 @@ Duration CostCurve::step_time(std::int64_t batch) const {
 
 double CostCurve::samples_per_second(std::int64_t batch) const {
     return static_cast<double>(batch) / step_seconds(batch);
-}
-
-std::span<const MeasuredCurve> measured_curves() { return curves; }
-
-const MeasuredCurve* measured_curve(std::string_view model, std::string_view gpu,
-                                    Precision precision) {
-    for (const MeasuredCurve& curve : curves) {
-        if (curve.model == model && curve.gpu == gpu && curve.precision == precision) return &curve;
-    }
-    return nullptr;
 }
 
 }  // namespace ukemi

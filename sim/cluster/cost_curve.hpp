@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -74,24 +73,5 @@ private:
 
 // Bytes of a value at this precision: 4, or 2.
 std::int64_t value_bytes(Precision precision);
-
-// Curves fitted to, or taken from, published measurements.
-struct MeasuredCurve {
-    std::string_view model;
-    std::string_view gpu;
-    Precision precision = Precision::fp32;
-    std::string_view source;
-    double floor_s = 0;
-    double fixed_s = 0;
-    double seconds_a_sample = 0;
-
-    CostCurve curve() const {
-        return CostCurve::floored(floor_s, fixed_s, seconds_a_sample, source);
-    }
-};
-std::span<const MeasuredCurve> measured_curves();
-// Null if nobody measured this pair.
-const MeasuredCurve* measured_curve(std::string_view model, std::string_view gpu,
-                                    Precision precision);
 
 }  // namespace ukemi

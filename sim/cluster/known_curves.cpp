@@ -1,0 +1,87 @@
+// known_curves.cpp — two tables of measurements, and the choice between them.
+#include "sim/cluster/known_curves.hpp"
+
+namespace ukemi {
+namespace {
+
+// ResNet-50: least squares over PyTorch iteration rates that Gavel recorded (batches 16 to 128),
+// and over the step times of Pollux (g4dn.12xlarge, one GPU, batches 20 to 200).
+constexpr std::string_view gavel = "affine fit to Gavel's throughputs (OSDI 2020)";
+constexpr std::string_view pollux = "affine fit to Pollux's step times (OSDI 2021)";
+constexpr MeasuredCurve curves[] = {
+    {"resnet50", "k80", Precision::fp32, 0.12602, 0.02181, gavel},
+    {"resnet50", "p100_pcie", Precision::fp32, 0.05597, 0.0046, gavel},
+    {"resnet50", "v100_sxm2_16gb", Precision::fp32, 0.0424, 0.00281, gavel},
+    {"resnet50", "t4", Precision::fp32, 0.06438, 0.00449, pollux},
+};
+
+constexpr std::string_view dle = "ResNet-50 in TensorFlow, one GPU (NVIDIA DeepLearningExamples)";
+constexpr std::string_view as_a100 = "assumed: as a100_sxm4_40gb";
+constexpr std::string_view as_v100 = "assumed: as v100_sxm2_16gb";
+constexpr Precision fp32 = Precision::fp32;
+constexpr Precision tf32 = Precision::tf32;
+constexpr Precision fp16 = Precision::fp16;
+constexpr Precision bf16 = Precision::bf16;
+constexpr double memory = 0.75;
+constexpr KnownShares shares[] = {
+    {"k80", fp32, {0.268, memory, 0}, "ResNet-50 at 128: 44.4 images/s (Gavel, OSDI 2020)"},
+    {"titan_x_maxwell",
+     fp32,
+     {0.474, memory, 0},
+     "ResNet-50 at 40: 111 images/s (MXNet finetuner)"},
+    {"titan_x_pascal", fp32, {0.598, memory, 0}, "assumed: as p100_pcie"},
+    {"p100_pcie", fp32, {0.598, memory, 0}, "ResNet-50 at 128: 202.8 images/s (Gavel, OSDI 2020)"},
+    {"p100_pcie", fp16, {0.598, memory, 0}, "assumed: as its fp32"},
+    {"p100_sxm2", fp32, {0.598, memory, 0}, "assumed: as p100_pcie"},
+    {"p100_sxm2", fp16, {0.598, memory, 0}, "assumed: as p100_pcie"},
+    {"v100_pcie_16gb", fp32, {0.779, memory, 0}, as_v100},
+    {"v100_pcie_16gb", fp16, {0.348, memory, 0}, as_v100},
+    {"v100_sxm2_16gb", fp32, {0.779, memory, 0}, dle},  // 412 images/s at 128
+    {"v100_sxm2_16gb", fp16, {0.348, memory, 0}, dle},  // 1270 images/s at 256
+    {"v100_sxm2_32gb", fp32, {0.779, memory, 0}, as_v100},
+    {"v100_sxm2_32gb", fp16, {0.348, memory, 0}, as_v100},
+    {"t4", fp32, {0.898, memory, 0}, "ResNet-50 at 200: 217 images/s (Pollux, OSDI 2021)"},
+    {"t4", fp16, {0.348, memory, 0}, as_v100},
+    {"rtx6000", fp32, {0.898, memory, 0}, "assumed: as t4"},
+    {"rtx6000", fp16, {0.348, memory, 0}, as_v100},
+    {"a100_sxm4_40gb", fp32, {0.779, memory, 0}, as_v100},
+    {"a100_sxm4_40gb", tf32, {0.1835, memory, 0}, dle},  // 909 images/s at 256
+    {"a100_sxm4_40gb", fp16, {0.272, memory, 0}, dle},   // 2375 images/s at 256
+    {"a100_sxm4_40gb", bf16, {0.272, memory, 0}, "assumed: as its fp16"},
+    {"a100_sxm4_80gb", fp32, {0.779, memory, 0}, as_v100},
+    {"a100_sxm4_80gb", tf32, {0.1835, memory, 0}, as_a100},
+    {"a100_sxm4_80gb", fp16, {0.272, memory, 0}, as_a100},
+    {"a100_sxm4_80gb", bf16, {0.272, memory, 0}, as_a100},
+    {"h100_sxm5_80gb", fp32, {0.779, memory, 0}, as_v100},
+    {"h100_sxm5_80gb", tf32, {0.1835, memory, 0}, as_a100},
+    {"h100_sxm5_80gb", fp16, {0.272, memory, 0}, as_a100},
+    {"h100_sxm5_80gb", bf16, {0.272, memory, 0}, as_a100},
+    {"h200_sxm_141gb", fp32, {0.779, memory, 0}, as_v100},
+    {"h200_sxm_141gb", tf32, {0.1835, memory, 0}, as_a100},
+    {"h200_sxm_141gb", fp16, {0.272, memory, 0}, as_a100},
+    {"h200_sxm_141gb", bf16, {0.272, memory, 0}, as_a100},
+};
+
+}  // namespace
+
+std::span<const MeasuredCurve> measured_curves() { return curves; }
+std::span<const KnownShares> known_shares() { return shares; }
+
+KnownCurve curve_for(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
+                     std::string_view where) {
+    for (const MeasuredCurve& one : curves) {
+        if (one.model == model.name && one.gpu == gpu.name && one.precision == precision) {
+            return {CostCurve::affine(one.fixed_s, one.seconds_a_sample, where), one.source, true};
+        }
+    }
+    for (const KnownShares& one : shares) {
+        if (one.gpu == gpu.name && one.precision == precision) {
+            return {CostCurve::roofline(model, gpu, precision, one.shares, where), one.source,
+                    false};
+        }
+    }
+    // A GPU that is not in the table, or cannot compute at this precision: roofline() says which.
+    return {CostCurve::roofline(model, gpu, precision, {}, where), "assumed shares", false};
+}
+
+}  // namespace ukemi

@@ -1,0 +1,96 @@
+// known_curves_test.cpp — step times predicted from layers beside recorded ones.
+#include "sim/cluster/known_curves.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/input_error.hpp"
+
+namespace ukemi {
+namespace {
+
+struct Row {
+    const char* model;
+    const char* gpu;
+    Precision precision;
+    std::int64_t batch;
+    double recorded;  // samples/s
+    bool fitted;
+};
+
+constexpr Precision fp32 = Precision::fp32;
+constexpr Precision tf32 = Precision::tf32;
+constexpr Precision fp16 = Precision::fp16;
+// NVIDIA DeepLearningExamples (TensorFlow ResNet-50 v1.5 and BERT, one GPU; BERT accumulates
+// gradients, so its updates are rare); Gavel, OSDI 2020; Pollux, OSDI 2021; the documentation of
+// github knjcode/mxnet-finetuner.
+constexpr Row rows[] = {
+    {"resnet50", "v100_sxm2_16gb", fp32, 128, 412, true},
+    {"resnet50", "v100_sxm2_16gb", fp16, 256, 1270, true},
+    {"resnet50", "a100_sxm4_40gb", tf32, 256, 909, true},
+    {"resnet50", "a100_sxm4_40gb", fp16, 256, 2375, true},
+    {"resnet50", "p100_pcie", fp32, 128, 202.8, true},
+    {"resnet50", "k80", fp32, 128, 44.44, true},
+    {"resnet50", "t4", fp32, 200, 217, true},
+    {"resnet50", "titan_x_maxwell", fp32, 40, 111, true},
+    {"resnet50", "p100_pcie", fp32, 64, 167.6, false},
+    {"resnet50", "p100_pcie", fp32, 16, 144.8, false},
+    {"resnet50", "k80", fp32, 16, 36.8, false},
+    {"bert_large", "v100_sxm2_32gb", fp32, 32, 46.78, false},
+    {"bert_large", "v100_sxm2_32gb", fp16, 64, 168.63, false},
+    {"bert_large_512", "v100_sxm2_32gb", fp16, 8, 31.23, false},
+    {"bert_large", "a100_sxm4_40gb", tf32, 64, 238.1, false},
+    {"bert_large", "a100_sxm4_40gb", fp16, 64, 356.8, false},
+    {"bert_large_512", "a100_sxm4_40gb", fp16, 16, 70.86, false},
+};
+
+double predicted(const Row& row) {
+    const GpuProfile& gpu = gpu_named(row.gpu, "t");
+    for (const KnownShares& one : known_shares()) {
+        if (one.gpu != gpu.name || one.precision != row.precision) continue;
+        const CostCurve curve =
+            CostCurve::roofline(model_named(row.model, "t"), gpu, row.precision, one.shares, "t");
+        return curve.samples_per_second(row.batch);
+    }
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("known curves: rooflines beside recorded rates", "[known_curves][golden]") {
+    fmt::print("samples/s of one GPU: roofline, recorded\n");
+    for (const Row& row : rows) {
+        const double rate = predicted(row);
+        const double error = rate / row.recorded - 1;
+        fmt::print("{:<15}{:<16}{:<5} batch {:>3} {:7.1f} {:7.1f} ({:+.0f} %){}\n", row.model,
+                   row.gpu, precision_names[static_cast<std::size_t>(row.precision)], row.batch,
+                   rate, row.recorded, error * 100, row.fitted ? " fitted" : "");
+        CAPTURE(row.model, row.gpu, row.batch);
+        CHECK(std::abs(error) < (row.fitted ? 0.01 : 0.5));
+    }
+}
+
+TEST_CASE("known curves: measured before roofline, and every GPU has some", "[known_curves]") {
+    const ModelProfile model = model_named("resnet50", "t");
+    const KnownCurve v100 = curve_for(model, gpu_named("v100_sxm2_16gb", "t"), fp32, "t");
+    CHECK(v100.measured);
+    // Gavel: 2.4968 iterations/s at 128.
+    CHECK(v100.curve.samples_per_second(128) == Approx(2.4968 * 128).epsilon(0.02));
+    for (const GpuProfile& gpu : all_gpus()) {
+        for (std::size_t p = 0; p < precision_names.size(); ++p) {
+            const auto precision = static_cast<Precision>(p);
+            CAPTURE(gpu.name, precision_names[p]);
+            if (gpu.peak_flops(precision) > 0) {
+                const KnownCurve known = curve_for(model, gpu, precision, "t");
+                CHECK(known.source != "assumed shares");
+                CHECK(known.curve.samples_per_second(64) > 10);
+            } else {
+                CHECK_THROWS_AS(curve_for(model, gpu, precision, "t"), InputError);
+            }
+        }
+    }
+    CHECK(measured_curves().size() >= 4);
+}
+
+}  // namespace ukemi
