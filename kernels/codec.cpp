@@ -1,0 +1,255 @@
+// codec.cpp — the table of codecs: to add one, write its file and add its lines here.
+#include "kernels/codec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+#include "base/plain_text.hpp"
+#include "kernels/codecs/wire.hpp"
+#include "kernels/half.hpp"
+
+namespace ukemi {
+
+using Made = std::unique_ptr<TensorCodec>;
+CodecLayout none_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout fp16_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout qsgd_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout qsgd_shared_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout terngrad_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout terngrad_shared_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout sign_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout sign_reduced_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout scaled_sign_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout top_k_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout top_k_agreed_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout random_k_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout power_sgd_layout(double level, const TensorShape& shape, int ranks);
+CodecLayout atomo_layout(double level, const TensorShape& shape, int ranks);
+Made make_none(const CodecSettings& settings, const CodecMember& member);
+Made make_fp16(const CodecSettings& settings, const CodecMember& member);
+Made make_qsgd(const CodecSettings& settings, const CodecMember& member);
+Made make_qsgd_shared(const CodecSettings& settings, const CodecMember& member);
+Made make_terngrad(const CodecSettings& settings, const CodecMember& member);
+Made make_terngrad_shared(const CodecSettings& settings, const CodecMember& member);
+Made make_sign(const CodecSettings& settings, const CodecMember& member);
+Made make_sign_reduced(const CodecSettings& settings, const CodecMember& member);
+Made make_scaled_sign(const CodecSettings& settings, const CodecMember& member);
+Made make_top_k(const CodecSettings& settings, const CodecMember& member);
+Made make_top_k_agreed(const CodecSettings& settings, const CodecMember& member);
+Made make_random_k(const CodecSettings& settings, const CodecMember& member);
+Made make_power_sgd(const CodecSettings& settings, const CodecMember& member);
+Made make_atomo(const CodecSettings& settings, const CodecMember& member);
+
+namespace {
+
+struct Level {
+    std::string_view means;
+    double usual = 0;
+    double min = 0;
+    double max = 0;
+    bool whole = false;
+};
+constexpr Level no_level{};
+constexpr Level share{"share of the elements that is kept", 0.01, 1e-6, 1, false};
+constexpr Level deviations{"standard deviations to clip at, 0: none", 0, 0, 1000, false};
+
+constexpr CodecEntry entry(std::string_view name, Codec kind, Level level, bool unbiased,
+                           bool contracts, std::string_view source,
+                           CodecLayout (*layout)(double, const TensorShape&, int),
+                           Made (*make)(const CodecSettings&, const CodecMember&)) {
+    return {name,        kind,     level.means, level.usual, level.min, level.max,
+            level.whole, unbiased, contracts,   source,      layout,    make};
+}
+
+constexpr bool unbiased = true;
+constexpr bool contracts = true;
+constexpr std::array table{
+    entry("none", Codec::none, no_level, unbiased, contracts, "baseline", none_layout, make_none),
+    entry("fp16", Codec::fp16, no_level, !unbiased, contracts, "IEEE 754 half precision",
+          fp16_layout, make_fp16),
+    entry("qsgd", Codec::qsgd, {"levels", 64, 1, 127, true}, unbiased, !contracts,
+          "Alistarh et al., arXiv:1610.02132", qsgd_layout, make_qsgd),
+    entry("qsgd_shared", Codec::qsgd, {"levels", 64, 1, 32'767, true}, unbiased, !contracts,
+          "QSGD with the largest norm of all ranks", qsgd_shared_layout, make_qsgd_shared),
+    entry("terngrad", Codec::terngrad, deviations, unbiased, !contracts,
+          "Wen et al., arXiv:1705.07878", terngrad_layout, make_terngrad),
+    entry("terngrad_shared", Codec::terngrad, deviations, unbiased, !contracts,
+          "TernGrad with scaler sharing (its §3.2)", terngrad_shared_layout, make_terngrad_shared),
+    entry("sign", Codec::sign, no_level, !unbiased, !contracts,
+          "Bernstein et al., arXiv:1810.05291", sign_layout, make_sign),
+    entry("sign_reduced", Codec::sign, no_level, !unbiased, !contracts,
+          "the same votes as a sum of integers", sign_reduced_layout, make_sign_reduced),
+    entry("scaled_sign", Codec::sign, no_level, !unbiased, contracts,
+          "Karimireddy et al., arXiv:1901.09847", scaled_sign_layout, make_scaled_sign),
+    entry("top_k", Codec::top_k, share, !unbiased, contracts, "Stich et al., arXiv:1809.07599",
+          top_k_layout, make_top_k),
+    entry("top_k_agreed", Codec::top_k, share, !unbiased, contracts,
+          "one rank's places for all, in turn (ScaleCom, arXiv:2104.11125)", top_k_agreed_layout,
+          make_top_k_agreed),
+    entry("random_k", Codec::random_k, share, unbiased, contracts, "Stich et al., arXiv:1809.07599",
+          random_k_layout, make_random_k),
+    entry("power_sgd", Codec::power_sgd, {"rank", 2, 1, 4096, true}, !unbiased, contracts,
+          "Vogels et al., arXiv:1905.13727", power_sgd_layout, make_power_sgd),
+    entry("atomo", Codec::atomo, {"singular triples that are kept", 3, 1, 4096, true}, unbiased,
+          !contracts, "Wang et al., arXiv:1806.04090", atomo_layout, make_atomo),
+};
+
+const CodecEntry& entry_of(std::string_view name) {
+    if (const CodecEntry* found = find_codec(name)) return *found;
+    std::vector<std::string_view> known;
+    for (const CodecEntry& each : table) known.push_back(each.name);
+    throw InputError("codec", "/name",
+                     fmt::format("no codec {}{}", ukemi::quoted(name), did_you_mean(name, known)));
+}
+
+double checked_level(const CodecEntry& entry, double level) {
+    if (level == 0) return entry.level_default;
+    if (entry.level.empty()) {
+        throw InputError("codec", "/level",
+                         fmt::format("{} has no level: leave it out", entry.name));
+    }
+    const bool fits = level >= entry.level_min && level <= entry.level_max &&
+                      (!entry.whole_levels || level == std::floor(level));
+    if (!fits) {
+        throw InputError("codec", "/level",
+                         fmt::format("expected {} ({}) from {} to {}, found {}",
+                                     entry.whole_levels ? "a whole number" : "a number",
+                                     entry.level, entry.level_min, entry.level_max, level));
+    }
+    return level;
+}
+
+void check_sizes(const TensorShape& shape, int ranks) {
+    INVARIANT(ranks >= 1 && ranks <= codec_ranks_max);
+    INVARIANT(shape.rows >= 0 && shape.columns >= 0);
+    INVARIANT(shape.rows <= codec_elements_max && shape.columns <= codec_elements_max);
+    INVARIANT(shape.elements() <= codec_elements_max);
+}
+
+template <class Number, class Operation>
+void combine_numbers(std::span<std::byte> into, std::span<const std::byte> message,
+                     const Operation& operation) {
+    for (std::size_t i = 0; i < into.size() / sizeof(Number); ++i) {
+        wire::put(into, i,
+                  static_cast<Number>(
+                      operation(wire::get<Number>(into, i), wire::get<Number>(message, i))));
+    }
+}
+
+}  // namespace
+
+std::int64_t size_of(WireElement element) {
+    switch (element) {
+        case WireElement::byte:
+        case WireElement::int8: return 1;
+        case WireElement::int16:
+        case WireElement::half: return 2;
+        case WireElement::int32:
+        case WireElement::single: return 4;
+    }
+    INVARIANT(false);
+    return 0;
+}
+
+std::int64_t CodecLayout::message_bytes() const {
+    std::int64_t bytes = 0;
+    for (const WireRound& round : rounds) bytes += round.bytes();
+    return bytes;
+}
+
+bool CodecLayout::reduces() const {
+    return std::ranges::none_of(
+        rounds, [](const WireRound& round) { return round.combination == Combination::gather; });
+}
+
+std::span<const CodecEntry> all_codecs() { return table; }
+
+const CodecEntry* find_codec(std::string_view name) {
+    const auto* found = std::ranges::find(table, name, &CodecEntry::name);
+    return found == table.end() ? nullptr : found;
+}
+
+CodecLayout codec_layout(std::string_view name, double level, const TensorShape& shape, int ranks) {
+    check_sizes(shape, ranks);
+    const CodecEntry& found = entry_of(name);
+    return found.layout(checked_level(found, level), shape, ranks);
+}
+
+std::unique_ptr<TensorCodec> make_codec(std::string_view name, const CodecSettings& settings,
+                                        const CodecMember& member) {
+    check_sizes(member.shape, member.ranks);
+    INVARIANT(member.rank >= 0 && member.rank < member.ranks);
+    const CodecEntry& found = entry_of(name);
+    CodecSettings checked = settings;
+    checked.level = checked_level(found, settings.level);
+    if (settings.error_feedback && !found.contracts) {
+        throw InputError("codec", "/error_feedback",
+                         fmt::format("{} may be off by more than the gradient itself: its errors "
+                                     "would grow, not fade",
+                                     found.name));
+    }
+    auto made = found.make(checked, member);
+    if (!settings.error_feedback) return made;
+    return with_error_feedback(std::move(made), member.shape.elements());
+}
+
+void combine(const WireRound& round, std::span<std::byte> into,
+             std::span<const std::byte> message) {
+    INVARIANT(into.size() == message.size());
+    if (round.combination == Combination::maximum) {
+        INVARIANT(round.element == WireElement::single);
+        return combine_numbers<float>(into, message,
+                                      [](float a, float b) { return a < b ? b : a; });
+    }
+    INVARIANT(round.combination == Combination::sum);
+    const auto plus = [](auto a, auto b) { return a + b; };
+    switch (round.element) {
+        case WireElement::int8: return combine_numbers<std::int8_t>(into, message, plus);
+        case WireElement::int16: return combine_numbers<std::int16_t>(into, message, plus);
+        case WireElement::int32: return combine_numbers<std::int32_t>(into, message, plus);
+        case WireElement::single: return combine_numbers<float>(into, message, plus);
+        case WireElement::half:
+            return combine_numbers<std::uint16_t>(into, message,
+                                                  [](std::uint16_t a, std::uint16_t b) {
+                                                      return to_half(from_half(a) + from_half(b));
+                                                  });
+        case WireElement::byte: INVARIANT(false);
+    }
+}
+
+void exchange_step(const CodecLayout& layout, std::span<TensorCodec* const> ranks,
+                   std::int64_t step, std::span<const std::span<const float>> gradients,
+                   std::span<float> mean) {
+    INVARIANT(!ranks.empty() && gradients.size() == ranks.size() && step >= 0);
+    std::vector<std::byte> result;
+    std::vector<std::byte> message;
+    for (std::size_t index = 0; index < layout.rounds.size(); ++index) {
+        const WireRound& round = layout.rounds[index];
+        const auto size = static_cast<std::size_t>(round.bytes());
+        const bool gathers = round.combination == Combination::gather;
+        result.assign(gathers ? size * ranks.size() : size, std::byte{0});
+        message.resize(size);
+        const auto root = static_cast<std::size_t>(step) % ranks.size();
+        for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+            ranks[rank]->encode(index, step, gradients[rank], message);
+            if (gathers) {
+                std::ranges::copy(message,
+                                  result.begin() + static_cast<std::ptrdiff_t>(rank * size));
+            } else if (round.combination == Combination::broadcast ? rank == root : rank == 0) {
+                std::ranges::copy(message, result.begin());
+            } else if (round.combination != Combination::broadcast) {
+                combine(round, result, message);
+            }
+        }
+        for (TensorCodec* rank : ranks) rank->combined(index, result);
+    }
+    for (TensorCodec* rank : ranks) rank->decode(mean);
+}
+
+}  // namespace ukemi
