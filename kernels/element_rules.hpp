@@ -28,6 +28,12 @@ constexpr float central_step(float central, float previous, float correction_sum
     return central + correction_sum + momentum * (central - previous);
 }
 
+// Halfway between two models (pair averaging), or a share of the way to a mean (KungFu's SMA).
+constexpr float middle_of(float weight, float peer) { return 0.5F * (weight + peer); }
+constexpr float pulled_to(float weight, float mean, float rate) {
+    return (1 - rate) * weight + rate * mean;
+}
+
 constexpr float magnitude_of(float value) { return value < 0 ? -value : value; }
 
 // Stochastic rounding of |value| ÷ scale to one of 0 … levels, with its sign (QSGD, Alistarh et

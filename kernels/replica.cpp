@@ -11,6 +11,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 #include "kernels/bit_hash.hpp"
+#include "kernels/element_rules.hpp"
 
 namespace ukemi {
 namespace {
@@ -78,19 +79,11 @@ StateHeader checked_header(std::span<const std::byte> state, std::size_t paramet
     return header;
 }
 
-// One parameter's heavy ball.
-struct LocalStep {
-    LocalStep(const OptimiserSettings& settings, double learning_rate)
-        : momentum(static_cast<float>(settings.momentum)),
-          decay(static_cast<float>(settings.weight_decay)),
-          rate(static_cast<float>(learning_rate)) {}
-    float velocity(float old, float gradient, float weight) const {
-        return momentum * old + (gradient + decay * weight);
-    }
-    float momentum;
-    float decay;
-    float rate;
-};
+MomentumRule rule_of(const OptimiserSettings& settings, double learning_rate) {
+    return {.momentum = static_cast<float>(settings.momentum),
+            .weight_decay = static_cast<float>(settings.weight_decay),
+            .rate = static_cast<float>(learning_rate)};
+}
 
 }  // namespace
 
@@ -130,14 +123,14 @@ Replica::State& Replica::begin_step(Synchronisation synchronisation, double lear
 
 void Replica::apply_gradient(std::span<const float> mean_gradient, double learning_rate) {
     INVARIANT(mean_gradient.size() == size());
-    const LocalStep local(settings_, learning_rate);
+    const MomentumRule local = rule_of(settings_, learning_rate);
     State& next = begin_step(Synchronisation::s_sgd, learning_rate);
     const State& old = before();
     for (std::size_t i = 0; i < mean_gradient.size(); ++i) {
         const float weight = old.weights[i];
         const float velocity = local.velocity(old.velocity[i], mean_gradient[i], weight);
         next.velocity[i] = velocity;
-        next.weights[i] = weight - local.rate * velocity;
+        next.weights[i] = local.weight(weight, velocity);
     }
     restarted_ = false;
 }
@@ -146,13 +139,15 @@ void Replica::correction(std::span<float> out) const {
     INVARIANT(out.size() == size());
     const auto rate = static_cast<float>(settings_.averaging_rate);
     const std::span<const float> average = central();
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = rate * (now_.weights[i] - average[i]);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i] = averaging_correction(now_.weights[i], average[i], rate);
+    }
 }
 
 void Replica::apply_averaged(std::span<const float> mean_gradient, double learning_rate,
                              std::span<const float> correction_sum) {
     INVARIANT(mean_gradient.size() == size() && correction_sum.size() == size());
-    const LocalStep local(settings_, learning_rate);
+    const MomentumRule local = rule_of(settings_, learning_rate);
     const auto pull = static_cast<float>(settings_.averaging_rate);
     const auto momentum = static_cast<float>(settings_.averaging_momentum);
     State& next = begin_step(Synchronisation::synchronous_averaging, learning_rate);
@@ -166,8 +161,9 @@ void Replica::apply_averaged(std::span<const float> mean_gradient, double learni
         const float previous = first ? weight : old.central_previous[i];
         const float velocity = local.velocity(old.velocity[i], mean_gradient[i], weight);
         next.velocity[i] = velocity;
-        next.weights[i] = weight - local.rate * velocity - pull * (weight - central);
-        next.central[i] = central + correction_sum[i] + momentum * (central - previous);
+        next.weights[i] =
+            local.weight(weight, velocity) - averaging_correction(weight, central, pull);
+        next.central[i] = central_step(central, previous, correction_sum[i], momentum);
         next.central_previous[i] = central;
     }
     restarted_ = false;
@@ -176,14 +172,14 @@ void Replica::apply_averaged(std::span<const float> mean_gradient, double learni
 void Replica::apply_paired(std::span<const float> mean_gradient, double learning_rate,
                            std::span<const float> peer_weights) {
     INVARIANT(mean_gradient.size() == size() && peer_weights.size() == size());
-    const LocalStep local(settings_, learning_rate);
+    const MomentumRule local = rule_of(settings_, learning_rate);
     State& next = begin_step(Synchronisation::pair_averaging, learning_rate);
     const State& old = before();
     for (std::size_t i = 0; i < mean_gradient.size(); ++i) {
         const float weight = old.weights[i];
         const float velocity = local.velocity(old.velocity[i], mean_gradient[i], weight);
         next.velocity[i] = velocity;
-        next.weights[i] = 0.5F * (weight + peer_weights[i]) - local.rate * velocity;
+        next.weights[i] = local.weight(middle_of(weight, peer_weights[i]), velocity);
     }
     restarted_ = false;
 }
