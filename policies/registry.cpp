@@ -19,6 +19,8 @@ Made make_young_checkpoint(ConfigReader& parameters);
 Made make_daly_checkpoint(ConfigReader& parameters);
 Made make_checkpoint_on_notice(ConfigReader& parameters);
 Made make_noise_scale_resize(ConfigReader& parameters);
+Made make_accordion(ConfigReader& parameters);
+Made make_learner_tuner(ConfigReader& parameters);
 
 std::span<const PolicyEntry> all_policies() {
     constexpr bool oracle = true;
@@ -51,6 +53,10 @@ std::span<const PolicyEntry> all_policies() {
                     "baseline", !oracle, !deadline, make_checkpoint_on_notice},
         PolicyEntry{"noise_scale_resize", "", "a worker more whenever the noise scale rose",
                     "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_noise_scale_resize},
+        PolicyEntry{"accordion", "", "less compression while the gradient's norm changes",
+                    "Accordion (Agarwal et al., MLSys'21)", !oracle, !deadline, make_accordion},
+        PolicyEntry{"learner_tuner", "", "more learners a GPU while throughput rises",
+                    "Crossbow (Koliousis et al., VLDB'19)", !oracle, !deadline, make_learner_tuner},
     };
     return table;
 }
