@@ -61,8 +61,10 @@ ConfigOverride parse_override(std::string_view argument) {
             "--set", "",
             fmt::format("expected /json/pointer=VALUE, found {}", ukemi::quoted(argument)));
     }
-    return {.pointer = std::string(argument.substr(0, equals)),
-            .value = std::string(argument.substr(equals + 1))};
+    ConfigOverride set;
+    set.pointer = argument.substr(0, equals);
+    set.value = argument.substr(equals + 1);
+    return set;
 }
 
 ConfigReader::ConfigReader(std::shared_ptr<Document> document, const json& node, std::string path)
@@ -88,7 +90,7 @@ ConfigReader ConfigReader::from_text(std::string_view text, std::string_view fil
     document->file = file;
     document->root = parse_json(text, file);
     for (const ConfigOverride& set : overrides) {
-        apply_override(document->root, set.pointer, set.value);
+        apply_override(document->root, set.pointer, set.value, set.option);
     }
     document->resolved = document->root;
     const json& root = document->root;

@@ -28,6 +28,7 @@ namespace ukemi {
 struct ConfigOverride {
     std::string pointer;
     std::string value;
+    std::string option = "--set";  // that names it, for complaints
 };
 ConfigOverride parse_override(std::string_view argument);  // "/pointer=VALUE"
 

@@ -206,8 +206,9 @@ std::vector<std::string> split_pointer(std::string_view pointer, std::string_vie
     return tokens;
 }
 
-void apply_override(json& root, std::string_view pointer, std::string_view value) {
-    const std::string where = fmt::format("--set {}", shortened(pointer, 120));
+void apply_override(json& root, std::string_view pointer, std::string_view value,
+                    std::string_view option) {
+    const std::string where = fmt::format("{} {}", option, shortened(pointer, 120));
     if (utf8_prefix(pointer) != pointer.size() || utf8_prefix(value) != value.size()) {
         throw InputError(where, "", "expected UTF-8, found other bytes");
     }

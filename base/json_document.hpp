@@ -24,8 +24,9 @@ std::vector<std::string> split_pointer(std::string_view pointer, std::string_vie
 std::string pointer_token(std::string_view key);  // with "~" and "/" escaped
 
 // Replaces what the pointer names, or adds a key to an existing object. The value is JSON where it
-// parses as JSON, else text.
-void apply_override(nlohmann::json& root, std::string_view pointer, std::string_view value);
+// parses as JSON, else text. Complaints name the option.
+void apply_override(nlohmann::json& root, std::string_view pointer, std::string_view value,
+                    std::string_view option = "--set");
 
 // For complaints: what was found there, on one line and not too much of it.
 std::string describe(const nlohmann::json& value);

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
+#include "cli/describe_figures.hpp"
 #include "traces/character_chart.hpp"
 #include "traces/lifetime_law.hpp"
 #include "traces/market_statistics.hpp"
@@ -28,6 +30,10 @@ struct Options {
     std::size_t width = 0;
     std::size_t series_max = 12;
     bool join = false;
+    std::string out;
+    std::string market;
+    bool log_time = false;
+    bool pdf = false;
 };
 
 // What the terminal has, if standard output is one.
@@ -159,18 +165,63 @@ void print_trace(const std::string& what, const Trace& trace, const Options& opt
     if (!trace.bands.empty()) fmt::print("  {} bands of interruption\n", trace.bands.size());
 }
 
+void draw(const Options& options, DescribedMarket&& market) {
+    const auto& first = options.files.front();
+    market.title = shortened(trace_name(first), 44);
+    if (options.files.size() > 1) {
+        market.title += fmt::format(" and {} more", options.files.size() - 1);
+    }
+    std::optional<MarketParameters> parameters;
+    if (!options.market.empty()) {
+        parameters = market_parameters_of(options.market, "--market");
+    }
+    FigureOptions figure_options;
+    figure_options.pdf = options.pdf;
+    const FigureResult figures =
+        draw_all(market_figures(market, parameters, options.log_time), options.out, figure_options);
+    for (const auto& file : figures.files) {
+        if (file.extension() == ".svg") fmt::print("figure: {}, .png\n", one_line(file.string()));
+    }
+    if (figures.files.empty() && figures.problem.empty()) {
+        fmt::print(stderr, "figures: nothing here can be drawn\n");
+    }
+    if (figures.problem.empty()) return;
+    fmt::print(stderr, "figures: {}\n", figures.problem);
+    if (!figures.skipped) throw ExitWith{exit_machine_failed};
+}
+
+void check_options(const Options& options) {
+    if (options.out.empty()) {
+        for (const auto& [name, is_there] :
+             {std::pair{"--market", !options.market.empty()},
+              std::pair{"--log-time", options.log_time}, std::pair{"--pdf", options.pdf}}) {
+            if (is_there) throw InputError(name, "", "is about figures: expected --out beside it");
+        }
+        return;
+    }
+    if (std::filesystem::exists(options.out) && !std::filesystem::is_directory(options.out)) {
+        throw InputError(options.out, "", "expected a folder, found a file");
+    }
+    if (!options.market.empty()) market_parameters_of(options.market, "--market");
+}
+
 void describe_files(const Options& options) {
+    check_options(options);
     ReadOptions read;
     read.zone = options.zone;
     read.instance_type = options.instance_type;
     if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
-    std::vector<TraceSeries> all;
+    DescribedMarket market;
+    std::vector<TraceSeries>& all = market.series;
     const auto add = [&](const std::string& what, Trace&& trace) {
         print_trace(what, trace, options);
         for (TraceSeries& series : trace.series) {
+            const bool alone = trace.series.size() == 1;
+            market.names.push_back(alone ? trace.name : label_of(series));
             if (series.zone.empty()) series.zone = trace.name;
             all.push_back(std::move(series));
         }
+        std::ranges::move(trace.lifetimes, std::back_inserter(market.lifetimes));
     };
     if (options.join) {
         const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
@@ -180,6 +231,7 @@ void describe_files(const Options& options) {
         for (const std::string& file : options.files) add(file, read_record(file, read));
     }
     print_correlations(all);
+    if (!options.out.empty()) draw(options, std::move(market));
 }
 
 }  // namespace
@@ -196,6 +248,13 @@ void add_describe(CLI::App& app) {
     command->add_option("--width", options->width, "characters a line (the terminal's, up to 100)")
         ->check(CLI::Range(chart_width_min, chart_width_max));
     command->add_option("--series-max", options->series_max, "how many series of a file to show");
+    command->add_option("--out", options->out,
+                        "folder for figures: market over time, lifetimes, losses by hour");
+    command->add_option("--market", options->market,
+                        "draw beside them what this market generates: a name of `ukemi list "
+                        "markets`, or a file of `ukemi fit`");
+    command->add_flag("--log-time", options->log_time, "lifetimes on a logarithmic axis");
+    command->add_flag("--pdf", options->pdf, "figures also as PDF");
     command->callback([options] { describe_files(*options); });
 }
 

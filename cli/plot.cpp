@@ -22,7 +22,7 @@ void plot(const Options& options) {
         options.out.empty() ? results / "figures" : std::filesystem::path(options.out);
     FigureOptions figure_options;
     figure_options.pdf = options.pdf;
-    const FigureResult figures = draw_all(read_results(results), out, figure_options);
+    const FigureResult figures = draw_results(read_results(results), out, figure_options);
     for (const auto& file : figures.files) fmt::print("{}\n", file.string());
     if (figures.problem.empty()) return;
     fmt::print(stderr, "ukemi: {}\n", figures.problem);

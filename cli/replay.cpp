@@ -2,14 +2,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
 
+#include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "records/run_json.hpp"
+#include "scenarios/variants.hpp"
 
 namespace ukemi {
 
@@ -18,8 +21,10 @@ namespace {
 struct Options {
     std::filesystem::path scenario;
     std::string traces;
+    bool zones = false;
     std::string policies;
     std::vector<std::string> settings;
+    std::vector<std::string> varied;
     std::string seeds;
     int threads = 0;
     bool json = false;
@@ -70,28 +75,104 @@ void print_polarity(const Scenario& scenario, const ExperimentSetup& setup) {
                available ? "available" : "unavailable");
 }
 
-void replay(const Options& options) {
+// What was joined, and on which clock.
+void print_zones(const Scenario& scenario, const ExperimentSetup& setup) {
+    if (!setup.join_zones) return;
+    for (const std::string& note : join_zones(setup.traces, trace_options(scenario)).report.notes) {
+        fmt::print("market: {}\n", one_line(note));
+    }
+}
+
+// What an option replaces in every variant must not be what the variants differ in.
+void check_useful(const Options& options, std::span<const VariedKey> keys) {
+    struct Replaced {
+        std::string_view option;
+        bool is_there;
+        std::string_view pointer;
+    };
+    const bool traces = !options.traces.empty();
+    const Replaced all[] = {{"--seeds", !options.seeds.empty(), "/seed"},
+                            {"--policies", !options.policies.empty(), "/policies"},
+                            {"--policies", !options.policies.empty(), "/replay"},
+                            {"--traces", traces, "/market/availability"},
+                            {"--traces", traces, "/market/price"},
+                            {"--traces", traces, "/market/generate"}};
+    for (const VariedKey& key : keys) {
+        for (const Replaced& one : all) {
+            const bool under = key.pointer == one.pointer ||
+                               key.pointer.starts_with(fmt::format("{}/", one.pointer));
+            if (!one.is_there || !under) continue;
+            throw InputError(fmt::format("--vary {}", one_line(key.pointer)), "",
+                             fmt::format("has no effect beside {}", one.option));
+        }
+    }
+}
+
+std::vector<VariedKey> keys_of(const Options& options) {
+    std::vector<VariedKey> keys;
+    for (const std::string& argument : options.varied) keys.push_back(parse_varied_key(argument));
+    check_useful(options, keys);
+    return keys;
+}
+
+std::vector<Scenario> scenarios_of(const Options& options, std::span<const VariedKey> keys) {
     std::vector<ConfigOverride> overrides;
     for (const std::string& setting : options.settings) {
         overrides.push_back(parse_override(setting));
     }
-    const Scenario scenario = read_scenario(options.scenario, overrides);
+    return read_variants(options.scenario, overrides, keys);
+}
+
+// What runs in each of the scenarios, with the parameters that it has for its policies.
+std::vector<ExperimentCase> cases_of(const Options& options, std::span<const Scenario> scenarios) {
+    std::vector<ExperimentCase> cases;
+    for (const Scenario& scenario : scenarios) {
+        ExperimentCase& one = cases.emplace_back();
+        one.scenario = &scenario;
+        one.policies = options.policies.empty()
+                           ? scenario.policies
+                           : parse_policies(options.policies, scenario, "--policies");
+        one.seeds = options.seeds.empty() ? std::vector<std::uint64_t>{scenario.seed}
+                                          : parse_seeds(options.seeds, "--seeds");
+    }
+    return cases;
+}
+
+template <class Value>
+void add_if_new(std::vector<Value>& values, const Value& value) {
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+}
+
+ReplayInputs inputs_of(std::span<const ExperimentCase> cases, std::vector<VariedKey> keys,
+                       const ExperimentSetup& setup) {
+    ReplayInputs inputs;
+    inputs.scenario = cases.front().scenario;
+    inputs.varied = std::move(keys);
+    inputs.traces = setup.traces;
+    inputs.zones = setup.join_zones;
+    inputs.seeds = cases.front().seeds;
+    for (const ExperimentCase& one : cases) {
+        for (const PolicyList& list : one.policies) add_if_new(inputs.policies, list.label());
+        // The same ones again, where they are not varied.
+        if (one.seeds.size() == 1) add_if_new(inputs.seeds, one.seeds.front());
+    }
+    return inputs;
+}
+
+void replay(const Options& options) {
+    const std::vector<VariedKey> keys = keys_of(options);
+    const std::vector<Scenario> scenarios = scenarios_of(options, keys);
+    const std::vector<ExperimentCase> cases = cases_of(options, scenarios);
     ExperimentSetup setup;
     if (!options.traces.empty()) setup.traces = expand_glob(options.traces, "--traces");
-    setup.policies = options.policies.empty()
-                         ? scenario.policies
-                         : parse_policies(options.policies, scenario, "--policies");
-    setup.seeds = options.seeds.empty() ? std::vector<std::uint64_t>{scenario.seed}
-                                        : parse_seeds(options.seeds, "--seeds");
+    if (options.zones && setup.traces.empty()) {
+        throw InputError("--zones", "", "expected --traces beside it: the files of the zones");
+    }
+    setup.join_zones = options.zones;
     setup.threads = options.threads > 0
                         ? options.threads
                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-
-    ReplayInputs inputs;
-    inputs.scenario = &scenario;
-    inputs.traces = setup.traces;
-    for (const PolicyList& list : setup.policies) inputs.policies.push_back(list.label());
-    inputs.seeds = setup.seeds;
+    const ReplayInputs inputs = inputs_of(cases, keys, setup);
     const bool files = !options.no_files && (!options.json || !options.out.empty());
     const std::filesystem::path folder =
         options.out.empty() ? default_results_folder(inputs) : std::filesystem::path(options.out);
@@ -103,7 +184,7 @@ void replay(const Options& options) {
     auto progress = std::make_shared<ProgressLine>();
     setup.progress = [progress](std::size_t done, std::size_t total) { (*progress)(done, total); };
 
-    const std::vector<FinishedRun> runs = run_experiment(scenario, setup);
+    const std::vector<FinishedRun> runs = run_experiment(cases, setup);
     std::vector<RunResult> results;
     for (const FinishedRun& run : runs) results.push_back(run.result);
     FigureResult figures;
@@ -113,7 +194,8 @@ void replay(const Options& options) {
         return;
     }
     fmt::print("{}", policy_table(results));
-    print_polarity(scenario, setup);
+    print_polarity(*inputs.scenario, setup);
+    print_zones(*inputs.scenario, setup);
     if (files) print_figures(folder, figures);
 }
 
@@ -126,9 +208,15 @@ void add_replay(CLI::App& app) {
     command->add_option("SCENARIO", options->scenario, "a scenario file")->required();
     command->add_option("--traces", options->traces,
                         "run once on each file that matches this pattern (availability or prices)");
+    command->add_flag("--zones", options->zones,
+                      "the files of --traces are zones (and their prices) of one market");
     command->add_option("--policies", options->policies,
                         "lists to compare: a,b+c runs [a] and [b, c] (default: the scenario's)");
     command->add_option("--set", options->settings, "change the scenario: /json/pointer=VALUE")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--vary", options->varied,
+                     "compare variants: /json/pointer=VALUE,VALUE… (again: every combination)")
         ->allow_extra_args(false);
     command->add_option("--seeds", options->seeds, "1..10 or 1,2,7 (default: the scenario's)");
     command->add_option("-j,--threads", options->threads, "runs at a time (default: all cores)")

@@ -8,19 +8,24 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "plots/figures.hpp"
 #include "scenarios/experiment.hpp"
+#include "scenarios/variants.hpp"
 
 namespace ukemi {
 
 // What the results are a function of, besides the build.
 struct ReplayInputs {
-    const Scenario* scenario = nullptr;
+    const Scenario* scenario = nullptr;  // the first of the variants
+    std::vector<VariedKey> varied;
     std::vector<std::filesystem::path> traces;
+    bool zones = false;  // the traces are of one market
     std::vector<std::string> policies;  // labels
     std::vector<std::uint64_t> seeds;
     std::string live;  // of a live run: a JSON object that says how it was run
@@ -35,11 +40,29 @@ void check_results_folder(const std::filesystem::path& folder, bool force);
 FigureResult write_results(const std::filesystem::path& folder, const ReplayInputs& inputs,
                            std::span<const FinishedRun> runs, bool pdf);
 
-// The name of a run's own folder in runs/. (Runs whose names are equal once they are safe for a
-// file system have dashes added.)
+// The name of a run's own folder in runs/, or in runs/<variant>/ where the scenario was varied.
+// (Runs whose names are equal once they are safe for a file system have dashes added.)
 std::string run_folder(std::string_view policy, std::string_view trace, std::uint64_t seed);
+
+// A name that is safe as a file's: anything unusual becomes '-'.
+std::string file_name_of(std::string_view text);
+
+// Gives every label a folder's name of its own.
+class FolderNames {
+public:
+    const std::string& of(const std::string& label);
+
+private:
+    std::map<std::string, std::string> names_;  // by label
+    std::set<std::string> used_;
+};
 
 // What `ukemi plot` draws: read back from a results folder.
 FigureInput read_results(const std::filesystem::path& folder);
+
+// Draws what a results folder holds. Figures whose rows are policies are drawn for each of the
+// first variants by itself, in a folder of its name.
+FigureResult draw_results(const FigureInput& input, const std::filesystem::path& folder,
+                          const FigureOptions& options);
 
 }  // namespace ukemi

@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/plain_text.hpp"
 #include "base/statistics.hpp"
 #include "policies/registry.hpp"
+#include "scenarios/variants.hpp"
 
 namespace ukemi {
 
 namespace {
+
+constexpr std::size_t table_width = 100;
+constexpr std::size_t name_width = 36;
 
 struct Row {
     std::string policy;
@@ -82,7 +87,16 @@ std::string short_label(std::string_view label) {
     }
 }
 
-std::string policy_table(std::span<const RunResult> runs) {
+namespace {
+
+// The lines of one scenario, cheapest first; what the notes below the table are about is noted.
+struct Notes {
+    bool oracle = false;
+    bool unfinished = false;
+    std::size_t runs = 0;  // of a policy, at most
+};
+
+std::string policy_lines(std::span<const RunResult> runs, Notes& notes) {
     std::vector<std::string> policies;
     for (const RunResult& run : runs) {
         if (std::ranges::find(policies, run.policy) == policies.end()) {
@@ -93,19 +107,14 @@ std::string policy_table(std::span<const RunResult> runs) {
     for (const std::string& policy : policies) rows.push_back(row_of(policy, runs));
     std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.cost.mean; });
 
-    constexpr std::size_t name_width = 36;
-    std::string text = fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   share of held time, %\n",
-                                   "policy", "cost_usd", "+/-95%", "hours", "met%", "losses");
-    text += fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   use red tra chk idl was\n", "",
-                        "mean", "", "mean", "", "mean");
-    bool any_oracle = false;
-    bool any_unfinished = false;
+    std::string text;
     for (const Row& row : rows) {
         const std::string interval =
             row.runs < 2 ? "" : fitted(row.cost.mean_high_95 - row.cost.mean, 2, 7);
         const bool unfinished = row.finished < row.runs;
-        any_oracle = any_oracle || row.oracle;
-        any_unfinished = any_unfinished || unfinished;
+        notes.oracle = notes.oracle || row.oracle;
+        notes.unfinished = notes.unfinished || unfinished;
+        notes.runs = std::max(notes.runs, row.runs);
         const std::string name =
             fitted(short_label(row.policy), name_width - 2) + (row.oracle ? " *" : "");
         const double met_percent =
@@ -116,10 +125,32 @@ std::string policy_table(std::span<const RunResult> runs) {
         for (const double share : row.share) text += fmt::format("{:>4.0f}", share);
         text += "\n";
     }
-    const std::size_t most = std::ranges::max(rows, {}, &Row::runs).runs;
-    text += fmt::format("{} run{} a policy\n", most, most == 1 ? "" : "s");
-    if (any_oracle) text += "* an oracle: knows the future\n";
-    if (any_unfinished) text += "! some runs did not finish their work\n";
+    return text;
+}
+
+}  // namespace
+
+std::string policy_table(std::span<const RunResult> runs) {
+    std::string text = fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   share of held time, %\n",
+                                   "policy", "cost_usd", "+/-95%", "hours", "met%", "losses");
+    text += fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   use red tra chk idl was\n", "",
+                        "mean", "", "mean", "", "mean");
+    Notes notes;
+    const bool varied = !runs.empty() && !runs.front().varied.empty();
+    while (!runs.empty()) {  // those of one variant stand together
+        const auto other = std::ranges::find_if(
+            runs, [&](const RunResult& run) { return run.varied != runs.front().varied; });
+        const auto count = static_cast<std::size_t>(other - runs.begin());
+        if (varied) {
+            text += "\n" + shortened(variant_label(runs.front().varied), table_width) + "\n";
+        }
+        text += policy_lines(runs.first(count), notes);
+        runs = runs.subspan(count);
+    }
+    if (varied) text += "\n";
+    text += fmt::format("{} run{} a policy\n", notes.runs, notes.runs == 1 ? "" : "s");
+    if (notes.oracle) text += "* an oracle: knows the future\n";
+    if (notes.unfinished) text += "! some runs did not finish their work\n";
     return text;
 }
 

@@ -11,8 +11,9 @@ namespace ukemi {
 // "greedy+daly" for "greedy+daly_checkpoint": the short names of the registry, where there are any.
 std::string short_label(std::string_view label);
 
-// At most 100 columns wide. Means over each policy's runs; with two runs or more also the 95 %
-// confidence interval of the mean cost.
+// At most 100 columns wide. Variants of a scenario, each of whose runs stand together, have a
+// heading line and lines of their own. Means over each policy's runs; with two runs or more also
+// the 95 % confidence interval of the mean cost.
 std::string policy_table(std::span<const RunResult> runs);
 
 }  // namespace ukemi

@@ -31,6 +31,9 @@ struct RunPoint {
     double duration_h = 0;
     bool deadline_met = true;
     std::array<double, cost_causes.size()> usd_by_cause{};
+    std::optional<double> deadline_h = std::nullopt;
+    std::string variant = {};        // what tells its scenario from others: "/job/deadline=60 h"
+    std::string other_variant = {};  // the same without the deadline
 };
 
 // (hours since the start, value), in order of time.
@@ -52,10 +55,52 @@ struct TimelineInput {
     int instances_max = 0;
 };
 
+// One zone of a market over time. Every value holds until the next point; an empty series is left
+// out, but not both.
+struct MarketZone {
+    std::string name;
+    PlotPoints capacity;  // instances that can be held
+    PlotPoints price;     // USD per instance-hour
+    double begin_h = 0;
+    double end_h = 0;
+};
+
+struct MarketInput {
+    std::string file_stem = "market_over_time";
+    std::string title;
+    std::string time_axis = "time (h)";
+    std::vector<MarketZone> zones;
+};
+
+// How long something lasted: a step curve down from one.
+struct SurvivalCurve {
+    std::string name;
+    bool generated = false;
+    PlotPoints alive;  // (hours, share that lasted longer), from each point on; (0, 1) goes without
+};
+
+struct SurvivalInput {
+    std::string file_stem = "lifetimes";
+    std::string title;      // what lasted
+    std::string time_axis;  // with its unit
+    std::vector<SurvivalCurve> curves;
+    bool log_time = false;
+};
+
+// On which share of the days there was a loss in each hour of the day.
+struct HourlyLosses {
+    std::string name;
+    bool generated = false;
+    std::array<double, 24> share_of_days{};
+};
+
 struct FigureInput {
     std::vector<RunPoint> runs;
     std::optional<double> deadline_h;
     std::vector<TimelineInput> timelines;
+    std::vector<MarketInput> markets;
+    std::vector<SurvivalInput> survivals;
+    std::vector<HourlyLosses> hourly_losses;
 };
 
 struct FigureOptions {
@@ -76,19 +121,36 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
                                 const FigureOptions& options = {});
 FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem::path& folder,
                                 const FigureOptions& options = {});
+// One figure for each of the variants that differ in more than the deadline.
+FigureResult draw_cost_against_deadline(const FigureInput& input,
+                                        const std::filesystem::path& folder,
+                                        const FigureOptions& options = {});
 // One figure for each timeline.
 FigureResult draw_timeline(const FigureInput& input, const std::filesystem::path& folder,
                            const FigureOptions& options = {});
 
+// One figure for each market; its zones below each other, on one time axis.
+FigureResult draw_market_over_time(const FigureInput& input, const std::filesystem::path& folder,
+                                   const FigureOptions& options = {});
+// One figure for each kind of lifetime.
+FigureResult draw_lifetimes(const FigureInput& input, const std::filesystem::path& folder,
+                            const FigureOptions& options = {});
+FigureResult draw_losses_by_hour(const FigureInput& input, const std::filesystem::path& folder,
+                                 const FigureOptions& options = {});
+
 struct Figure {
     std::string_view name;
     std::string_view summary;
+    bool (*has_input)(const FigureInput&);
     FigureResult (*draw)(const FigureInput&, const std::filesystem::path& folder,
                          const FigureOptions&);
 };
 std::span<const Figure> all_figures();
 
-// Every figure for which there is input, one after another: all files, the problems joined.
+// What several figures gave: all files, the problems joined, each said once.
+void add_result(FigureResult& all, const FigureResult& one);
+
+// Every figure for which there is input, one after another.
 FigureResult draw_all(const FigureInput& input, const std::filesystem::path& folder,
                       const FigureOptions& options = {});
 

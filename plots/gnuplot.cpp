@@ -135,6 +135,21 @@ std::string label_text(std::string_view text, std::size_t characters_max) {
                        all.substr(byte_of_character(all, count - tail)));
 }
 
+bool finite_and_ordered(const PlotPoints& points) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        if (!std::isfinite(points[i].first) || !std::isfinite(points[i].second)) return false;
+        if (i > 0 && points[i].first < points[i - 1].first) return false;
+    }
+    return true;
+}
+
+bool good_file_stem(std::string_view stem) {
+    return !stem.empty() && std::ranges::all_of(stem, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-';
+    });
+}
+
 std::string gnuplot_string(std::string_view text) {
     std::string result = "'";
     for (const char c : one_line(text)) {

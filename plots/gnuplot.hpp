@@ -43,6 +43,9 @@ inline constexpr std::string_view vermillion = "#d55e00";
 inline constexpr std::string_view purple = "#cc79a7";
 }  // namespace colour
 
+bool finite_and_ordered(const PlotPoints& points);  // by time; equal times are in order
+bool good_file_stem(std::string_view stem);         // letters, digits, '_' and '-', at least one
+
 // From 0 if the values come near it, else close around them; never empty.
 struct AxisRange {
     double low = 0;

@@ -21,21 +21,8 @@ constexpr double left_edge = 0.105;
 constexpr std::size_t revocation_lines_max = 60;
 constexpr double right_edge = 0.975;
 
-bool finite_and_ordered(const PlotPoints& points) {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        if (!std::isfinite(points[i].first) || !std::isfinite(points[i].second)) return false;
-        if (i > 0 && points[i].first < points[i - 1].first) return false;
-    }
-    return true;
-}
-
 std::string problem_of(const TimelineInput& run) {
-    const auto good_name = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || c == '-';
-    };
-    if (run.file_stem.empty() ||
-        !std::all_of(run.file_stem.begin(), run.file_stem.end(), good_name)) {
+    if (!good_file_stem(run.file_stem)) {
         return "the file stem must be letters, digits, '_' and '-'";
     }
     for (const PlotPoints* points :

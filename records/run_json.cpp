@@ -1,11 +1,13 @@
 #include "records/run_json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <variant>
 #include <vector>
 
 #include "base/csv_writer.hpp"
+#include "base/invariant.hpp"
 #include "records/json_fields.hpp"
 
 namespace ukemi {
@@ -13,7 +15,10 @@ namespace ukemi {
 namespace {
 
 // Nothing is a null in JSON and an empty field in CSV.
-using Value = std::variant<std::string, double, std::int64_t, bool, std::monostate>;
+struct Given {  // on the command line: JSON, or else text
+    std::string text;
+};
+using Value = std::variant<std::string, double, std::int64_t, bool, std::monostate, Given>;
 
 struct Column {
     std::string name;
@@ -27,8 +32,15 @@ Value real_or_nothing(std::optional<double> value) {
     return real_json(*value).get<std::string>();
 }
 
+nlohmann::ordered_json json_or_text(const std::string& text) {
+    auto value = nlohmann::ordered_json::parse(text, nullptr, false);
+    return value.is_discarded() ? nlohmann::ordered_json(text) : value;
+}
+
 // The one list of what a run reports, in the order of the CSV's columns.
 std::vector<Column> columns_of(const RunResult& run) {
+    std::optional<double> deadline_s;
+    if (run.deadline) deadline_s = to_seconds(*run.deadline);
     std::vector<Column> columns{{"scenario", run.scenario},
                                 {"trace", run.trace},
                                 {"policy", run.policy},
@@ -36,6 +48,7 @@ std::vector<Column> columns_of(const RunResult& run) {
                                 {"oracle", run.oracle},
                                 {"finished", run.finished},
                                 {"deadline_met", run.deadline_met},
+                                {"deadline_s", real_or_nothing(deadline_s)},
                                 {"cost_usd", to_dollars(run.cost)},
                                 {"duration_s", to_seconds(run.duration)},
                                 {"ticks", run.ticks},
@@ -70,6 +83,10 @@ std::vector<Column> columns_of(const RunResult& run) {
     columns.push_back({"accuracy", real_or_nothing(run.accuracy)});
     columns.push_back({"egress_usd", to_dollars(run.egress)});
     columns.push_back({"launch_failures", run.launch_failures});
+    const auto after_seed = std::ranges::find(columns, "oracle", &Column::name);
+    std::vector<Column> varied;
+    for (const VariedValue& one : run.varied) varied.push_back({one.pointer, Given{one.value}});
+    columns.insert(after_seed, varied.begin(), varied.end());
     return columns;
 }
 
@@ -85,6 +102,8 @@ std::string runs_json(std::span<const RunResult> runs) {
                     using Held = std::decay_t<decltype(value)>;
                     if constexpr (std::is_same_v<Held, std::monostate>) {
                         object[column.name] = nullptr;
+                    } else if constexpr (std::is_same_v<Held, Given>) {
+                        object[column.name] = json_or_text(value.text);
                     } else {
                         object[column.name] = value;
                     }
@@ -103,11 +122,14 @@ std::string runs_csv(std::span<const RunResult> runs) {
     std::vector<std::string> names;
     RunResult nameless;
     nameless.samples_total = 1;
+    if (!runs.empty()) nameless.varied = runs.front().varied;
     for (const Column& column : columns_of(nameless)) {
         names.push_back(column.name);
     }
     CsvWriter csv(names);
     for (const RunResult& run : runs) {
+        INVARIANT(std::ranges::equal(run.varied, nameless.varied, {}, &VariedValue::pointer,
+                                     &VariedValue::pointer));
         for (const Column& column : columns_of(run)) {
             std::visit(
                 [&](const auto& value) {
@@ -118,6 +140,8 @@ std::string runs_csv(std::span<const RunResult> runs) {
                         csv.add(std::string_view{});
                     } else if constexpr (std::is_same_v<Held, std::string>) {
                         csv.add(std::string_view(value));
+                    } else if constexpr (std::is_same_v<Held, Given>) {
+                        csv.add(std::string_view(value.text));
                     } else {
                         csv.add(value);
                     }

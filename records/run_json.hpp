@@ -1,6 +1,7 @@
 // run_json.hpp — the results of runs as JSON and as CSV, one object or row a run.
 //
-// Column names are data: units at the end, never changed, only retired.
+// Column names are data: units at the end, never changed, only retired. Keys of the scenario that
+// runs differ in have columns by their JSON pointers, after the seed; all runs vary the same keys.
 #pragma once
 
 #include <span>

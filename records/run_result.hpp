@@ -4,12 +4,20 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/quantity.hpp"
 #include "records/ledger.hpp"
 #include "records/timeline.hpp"
 
 namespace ukemi {
+
+// A key of the scenario that other runs beside this one have another value of.
+struct VariedValue {
+    std::string pointer;  // "/job/deadline"
+    std::string value;    // as it was given: JSON, or else text
+    friend bool operator==(const VariedValue&, const VariedValue&) = default;
+};
 
 struct RunResult {
     // Which run.
@@ -18,6 +26,8 @@ struct RunResult {
     std::string policy;  // "greedy+daly_checkpoint"
     std::uint64_t seed = 0;
     bool oracle = false;  // a policy knew the future
+    std::vector<VariedValue> varied;
+    std::optional<Duration> deadline;
 
     // What came of it.
     bool finished = false;

@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <mutex>
+#include <set>
 
+#include "scenarios/variants.hpp"
 #include "sim/world.hpp"
 
 namespace ukemi {
@@ -67,77 +70,160 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
         };
     }
     const std::string label = list.label();
-    const ReplayNote note(fmt::format("ukemi replay {} --policies {} --seeds {} (trace {})",
-                                      scenario.file.string(), label, seed, market.name));
+    std::string settings;
+    for (const VariedValue& one : scenario.varied) {
+        settings += fmt::format(" --set '{}={}'", one.pointer, one.value);
+    }
+    const ReplayNote note(fmt::format("ukemi replay {}{} --policies {} --seeds {} (trace {})",
+                                      scenario.file.string(), settings, label, seed, market.name));
     World world(std::move(setup));
     run.result = world.run();
     run.result.scenario = scenario.name;
     run.result.trace = market.name;
     run.result.policy = label;
+    run.result.varied = scenario.varied;
+    if (job.deadline != Instant::never()) run.result.deadline = job.deadline.since_start();
     if (log) run.decisions = log->text();
     return run;
 }
 
 namespace {
 
-// The runs of an experiment, in groups that share a market. A group is the unit of parallel work.
+// One market of one case, and the runs on it: the unit of parallel work.
+struct Group {
+    const ExperimentCase* of = nullptr;
+    std::size_t trace = 0;
+    std::size_t seed_begin = 0;  // of the case's seeds
+    std::size_t seed_end = 0;
+    std::size_t run_begin = 0;  // where the runs of this case and trace begin
+};
+
+// What the markets are called.
+std::vector<std::string> names_of(const ExperimentSetup& setup) {
+    std::vector<std::string> names = trace_names(setup.traces);
+    if (!setup.join_zones || names.size() < 2) return names;
+    return {fmt::format("{}+{}", names.front(), names.size() - 1)};
+}
+
+bool is_generated(const ExperimentCase& one, const ExperimentSetup& setup) {
+    return setup.traces.empty() && !one.scenario->market.generator.empty();
+}
+
+// The runs of an experiment, in groups that share a market.
 class Experiment {
 public:
-    Experiment(const Scenario& scenario, const ExperimentSetup& setup)
-        : scenario_(scenario),
-          setup_(setup),
-          names_(trace_names(setup.traces)),
-          // The market depends on the trace, and on the seed only where it is generated.
-          generated_(setup.traces.empty() && !scenario.market.generator.empty()),
-          runs_(std::max<std::size_t>(1, setup.traces.size()) * setup.policies.size() *
-                setup.seeds.size()),
-          failures_(generated_ ? setup.seeds.size()
-                               : std::max<std::size_t>(1, setup.traces.size())),
-          first_failure_(failures_.size()) {}
-
-    std::size_t group_count() const { return failures_.size(); }
-
-    // Never throws. After a failure, groups that come later in the order are not worth their time:
-    // nobody will see them.
-    void run_group(std::size_t group) {
-        if (group > first_failure_.load()) return;
-        try {
-            run_all_of(group);
-        } catch (...) {
-            failures_[group] = std::current_exception();
-            std::size_t first = first_failure_.load();
-            while (group < first && !first_failure_.compare_exchange_weak(first, group)) {
+    Experiment(std::span<const ExperimentCase> cases, const ExperimentSetup& setup)
+        : cases_(cases), setup_(setup), names_(names_of(setup)) {
+        std::size_t runs = 0;
+        for (const ExperimentCase& one : cases) {
+            INVARIANT(!one.policies.empty() && !one.seeds.empty());
+            for (std::size_t trace = 0; trace < trace_count(); ++trace) {
+                add_groups(one, trace, runs);
+                runs += one.policies.size() * one.seeds.size();
             }
         }
+        runs_.resize(runs);
+        choose_details();
     }
 
-    std::vector<FinishedRun> take() {
-        for (const std::exception_ptr& failure : failures_) {
-            if (failure) std::rethrow_exception(failure);
-        }
-        return std::move(runs_);
+    std::size_t case_count() const { return cases_.size(); }
+    std::size_t group_count() const { return groups_.size(); }
+
+    // Each never throws. After a failure, what comes later in the order is not worth its time:
+    // nobody will see it.
+    void check_case(std::size_t index) {
+        first_failure_.guard(index, [&] { check(cases_[index]); });
     }
+    void run_group(std::size_t index) {
+        first_failure_.guard(index, [&] { run_all_of(groups_[index]); });
+    }
+
+    void rethrow_failure() { first_failure_.rethrow(); }
+    std::vector<FinishedRun> take() { return std::move(runs_); }
 
 private:
-    void run_all_of(std::size_t group) {
-        const std::size_t trace = generated_ ? 0 : group;
-        const std::size_t seeds = setup_.seeds.size();
-        const std::uint64_t market_seed = setup_.seeds[generated_ ? group : 0];
-        const bool own = setup_.traces.empty();
-        NamedMarket market = make_market(scenario_, market_seed,
-                                         own ? std::filesystem::path{} : setup_.traces[trace]);
-        if (!own) market.name = names_[trace];
-        for (const PolicyList& list : setup_.policies) {
-            check_policies(list, scenario_, simulated_capabilities(market.data, scenario_.job));
+    // Keeps the failure that is the first in the order, whichever thread has it.
+    class FirstFailure {
+    public:
+        template <class Action>
+        void guard(std::size_t index, Action action) {
+            if (index > at_.load()) return;
+            try {
+                action();
+            } catch (...) {
+                const std::scoped_lock lock(mutex_);
+                if (index >= at_.load()) return;
+                at_ = index;
+                failure_ = std::current_exception();
+            }
         }
-        for (std::size_t policy = 0; policy < setup_.policies.size(); ++policy) {
-            for (std::size_t seed = 0; seed < seeds; ++seed) {
-                if (generated_ && seed != group) continue;
-                const bool detailed = setup_.details == Details::all ||
-                                      (setup_.details == Details::first && trace == 0 && seed == 0);
-                runs_[(trace * setup_.policies.size() + policy) * seeds + seed] =
-                    run_one(scenario_, market, setup_.policies[policy], setup_.seeds[seed],
-                            detailed ? setup_.options : RunOptions{});
+        void rethrow() const {
+            if (failure_) std::rethrow_exception(failure_);
+        }
+
+    private:
+        std::atomic<std::size_t> at_{std::numeric_limits<std::size_t>::max()};
+        std::exception_ptr failure_;
+        std::mutex mutex_;
+    };
+
+    std::size_t trace_count() const { return std::max<std::size_t>(1, names_.size()); }
+
+    // The market depends on the trace, and on the seed only where it is generated.
+    void add_groups(const ExperimentCase& one, std::size_t trace, std::size_t run_begin) {
+        const std::size_t seeds = one.seeds.size();
+        const std::size_t step = is_generated(one, setup_) ? 1 : seeds;
+        for (std::size_t seed = 0; seed < seeds; seed += step) {
+            groups_.push_back({&one, trace, seed, seed + step, run_begin});
+        }
+    }
+
+    // With Details::first, of each policy the first run of all.
+    void choose_details() {
+        std::set<std::string> seen;
+        std::size_t run = 0;
+        detailed_.assign(runs_.size(), setup_.details == Details::all);
+        if (setup_.details != Details::first) return;
+        for (const ExperimentCase& one : cases_) {
+            for (std::size_t policy = 0; policy < one.policies.size(); ++policy) {
+                if (!seen.insert(one.policies[policy].label()).second) continue;
+                detailed_[run + policy * one.seeds.size()] = true;
+            }
+            run += trace_count() * one.policies.size() * one.seeds.size();
+        }
+    }
+
+    NamedMarket market_of(const ExperimentCase& one, std::size_t trace, std::uint64_t seed) const {
+        const bool own = setup_.traces.empty();
+        std::optional<Trace> zones;
+        if (setup_.join_zones) zones = join_zones(setup_.traces, trace_options(*one.scenario));
+        NamedMarket market =
+            make_market(*one.scenario, seed, own ? std::filesystem::path{} : setup_.traces[trace],
+                        zones ? &*zones : nullptr);
+        if (!own) market.name = names_[trace];
+        for (const PolicyList& list : one.policies) {
+            check_policies(list, *one.scenario,
+                           simulated_capabilities(market.data, one.scenario->job));
+        }
+        return market;
+    }
+
+    void check(const ExperimentCase& one) const {
+        try {
+            job_on(*one.scenario, market_of(one, 0, one.seeds.front()).data);
+        } catch (const InputError& error) {
+            throw about_variant(error, one.scenario->varied);
+        }
+    }
+
+    void run_all_of(const Group& group) {
+        const ExperimentCase& one = *group.of;
+        const NamedMarket market = market_of(one, group.trace, one.seeds[group.seed_begin]);
+        for (std::size_t policy = 0; policy < one.policies.size(); ++policy) {
+            for (std::size_t seed = group.seed_begin; seed < group.seed_end; ++seed) {
+                const std::size_t run = group.run_begin + policy * one.seeds.size() + seed;
+                runs_[run] = run_one(*one.scenario, market, one.policies[policy], one.seeds[seed],
+                                     detailed_[run] ? setup_.options : RunOptions{});
                 report_progress();
             }
         }
@@ -149,27 +235,38 @@ private:
         setup_.progress(++done_, runs_.size());
     }
 
-    const Scenario& scenario_;
+    std::span<const ExperimentCase> cases_;
     const ExperimentSetup& setup_;
     std::vector<std::string> names_;
-    bool generated_;
+    std::vector<Group> groups_;
     std::vector<FinishedRun> runs_;
-    std::vector<std::exception_ptr> failures_;
-    std::atomic<std::size_t> first_failure_;
+    std::vector<bool> detailed_;
+    FirstFailure first_failure_;
     std::mutex mutex_;
     std::size_t done_ = 0;
 };
 
 }  // namespace
 
-std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup) {
-    INVARIANT(!setup.policies.empty() && !setup.seeds.empty());
-    Experiment experiment(scenario, setup);
+std::vector<FinishedRun> run_experiment(std::span<const ExperimentCase> cases,
+                                        const ExperimentSetup& setup) {
+    Experiment experiment(cases, setup);
     const oneapi::tbb::global_control threads(oneapi::tbb::global_control::max_allowed_parallelism,
                                               static_cast<std::size_t>(std::max(1, setup.threads)));
+    if (cases.size() > 1) {  // a single one is checked as its first group begins
+        oneapi::tbb::parallel_for(std::size_t{0}, experiment.case_count(),
+                                  [&](std::size_t index) { experiment.check_case(index); });
+        experiment.rethrow_failure();
+    }
     oneapi::tbb::parallel_for(std::size_t{0}, experiment.group_count(),
                               [&](std::size_t group) { experiment.run_group(group); });
+    experiment.rethrow_failure();
     return experiment.take();
+}
+
+std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup) {
+    const ExperimentCase one{&scenario, setup.policies, setup.seeds};
+    return run_experiment(std::span(&one, 1), setup);
 }
 
 }  // namespace ukemi

@@ -1,12 +1,13 @@
 // experiment.hpp — many runs of one scenario: traces × policies × seeds, in parallel over runs.
 //
-// The order of the results is that of (trace, policy, seed) as given, whatever the number of
-// threads; each run is by itself on one thread.
+// The order of the results is that of (variant, trace, policy, seed) as given, whatever the number
+// of threads; each run is by itself on one thread.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ enum class Details : std::uint8_t { none, first, all };  // first: of each polic
 
 struct ExperimentSetup {
     std::vector<std::filesystem::path> traces;  // empty: the scenario's own market
+    bool join_zones = false;                    // the traces are zones of one market
     std::vector<PolicyList> policies;
     std::vector<std::uint64_t> seeds;
     int threads = 1;
@@ -46,6 +48,17 @@ struct FinishedRun {
 
 // Throws the first InputError in the order of the runs, if a trace cannot be read.
 std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup);
+
+// One scenario of several, with what runs in it: neither list is empty.
+struct ExperimentCase {
+    const Scenario* scenario = nullptr;
+    std::vector<PolicyList> policies;
+    std::vector<std::uint64_t> seeds;
+};
+// The variants of a scenario side by side, on the same traces; the policies and the seeds of the
+// setup are not looked at. What cannot run is refused before the first run, with its variant.
+std::vector<FinishedRun> run_experiment(std::span<const ExperimentCase> cases,
+                                        const ExperimentSetup& setup);
 
 // One run, for callers that have made the market themselves.
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,

@@ -180,8 +180,10 @@ void check_names(const MarketData& data, std::string_view file) {
 
 }  // namespace
 
+ReadOptions trace_options(const Scenario& scenario) { return options_for(scenario); }
+
 NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
-                        const std::filesystem::path& trace) {
+                        const std::filesystem::path& trace, const Trace* zones) {
     const MarketSource& source = scenario.market;
     NamedMarket market;
     MarketData& data = market.data;
@@ -190,7 +192,10 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
     data.provisioning = source.provisioning;
     data.rules = source.rules;
     data.transfer = source.transfer;
-    if (!trace.empty()) {
+    if (zones != nullptr) {
+        market.name = zones->name;
+        add_zones(data, *zones, source.zones.front(), scenario, zones->name);
+    } else if (!trace.empty()) {
         const Trace read = read_trace(trace, options_for(scenario, source.zones.front()));
         market.name = trace_name(trace);
         add_zones(data, read, source.zones.front(), scenario, trace.string());
@@ -210,34 +215,6 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
     check_names(data, scenario.file.string());
     prepare(data);
     return market;
-}
-
-std::vector<std::string> trace_names(std::span<const std::filesystem::path> files) {
-    std::vector<std::string> names;
-    std::vector<std::filesystem::path> folders;
-    for (const auto& file : files) {
-        names.push_back(trace_name(file));
-        folders.push_back(std::filesystem::absolute(file).lexically_normal().parent_path());
-    }
-    const auto ambiguous = [&](const std::string& name) {
-        return std::ranges::count(names, name) > 1;
-    };
-    while (true) {
-        std::vector<std::size_t> unclear;
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            if (ambiguous(names[i]) && folders[i].has_relative_path()) unclear.push_back(i);
-        }
-        if (unclear.empty()) break;
-        for (const std::size_t i : unclear) {
-            names[i] = fmt::format("{}/{}", one_line(folders[i].filename().string()), names[i]);
-            folders[i] = folders[i].parent_path();
-        }
-    }
-    // The same file twice, or a.csv beside a.json.
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (ambiguous(names[i])) names[i] += fmt::format(" ({})", i + 1);
-    }
-    return names;
 }
 
 JobSpec job_on(const Scenario& scenario, const MarketData& market) {

@@ -18,10 +18,12 @@
 #include "kernels/live/training_spec.hpp"
 #include "policies/capabilities.hpp"
 #include "policies/registry.hpp"
+#include "records/run_result.hpp"
 #include "sim/job_spec.hpp"
 #include "sim/market.hpp"
 #include "traces/generator.hpp"
 #include "traces/reader.hpp"
+#include "traces/zones.hpp"
 
 namespace ukemi {
 
@@ -78,6 +80,7 @@ struct Scenario {
     bool oracle_allowed = false;
     std::map<std::string, std::string> policy_parameters;  // by full name, JSON objects as text
     std::string resolved;
+    std::vector<VariedValue> varied;  // of the document that this is a variant of
 };
 
 Scenario read_scenario(const std::filesystem::path& file,
@@ -100,11 +103,12 @@ struct NamedMarket {
     MarketData data;   // prepared
 };
 // The scenario's own market, or the same with `trace` in place of its series: an availability
-// file, a price file, or both in one. The seed matters only to a generated market.
+// file, a price file, or both in one; or with the series of `zones`. The seed matters only to a
+// generated market.
 NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
-                        const std::filesystem::path& trace = {});
-// Names for several trace files: those that would be called the same get their folder's name, too.
-std::vector<std::string> trace_names(std::span<const std::filesystem::path> files);
+                        const std::filesystem::path& trace = {}, const Trace* zones = nullptr);
+// How the scenario reads its traces. It must outlive what they are read with.
+ReadOptions trace_options(const Scenario& scenario);
 // The scenario's job on that market: with the moment at which a run gives up.
 JobSpec job_on(const Scenario& scenario, const MarketData& market);
 

@@ -35,6 +35,25 @@ TimelineInput short_run() {
     return run;
 }
 
+// Input for every figure in the table.
+FigureInput every_kind() {
+    FigureInput input = two_policies();
+    for (RunPoint& run : input.runs) run.deadline_h = run.trace == "west" ? 10 : 14;
+    input.timelines = {short_run()};
+    MarketInput& market = input.markets.emplace_back();
+    market.title = "two zones";
+    market.zones = {{"east", {{0, 2}, {3, 0}}, {{0, 0.5}, {1, 0.75}}, 0, 5},
+                    {"west", {{1, 1}}, {}, 1, 4}};
+    SurvivalInput& survival = input.survivals.emplace_back();
+    survival.title = "how long an instance lived";
+    survival.time_axis = "time (h)";
+    survival.curves = {{"east", false, {{0.5, 0.75}, {2, 0.25}}}, {"law", true, {{1, 0.5}}}};
+    input.hourly_losses = {{"east", false, {}}, {"law", true, {}}};
+    input.hourly_losses[0].share_of_days[23] = 0.5;
+    input.hourly_losses[1].share_of_days.fill(0.25);
+    return input;
+}
+
 FigureOptions without_gnuplot() { return {.pdf = false, .gnuplot = "no-such-gnuplot"}; }
 
 }  // namespace
@@ -125,8 +144,7 @@ TEST_CASE("figures: every one is drawn, twice the same", "[figures]") {
     }
     const ScratchFolder one;
     const ScratchFolder two;
-    FigureInput input = two_policies();
-    input.timelines = {short_run()};
+    const FigureInput input = every_kind();
     const FigureResult result = draw_all(input, one.path(), {.pdf = true, .gnuplot = "gnuplot"});
     CHECK(result.problem.empty());
     CHECK_FALSE(result.skipped);
@@ -135,7 +153,8 @@ TEST_CASE("figures: every one is drawn, twice the same", "[figures]") {
         CHECK(std::filesystem::file_size(file) > 0);
     }
     draw_all(input, two.path());
-    for (const std::string name : {"cost_and_time", "cost_by_cause", "timeline"}) {
+    for (const Figure& figure : all_figures()) {
+        const std::string name(figure.name);
         CAPTURE(name);
         const std::string picture = one.text_of(name + ".svg");
         CHECK(picture.find("</svg>") != std::string::npos);
@@ -154,9 +173,7 @@ TEST_CASE("figures: a script draws the same picture again, and without a word", 
         return;
     }
     const ScratchFolder folder;
-    FigureInput input = two_policies();
-    input.timelines = {short_run()};
-    draw_all(input, folder.path());
+    draw_all(every_kind(), folder.path());
     for (const Figure& figure : all_figures()) {
         const std::string name(figure.name);
         CAPTURE(name);

@@ -130,6 +130,25 @@ TEST_CASE("run json: no runs are an empty list and a header alone", "[run_json]"
     CHECK(cells_of(runs_csv({})).size() == 1);
 }
 
+TEST_CASE("run json: keys that are varied have columns by their pointers", "[run_json]") {
+    RunResult one = example();
+    one.deadline = hours(60);
+    one.varied = {{"/job/deadline", "60 h"}, {"/cluster/count", "8"}};
+    RunResult two = example();
+    two.varied = {{"/job/deadline", "a, b"}, {"/cluster/count", "[1, 2]"}};
+    const std::string csv = runs_csv(std::vector{one, two});
+    CHECK_THAT(csv, Catch::StartsWith("scenario,trace,policy,seed,/job/deadline,/cluster/count,"
+                                      "oracle,finished,deadline_met,deadline_s,cost_usd,"));
+    CHECK_THAT(csv, Catch::Contains(",7,60 h,8,false,true,true,216000,0.3,"));
+    CHECK_THAT(csv, Catch::Contains(",7,\"a, b\",\"[1, 2]\",false,true,true,,0.3,"));
+    const auto runs = ordered_json::parse(runs_json(std::vector{one, two}))["runs"];
+    CHECK(runs[0]["/job/deadline"] == "60 h");
+    CHECK(runs[0]["/cluster/count"] == 8);
+    CHECK(runs[0]["deadline_s"] == 216000);
+    CHECK(runs[1]["/cluster/count"] == ordered_json({1, 2}));
+    CHECK(runs[1]["deadline_s"].is_null());
+}
+
 TEST_CASE("run json: odd names are quoted in CSV and replaced in JSON where they are no UTF-8",
           "[run_json]") {
     RunResult run = example();

@@ -57,6 +57,7 @@ inline std::filesystem::path scratch_folder(std::string_view name) {
     return folder;
 }
 inline std::filesystem::path written(const std::filesystem::path& file, const std::string& text) {
+    std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;
     return file;
 }

@@ -1,0 +1,189 @@
+// result_figures.cpp — a results folder read back, and drawn.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/read_file.hpp"
+#include "cli/results.hpp"
+#include "cli/table.hpp"
+#include "traces/csv_scanner.hpp"
+
+namespace ukemi {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view timeline_header =
+    "t_s,phase,spot_held,on_demand_held,workers,spot_capacity,spot_usd_per_instance_hour,"
+    "progress,spent_usd,spot_losses";
+
+TimelineInput timeline_of(const fs::path& file, const std::string& name) {
+    TimelineInput shown;
+    shown.title = name;
+    const std::string text = read_file(file);
+    CsvScanner rows(text, file.string());
+    const std::string learning_header = std::string(timeline_header) + ",loss,accuracy";
+    const bool learns = text.starts_with(learning_header);
+    rows.expect_header(learns ? learning_header : timeline_header);
+    std::int64_t losses = 0;
+    while (rows.next_row(learns ? 12 : 10)) {
+        const double at_h = to_hours(rows.seconds(0));
+        const auto add = [&](PlotPoints& points, double value) {
+            if (points.empty() || points.back().second != value) points.emplace_back(at_h, value);
+        };
+        add(shown.spot_held, rows.count(2));
+        add(shown.on_demand_held, rows.count(3));
+        add(shown.capacity, rows.count(5));
+        add(shown.price, to_dollars_per_hour(rows.price(6)));
+        shown.progress.emplace_back(at_h, to_dollars_per_hour(rows.price(7)));
+        const std::int64_t now = rows.whole(9, 0, 1'000'000'000, "a number of losses");
+        if (now > losses) shown.revocations_h.push_back(at_h);
+        losses = now;
+        shown.end_h = at_h;
+        const int held = std::max(rows.count(2) + rows.count(3), 1);
+        shown.instances_max = std::max(shown.instances_max, held);
+    }
+    return shown;
+}
+
+// The deadlines by the folders of the runs, as write_results calls them.
+class RunDeadlines {
+public:
+    explicit RunDeadlines(std::span<const RunPoint> runs, std::span<const std::string> policies) {
+        FolderNames variants;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            fs::path own;
+            if (!runs[i].variant.empty()) own = variants.of(runs[i].variant);
+            own /= run_folder(policies[i], runs[i].trace, runs[i].seed);
+            deadlines_.try_emplace(own.string(), runs[i].deadline_h);
+        }
+    }
+    std::optional<double> of(const std::string& folder) const {
+        const auto found = deadlines_.find(folder);
+        return found == deadlines_.end() ? std::nullopt : found->second;
+    }
+
+private:
+    std::map<std::string, std::optional<double>> deadlines_;
+};
+
+void add_timelines(FigureInput& input, const fs::path& folder, const RunDeadlines& deadlines) {
+    constexpr std::size_t timelines_max = 8;
+    if (!fs::is_directory(folder / "runs")) return;
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder / "runs")) {
+        if (entry.path().filename() == "timeline.csv") files.push_back(entry.path().parent_path());
+    }
+    std::ranges::sort(files);
+    if (files.size() > timelines_max) files.resize(timelines_max);
+    std::set<std::string> stems;
+    for (const fs::path& file : files) {
+        TimelineInput& shown = input.timelines.emplace_back(
+            timeline_of(file / "timeline.csv", fs::relative(file, folder / "runs").string()));
+        shown.deadline_h = deadlines.of(shown.title);
+        shown.file_stem = "timeline-" + file_name_of(file.filename().string());
+        while (!stems.insert(shown.file_stem).second) shown.file_stem += '-';
+    }
+}
+
+// The keys in which runs differ; text is shown as it is, all else as JSON.
+void add_variant(RunPoint& point, const json& run, const std::vector<std::string>& pointers) {
+    if (run.contains("deadline_s") && !run.at("deadline_s").is_null()) {
+        point.deadline_h = run.at("deadline_s").get<double>() / 3600;
+    }
+    for (const std::string& pointer : pointers) {
+        const json& value = run.at(pointer);
+        const std::string text = fmt::format(
+            "{}={}", pointer, value.is_string() ? value.get<std::string>() : value.dump());
+        point.variant += (point.variant.empty() ? "" : ", ") + text;
+        if (pointer == "/job/deadline") continue;
+        point.other_variant += (point.other_variant.empty() ? "" : ", ") + text;
+    }
+}
+
+}  // namespace
+
+FigureInput read_results(const fs::path& folder) {
+    const fs::path runs_file = folder / "runs.json";
+    const fs::path run_file = folder / "run.json";
+    if (!fs::exists(runs_file) || !fs::exists(run_file)) {
+        throw InputError(folder.string(), "",
+                         "is no results folder: runs.json or run.json is missing");
+    }
+    try {
+        const json about = json::parse(read_file(run_file));
+        std::vector<std::string> pointers;
+        if (about.contains("vary")) {
+            for (const json& key : about.at("vary")) {
+                pointers.push_back(key.at("pointer").get<std::string>());
+            }
+        }
+        FigureInput input;
+        std::vector<std::string> policies;  // by their full names
+        static_assert(cause_count == cost_causes.size());
+        const json document = json::parse(read_file(runs_file));
+        for (const json& run : document.at("runs")) {
+            RunPoint point;
+            policies.push_back(run.at("policy").get<std::string>());
+            point.policy = short_label(policies.back());
+            point.trace = run.at("trace").get<std::string>();
+            point.seed = run.at("seed").get<std::uint64_t>();
+            point.cost_usd = run.at("cost_usd").get<double>();
+            point.duration_h = run.at("duration_s").get<double>() / 3600;
+            point.deadline_met = run.at("deadline_met").get<bool>();
+            for (std::size_t cause = 0; cause < cause_count; ++cause) {
+                const std::string key = std::string(cost_causes[cause]) + "_usd";
+                point.usd_by_cause[cause] = run.at(key).get<double>();
+            }
+            add_variant(point, run, pointers);
+            input.runs.push_back(std::move(point));
+        }
+        if (!input.runs.empty()) input.deadline_h = input.runs.front().deadline_h;
+        const json& job = about.at("scenario").at("job");
+        if (!input.deadline_h && job.contains("deadline")) {  // runs of older versions lack it
+            const auto text = job.at("deadline").get<std::string>();
+            input.deadline_h = to_hours(parse_duration(text, run_file.string()));
+        }
+        add_timelines(input, folder, RunDeadlines(input.runs, policies));
+        return input;
+    } catch (const json::exception& error) {
+        throw InputError(folder.string(), "", fmt::format("damaged: {}", error.what()));
+    }
+}
+
+FigureResult draw_results(const FigureInput& input, const fs::path& folder,
+                          const FigureOptions& options) {
+    constexpr std::size_t variants_drawn_max = 12;
+    std::vector<std::string> variants;
+    for (const RunPoint& run : input.runs) {
+        if (std::ranges::find(variants, run.variant) == variants.end()) {
+            variants.push_back(run.variant);
+        }
+    }
+    if (variants.size() < 2) return draw_all(input, folder, options);
+    FigureResult all;
+    // Rows of one policy and several variants would mean nothing.
+    for (const Figure& figure : all_figures()) {
+        const bool of_one_variant =
+            figure.draw == draw_cost_and_time || figure.draw == draw_cost_by_cause;
+        if (of_one_variant || !figure.has_input(input)) continue;
+        add_result(all, figure.draw(input, folder, options));
+    }
+    FolderNames names;
+    for (std::size_t i = 0; i < std::min(variants.size(), variants_drawn_max); ++i) {
+        FigureInput part;
+        for (const RunPoint& run : input.runs) {
+            if (run.variant == variants[i]) part.runs.push_back(run);
+        }
+        part.deadline_h = part.runs.front().deadline_h;
+        add_result(all, draw_all(part, folder / names.of(variants[i]), options));
+    }
+    return all;
+}
+
+}  // namespace ukemi

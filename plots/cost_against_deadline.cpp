@@ -1,0 +1,351 @@
+// cost_against_deadline.cpp — what more time saves: cost over the deadline, a line a policy.
+//
+// The first panel pools all traces and seeds; with several traces each has a panel of its own, on
+// the same axes. A point is the median over the runs, the band goes from quartile to quartile. A
+// point that stands for missed deadlines is a cross: cheap, but not what was asked for. Variants
+// that differ in more than the deadline get a figure each.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/csv_writer.hpp"
+#include "base/plain_text.hpp"
+#include "base/statistics.hpp"
+#include "plots/policy_rows.hpp"
+
+namespace ukemi {
+namespace {
+
+constexpr std::size_t figures_max = 12;
+constexpr std::size_t lines_max = 12;
+constexpr std::size_t panels_max = 12;  // of single traces
+
+struct LineStyle {
+    std::string_view colour;
+    std::string_view dash;
+    int point;
+};
+// Colours repeat after seven, dashes and points do not repeat together with them.
+constexpr std::array<LineStyle, lines_max> styles = {{
+    {colour::blue, "1", 7},
+    {colour::vermillion, "(10,4)", 5},
+    {colour::green, "(3,3)", 9},
+    {colour::purple, "(12,3,3,3)", 13},
+    {colour::orange, "(6,3)", 11},
+    {colour::black, "(2,5)", 6},
+    {colour::sky, "(14,3,2,3,2,3)", 4},
+    {colour::blue, "(6,6)", 8},
+    {colour::vermillion, "(2,2)", 12},
+    {colour::green, "(12,6)", 10},
+    {colour::purple, "(4,2,1,2)", 14},
+    {colour::orange, "1", 15},
+}};
+
+struct Point {
+    double deadline_h = 0;
+    std::vector<double> costs_usd;
+    std::size_t missed = 0;
+};
+struct Line {
+    std::string policy;
+    std::map<double, Point> points;  // by deadline
+};
+struct Panel {
+    std::string trace;  // empty: all of them
+    std::vector<Line> lines;
+};
+
+// The policies of a figure, the cheapest on average first.
+std::vector<std::string> policies_of(const PolicyRows& rows) {
+    std::vector<std::string> names;
+    for (const PolicyRow& row : rows.rows) names.push_back(row.policy);
+    return names;
+}
+
+Panel panel_of(std::span<const RunPoint> runs, const std::vector<std::string>& policies,
+               const std::string& trace) {
+    Panel panel{trace, {}};
+    for (const std::string& policy : policies) {
+        Line line{policy, {}};
+        for (const RunPoint& run : runs) {
+            if (run.policy != policy || !run.deadline_h) continue;
+            if (!trace.empty() && run.trace != trace) continue;
+            Point& point = line.points[*run.deadline_h];
+            point.deadline_h = *run.deadline_h;
+            point.costs_usd.push_back(run.cost_usd);
+            point.missed += run.deadline_met ? 0 : 1;
+        }
+        panel.lines.push_back(std::move(line));
+    }
+    return panel;
+}
+
+std::vector<Panel> panels_of(std::span<const RunPoint> runs,
+                             const std::vector<std::string>& policies) {
+    std::vector<std::string> traces;
+    for (const RunPoint& run : runs) {
+        if (std::ranges::find(traces, run.trace) == traces.end()) traces.push_back(run.trace);
+    }
+    std::vector<Panel> panels{panel_of(runs, policies, "")};
+    if (traces.size() < 2 || traces.size() > panels_max) return panels;
+    for (const std::string& trace : traces) panels.push_back(panel_of(runs, policies, trace));
+    return panels;
+}
+
+// Rows of one line stand together: a drawing picks them by their numbers.
+std::string table_of(std::vector<Panel>& panels) {
+    CsvWriter csv({"panel", "line", "deadline_h", "runs", "cost_usd_quartile_1", "cost_usd_median",
+                   "cost_usd_quartile_3", "deadline_missed_share", "policy", "trace"});
+    for (std::size_t panel = 0; panel < panels.size(); ++panel) {
+        for (std::size_t line = 0; line < panels[panel].lines.size(); ++line) {
+            for (auto& [deadline_h, point] : panels[panel].lines[line].points) {
+                std::ranges::sort(point.costs_usd);
+                const std::size_t runs = point.costs_usd.size();
+                csv.add(panel).add(line).add(deadline_h).add(runs);
+                for (const double q : {0.25, 0.5, 0.75}) csv.add(quantile(point.costs_usd, q));
+                csv.add(static_cast<double>(point.missed) / static_cast<double>(runs));
+                csv.add(one_line(panels[panel].lines[line].policy));
+                csv.add(panels[panel].trace.empty() ? "all" : one_line(panels[panel].trace));
+                csv.end_row();
+            }
+        }
+    }
+    return csv.text();
+}
+
+struct Layout {
+    int columns = 1;
+    int rows = 1;
+    int width = 0;
+    int height = 0;
+    double left = 76;  // pixels
+    double legend = 0;
+    static constexpr int panel_width = 300;
+    static constexpr int panel_height = 230;
+    static constexpr int above = 46;
+    static constexpr int below = 58;
+    static constexpr int between = 34;
+};
+
+Layout layout_of(std::size_t panels, const std::vector<std::string>& labels) {
+    Layout layout;
+    layout.columns = panels == 1 ? 1 : panels <= 4 ? 2 : 3;
+    layout.rows = static_cast<int>((panels - 1) / static_cast<std::size_t>(layout.columns)) + 1;
+    double longest = label_width("deadline missed by some");
+    for (const std::string& label : labels) longest = std::max(longest, label_width(label));
+    layout.legend = longest + 70;
+    const int wide = panels == 1 ? 620 : Layout::panel_width;
+    const int high = panels == 1 ? 380 : Layout::panel_height;
+    const int gap_x = 22;
+    layout.width = static_cast<int>(layout.left + layout.legend) + layout.columns * wide +
+                   (layout.columns - 1) * gap_x;
+    const int legend_height = 60 + 24 * static_cast<int>(labels.size() + 3);
+    layout.height = std::max(legend_height, Layout::above + Layout::below + layout.rows * high +
+                                                (layout.rows - 1) * Layout::between);
+    return layout;
+}
+
+// Where a panel stands, as shares of the picture.
+std::string margins(const Layout& layout, std::size_t panel) {
+    const auto columns = static_cast<std::size_t>(layout.columns);
+    const auto column = static_cast<double>(panel % columns);
+    const auto row = static_cast<double>(panel / columns);
+    const double inner_w = layout.width - layout.left - layout.legend;
+    const double inner_h = layout.height - Layout::above - Layout::below;
+    const double wide = (inner_w - 22.0 * (layout.columns - 1)) / layout.columns;
+    const double high = (inner_h - 1.0 * Layout::between * (layout.rows - 1)) / layout.rows;
+    const double x = layout.left + column * (wide + 22);
+    const double y = layout.height - Layout::above - row * (high + Layout::between);
+    return fmt::format(
+        "    set lmargin at screen {}\n    set rmargin at screen {}\n"
+        "    set tmargin at screen {}\n    set bmargin at screen {}\n",
+        x / layout.width, (x + wide) / layout.width, y / layout.height, (y - high) / layout.height);
+}
+
+bool any_missed(const std::vector<Panel>& panels) {
+    for (const Panel& panel : panels) {
+        for (const Line& line : panel.lines) {
+            for (const auto& [deadline_h, point] : line.points) {
+                if (point.missed > 0) return true;
+            }
+        }
+    }
+    return false;
+}
+
+std::string plot_of(const std::string& file, const std::vector<Panel>& panels, std::size_t panel,
+                    bool with_key) {
+    std::size_t row = 0;
+    for (std::size_t before = 0; before < panel; ++before) {
+        for (const Line& line : panels[before].lines) row += line.points.size();
+    }
+    std::vector<std::string> bands;
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < panels[panel].lines.size(); ++i) {
+        const std::size_t count = panels[panel].lines[i].points.size();
+        if (count == 0) continue;
+        const LineStyle& style = styles[i];
+        const std::string rows =
+            fmt::format("'{}' skip 1 every ::{}::{}", file, row, row + count - 1);
+        row += count;
+        bands.push_back(fmt::format(
+            "{} using 3:5:7 with filledcurves lc rgb '{}' fs transparent solid 0.13 noborder "
+            "notitle",
+            rows, style.colour));
+        lines.push_back(fmt::format("{} using 3:6 with lines lt 1 dt {} lw 1.8 lc rgb '{}' notitle",
+                                    rows, style.dash, style.colour));
+        lines.push_back(fmt::format(
+            "{} using 3:($8 == 0 ? $6 : NaN) with points pt {} ps 0.8 lc rgb '{}' notitle", rows,
+            style.point, style.colour));
+        lines.push_back(
+            fmt::format("{} using 3:($8 > 0 ? $6 : NaN) with points pt 2 ps 0.9 lw 1.8 lc rgb '{}' "
+                        "notitle",
+                        rows, style.colour));
+        if (!with_key) continue;
+        lines.push_back(fmt::format(
+            "NaN with linespoints lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}' title names[{}]",
+            style.dash, style.point, style.colour, i + 1));
+    }
+    if (with_key) {
+        if (any_missed(panels)) {
+            lines.push_back(fmt::format(
+                "NaN with points pt 2 ps 0.9 lw 1.8 lc rgb '{}' title 'deadline missed by some'",
+                colour::black));
+        }
+        lines.push_back(fmt::format(
+            "NaN with filledcurves lc rgb '{}' fs transparent solid 0.3 noborder title 'quartiles'",
+            colour::grey));
+    }
+    bands.insert(bands.end(), lines.begin(), lines.end());
+    return fmt::format("    plot {}\n", fmt::join(bands, ", \\\n        "));
+}
+
+AxisRange range_of(const std::vector<Panel>& panels, bool of_deadlines) {
+    double min = std::numeric_limits<double>::max();
+    double max = 0;
+    for (const Panel& panel : panels) {
+        for (const Line& line : panel.lines) {
+            for (const auto& [deadline_h, point] : line.points) {
+                min = std::min(min, of_deadlines ? deadline_h : quantile(point.costs_usd, 0.25));
+                max = std::max(max, of_deadlines ? deadline_h : quantile(point.costs_usd, 0.75));
+            }
+        }
+    }
+    if (!of_deadlines) return axis_range(min, max);
+    const double margin = std::max(0.05 * (max - min), 1e-6 * max);
+    return {min - margin, max + margin};
+}
+
+std::string drawing_of(const std::string& file, const std::vector<Panel>& panels,
+                       const Layout& layout) {
+    std::string text = "    set multiplot\n    set label 101 title_text at screen 0.01,screen " +
+                       fmt::format("{}\n", 1 - 14.0 / layout.height);
+    const auto columns = static_cast<std::size_t>(layout.columns);
+    for (std::size_t panel = 0; panel < panels.size(); ++panel) {
+        const bool lowest = panel + columns >= panels.size();
+        const bool leftmost = panel % columns == 0;
+        text += margins(layout, panel);
+        text += lowest ? "    set format x '%g'\n    set xlabel 'deadline (h)'\n"
+                       : "    set format x ''\n    unset xlabel\n";
+        text += leftmost ? fmt::format(
+                               "    set format y '%g'\n    set label 103 'cost (USD)' at screen "
+                               "{},graph 0.5 center rotate\n",
+                               16.0 / layout.width)
+                         : std::string("    set format y ''\n");
+        if (panels.size() > 1) {
+            text += fmt::format(
+                "    set label 102 panels[{}] at graph 0.5,graph 1 center offset 0,0.6\n",
+                panel + 1);
+        }
+        text += panel == 0 ? fmt::format(
+                                 "    set key at screen {},screen {} left top vertical "
+                                 "Left reverse samplen 4 spacing 1.2\n",
+                                 1 - (layout.legend - 6) / layout.width, 1 - 40.0 / layout.height)
+                           : "    unset key\n";
+        text += plot_of(file, panels, panel, panel == 0);
+        text += "    unset label\n";
+    }
+    return text + "    unset multiplot\n    unset xlabel\n";
+}
+
+FigureSource source_of(const std::string& name, const std::string& title,
+                       std::span<const RunPoint> runs, std::vector<std::string> policies) {
+    policies.resize(std::min(policies.size(), lines_max));
+    std::vector<Panel> panels = panels_of(runs, policies);
+    FigureSource figure;
+    figure.name = name;
+    const std::string file = name + ".csv";
+    figure.data = {{file, table_of(panels)}};
+    std::vector<std::string> labels;
+    for (const std::string& policy : policies) labels.push_back(label_text(policy, 40));
+    const Layout layout = layout_of(panels.size(), labels);
+    figure.width = layout.width;
+    figure.height = layout.height;
+    const AxisRange x = range_of(panels, true);
+    const AxisRange y = range_of(panels, false);
+    figure.settings = fmt::format(
+        "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out\n"
+        "set ytics nomirror out\nset xrange [{}:{}]\nset yrange [{}:{}]\ntitle_text = {}\n"
+        "array names[{}]\narray panels[{}]\n",
+        x.low, x.high, y.low, y.high, gnuplot_string(title.empty() ? " " : label_text(title, 110)),
+        labels.size(), panels.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        figure.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(labels[i]));
+    }
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+        const std::string label =
+            panels[i].trace.empty() ? "all traces" : label_text(panels[i].trace, 36);
+        figure.settings += fmt::format("panels[{}] = {}\n", i + 1, gnuplot_string(label));
+    }
+    figure.drawing = drawing_of(file, panels, layout);
+    return figure;
+}
+
+// Variants that differ in something else, in the order of their runs.
+std::vector<std::pair<std::string, std::vector<RunPoint>>> by_other_variant(
+    std::span<const RunPoint> runs) {
+    std::vector<std::pair<std::string, std::vector<RunPoint>>> groups;
+    for (const RunPoint& run : runs) {
+        if (!run.deadline_h) continue;
+        auto group = std::ranges::find_if(
+            groups, [&](const auto& one) { return one.first == run.other_variant; });
+        if (group == groups.end()) group = groups.insert(groups.end(), {run.other_variant, {}});
+        group->second.push_back(run);
+    }
+    return groups;
+}
+
+}  // namespace
+
+FigureResult draw_cost_against_deadline(const FigureInput& input,
+                                        const std::filesystem::path& folder,
+                                        const FigureOptions& options) {
+    FigureResult all;
+    const auto groups = by_other_variant(input.runs);
+    if (groups.empty()) add_result(all, {{}, "cost_against_deadline: no run has a deadline"});
+    for (std::size_t i = 0; i < std::min(groups.size(), figures_max); ++i) {
+        const auto& [title, runs] = groups[i];
+        PolicyRows rows = group_by_policy(runs);
+        const bool finite = std::ranges::all_of(runs, [](const RunPoint& run) {
+            return std::isfinite(*run.deadline_h) && *run.deadline_h > 0;
+        });
+        if (rows.problem.empty() && !finite) rows.problem = "a deadline is not a finite time";
+        if (!rows.problem.empty()) {
+            add_result(all, {{}, "cost_against_deadline: " + rows.problem});
+            continue;
+        }
+        const std::string name = i == 0 ? std::string("cost_against_deadline")
+                                        : fmt::format("cost_against_deadline-{}", i + 1);
+        add_result(all, produce(source_of(name, title, runs, policies_of(rows)), folder, options));
+        if (rows.rows.size() <= lines_max) continue;
+        add_result(all, {{},
+                         fmt::format("{}: shows the {} policies that are cheapest of {}", name,
+                                     lines_max, rows.rows.size())});
+    }
+    return all;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,176 @@
+// vary_test.cpp — `ukemi replay --vary`: variants of a scenario side by side; and --zones.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Names = std::vector<std::string>;
+
+const std::string small = R"({"name": "small", "seed": 1,
+ "job": {"work": "10 h", "deadline": "20 h"},
+ "cluster": {"count": 1},
+ "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+ "replay": ["on_demand", "greedy"]})";
+// An instance for an hour, then none.
+const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
+
+Ran vary(const fs::path& folder, std::vector<std::string> options) {
+    write_file(folder / "small.json", small);
+    write_file(folder / "up.csv", capacity_csv);
+    options.insert(options.begin(), {"replay", "small.json", "--traces", "up.csv"});
+    return run_ukemi(folder, options);
+}
+
+}  // namespace
+
+TEST_CASE("ukemi replay --vary: one document has every variant's runs, in order", "[cli][vary]") {
+    const ScratchFolder scratch;
+    const Ran ran = vary(scratch.path(), {"--json", "--vary", "/job/deadline=12h,16 h", "--vary",
+                                          "/cluster/count=1,2", "-j", "2"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const json runs = json::parse(ran.out).at("runs");
+    REQUIRE(runs.size() == 8);
+    CHECK(runs[0].at("/job/deadline") == "12h");
+    CHECK(runs[0].at("/cluster/count") == 1);
+    CHECK(runs[2].at("/cluster/count") == 2);
+    CHECK(runs[7].at("/job/deadline") == "16 h");
+    CHECK(runs[7].at("deadline_s") == 16 * 3600);
+    CHECK(runs[7].at("policy") == "greedy");
+    // greedy: an hour of spot at 1 USD, then it waits as long as it may, then 9 h at 3 USD.
+    CHECK(runs[1].at("cost_usd") == 28);
+    CHECK(runs[1].at("duration_s") == 12 * 3600);
+    CHECK(runs[5].at("duration_s") == 16 * 3600);
+    const Ran alone = vary(scratch.path(), {"--json", "--vary", "/job/deadline=12h,16 h", "--vary",
+                                            "/cluster/count=1,2", "-j", "1"});
+    CHECK(alone.out == ran.out);
+}
+
+TEST_CASE("ukemi replay --vary: the table has a part for each variant", "[cli][vary]") {
+    const ScratchFolder scratch;
+    const Ran ran = vary(scratch.path(), {"--no-files", "--vary", "/job/deadline=12h,16h"});
+    CHECK(ran.code == 0);
+    const std::size_t first = ran.out.find("\n/job/deadline=12h\n");
+    const std::size_t second = ran.out.find("\n/job/deadline=16h\n");
+    REQUIRE(first != std::string::npos);
+    REQUIRE(second != std::string::npos);
+    CHECK(first < ran.out.find("greedy"));
+    CHECK(second < ran.out.rfind("greedy"));
+    CHECK_THAT(ran.out, Catch::EndsWith("\n1 run a policy\n"));
+    CHECK(ran.out.find("policy ") == ran.out.rfind("policy  "));  // one heading
+}
+
+TEST_CASE("ukemi replay --vary: a results folder has a column a pointer and figures a variant",
+          "[cli][vary]") {
+    const ScratchFolder scratch;
+    const Ran ran = vary(scratch.path(), {"--out", "out", "--vary", "/job/deadline=12h,16h,20h",
+                                          "--vary", "/job/restart=0 s,300 s"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const std::string summary = text_in(scratch.path() / "out/summary.csv");
+    CHECK_THAT(summary,
+               Catch::StartsWith("scenario,trace,policy,seed,/job/deadline,/job/restart,oracle,"));
+    CHECK_THAT(summary, Catch::Contains("\nsmall,up,greedy,1,12h,300 s,false,"));
+    const json about = json::parse(text_in(scratch.path() / "out/run.json"));
+    CHECK(about.at("vary") ==
+          json::parse(R"([{"pointer": "/job/deadline", "values": ["12h", "16h", "20h"]},
+                          {"pointer": "/job/restart", "values": ["0 s", "300 s"]}])"));
+    const fs::path figures = scratch.path() / "out/figures";
+    // What differs besides the deadline has a figure each: 0 s and 300 s.
+    CHECK(fs::exists(figures / "cost_against_deadline.csv"));
+    CHECK(fs::exists(figures / "cost_against_deadline-2.csv"));
+    CHECK_FALSE(fs::exists(figures / "cost_against_deadline-3.csv"));
+    CHECK_FALSE(fs::exists(figures / "cost_and_time.csv"));  // of six variants together: nothing
+    CHECK(fs::exists(figures / "job-deadline-12h---job-restart-0-s/cost_and_time.csv"));
+    CHECK(fs::exists(figures / "job-deadline-20h---job-restart-300-s/cost_by_cause.csv"));
+    CHECK(names_in(scratch.path() / "out/runs") == Names{"job-deadline-12h---job-restart-0-s"});
+    CHECK(fs::exists(figures / "timeline-greedy--up--seed-1.gp"));
+    CHECK_THAT(text_in(figures / "timeline-greedy--up--seed-1.gp"),
+               Catch::Contains("deadline = 12\n"));
+
+    const Names drawn = names_in(figures);
+    fs::remove_all(figures);
+    CHECK(run_ukemi(scratch.path(), {"plot", "out"}).code == 0);
+    CHECK(names_in(figures) == drawn);
+}
+
+TEST_CASE("ukemi replay --vary: what varies is part of the folder's name", "[cli][vary]") {
+    const ScratchFolder scratch;
+    CHECK(vary(scratch.path(), {}).code == 0);
+    CHECK(vary(scratch.path(), {"--vary", "/seed=1"}).code == 0);
+    CHECK(vary(scratch.path(), {"--vary", "/seed=1,2"}).code == 0);
+    CHECK(names_in(scratch.path() / "results").size() == 3);
+}
+
+TEST_CASE("ukemi replay --vary: a wrong value, key or combination is one line", "[cli][vary]") {
+    struct Wrong {
+        std::vector<std::string> options;
+        const char* complaint;
+    };
+    const Wrong wrong[] = {
+        {{"--vary", "/job/deadline=12h,never"},
+         "--vary /job/deadline=never: small.json: at /job/deadline: expected a duration such as"},
+        {{"--vary", "/job/dedline=12h"},
+         "--vary /job/dedline=12h: small.json: at /job: unknown key \"dedline\" (did you mean "
+         "\"deadline\"?)\n"},
+        {{"--vary", "/seed=1,2", "--seeds", "1..3"},
+         "--vary /seed: has no effect beside --seeds\n"},
+        {{"--vary", "/replay/0=greedy", "--policies", "on_demand"},
+         "--vary /replay/0: has no effect beside --policies\n"},
+        {{"--vary", "/market/availability=a.csv"},
+         "--vary /market/availability: has no effect beside --traces\n"},
+        {{"--vary", "/seed=1,2", "--set", "/seed=3"}, "--vary /seed: would undo --set /seed\n"},
+        {{"--vary", "/seed"}, "--vary: expected /json/pointer=VALUE,VALUE…, found \"/seed\"\n"},
+    };
+    const ScratchFolder scratch;
+    for (const Wrong& each : wrong) {
+        CAPTURE(each.options);
+        const Ran ran = vary(scratch.path(), each.options);
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        CHECK_THAT(ran.err, Catch::StartsWith(std::string("ukemi: ") + each.complaint));
+        CHECK_FALSE(fs::exists(scratch.path() / "results"));
+    }
+}
+
+TEST_CASE("ukemi replay --zones: the files of --traces are one market", "[cli][zones]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "small.json", small);
+    // East for the first hour, west from then on; west has prices of its own.
+    write_file(scratch.path() / "m/east.csv", capacity_csv);
+    write_file(scratch.path() / "m/west.csv", "# duration_s=72000\nt_s,instances\n0,0\n3600,1\n");
+    write_file(scratch.path() / "m/west.price.csv",
+               "# duration_s=72000\nt_s,usd_per_instance_hour\n0,2\n");
+    const std::vector<std::string> options = {"replay",  "small.json", "--traces",
+                                              "m/*.csv", "--policies", "follow_capacity+greedy",
+                                              "--zones"};
+    std::vector<std::string> as_json = options;
+    as_json.push_back("--json");
+    const Ran ran = run_ukemi(scratch.path(), as_json);
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const json runs = json::parse(ran.out).at("runs");
+    REQUIRE(runs.size() == 1);
+    CHECK(runs[0].at("trace") == "east+2");
+    // One hour at 1 USD in the east, nine at 2 USD in the west.
+    CHECK(runs[0].at("cost_usd") == 19);
+    CHECK(runs[0].at("revocations") == 1);
+    std::vector<std::string> with_files = options;
+    with_files.insert(with_files.end(), {"--out", "out"});
+    const Ran kept = run_ukemi(scratch.path(), with_files);
+    CHECK(kept.code == 0);
+    CHECK_THAT(kept.out, Catch::Contains("market: 2 zones, 1 with prices of their own\n"
+                                         "market: not every file says when it was recorded"));
+    CHECK(json::parse(text_in(scratch.path() / "out/run.json")).at("zones") == true);
+    const Ran alone = run_ukemi(scratch.path(), {"replay", "small.json", "--zones"});
+    CHECK(alone.code == 2);
+    CHECK(alone.err == "ukemi: --zones: expected --traces beside it: the files of the zones\n");
+}
+
+}  // namespace ukemi

@@ -1,0 +1,214 @@
+// variants_test.cpp — one scenario document as many scenarios: every combination of some values.
+#include <catch2/catch.hpp>
+
+#include "base/unit_text.hpp"
+#include "scenarios/experiment.hpp"
+#include "scenarios/variants.hpp"
+#include "tests/plots/scratch_folder.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+
+namespace ukemi {
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr std::string_view document = R"({"name": "small", "seed": 1,
+ "job": {"work": "10 h", "deadline": "20 h"},
+ "cluster": {"count": 1},
+ "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+ "replay": ["on_demand", "greedy"]})";
+
+std::vector<Scenario> variants_of(const Texts& arguments,
+                                  const std::vector<ConfigOverride>& overrides = {}) {
+    std::vector<VariedKey> keys;
+    for (const std::string& argument : arguments) keys.push_back(parse_varied_key(argument));
+    return variants_from_text(document, "small.json", overrides, keys);
+}
+
+std::string complaint_about(const Texts& arguments) {
+    return complaint_of([&] { variants_of(arguments); });
+}
+
+ExperimentSetup in_test() {
+    ExperimentSetup setup;
+    setup.threads = 2;
+    return setup;
+}
+
+// Every variant with the policies and the seed that it names itself.
+std::vector<ExperimentCase> cases_of(const std::vector<Scenario>& variants) {
+    std::vector<ExperimentCase> cases;
+    for (const Scenario& variant : variants) {
+        cases.push_back({&variant, variant.policies, {variant.seed}});
+    }
+    return cases;
+}
+
+}  // namespace
+
+TEST_CASE("varied keys: values are parted by commas outside of brackets and quotes", "[variants]") {
+    const VariedKey plain = parse_varied_key("/job/deadline=60h,70 h,3");
+    CHECK(plain.pointer == "/job/deadline");
+    CHECK(plain.values == Texts{"60h", "70 h", "3"});
+    CHECK(parse_varied_key(R"(/cluster={"count": 1, "instance": "a,b"},{"count": 2})").values ==
+          Texts{R"({"count": 1, "instance": "a,b"})", R"({"count": 2})"});
+    CHECK(parse_varied_key(R"(/replay=["greedy", "on_demand"],["greedy"])").values ==
+          Texts{R"(["greedy", "on_demand"])", R"(["greedy"])"});
+    CHECK(parse_varied_key(R"(/description="a, b \" c,",d=e)").values ==
+          Texts{R"("a, b \" c,")", "d=e"});
+    CHECK(parse_varied_key("/seed=1").values == Texts{"1"});
+}
+
+TEST_CASE("varied keys: what is no pointer with values is refused", "[variants]") {
+    const auto complaint = [](std::string_view text) {
+        return complaint_of([&] { parse_varied_key(text); });
+    };
+    CHECK(complaint("job/work=1 h,2 h") ==
+          "--vary: expected /json/pointer=VALUE,VALUE…, found \"job/work=1 h,2 h\"");
+    CHECK(complaint("/job/work") ==
+          "--vary: expected /json/pointer=VALUE,VALUE…, found \"/job/work\"");
+    CHECK(complaint("/job/work=1 h,,2 h") == "--vary /job/work: expected a value, found none");
+    CHECK(complaint("/job/work=") == "--vary /job/work: expected a value, found none");
+    CHECK(complaint("/job/work=1 h,2 h,1 h") == "--vary /job/work: \"1 h\" stands there twice");
+    CHECK(complaint("/cluster={\"count\": 1,2") ==
+          "--vary /cluster: a bracket or a quote is not closed in \"{\"count\": 1,2\"");
+    CHECK(complaint("/cluster=1},{2") ==
+          "--vary /cluster: a bracket or a quote is not closed in \"1},{2\"");
+}
+
+TEST_CASE("variants: every combination is a scenario, the last key changes fastest", "[variants]") {
+    const auto variants = variants_of({"/job/deadline=12h,15 h", "/cluster/count=1,2,3"});
+    REQUIRE(variants.size() == 6);
+    std::string order;
+    for (const Scenario& variant : variants) {
+        order += fmt::format("{}: {} {}\n", variant_label(variant.varied),
+                             format_duration(variant.job.deadline.since_start()),
+                             variant.job.instances_max);
+    }
+    CHECK(order ==
+          "/job/deadline=12h, /cluster/count=1: 12 h 1\n"
+          "/job/deadline=12h, /cluster/count=2: 12 h 2\n"
+          "/job/deadline=12h, /cluster/count=3: 12 h 3\n"
+          "/job/deadline=15 h, /cluster/count=1: 15 h 1\n"
+          "/job/deadline=15 h, /cluster/count=2: 15 h 2\n"
+          "/job/deadline=15 h, /cluster/count=3: 15 h 3\n");
+    CHECK(variants[0].resolved.find("\"deadline\": \"12h\"") != std::string::npos);
+    CHECK(variants_of({}).size() == 1);  // the scenario itself
+    CHECK(variants_of({})[0].varied.empty());
+}
+
+TEST_CASE("variants: any key can vary, and values are JSON or else text", "[variants]") {
+    const auto variants = variants_of({R"(/replay=["greedy"],["spot_only", "on_demand"])",
+                                       R"(/job/restart=0 s,"5 min")", "/seed=4,5"});
+    REQUIRE(variants.size() == 8);
+    CHECK(variants[0].policies.size() == 1);
+    CHECK(variants[7].policies.size() == 2);
+    CHECK(variants[7].seed == 5);
+    CHECK(variants[7].job.profile.restart == minutes(5));
+    const auto over = variants_of({"/cluster/count=2,3"},
+                                  {{.pointer = "/cluster", .value = R"({"instance": "x"})"}});
+    CHECK(over[1].market.instance_type == "x");  // what --set says holds for all of them
+    CHECK(over[1].job.instances_max == 3);
+}
+
+TEST_CASE("variants: a bad value is named with its pointer before anything runs", "[variants]") {
+    CHECK_THAT(
+        complaint_about({"/job/deadline=12h,soon"}),
+        Catch::StartsWith("--vary /job/deadline=soon: small.json: at /job/deadline: expected "
+                          "a duration such as"));
+    CHECK_THAT(complaint_about({"/cluster/count=1,2", "/job/deadline=12h,0 s"}),
+               Catch::StartsWith("--vary /job/deadline=0 s: small.json: at /job/deadline: "));
+    // What only two values together make wrong names both.
+    CHECK_THAT(complaint_about(
+                   {R"(/cluster={"count_max": 2},{"count_max": 8})", "/cluster/count_min=1,4"}),
+               Catch::StartsWith("--vary /cluster={\"count_max\": 2}, /cluster/count_min=4: "));
+    CHECK_THAT(complaint_about({"/jobs/deadline=1h,2h"}),
+               Catch::Equals("--vary /jobs/deadline: / has no key \"jobs\" (did you mean "
+                             "\"job\"?)"));
+    CHECK_THAT(complaint_about({"/job/dedline=1h,2h"}),
+               Catch::StartsWith("--vary /job/dedline=1h: small.json: at /job: unknown key"));
+}
+
+TEST_CASE("variants: a key that another one would undo is refused", "[variants]") {
+    CHECK(complaint_about({"/seed=1,2", "/seed=3"}) == "--vary /seed: stands there twice");
+    CHECK(complaint_about({"/job/deadline=1h,2h", "/job={}"}) ==
+          "--vary /job: would undo --vary /job/deadline: name it before");
+    CHECK(complaint_of([] { variants_of({"/seed=1,2"}, {{.pointer = "/seed", .value = "3"}}); }) ==
+          "--vary /seed: would undo --set /seed");
+}
+
+TEST_CASE("variants: their number is bounded", "[variants]") {
+    std::string many = "/seed=0";
+    for (int seed = 1; seed < 101; ++seed) many += fmt::format(",{}", seed);
+    std::string more = many;
+    more.replace(0, 5, "/limits/events_max");
+    more.replace(more.find("=0,"), 3, "=1000,");
+    CHECK(complaint_about({many, more}) == "--vary: expected at most 10000 variants, found 10201");
+    // The product itself must not overflow.
+    Texts keys;
+    for (int key = 0; key < 12; ++key) keys.push_back(fmt::format("/x{}{}", key, many.substr(5)));
+    CHECK_THAT(complaint_about(keys),
+               Catch::StartsWith("--vary: expected at most 10000 variants, found more"));
+}
+
+TEST_CASE("variants: runs come by variant, then as those of one scenario", "[variants]") {
+    const auto variants = variants_of({"/job/deadline=12h,15h", "/seed=3,4"});
+    ExperimentSetup setup = in_test();
+    const auto runs = run_experiment(cases_of(variants), setup);
+    std::string order;
+    for (const FinishedRun& run : runs) {
+        order += fmt::format("{} {} {} {}\n", variant_label(run.result.varied), run.result.policy,
+                             run.result.seed, format_duration(*run.result.deadline));
+    }
+    CHECK(order ==
+          "/job/deadline=12h, /seed=3 on_demand 3 12 h\n"
+          "/job/deadline=12h, /seed=3 greedy 3 12 h\n"
+          "/job/deadline=12h, /seed=4 on_demand 4 12 h\n"
+          "/job/deadline=12h, /seed=4 greedy 4 12 h\n"
+          "/job/deadline=15h, /seed=3 on_demand 3 15 h\n"
+          "/job/deadline=15h, /seed=3 greedy 3 15 h\n"
+          "/job/deadline=15h, /seed=4 on_demand 4 15 h\n"
+          "/job/deadline=15h, /seed=4 greedy 4 15 h\n");
+    // A variant runs as the scenario does that says the same by itself.
+    ExperimentSetup alone = in_test();
+    alone.policies = variants[3].policies;
+    alone.seeds = {4};
+    const auto same = run_experiment(variants[3], alone);
+    REQUIRE(same.size() == 2);
+    CHECK(same[0].result.event_hash == runs[6].result.event_hash);
+    CHECK(same[1].result.event_hash == runs[7].result.event_hash);
+    setup.threads = 1;
+    const auto again = run_experiment(cases_of(variants), setup);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        CHECK(again[i].result.event_hash == runs[i].result.event_hash);
+    }
+}
+
+TEST_CASE("variants: one that cannot run is refused before any of them runs", "[variants]") {
+    const auto variants = variants_of({R"(/replay=["on_demand"],["ideal_no_overhead"])"});
+    ExperimentSetup setup = in_test();
+    std::size_t finished = 0;
+    setup.progress = [&](std::size_t, std::size_t) { ++finished; };
+    CHECK_THAT(
+        complaint_of([&] { run_experiment(cases_of(variants), setup); }),
+        Catch::StartsWith("--vary /replay=[\"ideal_no_overhead\"]: small.json: at /replay/0: "
+                          "\"ideal_no_overhead\" needs an oracle"));
+    CHECK(finished == 0);
+}
+
+TEST_CASE("variants: details of the first run of each policy, whichever variant has it first",
+          "[variants]") {
+    const auto variants =
+        variants_of({R"(/replay=["on_demand"],["greedy", "on_demand"])", "/seed=1,2"});
+    ExperimentSetup setup = in_test();
+    setup.details = Details::first;
+    setup.options.timeline = true;
+    std::string kept;
+    for (const FinishedRun& run : run_experiment(cases_of(variants), setup)) {
+        kept += run.result.timeline.empty() ? '-' : 'x';
+    }
+    CHECK(kept == "x-x---");
+}
+
+}  // namespace ukemi
