@@ -167,7 +167,7 @@ void print_trace(const std::string& what, const Trace& trace, const Options& opt
 
 void draw(const Options& options, DescribedMarket&& market) {
     const auto& first = options.files.front();
-    market.title = shortened(trace_name(first), 44);
+    market.title = shortened(trace_name(first), 34);
     if (options.files.size() > 1) {
         market.title += fmt::format(" and {} more", options.files.size() - 1);
     }

@@ -89,7 +89,7 @@ MarketInput market_input(const std::vector<TraceSeries>& all, std::span<const st
         zone.name = names[i];
         if (is_thinned(all[i])) {
             const auto part = to_hours(length_of(all[i])) / static_cast<double>(columns_shown);
-            zone.name += fmt::format(" (means of {:.2g} h)", part);
+            zone.name += fmt::format(" (means of {:.3g} h)", part);
         }
         if (!begins.empty()) zone.begin_h = to_hours(nanoseconds(begins[i] - zero));
         zone.end_h = zone.begin_h + to_hours(length_of(all[i]));
@@ -115,12 +115,34 @@ void add_runs(const AvailabilitySeries& series, std::vector<Lifetime>& runs) {
     if (begin && series.end > *begin) runs.emplace_back().lasted = series.end - *begin;
 }
 
-std::vector<Lifetime> runs_of(const std::vector<TraceSeries>& all) {
-    std::vector<Lifetime> runs;
-    for (const TraceSeries& one : all) {
-        if (one.availability) add_runs(*one.availability, runs);
+// How long until the next loss, each time: from a loss that left something, or from the first
+// instance after none. The one with which a record ends is censored.
+void add_waits(const AvailabilitySeries& series, std::vector<Lifetime>& waits) {
+    Instant begin;
+    bool waiting = false;
+    for (std::size_t i = 1; i < series.steps.size(); ++i) {
+        const std::int32_t before = series.steps[i - 1].value;
+        const Step<std::int32_t>& now = series.steps[i];
+        const bool lost = now.value < before;
+        if (lost && waiting) {
+            Lifetime& wait = waits.emplace_back();
+            wait.lasted = now.at - begin;
+            wait.was_lost = true;
+        }
+        if (lost || before == 0) begin = now.at;
+        waiting = now.value > 0 && (waiting || lost || before == 0);
     }
-    return runs;
+    if (waiting && series.end > begin) waits.emplace_back().lasted = series.end - begin;
+}
+
+using Durations = void (*)(const AvailabilitySeries&, std::vector<Lifetime>&);
+
+std::vector<Lifetime> all_of(const std::vector<TraceSeries>& all, Durations add) {
+    std::vector<Lifetime> found;
+    for (const TraceSeries& one : all) {
+        if (one.availability) add(*one.availability, found);
+    }
+    return found;
 }
 
 void add_curve(SurvivalInput& input, const std::string& name, bool generated,
@@ -180,8 +202,8 @@ void add_hours(FigureInput& input, const std::string& name, bool generated,
     }
     if (total == 0) return;
     for (double& value : losses.share_of_days) value /= days_seen;
-    losses.name =
-        fmt::format("{} ({} losses, {:.1f} days, {} series)", name, total, days_seen, series);
+    losses.name = fmt::format("{} ({} hours with a loss, {:.0f} days, {} series)", name, total,
+                              days_seen, series);
     input.hourly_losses.push_back(std::move(losses));
 }
 
@@ -241,17 +263,25 @@ FigureInput market_figures(const DescribedMarket& market,
             counted = generated_like(market.series, *parameters, length_counted);
         }
     }
-    SurvivalInput runs;
-    runs.file_stem = "runs_with_any";
-    runs.title = "how long there was any instance";
-    runs.time_axis = "time from the first instance to the loss of the last (h)";
-    runs.log_time = log_time;
-    add_curve(runs, market.title, false, runs_of(market.series));
-    if (!runs.curves.empty() && parameters) {
-        add_curve(runs, parameters->name, true, runs_of(counted));
-    }
-    if (!runs.curves.empty()) input.survivals.push_back(std::move(runs));
-
+    const auto add_survival = [&](SurvivalInput shown, Durations durations) {
+        shown.log_time = log_time;
+        add_curve(shown, market.title, false, all_of(market.series, durations));
+        if (shown.curves.empty()) return;
+        if (parameters) add_curve(shown, parameters->name, true, all_of(counted, durations));
+        input.survivals.push_back(std::move(shown));
+    };
+    add_survival({"time_to_loss",
+                  "how long until instances were lost",
+                  "time from a loss, or from the first instance after none, to the next loss (h)",
+                  {},
+                  false},
+                 add_waits);
+    add_survival({"runs_with_any",
+                  "how long there was any instance",
+                  "time from the first instance to the loss of the last (h)",
+                  {},
+                  false},
+                 add_runs);
     SurvivalInput lifetimes;
     lifetimes.title = "how long an instance lived (Kaplan-Meier)";
     lifetimes.time_axis = "time since the instance began (h)";

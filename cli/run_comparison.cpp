@@ -90,7 +90,12 @@ StoredResults load(const fs::path& folder) {
     }
     StoredResults results;
     try {
-        results.scenario = parse_json(read_file(run_file), run_file.string()).at("scenario");
+        const json about = parse_json(read_file(run_file), run_file.string());
+        if (about.contains("vary")) {
+            throw InputError(folder.string(), "",
+                             "holds variants of a scenario: expected the runs of one");
+        }
+        results.scenario = about.at("scenario");
         const json document = parse_json(read_file(runs_file), runs_file.string());
         for (const json& row : document.at("runs")) {
             StoredRun run{row.at("policy").get<std::string>(),

@@ -76,7 +76,7 @@ FigureSource source_of(std::span<const HourlyLosses> sources) {
         figure.settings += fmt::format(
             "names[{}] = {}\n", i + 1,
             gnuplot_string(fmt::format("{}: {}", sources[i].generated ? "generated" : "recorded",
-                                       label_text(sources[i].name, 80))));
+                                       label_text(sources[i].name, 95))));
         const double from = 0.07 + bar * static_cast<double>(i);
         bars.push_back(fmt::format(
             "'losses_by_hour.csv' skip 1 every ::{}::{} using ($2+{}):(0):($2+{}):($2+{}):(0):3 "

@@ -81,7 +81,8 @@ Rows rows_of(const MarketInput& market, PlotPoints MarketZone::*series, std::siz
     return rows;
 }
 
-std::string strip_of(const MarketInput& market, std::size_t zone, bool with_key, double price_top) {
+std::string strip_of(const MarketInput& market, std::size_t zone, bool with_key, bool any_capacity,
+                     double price_top) {
     const MarketZone& shown = market.zones[zone];
     std::vector<std::string> parts;
     const auto every = [](const Rows& rows) {
@@ -101,21 +102,27 @@ std::string strip_of(const MarketInput& market, std::size_t zone, bool with_key,
                         "notitle",
                         market.file_stem, every(rows), colour::black));
     }
-    if (with_key) {
+    if (with_key && any_capacity) {
         parts.push_back(fmt::format(
             "NaN with boxes lc rgb '{}' fs solid 0.75 noborder title 'instances that can be held "
             "(left)'",
             colour::sky));
-        if (price_top > 0) {
-            parts.push_back(fmt::format(
-                "NaN with lines lt 1 lw 1.6 lc rgb '{}' title 'price, USD per instance-hour "
-                "(right)'",
-                colour::black));
-        }
+    }
+    if (with_key && price_top > 0) {
+        parts.push_back(fmt::format(
+            "NaN with lines lt 1 lw 1.6 lc rgb '{}' title 'price, USD per instance-hour (right)'",
+            colour::black));
+    }
+    if (parts.empty()) parts.emplace_back("NaN notitle");
+    // A zone without a record of its instances has no left axis.
+    if (shown.capacity.empty()) {
+        return fmt::format("    set yrange [0:1]\n    unset ytics\n    plot {}\n",
+                           fmt::join(parts, ", \\\n        "));
     }
     const double top = std::max(1.0, largest(shown.capacity));
-    return fmt::format("    set yrange [0:{}]\n    set ytics {}\n    plot {}\n", 1.08 * top,
-                       std::max(1.0, tic_step(top, 3)), fmt::join(parts, ", \\\n        "));
+    return fmt::format(
+        "    set yrange [0:{}]\n    set ytics {} nomirror out format '%g'\n    plot {}\n",
+        1.08 * top, std::max(1.0, tic_step(top, 3)), fmt::join(parts, ", \\\n        "));
 }
 
 FigureSource source_of(const MarketInput& market) {
@@ -182,7 +189,7 @@ FigureSource source_of(const MarketInput& market) {
             "    set label 102 names[{}] at graph 0,graph 1 offset 0,0.5\n{}    unset label\n"
             "    unset key\n",
             top / figure.height, (top - strip) / figure.height, i + 1,
-            strip_of(market, i, i == 0, price_top));
+            strip_of(market, i, i == 0, any_capacity, price_top));
     }
     figure.drawing += "    unset multiplot\n";
     return figure;

@@ -100,6 +100,14 @@ TEST_CASE("ukemi replay --vary: a results folder has a column a pointer and figu
     CHECK(names_in(figures) == drawn);
 }
 
+TEST_CASE("ukemi diff: variants are not compared as if they were one scenario", "[cli][vary]") {
+    const ScratchFolder scratch;
+    REQUIRE(vary(scratch.path(), {"--out", "out", "--vary", "/seed=1,2"}).code == 0);
+    const Ran ran = run_ukemi(scratch.path(), {"diff", "out", "out"});
+    CHECK(ran.code == 2);
+    CHECK(ran.err == "ukemi: out: holds variants of a scenario: expected the runs of one\n");
+}
+
 TEST_CASE("ukemi replay --vary: what varies is part of the folder's name", "[cli][vary]") {
     const ScratchFolder scratch;
     CHECK(vary(scratch.path(), {}).code == 0);
