@@ -113,11 +113,16 @@ bool looks_like_product(std::string_view text) {
     return false;
 }
 
-// Also seconds or milliseconds since 1970, as data frames keep them.
+// Also seconds or milliseconds since 1970, as data frames keep them; to the end of 2199, where
+// calendar times end, too.
 std::optional<std::int64_t> stamp_of(std::string_view text) {
+    constexpr std::int64_t year_2200_s = 7'258'118'400;
     if (text.size() == 10 || text.size() == 13) {
+        const std::int64_t per_second = text.size() == 10 ? 1 : 1000;
         const auto ticks = parse_whole(text, DecimalGrammar::relaxed);
-        if (ticks && *ticks > 0) return *ticks * (text.size() == 10 ? 1'000'000'000 : 1'000'000);
+        if (ticks && *ticks > 0 && *ticks < year_2200_s * per_second) {
+            return *ticks * (1'000'000'000 / per_second);
+        }
     }
     return parse_timestamp(text);
 }

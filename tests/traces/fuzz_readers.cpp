@@ -4,6 +4,10 @@
 // last byte of 0x80 or more says with which, and is no part of the text: 0x80 + the number of a
 // form; after these, pages of each form; after these, parameters of a market. Without such a byte
 // the form is found from the content, as it is for users.
+//
+// For a long run: cmake --workflow --preset fuzz-fast, then fuzz_readers -entropic=0 NEW_FOLDER
+// tests/traces/corpus. (libFuzzer's entropic schedule takes half of the time with so many readers
+// in one program.)
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -116,6 +116,24 @@ TEST_CASE("aws_price_history_csv: what is not certain is refused", "[traces][aws
           "t:2:32: expected a price in USD per hour from 0 to 1000000, found \"-1\"");
 }
 
+TEST_CASE("aws_price_history_csv: seconds and milliseconds since 1970 go to the end of 2199",
+          "[traces][aws]") {
+    const auto of = [](const std::string& last) {
+        return "time,zone,price\n1614643200,us-east-1a,0.5\n" + last + ",us-east-1a,0.6\n";
+    };
+    // 230 years less 51 are too long a record, but they are times.
+    CHECK_THAT(complaint(of("7258118399")), !Catch::Contains("expected a time"));
+    for (const char* last :
+         {"7258118400", "9614664800", "9999999999", "7258118400000", "9999999999999"}) {
+        CHECK(
+            complaint(of(last)) ==
+            std::string("t:3:1: expected a time such as 2023-02-15 22:08:16 (years 1970 to 2199), "
+                        "found \"") +
+                last + "\"");
+    }
+    CHECK(read(of("1614643260000")).series.size() == 1);
+}
+
 TEST_CASE("aws_price_history_json: pages in one file, bare records, and records a line",
           "[traces][aws]") {
     const auto row = [](const char* zone, const char* price, const char* time) {
