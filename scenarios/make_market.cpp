@@ -180,7 +180,9 @@ void check_names(const MarketData& data, std::string_view file) {
 
 }  // namespace
 
-ReadOptions trace_options(const Scenario& scenario) { return options_for(scenario); }
+ReadOptions trace_options(const Scenario& scenario) {
+    return options_for(scenario, scenario.market.zones.front());
+}
 
 NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
                         const std::filesystem::path& trace, const Trace* zones) {
