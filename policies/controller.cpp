@@ -270,6 +270,9 @@ const Plan* Controller::merge(std::string& refused) {
         any = true;
         apply(answer.decision, next_);
     }
+    if (any) {
+        for (const PolicyAnswer& answer : answers_) apply_bids(answer.decision, next_);
+    }
     if (!any || next_ == plan_) return nullptr;
     ++decision_count_;
     refused = refusal(capabilities_, next_);

@@ -66,7 +66,7 @@ KnobSet knobs_turned(const Decision& decision) {
     if (decision.zone_counts) turned = turned | KnobSet{Knob::zone, Knob::count};
     if (decision.market) turned = turned | KnobSet{Knob::market};
     if (decision.count) turned = turned | KnobSet{Knob::count};
-    if (decision.bid) turned = turned | KnobSet{Knob::bid};
+    if (decision.bid || decision.zone_bids) turned = turned | KnobSet{Knob::bid};
     if (decision.workers_max) turned = turned | KnobSet{Knob::workers};
     if (decision.learners_per_gpu) turned = turned | KnobSet{Knob::learners_per_gpu};
     if (decision.batch_per_learner) turned = turned | KnobSet{Knob::batch};
@@ -87,14 +87,24 @@ bool repeats_market(const Decision& decision, const Plan& plan) {
         plan.fleet, [&](const FleetLine& line) { return line.market == *decision.market; });
 }
 
+void apply_bids(const Decision& decision, Plan& plan) {
+    if (!decision.bid && !decision.zone_bids) return;
+    for (FleetLine& line : plan.fleet) {
+        line.bid = decision.bid.value_or(line.bid);
+        if (!decision.zone_bids) continue;
+        const auto bid = std::ranges::find(*decision.zone_bids, line.zone, &ZoneBid::zone);
+        if (bid != decision.zone_bids->end()) line.bid = bid->bid;
+    }
+}
+
 void apply(const Decision& decision, Plan& plan) {
     if (decision.fleet) plan.fleet = *decision.fleet;
     if (decision.zone_counts) set_zone_counts(plan.fleet, *decision.zone_counts);
     if (decision.count) spread_count(plan.fleet, *decision.count);
     for (FleetLine& line : plan.fleet) {
         line.market = decision.market.value_or(line.market);
-        line.bid = decision.bid.value_or(line.bid);
     }
+    apply_bids(decision, plan);
     if (decision.fleet || decision.zone_counts) {
         std::ranges::stable_sort(plan.fleet, {}, line_order);
     }

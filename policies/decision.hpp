@@ -20,6 +20,12 @@ struct ZoneCount {
     friend bool operator==(const ZoneCount&, const ZoneCount&) = default;
 };
 
+struct ZoneBid {
+    ZoneId zone{};
+    Price bid;
+    friend bool operator==(const ZoneBid&, const ZoneBid&) = default;
+};
+
 struct Decision {
     // What to buy. `fleet` replaces the list and so turns zone, instance_type, market, count and
     // bid; `zone_counts` turns zone and count, and keeps the rest of the first line.
@@ -28,6 +34,7 @@ struct Decision {
     std::optional<Market> market;       // of every line
     std::optional<std::int32_t> count;  // of the whole fleet, spread in the old proportions
     std::optional<Price> bid;           // of every line
+    std::optional<std::vector<ZoneBid>> zone_bids;  // of the lines in these zones; goes before bid
 
     // How to train.
     std::optional<std::int32_t> workers_max;
@@ -62,5 +69,8 @@ bool repeats_market(const Decision& decision, const Plan& plan);
 
 // The Plan with the decision's fields put in. The version is left alone.
 void apply(const Decision& decision, Plan& plan);
+
+// The bids alone. Merging decisions, once more at the end: another one may have added zones.
+void apply_bids(const Decision& decision, Plan& plan);
 
 }  // namespace ukemi

@@ -1,15 +1,15 @@
 // follow_capacity.cpp — an elastic fleet: as many instances as the zones will carry.
 //
-// What is held stays where its zone still carries it; what is missing is asked for in the cheapest
-// zones. Turns zone and count and leaves the market to others, so it combines with greedy or
-// spot_only. The fleet never falls below what the job needs to train: a shortfall stays as a
-// standing request in the cheapest zone, to be filled when capacity comes.
+// What is held stays where its zone still carries it; what is missing is asked for where a unit of
+// work is cheapest in the market that is bought (spot until one is chosen). Turns zone and count
+// and leaves the market to others, so it combines with greedy or spot_only. The fleet never falls
+// below what the job needs to train: a shortfall stays as a standing request in the cheapest zone,
+// to be filled when capacity comes.
 #include <algorithm>
 #include <memory>
-#include <tuple>
 
 #include "base/config_reader.hpp"
-#include "policies/policy.hpp"
+#include "policies/pools.hpp"
 
 namespace ukemi {
 
@@ -28,22 +28,20 @@ private:
         const Observation& seen = view.seen;
         if (seen.zones.empty()) return {};  // a world that shows no zones has nothing to follow
         const std::int32_t wanted = view.plan.workers_max;
-        const bool limited = fleet_market(view.plan) != Market::on_demand;
+        const Market market = fleet_market(view.plan);
         zones_ = seen.zones;
-        std::ranges::sort(zones_, {}, [](const ZoneView& zone) {
-            return std::tuple(zone.spot_price, index_of(zone.zone));
-        });
+        sort_by_cost(zones_, market, seen);
         counts_.clear();
         std::int32_t placed = 0;
         for (const ZoneView& zone : zones_) {  // what is planned stays where there is room for it
-            const std::int32_t room = limited ? zone.spot_capacity : wanted;
+            const std::int32_t room = pool_room(zone, market, wanted);
             const std::int32_t here =
-                std::min({planned(view.plan, zone.zone), room, wanted - placed});
+                std::min({planned_in(view.plan, zone.zone), room, wanted - placed});
             counts_.push_back({zone.zone, std::max(here, 0)});
             placed += counts_.back().count;
         }
         for (std::size_t i = 0; i < zones_.size(); ++i) {  // the rest goes where it is cheapest
-            const std::int32_t room = limited ? zones_[i].spot_capacity : wanted;
+            const std::int32_t room = pool_room(zones_[i], market, wanted);
             const std::int32_t more = std::min(room - counts_[i].count, wanted - placed);
             if (more <= 0) continue;
             counts_[i].count += more;
@@ -53,26 +51,14 @@ private:
         std::erase_if(counts_, [](const ZoneCount& zone) { return zone.count == 0; });
         std::ranges::sort(counts_, {}, [](const ZoneCount& c) { return index_of(c.zone); });
         Decision decision;
-        if (counts_ == counts_of(view.plan)) return decision;
+        if (already_planned(view.plan, counts_)) return decision;
         decision.zone_counts = counts_;
         decision.reason = "capacity changed";
         return decision;
     }
 
-    static std::int32_t planned(const Plan& plan, ZoneId zone) {
-        const auto line = std::ranges::find(plan.fleet, zone, &FleetLine::zone);
-        return line == plan.fleet.end() ? 0 : line->count;
-    }
-
-    const std::vector<ZoneCount>& counts_of(const Plan& plan) {
-        planned_.clear();
-        for (const FleetLine& line : plan.fleet) planned_.push_back({line.zone, line.count});
-        return planned_;
-    }
-
     std::vector<ZoneView> zones_;  // kept between calls for their memory alone
     std::vector<ZoneCount> counts_;
-    std::vector<ZoneCount> planned_;
 };
 
 }  // namespace

@@ -112,6 +112,14 @@ json to_json(const Decision& decision) {
     if (decision.market) object["market"] = name_of(*decision.market);
     number("count", decision.count);
     if (decision.bid) object["bid_nano_usd_per_hour"] = decision.bid->raw();
+    if (decision.zone_bids) {
+        json bids = json::array();
+        for (const ZoneBid& each : *decision.zone_bids) {
+            bids.push_back(
+                {{"zone", index_of(each.zone)}, {"bid_nano_usd_per_hour", each.bid.raw()}});
+        }
+        object["zone_bids"] = bids;
+    }
     number("workers_max", decision.workers_max);
     number("learners_per_gpu", decision.learners_per_gpu);
     number("batch_per_learner", decision.batch_per_learner);

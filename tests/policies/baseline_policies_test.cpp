@@ -146,6 +146,19 @@ TEST_CASE("follow_capacity: on-demand machines are not limited by spot capacity"
     CHECK(job.ask(*policy).zone_counts == counts({{0, 1}, {1, 9}}));
 }
 
+TEST_CASE("follow_capacity: ranks by the price of what it buys, per unit of work",
+          "[follow_capacity]") {
+    const auto policy = policy_named("follow_capacity");
+    Situation job = elastic();
+    job.seen.zones[2].speed_per_mille = 2000;  // 450 for what costs 700 in zone 1
+    CHECK(job.ask(*policy).zone_counts == counts({{0, 1}, {1, 1}, {2, 8}}));
+    job.plan.fleet.front() = {ZoneId{2}, 0, Market::on_demand, 4, {}};
+    for (ZoneView& each : job.seen.zones) each.on_demand_price = Price::of(3000);
+    CHECK(job.ask(*policy).zone_counts == counts({{2, 10}}));
+    job.seen.zones[0].on_demand_price = Price::of(1499);
+    CHECK(job.ask(*policy).zone_counts == counts({{0, 6}, {2, 4}}));
+}
+
 TEST_CASE("follow_capacity: says nothing when the fleet is right already, or no zone is shown",
           "[follow_capacity]") {
     const auto policy = policy_named("follow_capacity");

@@ -173,6 +173,7 @@ TEST_CASE("decision json: says what is set, by name and unit", "[plan_json]") {
     CHECK(to_json(decision) == json::object());
     decision.market = Market::on_demand;
     decision.zone_counts = {{ZoneId{1}, 4}};
+    decision.zone_bids = {{ZoneId{1}, Price::of(7)}};
     decision.checkpoint_interval = minutes(1);
     decision.codec = Codec::power_sgd;
     decision.ask_again_in = whole_seconds(2);
@@ -180,6 +181,7 @@ TEST_CASE("decision json: says what is set, by name and unit", "[plan_json]") {
     decision.reason = "behind";
     CHECK(to_json(decision) == json::parse(R"({
         "market": "on_demand", "zone_counts": [{"zone": 1, "count": 4}],
+        "zone_bids": [{"zone": 1, "bid_nano_usd_per_hour": 7}],
         "checkpoint_interval_ns": 60000000000, "codec": "power_sgd",
         "ask_again_in_ns": 2000000000, "checkpoint_on_notice": false, "reason": "behind"})"));
 }
@@ -191,6 +193,7 @@ TEST_CASE("decision json: has a key for every knob", "[plan_json]") {
     all.market = Market::spot;
     all.count = 1;
     all.bid = Price::of(1);
+    all.zone_bids.emplace();
     all.workers_max = all.learners_per_gpu = all.accumulation = 1;
     all.batch_per_learner = 1;
     all.learning_rate = all.codec_level = 1;
@@ -202,7 +205,7 @@ TEST_CASE("decision json: has a key for every knob", "[plan_json]") {
     all.checkpoint_on_notice = true;
     all.ask_again_in = minutes(1);
     all.reason = "all";
-    CHECK(to_json(all).size() == 19);  // as many as it has fields
+    CHECK(to_json(all).size() == 20);  // as many as it has fields
 }
 
 TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
