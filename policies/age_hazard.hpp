@@ -6,10 +6,12 @@
 // censored. With a gamma prior the estimate of a range is (w + d) / (w/λ + e), for d losses in e of
 // machine time, with λ the rate over all ages, itself (w + D) / (w·M + E): w imagined losses at
 // mean lifetime M. So a range about which nothing is known has the rate of all ages together.
+// Where machines are taken at a known age, what happens from then on is a range of its own.
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <optional>
+#include <vector>
 
 #include "base/quantity.hpp"
 
@@ -17,28 +19,31 @@ namespace ukemi {
 
 class AgeHazard {
 public:
-    AgeHazard(Duration mean_lifetime, double prior_losses);  // both above zero
+    // All above zero.
+    AgeHazard(Duration mean_lifetime, double prior_losses,
+              std::optional<Duration> lifetime_cap = std::nullopt);
 
     void survived(Duration from_age, Duration to_age);  // one machine, at risk all that time
     // A loss may be shared out among those of whom it is not known who was lost: 0 < weight ≤ 1.
+    // One in the last minute before the cap counts as one at the cap.
     void lost_at(Duration age, double weight);
 
     double per_hour(Duration age) const;
     // The age at which the hazard of a machine of this age changes next; Duration::max() if never.
-    static Duration next_edge(Duration age);
+    Duration next_edge(Duration age) const;
 
 private:
     struct Range {
         double losses = 0;
         double hours = 0;
     };
-    static constexpr std::array edges{minutes(10), minutes(30), hours(1),  hours(2),
-                                      hours(4),    hours(8),    hours(16), hours(24)};
-    static std::size_t range_of(Duration age);
+    std::size_t range_of(Duration age) const;
 
     double mean_lifetime_h_;
     double prior_losses_;
-    std::array<Range, edges.size() + 1> ranges_;
+    std::optional<Duration> cap_;
+    std::vector<Duration> edges_;
+    std::vector<Range> ranges_;  // one more than edges
     Range all_;
 };
 

@@ -122,10 +122,7 @@ private:
             const double share =
                 std::min(1.0, static_cast<double>(losses) / static_cast<double>(gone.size()));
             for (const Instant since : gone) {
-                const Duration age = age_of(since, seen.now);
-                if (!terms_.lifetime_cap || age < *terms_.lifetime_cap - minutes(1)) {
-                    hazard_.lost_at(age, share);
-                }
+                hazard_.lost_at(age_of(since, seen.now), share);
             }
         }
         losses_seen_ = seen.spot_losses;
@@ -154,7 +151,7 @@ private:
         std::vector<Duration> edges;
         for (const Instant since : held_) {
             const Duration age = age_of(since, view.seen.now);
-            const Duration edge = AgeHazard::next_edge(age);
+            const Duration edge = hazard_.next_edge(age);
             if (edge < Duration::max()) edges.push_back(edge - age);
         }
         std::ranges::sort(edges);
@@ -240,7 +237,8 @@ std::unique_ptr<Policy> make_hazard_checkpoint(ConfigReader& parameters) {
     }
     const Duration mean = positive(parameters, "mean_lifetime", hours(12));
     const double prior_losses = parameters.number("prior_losses", 0.001, 1e6, 1);
-    return std::make_unique<HazardCheckpoint>(terms, AgeHazard(mean, prior_losses));
+    return std::make_unique<HazardCheckpoint>(terms,
+                                              AgeHazard(mean, prior_losses, terms.lifetime_cap));
 }
 
 }  // namespace ukemi

@@ -19,16 +19,13 @@ Made make_young_checkpoint(ConfigReader& parameters);
 Made make_daly_checkpoint(ConfigReader& parameters);
 Made make_checkpoint_on_notice(ConfigReader& parameters);
 Made make_noise_scale_resize(ConfigReader& parameters);
-<<<<<<< HEAD
 Made make_accordion(ConfigReader& parameters);
 Made make_learner_tuner(ConfigReader& parameters);
-=======
 Made make_bid(ConfigReader& parameters);
 Made make_cheapest_zone(ConfigReader& parameters);
 Made make_spread_zones(ConfigReader& parameters);
 Made make_hazard_checkpoint(ConfigReader& parameters);
 Made make_cheapest_region_net(ConfigReader& parameters);
->>>>>>> b14fd41 (Policies that choose zones, bids and saves by what the market shows)
 
 std::span<const PolicyEntry> all_policies() {
     constexpr bool oracle = true;
@@ -61,12 +58,10 @@ std::span<const PolicyEntry> all_policies() {
                     "baseline", !oracle, !deadline, make_checkpoint_on_notice},
         PolicyEntry{"noise_scale_resize", "", "a worker more whenever the noise scale rose",
                     "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_noise_scale_resize},
-<<<<<<< HEAD
         PolicyEntry{"accordion", "", "less compression while the gradient's norm changes",
                     "Accordion (Agarwal et al., MLSys'21)", !oracle, !deadline, make_accordion},
         PolicyEntry{"learner_tuner", "", "more learners a GPU while throughput rises",
                     "Crossbow (Koliousis et al., VLDB'19)", !oracle, !deadline, make_learner_tuner},
-=======
         PolicyEntry{"bid", "", "a fixed bid, a share of on-demand or a quantile of prices seen",
                     "baseline", !oracle, !deadline, make_bid},
         PolicyEntry{"cheapest_zone", "", "the whole fleet where a unit of work costs least",
@@ -80,7 +75,6 @@ std::span<const PolicyEntry> all_policies() {
         PolicyEntry{"cheapest_region_net", "", "a deadline rule, wherever it is cheapest",
                     "SkyNomad's safety net over «Can't Be Late»", !oracle, deadline,
                     make_cheapest_region_net},
->>>>>>> b14fd41 (Policies that choose zones, bids and saves by what the market shows)
     };
     return table;
 }

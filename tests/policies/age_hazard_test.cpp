@@ -28,10 +28,25 @@ TEST_CASE("age hazard: an age range takes its own losses and time at risk", "[ag
 }
 
 TEST_CASE("age hazard: says at which age it changes next", "[age_hazard]") {
-    CHECK(AgeHazard::next_edge(Duration{}) == minutes(10));
-    CHECK(AgeHazard::next_edge(minutes(10)) == minutes(30));
-    CHECK(AgeHazard::next_edge(hours(23)) == hours(24));
-    CHECK(AgeHazard::next_edge(hours(24)) == Duration::max());
+    const AgeHazard hazard(hours(8), 1);
+    CHECK(hazard.next_edge(Duration{}) == minutes(10));
+    CHECK(hazard.next_edge(minutes(10)) == minutes(30));
+    CHECK(hazard.next_edge(hours(23)) == hours(24));
+    CHECK(hazard.next_edge(hours(24)) == Duration::max());
+    const AgeHazard capped(hours(8), 1, hours(12));
+    CHECK(capped.next_edge(hours(9)) == hours(12));
+    CHECK(capped.next_edge(hours(12)) == Duration::max());
+}
+
+TEST_CASE("age hazard: a known end is a range of its own", "[age_hazard]") {
+    // D = 2, E = 24 h, λ = 3 / 32; one was lost seconds early, one late.
+    AgeHazard hazard(hours(8), 1, hours(12));
+    hazard.survived(Duration{}, hours(12));
+    hazard.survived(Duration{}, hours(12));
+    hazard.lost_at(hours(12) - whole_seconds(10), 1);
+    hazard.lost_at(hours(12), 1);
+    CHECK(hazard.per_hour(hours(10)) == Approx(1 / (32.0 / 3 + 8)));
+    CHECK(hazard.per_hour(hours(13)) == Approx(3 / (32.0 / 3)));
 }
 
 TEST_CASE("age hazard: recovers the rates that lifetimes were drawn from", "[age_hazard]") {

@@ -171,9 +171,9 @@ TEST_CASE("hazard_checkpoint: an end at the cap teaches nothing about the ages b
     job.ask_before_train(*policy);
     hold_aged(job.at(hours(24)), {Duration{}});
     job.seen.spot_losses = job.seen.spot_loss_events = 1;
-    // λ = 1 / (12 + 24); in the first 10 min 1 / (36 + 1/6).
+    // λ = 2 / (12 + 24); in the first 10 min 1 / (18 + 1/6), as without the loss in that range.
     CHECK(to_seconds(*job.ask(*policy).checkpoint_interval) ==
-          Approx(to_seconds(daly_at(1 / (36 + 1.0 / 6)))));
+          Approx(to_seconds(daly_at(1 / (18 + 1.0 / 6)))));
 }
 
 TEST_CASE("hazard_checkpoint: does not save on on-demand, nor where saving is free",

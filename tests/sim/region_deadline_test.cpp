@@ -1,0 +1,108 @@
+// region_deadline_test.cpp — the promise of deadline policies over several regions: a deadline that
+// on-demand alone could meet is met, wherever the gang wanders.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/fixture.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct Case {
+    MarketData market;
+    JobSpec job;
+};
+
+ZoneData flickering_zone(RandomStream& draw, std::int32_t machines, Duration tick) {
+    AvailabilitySeries series;
+    PriceSeries prices;
+    Instant now;
+    std::int32_t value = draw.chance(0.5) ? machines : 0;
+    for (std::int64_t step = draw.integer(1, 60); step > 0; --step) {
+        series.steps.push_back({now, value});
+        value = value == 0 ? machines : 0;
+        now = now + round_up_to(seconds(1 + draw.exponential(6000)), tick);
+    }
+    series.end = now;
+    Instant price_at;
+    for (std::int64_t step = draw.integer(1, 20); step > 0; --step) {
+        prices.steps.push_back({price_at, dollars_per_hour(0.5 + draw.uniform())});
+        price_at = price_at + minutes(draw.integer(10, 300));
+    }
+    prices.end = price_at;
+    return zone("z" + std::to_string(draw.bits()), series, prices, 2.5 + draw.uniform());
+}
+
+Case random_case(std::uint64_t seed) {
+    RandomStream draw(seed, "regions");
+    const Duration tick = draw.chance(0.3) ? minutes(draw.integer(1, 20)) : Duration{};
+    const auto machines = static_cast<std::int32_t>(draw.integer(1, 4));
+    std::vector<ZoneData> zones;
+    for (std::int64_t left = draw.integer(2, 4); left > 0; --left) {
+        zones.push_back(flickering_zone(draw, machines, tick));
+    }
+    Case one;
+    one.market =
+        market(std::move(zones), draw.chance(0.5) ? AfterLastRow::repeat : AfterLastRow::end);
+    one.market.notice = draw.chance(0.5) ? minutes(2) : Duration{};
+    one.market.provisioning = draw.chance(0.5) ? whole_seconds(draw.integer(1, 300)) : Duration{};
+    prepare(one.market);
+    const Duration work = minutes(draw.integer(60, 1500));
+    one.job = job(work, machines, machines);
+    JobProfile& profile = one.job.profile;
+    profile.restart = profile.resize = whole_seconds(draw.integer(0, 600));
+    profile.provisioning = one.market.provisioning;
+    profile.lossless = draw.chance(0.5);
+    profile.sharded = draw.chance(0.5);
+    profile.checkpoint = whole_seconds(draw.integer(1, 120));
+    profile.restore = whole_seconds(draw.integer(0, 120));
+    Duration needed = work;
+    if (!profile.lossless) {
+        one.job.plan.checkpoint_interval = minutes(draw.integer(5, 60));
+        needed += (work.raw() / one.job.plan.checkpoint_interval.raw()) * profile.checkpoint;
+    }
+    needed += 3 * (profile.restart + profile.provisioning + profile.checkpoint + profile.restore);
+    one.job.tick = tick;
+    needed += 3 * tick + minutes(draw.integer(1, 1500));
+    one.job.deadline = at(round_up_to(needed, tick));
+    return one;
+}
+
+}  // namespace
+
+TEST_CASE("deadline: cheapest_region_net keeps the promise, with every rule and way of saving",
+          "[deadline][property]") {
+    const auto* rule = GENERATE("greedy", "time_sliced", "uniform_progress", "rc_threshold");
+    const auto* saving = GENERATE("", "daly_checkpoint", "hazard_checkpoint");
+    const std::string parameters = fmt::format(R"({{"rule": "{}"}})", rule);
+    std::string late;
+    std::int64_t late_count = 0;
+    Dollars cost;
+    Dollars one_region_cost;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        const Case one = random_case(seed);
+        std::vector<std::pair<std::string, std::string>> list{{"cheapest_region_net", parameters}};
+        std::vector<std::pair<std::string, std::string>> staying{{rule, "{}"}};
+        if (*saving != '\0') {
+            list.emplace_back(saving, "{}");
+            staying.emplace_back(saving, "{}");
+        }
+        const RunResult result = run(one.market, one.job, list);
+        cost += result.cost;
+        one_region_cost += run(one.market, one.job, staying).cost;
+        if (result.deadline_met) continue;
+        if (late_count++ == 0) {
+            late = fmt::format("seed {}: {} of {} h, lossless {}, sharded {}, tick {} s", seed,
+                               to_hours(result.duration), to_hours(one.job.deadline.since_start()),
+                               one.job.profile.lossless, one.job.profile.sharded,
+                               to_seconds(one.job.tick));
+        }
+    }
+    INFO(rule << "+" << saving << ", first late: " << late);
+    CHECK(late_count == 0);
+    CHECK(cost < one_region_cost);  // and going about pays
+}
+
+}  // namespace ukemi
