@@ -17,6 +17,7 @@
 #include "traces/market_statistics.hpp"
 #include "traces/reader.hpp"
 #include "traces/series_statistics.hpp"
+#include "traces/zones.hpp"
 
 namespace ukemi {
 
@@ -30,6 +31,7 @@ struct Options {
     std::size_t width = 0;
     std::size_t series_max = 12;
     bool join = false;
+    bool zones = false;
     std::string out;
     std::string market;
     bool log_time = false;
@@ -191,6 +193,9 @@ void draw(const Options& options, DescribedMarket&& market) {
 }
 
 void check_options(const Options& options) {
+    if (options.join && options.zones) {
+        throw InputError("--zones", "", "expected one of --join and --zones, found both");
+    }
     if (options.out.empty()) {
         for (const auto& [name, is_there] :
              {std::pair{"--market", !options.market.empty()},
@@ -223,8 +228,14 @@ void describe_files(const Options& options) {
         }
         std::ranges::move(trace.lifetimes, std::back_inserter(market.lifetimes));
     };
-    if (options.join) {
-        const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
+    const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
+    if (options.zones) {
+        Trace joined = join_zones(files, read);
+        for (const std::string& note : joined.report.notes) {
+            fmt::print("market: {}\n", one_line(note));
+        }
+        add(options.files.front(), std::move(joined));
+    } else if (options.join) {
         add(fmt::format("{} and {} more", options.files.front(), files.size() - 1),
             read_records(files, read));
     } else {
@@ -242,6 +253,8 @@ void add_describe(CLI::App& app) {
         app.add_subcommand("describe", "statistics and small plots of recorded markets");
     command->add_option("TRACE", options->files, "trace files of any known form")->required();
     command->add_flag("--join", options->join, "all files are one record: pages, rounds, months");
+    command->add_flag("--zones", options->zones,
+                      "the files are zones (and their prices) of one market, on one calendar");
     command->add_option("--zone", options->zone, "this zone only, of a file with several");
     command->add_option("--type", options->instance_type, "this instance type only");
     command->add_option("--gap", options->gap, "time between samples, for forms that lack it");

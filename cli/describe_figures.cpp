@@ -259,6 +259,7 @@ FigureInput market_figures(const DescribedMarket& market,
             MarketInput made =
                 market_input(like, names, fmt::format("generated: {}", parameters->name));
             made.file_stem = "market_over_time-generated";
+            made.time_axis = "time (h)";
             input.markets.push_back(std::move(made));
             counted = generated_like(market.series, *parameters, length_counted);
         }

@@ -87,10 +87,16 @@ public:
     Trace market() {
         Trace all;
         all.name = zones_.front().name;
+        all.report.form = "zones of several files";
         const auto priced = std::ranges::count_if(
             zones_, [](const Part& zone) { return zone.series.price.has_value(); });
-        all.report.notes.push_back(
-            fmt::format("{} zones, {} with prices of their own", zones_.size(), priced));
+        all.report.notes.push_back(fmt::format("{} zone{}, {} with prices of their own",
+                                               zones_.size(), zones_.size() == 1 ? "" : "s",
+                                               priced));
+        if (by_header_ > 0) {
+            all.report.notes.push_back(
+                fmt::format("{} of them found by the zones that headers name", by_header_));
+        }
         if (unused_ > 0) {
             all.report.notes.push_back(
                 fmt::format("{} series of prices are of no zone here", unused_));
@@ -121,7 +127,9 @@ private:
                 }
                 found = &zone;
             }
-            if (found != nullptr) return found;
+            if (found == nullptr) continue;
+            by_header_ += by_name ? 0 : 1;
+            return found;
         }
         return nullptr;
     }
@@ -200,6 +208,7 @@ private:
     std::vector<Part> zones_;   // with availability, or all
     std::vector<Part> prices_;  // without
     std::size_t unused_ = 0;
+    std::size_t by_header_ = 0;
 };
 
 }  // namespace

@@ -130,6 +130,24 @@ TEST_CASE("ukemi describe --out: figures beside the statistics", "[cli][describe
     CHECK(names_in(scratch.path()) == Names{"east.csv", "figures"});
 }
 
+TEST_CASE("ukemi describe --zones: prices stand with the instances of their zone",
+          "[cli][describe]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "a/east.csv", two_days);
+    write_file(scratch.path() / "p/east.csv",
+               "# start=2024-01-01T13:00:00Z duration_s=7200\nt_s,usd_per_instance_hour\n0,0.5\n");
+    const Ran ran = run_ukemi(
+        scratch.path(), {"describe", "a/east.csv", "p/east.csv", "--zones", "--out", "figures"});
+    INFO(ran.err);
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::StartsWith("market: 1 zone, 1 with prices of their own\n"));
+    CHECK_THAT(text_in(scratch.path() / "figures/market_over_time.gp"),
+               Catch::Contains("'time since 2024-01-01T13:00:00Z (h)'") &&
+                   Catch::Contains("names[1] = 'east'"));
+    CHECK(text_in(scratch.path() / "figures/market_over_time_price.csv") ==
+          "zone_number,t_h,usd_per_instance_hour,zone\n1,0,0.5,east\n1,47,0.5,east\n");
+}
+
 TEST_CASE("ukemi describe: wrong options about figures are one line", "[cli][describe]") {
     struct Wrong {
         std::vector<std::string> options;
@@ -141,6 +159,7 @@ TEST_CASE("ukemi describe: wrong options about figures are one line", "[cli][des
         {{"--out", "f", "--market", "v100-1-scarse"},
          "--market: no market \"v100-1-scarse\" (did you mean \"v100-1-scarce\"?)"},
         {{"--out", "f", "--market", "none.json"}, "none.json: "},
+        {{"--zones", "--join"}, "--zones: expected one of --join and --zones, found both\n"},
         {{"--out", "east.csv"}, "east.csv: expected a folder, found a file\n"},
     };
     const ScratchFolder scratch;

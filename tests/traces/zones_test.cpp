@@ -73,7 +73,9 @@ TEST_CASE("zones: a price file may also be of a zone that the headers name", "[z
     CHECK(market.series[0].zone == "probes-1");
     CHECK(market.series[0].price->steps[0].value == dollars_per_hour(1.1));
     CHECK(market.series[1].price->steps[0].value == dollars_per_hour(0.9));
-    CHECK(market.report.notes.at(1) == "1 series of prices are of no zone here");
+    CHECK(market.report.notes.at(0) == "2 zones, 2 with prices of their own");
+    CHECK(market.report.notes.at(1) == "2 of them found by the zones that headers name");
+    CHECK(market.report.notes.at(2) == "1 series of prices are of no zone here");
 }
 
 TEST_CASE("zones: files that say when they were recorded are laid on one calendar", "[zones]") {
