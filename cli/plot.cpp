@@ -24,6 +24,7 @@ void plot(const Options& options) {
     figure_options.pdf = options.pdf;
     const FigureResult figures = draw_results(read_results(results), out, figure_options);
     for (const auto& file : figures.files) fmt::print("{}\n", file.string());
+    for (const std::string& note : figures.notes) fmt::print(stderr, "{}\n", note);
     if (figures.problem.empty()) return;
     fmt::print(stderr, "ukemi: {}\n", figures.problem);
     if (!figures.skipped) throw ExitWith{exit_machine_failed};

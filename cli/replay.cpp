@@ -60,10 +60,15 @@ private:
 };
 
 void print_figures(const std::filesystem::path& folder, const FigureResult& figures) {
+    constexpr std::size_t figures_named_max = 16;
     fmt::print("\nresults: {}\n", folder.string());
+    std::size_t count = 0;
     for (const auto& file : figures.files) {  // a PNG, and perhaps a PDF, stand beside each SVG
-        if (file.extension() == ".svg") fmt::print("figure:  {}, .png\n", file.string());
+        if (file.extension() != ".svg" || ++count > figures_named_max) continue;
+        fmt::print("figure:  {}, .png\n", file.string());
     }
+    if (count > figures_named_max) fmt::print("and {} figures more\n", count - figures_named_max);
+    for (const std::string& note : figures.notes) fmt::print("{}\n", note);
     if (!figures.problem.empty()) fmt::print(stderr, "figures: {}\n", figures.problem);
 }
 

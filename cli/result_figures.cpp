@@ -183,6 +183,10 @@ FigureResult draw_results(const FigureInput& input, const fs::path& folder,
         part.deadline_h = part.runs.front().deadline_h;
         add_result(all, draw_all(part, folder / names.of(variants[i]), options));
     }
+    if (variants.size() > variants_drawn_max) {
+        all.notes.push_back(fmt::format("the first {} of {} variants have figures of their own",
+                                        variants_drawn_max, variants.size()));
+    }
     return all;
 }
 

@@ -341,9 +341,14 @@ FigureResult draw_cost_against_deadline(const FigureInput& input,
                                         : fmt::format("cost_against_deadline-{}", i + 1);
         add_result(all, produce(source_of(name, title, runs, policies_of(rows)), folder, options));
         if (rows.rows.size() <= lines_max) continue;
-        add_result(all, {{},
-                         fmt::format("{}: shows the {} policies that are cheapest of {}", name,
-                                     lines_max, rows.rows.size())});
+        all.notes.push_back(fmt::format("{}: shows the {} policies that are cheapest of {}", name,
+                                        lines_max, rows.rows.size()));
+    }
+    if (groups.size() > figures_max) {
+        all.notes.push_back(
+            fmt::format("cost_against_deadline: drawn for the first {} of {} "
+                        "variants besides the deadline",
+                        figures_max, groups.size()));
     }
     return all;
 }

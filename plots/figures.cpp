@@ -45,6 +45,7 @@ std::span<const Figure> all_figures() { return figures; }
 void add_result(FigureResult& all, const FigureResult& one) {
     all.files.insert(all.files.end(), one.files.begin(), one.files.end());
     all.skipped = all.skipped || one.skipped;
+    all.notes.insert(all.notes.end(), one.notes.begin(), one.notes.end());
     if (one.problem.empty() || all.problem.find(one.problem) != std::string::npos) return;
     if (!all.problem.empty()) all.problem += "; ";
     all.problem += one.problem;

@@ -114,6 +114,7 @@ struct FigureResult {
     std::vector<std::filesystem::path> files;
     std::string problem;
     bool skipped = false;
+    std::vector<std::string> notes = {};  // what there was no room for: no failure either
 };
 
 // The folder is created. Throws std::system_error where the data cannot be written.
@@ -147,7 +148,7 @@ struct Figure {
 };
 std::span<const Figure> all_figures();
 
-// What several figures gave: all files, the problems joined, each said once.
+// What several figures gave: all files and notes, the problems joined, each said once.
 void add_result(FigureResult& all, const FigureResult& one);
 
 // Every figure for which there is input, one after another.

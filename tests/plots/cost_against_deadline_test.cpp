@@ -100,7 +100,10 @@ TEST_CASE("cost_against_deadline: odd names are text, twenty policies are cut wi
         }
     }
     const FigureResult result = draw_cost_against_deadline(input, folder.path());
-    CHECK(result.problem == "cost_against_deadline: shows the 12 policies that are cheapest of 20");
+    CHECK(result.problem.empty());
+    CHECK(result.notes ==
+          std::vector<std::string>{
+              "cost_against_deadline: shows the 12 policies that are cheapest of 20"});
     CHECK_FALSE(std::filesystem::exists(folder.path() / "pwned"));
     CHECK(folder.text_of("cost_against_deadline.svg").find("`touch pwned`") != std::string::npos);
 }
