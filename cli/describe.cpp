@@ -12,6 +12,7 @@
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "cli/describe_figures.hpp"
+#include "cli/describe_topology.hpp"
 #include "traces/character_chart.hpp"
 #include "traces/lifetime_law.hpp"
 #include "traces/market_statistics.hpp"
@@ -35,6 +36,8 @@ struct Options {
     std::string out;
     std::string market;
     bool log_time = false;
+    std::string topology;
+    std::uint32_t machines = 1;
     bool pdf = false;
 };
 
@@ -245,13 +248,32 @@ void describe_files(const Options& options) {
     if (!options.out.empty()) draw(options, std::move(market));
 }
 
+void describe(const Options& options) {
+    if (!options.topology.empty()) {
+        if (!options.files.empty()) {
+            throw InputError("describe", "", "expected traces or --topology, found both");
+        }
+        return describe_topology(options.topology, options.machines, options.out, options.pdf);
+    }
+    if (options.files.empty()) {
+        throw InputError("describe", "", "expected traces or --topology, found neither");
+    }
+    describe_files(options);
+}
+
 }  // namespace
 
 void add_describe(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command =
-        app.add_subcommand("describe", "statistics and small plots of recorded markets");
-    command->add_option("TRACE", options->files, "trace files of any known form")->required();
+        app.add_subcommand("describe", "what a recorded market, or a machine, is like");
+    command->add_option("TRACE", options->files, "trace files of any known form");
+    CLI::Option* topology =
+        command->add_option("--topology", options->topology,
+                            "instead of traces: a machine (ukemi list machines), or a file: a "
+                            "cluster, NCCL's dump, nvidia-smi topo -m");
+    command->add_option("--machines", options->machines, "so many of that machine, on one switch")
+        ->needs(topology);
     command->add_flag("--join", options->join, "all files are one record: pages, rounds, months");
     command->add_flag("--zones", options->zones,
                       "the files are zones (and their prices) of one market, on one calendar");
@@ -262,13 +284,14 @@ void add_describe(CLI::App& app) {
         ->check(CLI::Range(chart_width_min, chart_width_max));
     command->add_option("--series-max", options->series_max, "how many series of a file to show");
     command->add_option("--out", options->out,
-                        "folder for figures: market over time, lifetimes, losses by hour");
+                        "folder for figures: market over time, lifetimes, losses by hour; or the "
+                        "topology");
     command->add_option("--market", options->market,
                         "draw beside them what this market generates: a name of `ukemi list "
                         "markets`, or a file of `ukemi fit`");
     command->add_flag("--log-time", options->log_time, "lifetimes on a logarithmic axis");
     command->add_flag("--pdf", options->pdf, "figures also as PDF");
-    command->callback([options] { describe_files(*options); });
+    command->callback([options] { describe(*options); });
 }
 
 }  // namespace ukemi

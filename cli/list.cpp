@@ -8,6 +8,9 @@
 #include "cli/command.hpp"
 #include "plots/figures.hpp"
 #include "policies/registry.hpp"
+#include "sim/cluster/gpu_profile.hpp"
+#include "sim/cluster/machine_spec.hpp"
+#include "sim/cluster/model_profile.hpp"
 #include "sim/world.hpp"
 #include "traces/generator.hpp"
 #include "traces/public_datasets.hpp"
@@ -99,6 +102,60 @@ void list_figures() {
     }
 }
 
+std::string_view mesh_name(NvlinkMesh mesh) {
+    switch (mesh) {
+        case NvlinkMesh::none: return "-";
+        case NvlinkMesh::hybrid_cube: return "hybrid cube";
+        case NvlinkMesh::nvswitch: return "NVSwitch";
+        case NvlinkMesh::all_to_all: return "all to all";
+        case NvlinkMesh::power8: return "with sockets";
+    }
+    return "";
+}
+
+void list_machines() {
+    fmt::print("{:<17}{:<20}{:<14}{:<9}{:<14}{}\n", "machine", "GPUs", "NVLink", "threads", "NICs",
+               "source");
+    for (const MachineSpec& machine : all_machines()) {
+        const std::string gpus =
+            machine.gpus == 0 ? "-" : fmt::format("{} {}", machine.gpus, machine.gpu);
+        fmt::print("{:<17}{:<20}{:<14}{:<9}{:<14}{}\n", machine.name, gpus, mesh_name(machine.mesh),
+                   machine.host.cores,
+                   fmt::format("{} x {} Gb/s", machine.nics.count, machine.nics.gbit_per_s),
+                   machine.source);
+    }
+}
+
+void list_gpus() {
+    constexpr std::string_view row = "{:<17}{:>6}{:>6}{:>6}{:>6}{:>10}{:>8}{:>9}{:>6}  {:<10}{}\n";
+    fmt::print("Peaks in TFLOP/s, memory in GB and GB/s, NVLinks and GB/s of one, each way.\n\n");
+    fmt::print(row, "GPU", "fp32", "tf32", "fp16", "bf16", "memory", "", "NVLink", "PCIe",
+               "released", "source");
+    const auto rate = [](double tflops) {
+        return tflops > 0 ? fmt::format("{:.4g}", tflops) : std::string("-");
+    };
+    for (const GpuProfile& gpu : all_gpus()) {
+        const std::string nvlink =
+            gpu.nvlinks > 0 ? fmt::format("{} x {}", gpu.nvlinks, gpu.nvlink_gb_per_s) : "-";
+        fmt::print(row, gpu.name, rate(gpu.peak_tflops[0]), rate(gpu.peak_tflops[1]),
+                   rate(gpu.peak_tflops[2]), rate(gpu.peak_tflops[3]),
+                   fmt::format("{:.4g}", static_cast<double>(gpu.memory.raw()) / 1e9),
+                   fmt::format("{:.4g}", gpu.memory_gb_per_s), nvlink, gpu.pcie_generation,
+                   gpu.released, gpu.source);
+    }
+}
+
+void list_models() {
+    fmt::print("{:<16}{:>14}{:>9}{:>12}{:>13}  {}\n", "model", "parameters", "tensors",
+               "gradient MB", "GFLOP/sample", "sample; source");
+    for (const ModelEntry& entry : all_models()) {
+        const ModelProfile model = entry.make();
+        fmt::print("{:<16}{:>14}{:>9}{:>12.4g}{:>13.4g}  {}; {}\n", model.name, model.parameters(),
+                   model.tensors.size(), static_cast<double>(model.gradient_bytes().raw()) / 1e6,
+                   model.training_flops() / 1e9, model.sample, entry.source);
+    }
+}
+
 struct Kind {
     std::string_view name;
     std::string_view summary;
@@ -110,7 +167,11 @@ constexpr std::array kinds{
     Kind{"traces", "forms of recorded traces, and public recordings: where and how to get them",
          list_traces},
     Kind{"markets", "parameter sets of the market generator", list_markets},
-    Kind{"figures", "figures that replay and plot draw", list_figures},
+    Kind{"figures", "figures that replay, plot and describe draw", list_figures},
+    Kind{"machines", "machines: GPUs, wires and networks (ukemi describe --topology)",
+         list_machines},
+    Kind{"gpus", "GPUs: peaks, memory and links", list_gpus},
+    Kind{"models", "models: gradients and arithmetic, counted from their layers", list_models},
 };
 
 void list(const std::string& name) {
@@ -131,8 +192,8 @@ void list(const std::string& name) {
 
 void add_list(CLI::App& app) {
     auto name = std::make_shared<std::string>();
-    CLI::App* command = app.add_subcommand("list", "list policies, traces, markets or figures");
-    command->add_option("KIND", *name, "policies, traces, markets or figures (none: this list)");
+    CLI::App* command = app.add_subcommand("list", "list policies, traces, machines and the like");
+    command->add_option("KIND", *name, "what to list (none: the kinds)");
     command->callback([name] { list(*name); });
 }
 

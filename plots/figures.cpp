@@ -11,6 +11,7 @@ bool has_timelines(const FigureInput& input) { return !input.timelines.empty(); 
 
 bool has_markets(const FigureInput& input) { return !input.markets.empty(); }
 bool has_survivals(const FigureInput& input) { return !input.survivals.empty(); }
+bool has_topology(const FigureInput& input) { return input.topology.has_value(); }
 bool has_hours(const FigureInput& input) { return !input.hourly_losses.empty(); }
 
 bool has_deadlines(const FigureInput& input) {
@@ -36,6 +37,8 @@ constexpr Figure figures[] = {
      has_survivals, draw_lifetimes},
     {"losses_by_hour", "losses in each hour of the day: recorded and generated", has_hours,
      draw_losses_by_hour},
+    {"topology", "a machine or a cluster: its devices and the cables between them", has_topology,
+     draw_topology},
 };
 
 }  // namespace

@@ -4,6 +4,9 @@
 
 #include "plots/figures.hpp"
 #include "policies/registry.hpp"
+#include "sim/cluster/gpu_profile.hpp"
+#include "sim/cluster/machine_spec.hpp"
+#include "sim/cluster/model_profile.hpp"
 #include "tests/cli/child.hpp"
 #include "traces/generator.hpp"
 #include "traces/reader.hpp"
@@ -61,6 +64,9 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
         {{"check"}, "SCENARIO is required (see ukemi check --help)"},
         {{"import", "auto"}, "FILE is required (see ukemi import --help)"},
         {{"diff", "a"}, "MEASURED is required (see ukemi diff --help)"},
+        {{"describe"}, "expected traces or --topology, found neither"},
+        {{"describe", "--topology", "dgx1_v10"}, "did you mean \"dgx1_v100\"?"},
+        {{"describe", "--topology", "dgx1_v100", "a.csv"}, "found both"},
         {{"list", "polcies"}, "no list of \"polcies\" (did you mean \"policies\"?)"},
         {{"replay", "a.json"}, "a.json: cannot be opened: No such file or directory"},
         {{"replay-log", "no.jsonl"}, "no.jsonl: cannot be opened: No such file or directory"},
@@ -98,9 +104,38 @@ TEST_CASE("ukemi list: each kind names everything in its table", "[cli]") {
         CHECK_THAT(listed("figures"), Catch::Contains(std::string(each.name)));
     }
     const std::string kinds = run_ukemi(scratch.path(), {"list"}).out;
-    for (const char* kind : {"policies", "traces", "markets", "figures"}) {
+    for (const MachineSpec& each : all_machines()) {
+        CHECK_THAT(listed("machines"), Catch::Contains(std::string(each.name)));
+    }
+    for (const GpuProfile& each : all_gpus()) {
+        CHECK_THAT(listed("gpus"), Catch::Contains(std::string(each.name)));
+    }
+    for (const ModelEntry& each : all_models()) {
+        CHECK_THAT(listed("models"), Catch::Contains(std::string(each.name)));
+    }
+    for (const char* kind :
+         {"policies", "traces", "markets", "figures", "machines", "gpus", "models"}) {
         CHECK_THAT(kinds, Catch::Contains(kind));
     }
+}
+
+TEST_CASE("ukemi describe: a machine in words and as a picture", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran =
+        run_ukemi(scratch.path(), {"describe", "--topology", "dgx1_v100", "--out", "picture"});
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("gpu 8, cpu 2, pcie_switch 4, nic 4"));
+    CHECK_THAT(ran.out, Catch::Contains("4 GPUs    4 nvlink"));
+    CHECK_THAT(ran.out, Catch::Contains("5 GPUs    2 relayed"));
+    CHECK(std::filesystem::exists(scratch.path() / "picture/topology.gp"));
+    write_file(scratch.path() / "c.json", R"({"machine": "p3.8xlarge", "count": 3})");
+    const Ran cluster = run_ukemi(scratch.path(), {"describe", "--topology", "c.json"});
+    CHECK(cluster.code == 0);
+    CHECK_THAT(cluster.out, Catch::Contains("machines 3, gpu 12"));
+    write_file(scratch.path() / "broken.xml", "<system version=\"1\">\n<cpu>");
+    const Ran broken = run_ukemi(scratch.path(), {"describe", "--topology", "broken.xml"});
+    CHECK(broken.code == 2);
+    CHECK_THAT(broken.err, Catch::Contains("broken.xml:2:1: <cpu> is never closed"));
 }
 
 TEST_CASE("ukemi check: every file is looked at, and one bad file is exit code 2", "[cli]") {

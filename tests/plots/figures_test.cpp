@@ -35,6 +35,14 @@ TimelineInput short_run() {
     return run;
 }
 
+TopologyInput two_gpus() {
+    TopologyInput box;
+    box.title = "box";
+    box.devices = {{"gpu", "gpu0", 0}, {"gpu", "gpu1", 0}};
+    box.cables = {{0, 1, "nvlink", 2, 50}};
+    return box;
+}
+
 // Input for every figure in the table.
 FigureInput every_kind() {
     FigureInput input = two_policies();
@@ -51,6 +59,7 @@ FigureInput every_kind() {
     input.hourly_losses = {{"east", false, {}}, {"law", true, {}}};
     input.hourly_losses[0].share_of_days[23] = 0.5;
     input.hourly_losses[1].share_of_days.fill(0.25);
+    input.topology = two_gpus();
     return input;
 }
 

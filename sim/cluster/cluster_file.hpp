@@ -1,0 +1,27 @@
+// cluster_file.hpp — a cluster as people write it, and topologies by name or file.
+//
+//   {"machine": "p3.16xlarge", "count": 8,
+//    "network": {"kind": "leaf_spine", "machines_per_leaf": 4, "spines": 2, "oversubscription": 4,
+//                "bandwidth": "25 Gbit/s", "latency": "25 us"}}
+//   {"zones": [{"machine": …, "count": …, "network": …}, …],
+//    "between_zones": {"bandwidth": "10 Gbit/s", "latency": "1 ms"}}
+//
+// `network` may be left out: one switch, rates of the machine's table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/config_reader.hpp"
+#include "sim/cluster/fabric.hpp"
+
+namespace ukemi {
+
+ClusterSpec read_cluster(ConfigReader& config);
+
+// A preset's name, or a file: a cluster (JSON), a dump of NCCL (XML), the text of nvidia-smi topo
+// -m. A name is taken `count` times on one switch. Throws InputError; a word that is neither is
+// answered with the nearest machine.
+Topology topology_of(const std::string& name_or_file, std::uint32_t count = 1);
+
+}  // namespace ukemi

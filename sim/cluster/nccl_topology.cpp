@@ -1,0 +1,253 @@
+// nccl_topology.cpp — from elements to devices, in the order of the file.
+#include "sim/cluster/nccl_topology.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/input_error.hpp"
+#include "base/read_file.hpp"
+#include "base/text_scan.hpp"
+#include "sim/cluster/machines/tables.hpp"
+#include "sim/cluster/routes.hpp"
+#include "sim/cluster/xml_reader.hpp"
+
+namespace ukemi {
+namespace {
+
+// As in machine_spec.cpp, from NCCL's hops.
+constexpr Duration nvlink_hop = nanoseconds(600);
+constexpr Duration nvswitch_hop = nanoseconds(300);
+constexpr Duration pcie_gpu = nanoseconds(500);
+constexpr Duration pcie_other = nanoseconds(100);
+constexpr Duration socket_hop = nanoseconds(200);
+
+constexpr std::size_t sockets_max = 64;
+constexpr std::size_t gpus_max = 1024;
+constexpr std::size_t nics_max = 4096;
+
+constexpr std::array<std::string_view, 8> element_names = {"system", "cpu", "pci", "gpu",
+                                                           "nvlink", "c2c", "nic", "net"};
+
+class Dump {
+public:
+    Dump(const XmlElement& root, std::string_view file) : file_(file) {
+        machine_ = topology_.add_machine({"machine0", {}, 0, {}});
+        if (root.name != "system") refuse(root, "expected <system>");
+        for (const XmlElement& child : root.children) {
+            require(child, {"cpu"});
+            add_cpu(child);
+        }
+        join_sockets();
+        for (const Gpu& gpu : gpus_) add_nvlinks(gpu);
+        if (gpus_.empty()) refuse(root, "expected at least one <gpu>");
+    }
+
+    Topology finished() { return std::move(topology_); }
+
+private:
+    struct Gpu {
+        const XmlElement* element;
+        std::string bus;
+        DeviceId id;
+        DeviceId socket;
+        std::int64_t capability;
+    };
+    struct Socket {
+        DeviceId id;
+        double gb_per_s;
+    };
+
+    [[noreturn]] void refuse(const XmlElement& at, std::string_view problem) const {
+        throw InputError(file_, at.line, at.column, problem);
+    }
+
+    void require(const XmlElement& element, std::initializer_list<std::string_view> allowed) const {
+        if (std::find(allowed.begin(), allowed.end(), element.name) != allowed.end()) return;
+        std::string list;
+        for (const std::string_view name : allowed) {
+            list += fmt::format("{}<{}>", list.empty() ? "" : " or ", name);
+        }
+        refuse(element, fmt::format("expected {}, found <{}>{}", list, element.name,
+                                    did_you_mean(element.name, element_names)));
+    }
+
+    std::int64_t number(const XmlElement& element, std::string_view key, std::int64_t min,
+                        std::int64_t max, std::optional<std::int64_t> otherwise) const {
+        const auto text = element.attribute(key);
+        if ((!text || text->empty()) && otherwise) return *otherwise;
+        if (!text) refuse(element, fmt::format("<{}> has no attribute {}", element.name, key));
+        const auto value = parse_whole(*text, DecimalGrammar::relaxed);
+        if (!value || *value < min || *value > max) {
+            refuse(element, fmt::format("{}: expected a whole number from {} to {}, found {}", key,
+                                        min, max, ukemi::quoted(*text)));
+        }
+        return *value;
+    }
+
+    // "8.0 GT/s PCIe" and "16"; line codes: 8 of 10 bits up to 5 GT/s, 128 of 130 from 8 GT/s on.
+    BytesPerSecond pcie_rate(const XmlElement& pci) const {
+        const std::int64_t width = number(pci, "link_width", 1, 32, 16);
+        std::string_view speed = pci.attribute("link_speed").value_or("");
+        if (speed.empty() || speed.starts_with("Unknown")) speed = "8.0 GT/s";
+        const std::size_t length = decimal_length(speed, DecimalGrammar::relaxed);
+        const auto tenths = parse_decimal(speed.substr(0, length), 1, DecimalGrammar::relaxed);
+        if (!tenths || *tenths <= 0 || *tenths > 2560 ||
+            !speed.substr(length).starts_with(" GT/s")) {
+            refuse(pci,
+                   fmt::format("link_speed: expected a rate such as \"8.0 GT/s PCIe\", found {}",
+                               ukemi::quoted(speed)));
+        }
+        const double transfers = static_cast<double>(*tenths) * 1e8;
+        const double code = *tenths >= 80 ? 128.0 / 130 : 8.0 / 10;
+        return BytesPerSecond::of(transfers * static_cast<double>(width) * code / 8);
+    }
+
+    void add_cpu(const XmlElement& cpu) {
+        if (sockets_.size() == sockets_max)
+            refuse(cpu, fmt::format("more than {} <cpu>", sockets_max));
+        const DeviceId id =
+            topology_.add_device(DeviceKind::cpu, machine_, fmt::format("cpu{}", sockets_.size()));
+        const std::string_view arch = cpu.attribute("arch").value_or("");
+        const std::string_view vendor = cpu.attribute("vendor").value_or("");
+        const double rate = arch.starts_with("ppc64")  ? machine_tables::x_bus
+                            : vendor == "AuthenticAMD" ? machine_tables::xgmi
+                                                       : machine_tables::qpi_2;
+        sockets_.push_back({id, rate});
+        for (const XmlElement& child : cpu.children) {
+            require(child, {"pci", "nic"});
+            if (child.name == "pci") add_pci(child, id, id);
+            if (child.name == "nic") add_nic(child, id, pcie_x16_rate(3));  // without a PCI device
+        }
+    }
+
+    void add_pci(const XmlElement& pci, DeviceId parent, DeviceId socket) {
+        const BytesPerSecond rate = pcie_rate(pci);
+        const bool bridge = std::any_of(pci.children.begin(), pci.children.end(),
+                                        [](const XmlElement& one) { return one.name == "pci"; });
+        DeviceId below = parent;
+        if (bridge) {
+            below = topology_.add_device(DeviceKind::pcie_switch, machine_,
+                                         fmt::format("pcie{}", bridges_++));
+            topology_.connect(below, parent, LinkKind::pcie, 1, rate, pcie_other);
+        }
+        for (const XmlElement& child : pci.children) {
+            require(child, {"pci", "gpu", "nic"});
+            if (child.name == "pci") add_pci(child, below, socket);
+            if (child.name == "gpu") add_gpu(child, pci, below, rate, socket);
+            if (child.name == "nic") add_nic(child, below, rate);
+        }
+    }
+
+    void add_gpu(const XmlElement& gpu, const XmlElement& pci, DeviceId parent, BytesPerSecond rate,
+                 DeviceId socket) {
+        if (gpus_.size() == gpus_max) refuse(gpu, fmt::format("more than {} <gpu>", gpus_max));
+        const auto bus = pci.attribute("busid");
+        if (!bus) refuse(pci, "<pci> has no attribute busid");
+        const DeviceId id =
+            topology_.add_device(DeviceKind::gpu, machine_, fmt::format("gpu{}", gpus_.size()));
+        topology_.connect(id, parent, LinkKind::pcie, 1, rate, pcie_gpu);
+        for (const Gpu& other : gpus_) {
+            if (other.bus == *bus) {
+                refuse(pci, fmt::format("two GPUs at busid {}", ukemi::quoted(*bus)));
+            }
+        }
+        gpus_.push_back({&gpu, std::string(*bus), id, socket, number(gpu, "sm", 1, 999, 70)});
+        for (const XmlElement& child : gpu.children) require(child, {"nvlink", "c2c"});
+    }
+
+    void add_nic(const XmlElement& nic, DeviceId parent, BytesPerSecond rate) {
+        for (const XmlElement& net : nic.children) {
+            require(net, {"net"});
+            // Mbit/s; the network that it belongs to is not in the file, so only zero matters.
+            number(net, "speed", 1, 100'000'000, 10'000);
+        }
+        if (nics_ == nics_max) refuse(nic, fmt::format("more than {} <nic>", nics_max));
+        const DeviceId id =
+            topology_.add_device(DeviceKind::nic, machine_, fmt::format("nic{}", nics_++));
+        topology_.connect(id, parent, LinkKind::pcie, 1, rate, pcie_other);
+    }
+
+    void join_sockets() {
+        for (std::size_t i = 0; i < sockets_.size(); ++i) {
+            for (std::size_t j = i + 1; j < sockets_.size(); ++j) {
+                const double rate = std::min(sockets_[i].gb_per_s, sockets_[j].gb_per_s);
+                topology_.connect(sockets_[i].id, sockets_[j].id, LinkKind::socket, 1,
+                                  BytesPerSecond::of(rate * 1e9), socket_hop);
+            }
+        }
+    }
+
+    DeviceId plane() {
+        if (!plane_) plane_ = topology_.add_device(DeviceKind::nvswitch, machine_, "nvswitch");
+        return *plane_;
+    }
+
+    void add_nvlinks(const Gpu& gpu) {
+        const double lane = gpu.capability < 70 ? 20 : 25;  // GB/s; P100, and all since
+        std::map<DeviceId, std::uint32_t> lanes;            // a switch has several entries
+        for (const XmlElement& link : gpu.element->children) {
+            if (link.name != "nvlink") continue;
+            const auto count = static_cast<std::uint32_t>(number(link, "count", 1, 64, {}));
+            lanes[target_of(gpu, link)] += count;
+        }
+        for (const auto& [target, count] : lanes) {
+            const bool to_gpu = topology_.device(target).kind == DeviceKind::gpu;
+            // Each of two GPUs lists the other; the first one's word is checked against it.
+            if (to_gpu && index_of(target) < index_of(gpu.id)) {
+                if (topology_.lanes_between(gpu.id, target, LinkKind::nvlink) == count) continue;
+                refuse(
+                    *gpu.element,
+                    fmt::format("{} lists {} NVLinks to {}, which lists {}",
+                                topology_.device(gpu.id).name, count, topology_.device(target).name,
+                                topology_.lanes_between(gpu.id, target, LinkKind::nvlink)));
+            }
+            const bool to_plane = topology_.device(target).kind == DeviceKind::nvswitch;
+            topology_.connect(gpu.id, target, LinkKind::nvlink, count,
+                              BytesPerSecond::of(count * lane * 1e9),
+                              to_plane ? nvswitch_hop : nvlink_hop);
+        }
+    }
+
+    DeviceId target_of(const Gpu& gpu, const XmlElement& link) {
+        const std::string_view kind = link.attribute("tclass").value_or("");
+        if (kind == "0x068001") return gpu.socket;
+        if (kind.starts_with("0x0680")) return plane();
+        const std::string_view bus = link.attribute("target").value_or("");
+        for (const Gpu& other : gpus_) {
+            if (other.bus != bus) continue;
+            if (other.id == gpu.id) refuse(link, "an NVLink from a GPU to itself");
+            return other.id;
+        }
+        refuse(link, fmt::format("target: there is no GPU at {}", ukemi::quoted(bus)));
+    }
+
+    std::string_view file_;
+    Topology topology_;
+    MachineId machine_{};
+    std::vector<Socket> sockets_;
+    std::vector<Gpu> gpus_;
+    std::optional<DeviceId> plane_;
+    std::size_t bridges_ = 0;
+    std::size_t nics_ = 0;
+};
+
+}  // namespace
+
+Topology parse_nccl_topology(std::string_view text, std::string_view file) {
+    const XmlElement root = parse_xml(text, file);
+    Topology topology = Dump(root, file).finished();
+    check_connected(topology);
+    return topology;
+}
+
+Topology read_nccl_topology(const std::filesystem::path& file) {
+    return parse_nccl_topology(read_file(file, xml_bytes_max), file.string());
+}
+
+}  // namespace ukemi

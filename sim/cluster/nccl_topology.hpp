@@ -1,0 +1,23 @@
+// nccl_topology.hpp — a machine from NCCL's own description of it.
+//
+// Reads what NCCL_TOPO_DUMP_FILE writes: <system> of <cpu> (sockets), in them <pci> bridges and
+// devices, <gpu> with <nvlink>, <nic> with <net>. PCIe links get the line rate of link_speed and
+// link_width; where both are missing or empty, as in many virtual machines, generation 3 x16, which
+// is what NCCL assumes. NVLinks get the line rate of the GPU's compute capability; nvlink targets
+// are GPUs, switches (class 0x0680, all of them one plane) or the GPU's own socket (POWER). Sockets
+// are joined pairwise at the rate of their vendor's machines in machines/tables.hpp. Elements that
+// NCCL does not write are refused; attributes that are not needed are not looked at.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "sim/cluster/topology.hpp"
+
+namespace ukemi {
+
+// One machine. Throws InputError(FILE:LINE:COLUMN …).
+Topology parse_nccl_topology(std::string_view text, std::string_view file);
+Topology read_nccl_topology(const std::filesystem::path& file);
+
+}  // namespace ukemi

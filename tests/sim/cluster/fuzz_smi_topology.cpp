@@ -1,0 +1,25 @@
+// fuzz_smi_topology.cpp — any bytes at all: a matrix is a connected machine or refused.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+#include "sim/cluster/rings.hpp"
+#include "sim/cluster/smi_topology.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    try {
+        const ukemi::Topology topology =
+            ukemi::parse_smi_topology({reinterpret_cast<const char*>(data), size}, "fuzz");
+        std::vector<ukemi::DeviceId> gpus = topology.workers();
+        INVARIANT(!gpus.empty());
+        gpus.resize(std::min<std::size_t>(gpus.size(), 6));
+        if (gpus.size() > 1) INVARIANT(!ukemi::find_rings(topology, gpus).rings.empty());
+    } catch (const ukemi::InputError&) {  // the only way to refuse
+    }
+    return 0;
+}

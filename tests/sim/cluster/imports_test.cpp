@@ -1,0 +1,172 @@
+// imports_test.cpp — machines from what NCCL and nvidia-smi say of them, and what is refused.
+#include <catch2/catch.hpp>
+
+#include "base/input_error.hpp"
+#include "sim/cluster/fabric.hpp"
+#include "sim/cluster/nccl_topology.hpp"
+#include "sim/cluster/rings.hpp"
+#include "sim/cluster/routes.hpp"
+#include "sim/cluster/smi_topology.hpp"
+#include "sim/cluster/xml_reader.hpp"
+#include "tests/sim/cluster/dumps.hpp"
+
+namespace ukemi {
+namespace {
+
+std::vector<DeviceId> first_gpus(const Topology& topology, std::size_t count) {
+    std::vector<DeviceId> gpus = topology.workers();
+    gpus.resize(count);
+    return gpus;
+}
+
+// An NVSwitch machine: six switches, two NVLinks to each, as NCCL lists them.
+std::string nvswitch_xml(int gpus) {
+    std::string text = "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\">";
+    for (int gpu = 0; gpu < gpus; ++gpu) {
+        text += fmt::format(
+            "<pci busid=\"0000:0{}:00.0\" link_speed=\"16.0 GT/s PCIe\" "
+            "link_width=\"16\"><gpu dev=\"{}\" sm=\"80\">",
+            gpu, gpu);
+        for (int plane = 0; plane < 6; ++plane) {
+            text += fmt::format(
+                "<nvlink target=\"0000:c{}:00.0\" count=\"2\" tclass=\"0x068000\"/>", plane);
+        }
+        text += "</gpu></pci>";
+    }
+    return text + "</cpu></system>";
+}
+
+}  // namespace
+
+TEST_CASE("imports: a DGX-1 read from either form has the rings of the preset", "[imports]") {
+    const Topology preset = build_cluster("dgx1_v100", 1);
+    const Topology imported = GENERATE(true, false) ? parse_nccl_topology(dgx1_xml(), "dump.xml")
+                                                    : parse_smi_topology(dgx1_smi(), "topo.txt");
+    REQUIRE(imported.workers().size() == 8);
+    CHECK(imported.devices_of(DeviceKind::cpu).size() == 2);
+    CHECK(imported.devices_of(DeviceKind::pcie_switch).size() == 4);
+    CHECK(imported.devices_of(DeviceKind::nic).size() == 4);
+    for (std::size_t count = 2; count <= 8; ++count) {
+        CAPTURE(count);
+        const RingPlan one = find_rings(preset, first_gpus(preset, count));
+        const RingPlan other = find_rings(imported, first_gpus(imported, count));
+        CHECK(one.kind == other.kind);
+        CHECK(one.rings.size() == other.rings.size());
+        CHECK(one.bandwidth == other.bandwidth);
+    }
+    Routes routes(imported);
+    const auto gpus = imported.workers();
+    CHECK(routes.route(gpus[0], gpus[5]).size() == 5);  // across the sockets
+    CHECK(routes.route(gpus[0], gpus[3]).size() == 1);
+}
+
+TEST_CASE("imports: NVSwitch links of NCCL's dump are one plane", "[imports]") {
+    const Topology topology = parse_nccl_topology(nvswitch_xml(8), "dump.xml");
+    CHECK(topology.devices_of(DeviceKind::nvswitch).size() == 1);
+    CHECK(find_rings(topology, topology.workers()).bandwidth.raw() == 300e9);
+    Routes routes(topology);
+    CHECK(routes.bandwidth(topology.workers()[0], topology.devices_of(DeviceKind::cpu)[0]).raw() ==
+          Approx(31.508e9).epsilon(1e-4));
+}
+
+TEST_CASE("imports: a full matrix of NVLinks in nvidia-smi is one plane", "[imports]") {
+    std::string text = "\tGPU0\tGPU1\tGPU2\tCPU Affinity\n";
+    for (int i = 0; i < 3; ++i) {
+        text += fmt::format("GPU{}", i);
+        for (int j = 0; j < 3; ++j) text += i == j ? "\tX" : "\tNV12";
+        text += "\t0-63\n";
+    }
+    SmiOptions options;
+    options.gpu = &gpu_named("a100_sxm4_40gb", "t");
+    const Topology topology = parse_smi_topology(text, "topo.txt", options);
+    CHECK(topology.devices_of(DeviceKind::nvswitch).size() == 1);
+    CHECK(topology.devices_of(DeviceKind::cpu).size() == 1);
+    CHECK(find_rings(topology, topology.workers()).bandwidth.raw() == 300e9);
+}
+
+TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
+    const auto [from, to, complaint] = GENERATE(table<const char*, const char*, const char*>({
+        {"link_width=\"16\"", "link_width=\"0\"",
+         "dump.xml:4:5: link_width: expected a whole number"},
+        {"8.0 GT/s PCIe", "0.0 GT/s PCIe", "dump.xml:4:5: link_speed: expected a rate such as"},
+        {"8.0 GT/s PCIe", "fast", "found \"fast\""},
+        {"count=\"1\"", "count=\"0\"",
+         "dump.xml:7:11: count: expected a whole number from 1 to 64"},
+        {"count=\"1\"", "count=\"2\"", "gpu1 lists 1 NVLinks to gpu0, which lists 2"},
+        {"target=\"0000:07:00.0\"", "target=\"0000:77:00.0\"", "there is no GPU at"},
+        {"target=\"0000:07:00.0\"", "target=\"0000:06:00.0\"", "an NVLink from a GPU to itself"},
+        {"<gpu dev=\"0\"", "<gpo dev=\"0\"", "expected </gpo>, opened in line 6"},
+        {"speed=\"100000\"", "speed=\"0\"", "speed: expected a whole number from 1"},
+        {"busid=\"0000:07:00.0\"", "busid=\"0000:06:00.0\"", "two GPUs at busid"},
+        {"<cpu ", "<gpu ", "expected </gpu>"},
+        {"<system version=\"1\">", "<system version=\"1\">\n<tree/>",
+         "dump.xml:3:1: expected <cpu>"},
+        {"<?xml version=\"1.0\"?>", "<?xml version=\"1.0\"", "the declaration does not end"},
+        {"numaid=\"0\"", "numaid=\"0\" numaid=\"1\"", "attribute numaid appears twice"},
+        {"numaid=\"0\"", "numaid=0", "expected a value in quotes"},
+        {"numaid=\"0\"", "numaid=\"&what;\"", "unknown entity"},
+        {"Intel\">", "Intel\">text", "dump.xml:3:55: expected an element, found \"text"},
+        {"</system>", "", "<system> is never closed"},
+        {"</system>", "</system><a/>", "expected the end of the file"},
+    }));
+    const std::string text = changed(dgx1_xml(), from, to);
+    CAPTURE(from, to);
+    REQUIRE_FALSE(text.empty());
+    CHECK_THROWS_WITH(parse_nccl_topology(text, "dump.xml"), Catch::Contains(complaint));
+    CHECK_THROWS_AS(parse_nccl_topology(text, "dump.xml"), InputError);
+}
+
+TEST_CASE("imports: a dump without link rates has those that NCCL assumes", "[imports]") {
+    std::string text = nvswitch_xml(2);
+    text = changed(text, "link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"",
+                   "link_speed=\"\" link_width=\"\"");
+    const Topology topology = parse_nccl_topology(text, "dump.xml");
+    CHECK(topology.link(LinkId{0}).bandwidth.raw() == Approx(15.754e9).epsilon(1e-4));
+    CHECK_THROWS_WITH(parse_nccl_topology("<system version=\"1\"/>", "dump.xml"),
+                      Catch::Contains("at least one <gpu>"));
+    CHECK_THROWS_WITH(parse_nccl_topology("<graphs/>", "dump.xml"),
+                      Catch::Contains("expected <system>"));
+}
+
+TEST_CASE("imports: a broken matrix of nvidia-smi is refused with its line", "[imports]") {
+    const auto [from, to, complaint] = GENERATE(table<const char*, const char*, const char*>({
+        {"NV1", "NV0", "topo.txt:2:10: expected NV1 to NV18, found \"NV0\""},
+        {"NV1", "NV2", "GPU0 to GPU1 is NV2, back it is NV1"},
+        {"\tSYS", "\tSIS", "unknown relation \"SIS\" (did you mean \"SYS\"?)"},
+        {"\t X ", "\tPIX", "expected X on the diagonal"},
+        {"\nGPU1", "\nGPU7", "expected the row of \"GPU1\", found \"GPU7\""},
+        {"GPU0", "GPUs", "expected a header that begins with GPU0"},
+        {"mlx5_0\tPIX", "mlx5_0\tNV1", "back it is"},
+        {"mlx5_3\tCPU", "mlx5_3\tmlx5_4\tCPU", "unknown relation \"0-19,40-59\""},
+        {"\tSYS\tSYS\t0-19,40-59\t0", "", "\"GPU0\" has 10 cells, expected 12"},
+        {"\nmlx5_3", "\nLegend:", "the header names 12 devices, found 11 rows"},
+    }));
+    const std::string text = changed(dgx1_smi(), from, to);
+    CAPTURE(from, to);
+    REQUIRE_FALSE(text.empty());
+    CHECK_THROWS_WITH(parse_smi_topology(text, "topo.txt"), Catch::Contains(complaint));
+}
+
+TEST_CASE("imports: nothing at all is refused", "[imports]") {
+    CHECK_THROWS_AS(parse_smi_topology("", "topo.txt"), InputError);
+    CHECK_THROWS_AS(parse_smi_topology("\n\n", "topo.txt"), InputError);
+    CHECK_THROWS_AS(parse_nccl_topology("", "dump.xml"), InputError);
+    CHECK_THROWS_AS(read_nccl_topology("no such file"), InputError);
+    std::string deep;
+    for (int i = 0; i < 100; ++i) deep += "<a>";
+    CHECK_THROWS_WITH(parse_xml(deep, "dump.xml"), Catch::Contains("more than 64 levels"));
+}
+
+TEST_CASE("imports: XML keeps order, places and entities", "[imports]") {
+    const XmlElement root =
+        parse_xml("<!-- a --><a x='1 &lt; 2'>\n  <b y=\"&quot;\"/>\n<b/></a>\n<!-- b -->", "f");
+    CHECK(root.attribute("x") == "1 < 2");
+    CHECK_FALSE(root.attribute("z").has_value());
+    REQUIRE(root.children.size() == 2);
+    CHECK(root.children[0].attribute("y") == "\"");
+    CHECK(root.children[0].line == 2);
+    CHECK(root.children[0].column == 3);
+    CHECK(root.children[1].line == 3);
+}
+
+}  // namespace ukemi
