@@ -60,6 +60,28 @@ struct Passable {
     }
 };
 
+struct Search {
+    std::vector<Cost> costs;
+    bool complete = true;
+    Cost settled;  // else: what is no farther than this is final
+};
+
+// Ends a search at a device, whose cost is final then, as are those of all nearer ones.
+struct StopAt : boost::default_dijkstra_visitor {
+    struct Reached {};
+    explicit StopAt(std::size_t device) : device_(device) {}
+
+    template <class Vertex, class AnyGraph>
+    void examine_vertex(Vertex at, const AnyGraph&) const {
+        if (at == device_) throw Reached{};
+    }
+
+private:
+    std::size_t device_;
+};
+
+constexpr std::size_t costs_kept_max = std::size_t{1} << 24;  // 400 MB
+
 // SplitMix64's finaliser (Steele et al., OOPSLA 2014): every bit of the input reaches every bit.
 std::uint64_t mixed(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15U;
@@ -108,25 +130,45 @@ struct Routes::State {
         rates = topology.link_rates();
     }
 
-    // The cost from every device to this one.
-    const std::vector<Cost>& distances_to(DeviceId to) {
-        const auto found = distances.find(index_of(to));
-        if (found != distances.end()) return found->second;
+    // Costs from devices to this one, final for all that are no farther than `from`.
+    const std::vector<Cost>& distances_to(DeviceId to, DeviceId from) {
+        const auto found = searches.find(index_of(to));
+        if (found != searches.end()) {
+            Search& search = found->second;
+            if (!search.complete && search.costs[index_of(from)] > search.settled) {
+                search = searched(to, nullptr);  // asked a second time: the whole of it
+            }
+            return search.costs;
+        }
+        // Paths are kept, so distances are seldom asked for twice; they may not fill a machine.
+        if ((searches.size() + 1) * names.size() > costs_kept_max) searches.clear();
+        return searches.emplace(index_of(to), searched(to, &from)).first->second.costs;
+    }
+
+    Search searched(DeviceId to, const DeviceId* until) const {
         const boost::filtered_graph<Graph, Passable> passable(
             graph, Passable{&graph, &lets_through, index_of(to)});
-        std::vector<Cost> costs(names.size(), Cost::far());
-        boost::dijkstra_shortest_paths(
-            passable, boost::vertex(index_of(to), graph),
-            boost::weight_map(boost::get(&Edge::cost, graph))
-                .distance_map(boost::make_iterator_property_map(
-                    costs.begin(), boost::get(boost::vertex_index, graph)))
-                .distance_inf(Cost::far())
-                .distance_zero(Cost{}));
-        return distances.emplace(index_of(to), std::move(costs)).first->second;
+        Search search;
+        search.costs.assign(names.size(), Cost::far());
+        const StopAt stop{until == nullptr ? names.size() : index_of(*until)};
+        try {
+            boost::dijkstra_shortest_paths(
+                passable, boost::vertex(index_of(to), graph),
+                boost::weight_map(boost::get(&Edge::cost, graph))
+                    .distance_map(boost::make_iterator_property_map(
+                        search.costs.begin(), boost::get(boost::vertex_index, graph)))
+                    .distance_inf(Cost::far())
+                    .distance_zero(Cost{})
+                    .visitor(stop));
+        } catch (const StopAt::Reached&) {  // how a search of Boost.Graph ends early
+            search.complete = false;
+            search.settled = search.costs[index_of(*until)];
+        }
+        return search;
     }
 
     std::vector<LinkId> walk(DeviceId from, DeviceId to, std::uint64_t flow) {
-        const std::vector<Cost>& left = distances_to(to);
+        const std::vector<Cost>& left = distances_to(to, from);
         std::uint32_t at = index_of(from);
         if (left[at] == Cost::far()) {
             throw InputError("topology", "",
@@ -155,7 +197,7 @@ struct Routes::State {
     std::vector<char> lets_through;
     std::vector<std::string> names;
     std::vector<LinkRate> rates;
-    std::map<std::uint32_t, std::vector<Cost>> distances;
+    std::map<std::uint32_t, Search> searches;  // by destination
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::vector<LinkId>> paths;
 };
 
@@ -175,7 +217,7 @@ std::span<const LinkId> Routes::route(DeviceId from, DeviceId to, std::uint64_t 
 
 bool Routes::connected(DeviceId from, DeviceId to) {
     INVARIANT(index_of(from) < state_->names.size() && index_of(to) < state_->names.size());
-    return state_->distances_to(to)[index_of(from)] != Cost::far();
+    return state_->distances_to(to, from)[index_of(from)] != Cost::far();
 }
 
 Duration Routes::latency(DeviceId from, DeviceId to, std::uint64_t flow) {

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <map>
 #include <set>
+#include <string>
 
 #include "sim/cluster/fabric.hpp"
+#include "tests/recorded.hpp"
 
 namespace ukemi {
 namespace {
@@ -138,6 +141,47 @@ TEST_CASE("rings: predicted bandwidths of V100 and A100 machines beside recorded
     for (const Row& row : a100) {
         CAPTURE(row.gpus);
         CHECK(std::abs(row.error()) < (row.fitted ? 0.0001 : 0.01));
+    }
+}
+
+TEST_CASE("rings: the recorded limits are those of the recorded tables", "[rings][golden]") {
+    const auto data = recorded_data();
+    if (!data) {
+        WARN("skipped: the recorded data is not here");
+        return;
+    }
+    for (const auto& [file, limit] : std::map<std::string, double>{{"v100_2", v100_recorded[0]},
+                                                                   {"v100_4", v100_recorded[2]},
+                                                                   {"v100_5", v100_recorded[3]},
+                                                                   {"v100_8", v100_recorded[6]},
+                                                                   {"a100_2", a100_recorded[0]},
+                                                                   {"a100_4", a100_recorded[2]},
+                                                                   {"a100_8", a100_recorded[6]}}) {
+        CAPTURE(file);
+        const double gpus = file.back() - '0';
+        std::ifstream table(*data / "vtrain_nccl" / (file + ".csv"));
+        std::string line;
+        REQUIRE(std::getline(table, line));  // size(B),count,type,time(ns),busbw(GB/s),…
+        // T = alpha + S/b by least squares of relative errors: weights 1/T².
+        double ww = 0;
+        double wx = 0;
+        double xx = 0;
+        double w = 0;
+        double x = 0;
+        while (std::getline(table, line)) {
+            const std::size_t time = line.find("float,") + 6;
+            const double seconds = std::stod(line.substr(time)) / 1e9;
+            const double scaled = 1 / seconds;
+            const double bytes_scaled = std::stod(line) / seconds;
+            ww += scaled * scaled;
+            wx += scaled * bytes_scaled;
+            xx += bytes_scaled * bytes_scaled;
+            w += scaled;
+            x += bytes_scaled;
+        }
+        const double seconds_per_byte = (ww * x - wx * w) / (ww * xx - wx * wx);
+        const double bus = 2 * (gpus - 1) / gpus / seconds_per_byte / 1e9;
+        CHECK(bus == Approx(limit).epsilon(0.001));
     }
 }
 

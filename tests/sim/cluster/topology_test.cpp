@@ -142,6 +142,30 @@ TEST_CASE("routes: flows spread over equal paths, and each keeps to its own", "[
     }
 }
 
+TEST_CASE("routes: the order of questions changes no answer", "[routes][property]") {
+    FabricSpec fabric;
+    fabric.kind = FabricKind::rails;
+    fabric.machines_per_leaf = 2;
+    fabric.spines = 4;
+    const Topology topology = build_cluster("p4d.24xlarge", 6, fabric);
+    const auto gpus = topology.workers();
+    Routes forwards(topology);
+    Routes backwards(topology);
+    const std::size_t pairs = gpus.size() * gpus.size();
+    for (std::size_t pair = pairs; pair-- > 0;) {  // far ones first
+        backwards.route(gpus[pair % gpus.size()], gpus[pair / gpus.size()], pair);
+    }
+    std::size_t different = 0;
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+        const DeviceId from = gpus[pair % gpus.size()];
+        const DeviceId to = gpus[pair / gpus.size()];
+        if (copied(forwards.route(from, to, pair)) != copied(backwards.route(from, to, pair))) {
+            ++different;
+        }
+    }
+    CHECK(different == 0);
+}
+
 TEST_CASE("routes: every worker reaches every other, and paths are consistent", "[routes]") {
     const auto kind =
         GENERATE(FabricKind::single_switch, FabricKind::leaf_spine, FabricKind::fat_tree,
