@@ -1,6 +1,6 @@
 // network_bench.cpp — the simulated network beside SimGrid, scenario by scenario, in one run.
 //
-//     bench_network [peer|large|fluid]
+//     bench_network [peer|large|fluid|fat_tree]
 //
 // peer: every reference scenario on 64 and 256 hosts, ours and SimGrid's in turn, five rounds; the
 // ratio is the median of (SimGrid's time ÷ ours) of the same round, beside the least and the most.
@@ -10,7 +10,11 @@
 // UKEMI_SLOW=1.
 #include <fmt/format.h>
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/network/collective_runs.hpp"
 #include "sim/network/reference_scenarios.hpp"
 
 namespace {
@@ -120,11 +125,118 @@ void compare(const std::vector<int>& sizes, int rounds, bool with_peer) {
                least, count);
 }
 
+// Fat tree of switches with k ports (Al-Fares et al., SIGCOMM 2008): k pods of k/2 edge and k/2
+// upper switches, k²/4 core switches, k³/4 hosts. A route's upper and core switches follow from the
+// number of its destination, which spreads any permutation.
+class FatTree {
+public:
+    FatTree(FlowNetwork& network, std::int32_t ports) : half_(ports / 2) {
+        const std::int32_t hosts = ports * half_ * half_;
+        for (std::int32_t i = 0; i < 6 * hosts; ++i) {
+            network.add_link({gigabits_per_second(400), nanoseconds(500)});
+        }
+        hosts_ = hosts;
+    }
+    std::int32_t hosts() const { return hosts_; }
+
+    // Links: from and to hosts, then edge and upper switches, then upper and core switches.
+    std::span<const LinkId> route(std::int32_t from, std::int32_t to) {
+        count_ = 0;
+        const std::int32_t upper = to % half_;
+        const std::int32_t core = to / half_ % half_;
+        const std::int32_t edge_of_from = from / half_;
+        const std::int32_t edge_of_to = to / half_;
+        const std::int32_t pod_of_from = edge_of_from / half_;
+        const std::int32_t pod_of_to = edge_of_to / half_;
+        add(2 * from);
+        if (edge_of_from != edge_of_to) add(2 * hosts_ + 2 * (edge_of_from * half_ + upper));
+        if (pod_of_from != pod_of_to) {
+            add(4 * hosts_ + 2 * ((pod_of_from * half_ + upper) * half_ + core));
+            add(4 * hosts_ + 2 * ((pod_of_to * half_ + upper) * half_ + core) + 1);
+        }
+        if (edge_of_from != edge_of_to) add(2 * hosts_ + 2 * (edge_of_to * half_ + upper) + 1);
+        add(2 * to + 1);
+        return {links_.data(), count_};
+    }
+
+private:
+    void add(std::int32_t link) { links_[count_++] = static_cast<LinkId>(link); }
+
+    std::int32_t half_;
+    std::int32_t hosts_ = 0;
+    std::array<LinkId, 6> links_{};
+    std::size_t count_ = 0;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void fluid_beside_exact() {
+    fmt::print("| scenario, 1024 hosts | fluid, ms | placing it, ms | exact, ms | off by |\n");
+    fmt::print("|---|---:|---:|---:|---:|\n");
+    for (const std::string_view name : reference_scenario_names()) {
+        if (is_demo(name) || name.ends_with("dbtree")) continue;
+        const ReferenceScenario scenario = reference_scenario(name, 1024);
+        std::vector<double> run_ms;
+        std::vector<double> place_ms;
+        ReferenceResult fluid;
+        for (int round = 0; round < 5; ++round) {
+            fluid = run_reference(scenario, false, Fidelity::fluid);
+            run_ms.push_back(1e3 * fluid.run_s);
+            place_ms.push_back(1e3 * fluid.build_s);
+        }
+        const ReferenceResult exact = run_reference(scenario, false);
+        double off = 0;
+        for (std::size_t job = 0; job < exact.job_ends.size(); ++job) {
+            const double ratio = to_seconds(fluid.job_ends[job].since_start()) /
+                                 to_seconds(exact.job_ends[job].since_start());
+            off = std::max(off, std::abs(ratio - 1));
+        }
+        fmt::print("| {} | {:.3f} | {:.2f} | {:.1f} | {:.4f} % |\n", name, median(run_ms),
+                   median(place_ms), 1e3 * exact.run_s, 100 * off);
+    }
+}
+
+void fluid_in_fat_tree() {
+    fmt::print("\n| fat tree | GPUs | links, s | placing it, s | run, s | simulated, s |\n");
+    fmt::print("|---|---:|---:|---:|---:|---:|\n");
+    const auto run = [](const char* title, auto collective_of) {
+        auto begin = std::chrono::steady_clock::now();
+        FlowNetwork network;
+        FatTree tree(network, 74);
+        const double links_s = seconds_since(begin);
+        CollectiveRuns runs(network);
+        begin = std::chrono::steady_clock::now();
+        const PhasedCollective collective = collective_of(tree.hosts());
+        const auto plan = runs.plan_of(
+            collective, [&](std::int32_t from, std::int32_t to) { return tree.route(from, to); });
+        const double place_s = seconds_since(begin);
+        begin = std::chrono::steady_clock::now();
+        runs.start(plan, Bytes::of(1 << 30), Instant());
+        const auto event = runs.run_until(Instant::never());
+        const double run_s = seconds_since(begin);
+        fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.3f} | {:.4f} |\n", title, collective.ranks,
+                   links_s, place_s, run_s, to_seconds(event->at.since_start()));
+        std::fflush(stdout);
+    };
+    run("ring", [](std::int32_t hosts) { return phased_all_reduce(Collective::ring, hosts); });
+    run("rings of 37, then across",
+        [](std::int32_t hosts) { return phased_all_reduce(Collective::hierarchical, hosts, 37); });
+    run("halving-doubling",
+        [](std::int32_t) { return phased_all_reduce(Collective::halving_doubling, 65'536); });
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    fmt::print("\nmost memory: {:.0f} MB\n", static_cast<double>(usage.ru_maxrss) / 1024);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "peer";
     if (what == "peer") compare({64, 256}, 5, true);
     if (what == "large") compare({1024}, 1, std::getenv("UKEMI_SLOW") != nullptr);
-    return what == "peer" || what == "large" ? 0 : 2;
+    if (what == "fluid") fluid_beside_exact();
+    if (what == "fluid" || what == "fat_tree") fluid_in_fat_tree();
+    return what == "peer" || what == "large" || what == "fluid" || what == "fat_tree" ? 0 : 2;
 }

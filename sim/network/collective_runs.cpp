@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -19,19 +20,52 @@ std::uint64_t tag_of(std::uint32_t run, std::uint32_t node) {
 
 }  // namespace
 
+std::span<const LinkId> CollectiveRuns::path(const Router& router,
+                                             const TransferGraph::Edge& edge) const {
+    const std::span<const LinkId> links = router(edge.from, edge.to);
+    if (links.empty()) {
+        throw InputError(
+            "network", "",
+            fmt::format("there is no path from rank {} to rank {}", edge.from, edge.to));
+    }
+    for (const LinkId link : links) {
+        if (index_of_link(link) < network_.link_count()) continue;
+        throw InputError("network", "",
+                         fmt::format("there is no link {}; there are {}", index_of_link(link),
+                                     network_.link_count()));
+    }
+    return links;
+}
+
 std::vector<RouteId> CollectiveRuns::routes_of(const TransferGraph& graph, const Router& router) {
     std::vector<RouteId> routes;
     routes.reserve(graph.edges().size());
     for (const TransferGraph::Edge& edge : graph.edges()) {
-        const std::span<const LinkId> links = router(edge.from, edge.to);
-        if (links.empty()) {
-            throw InputError(
-                "network", "",
-                fmt::format("there is no path from rank {} to rank {}", edge.from, edge.to));
-        }
-        routes.push_back(network_.add_route(links));
+        routes.push_back(network_.add_route(path(router, edge)));
     }
     return routes;
+}
+
+std::shared_ptr<const FluidPlan> CollectiveRuns::plan_of(const PhasedCollective& collective,
+                                                         const Router& router) {
+    FluidPlan plan{collective.name, {}};
+    std::vector<std::uint32_t> edges_on(network_.link_count());
+    for (const Phase& phase : collective.phases) {
+        std::vector<Hop> hops;
+        Duration longest;
+        for (const TransferGraph::Edge& edge : phase.edges) {
+            Duration latency;
+            for (const LinkId link : path(router, edge)) {
+                if (edges_on[index_of_link(link)]++ == 0) hops.push_back({link, 0});
+                latency += network_.latency(link);
+            }
+            longest = std::max(longest, latency);
+        }
+        for (Hop& hop : hops) hop.edges = std::exchange(edges_on[index_of_link(hop.link)], 0);
+        plan.phases.push_back(
+            {network_.add_coupled_route(hops, {}), to_seconds(longest), phase.rounds, phase.share});
+    }
+    return std::make_shared<const FluidPlan>(std::move(plan));
 }
 
 RunId CollectiveRuns::start(std::shared_ptr<const TransferGraph> graph,
@@ -43,39 +77,74 @@ RunId CollectiveRuns::start(std::shared_ptr<const TransferGraph> graph,
                          fmt::format("{} bytes are no whole number of elements of {}", bytes.raw(),
                                      element_bytes));
     }
-    const auto run = static_cast<std::uint32_t>(runs_.size());
-    Run& added = runs_.emplace_back();
+    Run run;
     const auto elements = static_cast<std::size_t>(bytes.raw() / element_bytes);
     for (std::int32_t chunk = 0; chunk <= graph->chunks(); ++chunk) {
         const std::size_t before = chunk_range(elements, graph->chunks(), 0, chunk).end;
-        added.chunk_begin.push_back(static_cast<std::int64_t>(before) * element_bytes);
+        run.chunk_begin.push_back(static_cast<std::int64_t>(before) * element_bytes);
     }
-    added.left = graph->node_count();
-    added.graph = std::move(graph);
-    added.routes = std::move(routes);
+    run.left = graph->node_count();
+    run.graph = std::move(graph);
+    run.routes = std::move(routes);
+    return added(std::move(run), at);
+}
+
+RunId CollectiveRuns::start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, Instant at) {
+    INVARIANT(plan != nullptr);
+    if (bytes < Bytes{}) {
+        throw InputError("network", "", fmt::format("{} bytes cannot be sent", bytes.raw()));
+    }
+    Run run;
+    run.left = plan->phases.size();
+    run.plan = std::move(plan);
+    run.bytes = static_cast<double>(bytes.raw());
+    return added(std::move(run), at);
+}
+
+RunId CollectiveRuns::added(Run run, Instant at) {
+    const auto number = static_cast<std::uint32_t>(runs_.size());
+    runs_.push_back(std::move(run));
     ++running_count_;
-    network_.plan_wake(std::max(at, network_.now()), tag_of(run, beginning));
-    return static_cast<RunId>(run);
+    network_.plan_wake(std::max(at, network_.now()), tag_of(number, beginning));
+    return static_cast<RunId>(number);
 }
 
 void CollectiveRuns::cancel(RunId id) {
-    const auto run = static_cast<std::uint32_t>(id);
-    INVARIANT(run < runs_.size());
-    if (runs_[run].graph == nullptr) return;
-    network_.cancel_tagged(tag_of(run, 0), tag_of(run, beginning));
-    runs_[run] = {};
+    const auto number = static_cast<std::uint32_t>(id);
+    INVARIANT(number < runs_.size());
+    if (!runs_[number].runs()) return;
+    network_.cancel_tagged(tag_of(number, 0), tag_of(number, beginning));
+    runs_[number] = {};
     --running_count_;
 }
 
 void CollectiveRuns::begin(std::uint32_t index) {
     Run& run = runs_[index];
-    if (run.graph == nullptr) return;  // cancelled before
+    if (!run.runs()) return;  // cancelled before
+    if (run.plan != nullptr) return next_phase(index);
     const std::span<const std::uint32_t> waits = run.graph->waits();
     run.waits.assign(waits.begin(), waits.end());
     for (std::uint32_t node = 0; node < waits.size(); ++node) {
         if (waits[node] == 0) begin_node(index, node);
     }
     follow(index);
+}
+
+void CollectiveRuns::end(std::uint32_t index) {
+    events_.push_back({NetworkEvent::Kind::run_finished, index, network_.now()});
+    runs_[index] = {};
+    --running_count_;
+}
+
+void CollectiveRuns::next_phase(std::uint32_t index) {
+    Run& run = runs_[index];
+    if (run.left == 0 || run.bytes == 0) return end(index);
+    const FluidPlan::Phase& phase = run.plan->phases[run.plan->phases.size() - run.left];
+    --run.left;
+    ++flow_count_;
+    const double a_round = run.bytes * phase.share;
+    network_.start(phase.route, a_round * static_cast<double>(phase.rounds),
+                   tag_of(index, beginning), phase.latency_s / a_round);
 }
 
 void CollectiveRuns::begin_node(std::uint32_t index, std::uint32_t node) {
@@ -101,16 +170,14 @@ void CollectiveRuns::follow(std::uint32_t index) {
             if (--run.waits[next] == 0) begin_node(index, next);
         }
     }
-    if (run.left > 0) return;
-    events_.push_back({NetworkEvent::Kind::run_finished, index, network_.now()});
-    run = {};
-    --running_count_;
+    if (run.left == 0) end(index);
 }
 
 void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
     const auto run = static_cast<std::uint32_t>(happening.tag >> 32);
     switch (happening.kind) {
         case FlowNetwork::Kind::flow_finished:
+            if (runs_[run].plan != nullptr) return next_phase(run);
             over_.push_back(static_cast<std::uint32_t>(happening.tag));
             follow(run);
             break;

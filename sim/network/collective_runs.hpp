@@ -1,8 +1,16 @@
-// collective_runs.hpp — collectives on the network, chunk by chunk (the exact fidelity).
+// collective_runs.hpp — collectives on the network, at two fidelities that can be mixed.
 //
-// Every transfer of a schedule is a flow that starts at the exact tick at which the last of what it
-// waits for has finished. Any number of collectives run at once over shared links. A part of the
-// buffer without bytes is not sent, as live workers do not send it.
+// Exact: every transfer of a schedule is a flow that starts at the exact tick at which the last of
+// what it waits for has finished. A part of the buffer without bytes is not sent, as live workers
+// do not send it.
+//
+// Fluid: a phase of a collective whose ranks move in step is one flow, coupled over all its edges:
+// one rate x for all, that counts k times on a link that k edges cross. A round takes the greatest
+// latency of an edge, then share/x; the latency is spread over the bytes, so that a change of x in
+// the middle of a phase finds the right number of rounds left. Tests bound how far it is from
+// exact.
+//
+// Any number of collectives run at once over shared links.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +23,7 @@
 
 #include "base/quantity.hpp"
 #include "sim/network/flow_network.hpp"
+#include "sim/network/phases.hpp"
 #include "sim/network/transfer_graph.hpp"
 
 namespace ukemi {
@@ -23,6 +32,18 @@ enum class RunId : std::uint32_t {};  // one collective; never used twice
 
 // The links from one rank to another; empty if there is no path.
 using Router = std::function<std::span<const LinkId>(std::int32_t from, std::int32_t to)>;
+
+// A phased collective placed on links.
+struct FluidPlan {
+    struct Phase {
+        RouteId route{};
+        double latency_s = 0;
+        std::int64_t rounds = 1;
+        double share = 1;
+    };
+    std::string name;
+    std::vector<Phase> phases;
+};
 
 struct NetworkEvent {
     enum class Kind : std::uint8_t { run_finished, link_changed };
@@ -43,6 +64,10 @@ public:
     RunId start(std::shared_ptr<const TransferGraph> graph,
                 std::shared_ptr<const std::vector<RouteId>> routes, Bytes bytes, Instant at,
                 std::int64_t element_bytes = 1);
+    // The same at the fluid fidelity. InputError if there is no path, or bytes is negative.
+    std::shared_ptr<const FluidPlan> plan_of(const PhasedCollective& collective,
+                                             const Router& router);
+    RunId start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, Instant at);
     // Its flows stop where they are. Nothing if it has ended.
     void cancel(RunId run);
 
@@ -55,16 +80,23 @@ public:
 
 private:
     struct Run {
+        bool runs() const { return graph != nullptr || plan != nullptr; }
         std::shared_ptr<const TransferGraph> graph;
         std::shared_ptr<const std::vector<RouteId>> routes;
         std::vector<std::int64_t> chunk_begin;  // bytes before each chunk, and all
         std::vector<std::uint32_t> waits;
-        std::size_t left = 0;  // nodes that are not over
+        std::size_t left = 0;                   // nodes or phases that are not over
+        std::shared_ptr<const FluidPlan> plan;  // or a graph
+        double bytes = 0;
     };
 
     void begin(std::uint32_t run);
     void begin_node(std::uint32_t run, std::uint32_t node);
     void follow(std::uint32_t run);
+    void next_phase(std::uint32_t run);
+    void end(std::uint32_t run);
+    RunId added(Run run, Instant at);
+    std::span<const LinkId> path(const Router& router, const TransferGraph::Edge& edge) const;
     void take(const FlowNetwork::Happening& happening);
 
     FlowNetwork& network_;

@@ -61,8 +61,10 @@ Instant FlowNetwork::instant_of(Tick tick) const {
     return origin_ + nanoseconds((tick + half_tick) >> tick_bits);
 }
 
-FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_t tag) {
-    INVARIANT(bytes >= 0 && static_cast<std::size_t>(route) < route_latency_.size());
+FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_t tag,
+                                       double delay_s_per_byte) {
+    INVARIANT(bytes >= 0 && delay_s_per_byte >= 0 &&
+              static_cast<std::size_t>(route) < route_latency_.size());
     if (free_slots_.empty()) {
         free_slots_.push_back(static_cast<std::uint32_t>(flows_.size()));
         flows_.emplace_back();
@@ -72,7 +74,8 @@ FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_
     ++flow_count_;
     Flow& flow = flows_[slot];
     flow.remaining = bytes;
-    flow.rate = 0;
+    flow.pace = 0;
+    flow.delay = delay_s_per_byte;
     flow.since = now_;
     flow.tag = tag;
     flow.route = route;
@@ -158,7 +161,7 @@ void FlowNetwork::plan_wake(Instant at, std::uint64_t tag) {
 
 void FlowNetwork::move_bytes(Flow& flow) const {
     const double seconds_past = static_cast<double>(now_ - flow.since) / ticks_per_second;
-    flow.remaining = std::max(0.0, flow.remaining - flow.rate * seconds_past);
+    flow.remaining = std::max(0.0, flow.remaining - flow.pace * seconds_past);
     flow.since = now_;
 }
 
@@ -167,9 +170,10 @@ void FlowNetwork::settle_rates() {
     if (shares_.settled()) return;
     for (const std::uint32_t slot : shares_.solve()) {
         Flow& flow = flows_[slot];
-        if (flow.rate > 0) move_bytes(flow);
+        if (flow.pace > 0) move_bytes(flow);
         flow.since = now_;
-        flow.rate = shares_.rate(slot);
+        const double rate = shares_.rate(slot);
+        flow.pace = flow.delay > 0 ? rate / (1 + flow.delay * rate) : rate;
         schedule(slot);
     }
 }
@@ -178,8 +182,8 @@ void FlowNetwork::schedule(std::uint32_t slot) {
     Flow& flow = flows_[slot];
     if (due_.contains(slot)) due_.erase(slot);
     flow.far = false;
-    if (flow.rate <= 0 || flow.remaining == endless) return;
-    const double ticks = flow.remaining / flow.rate * ticks_per_second;
+    if (flow.pace <= 0 || flow.remaining == endless) return;
+    const double ticks = flow.remaining / flow.pace * ticks_per_second;
     flow.far = ticks > static_cast<double>(far_ticks);
     due_.insert(slot, now_ + (flow.far ? far_ticks : static_cast<Tick>(ticks + 0.5)));
 }
@@ -269,7 +273,7 @@ void FlowNetwork::rebase() {
 
 double FlowNetwork::rate(FlowId flow) {
     settle_rates();
-    return is_current(flow) ? flows_[flow.slot].rate : 0;
+    return is_current(flow) && shares_.contains(flow.slot) ? shares_.rate(flow.slot) : 0;
 }
 
 std::string FlowNetwork::fault() {

@@ -47,19 +47,21 @@ public:
     // The links in the order in which they are crossed. InputError if there are none ("no path"),
     // or one that does not exist or comes twice.
     RouteId add_route(std::span<const LinkId> links);
-    // For coupled flows: counts of a link are given with it, and the latency for all.
+    // For coupled flows: links with how many of the flows cross them, and the latency of all.
     RouteId add_coupled_route(std::span<const Hop> hops, Duration latency);
 
     std::size_t link_count() const { return shares_.link_count(); }
     std::size_t flow_count() const { return flow_count_; }
+    Duration latency(LinkId link) const { return latencies_.at(index_of_link(link)); }
     // The last tick that was played, or where the last step() or advance_to() led, rounded.
     Instant now() const { return instant_of(now_); }
     // Ticks since a moment that may move when a step is made; differences within one are exact.
     Tick now_ticks() const { return now_; }
     static constexpr double ticks_per_second = 65536e9;
 
-    // At the present tick. Bytes ≥ 0, `endless` included.
-    FlowId start(RouteId route, double bytes, std::uint64_t tag);
+    // At the present tick. Bytes ≥ 0, `endless` included. A flow with a delay per byte moves, at a
+    // fair share of x, as slowly as one that pauses this long with every byte: 1/(1/x + delay).
+    FlowId start(RouteId route, double bytes, std::uint64_t tag, double delay_s_per_byte = 0);
     void cancel(FlowId flow);                                     // nothing if it has finished
     void cancel_tagged(std::uint64_t first, std::uint64_t last);  // both included
     // Zero: the link is down and its flows stand still. InputError if negative or not finite.
@@ -76,7 +78,7 @@ public:
     bool step(Instant limit);
     std::span<const Happening> happenings() const { return happenings_; }
 
-    // Bytes a second at present; zero while it waits its latency or stands still.
+    // Its fair share at present, bytes a second; zero while it waits its latency or stands still.
     double rate(FlowId flow);
     // What breaks the max-min conditions, or empty; see FairShare::fault.
     std::string fault();
@@ -86,7 +88,8 @@ private:
     enum class State : std::uint8_t { free, latent, moving };
     struct Flow {
         double remaining = 0;
-        double rate = 0;  // since the tick `since`
+        double pace = 0;  // bytes a second, since the tick `since`
+        double delay = 0;
         Tick since = 0;
         std::uint64_t tag = 0;
         RouteId route{};

@@ -135,6 +135,24 @@ void add_demo(std::string_view name, ReferenceScenario& scenario) {
                      one_flow(0, 3, 6'250'000, later)};
 }
 
+void start_job(CollectiveRuns& runs, const ReferenceTopology& topology, const ReferenceJob& job,
+               Fidelity fidelity) {
+    std::vector<LinkId> links;
+    const Router router = [&](std::int32_t from, std::int32_t to) {
+        links = topology.route(job.host_of_rank[static_cast<std::size_t>(from)],
+                               job.host_of_rank[static_cast<std::size_t>(to)]);
+        return std::span<const LinkId>(links);
+    };
+    if (fidelity == Fidelity::fluid) {
+        runs.start(runs.plan_of(phases_of(job.schedule), router), job.bytes, job.start);
+        return;
+    }
+    const auto graph = std::make_shared<const TransferGraph>(job.schedule);
+    const auto routes =
+        std::make_shared<const std::vector<RouteId>>(runs.routes_of(*graph, router));
+    runs.start(graph, routes, job.bytes, job.start);
+}
+
 }  // namespace
 
 std::span<const std::string_view> reference_scenario_names() { return names; }
@@ -192,7 +210,7 @@ ReferenceScenario reference_scenario(std::string_view name, std::int32_t n) {
     return scenario;
 }
 
-ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked) {
+ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked, Fidelity fidelity) {
     using Clock = std::chrono::steady_clock;
     const auto seconds_since = [](Clock::time_point begin) {
         return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -204,19 +222,7 @@ ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked) {
     for (const LinkChange& change : scenario.changes) {
         network.plan_bandwidth(change.at, change.link, change.bandwidth);
     }
-    for (const ReferenceJob& job : scenario.jobs) {
-        const auto graph = std::make_shared<const TransferGraph>(job.schedule);
-        std::vector<LinkId> links;
-        const auto routes = std::make_shared<const std::vector<RouteId>>(
-            runs.routes_of(*graph, [&](std::int32_t from, std::int32_t to) {
-                const auto host = [&](std::int32_t rank) {
-                    return job.host_of_rank[static_cast<std::size_t>(rank)];
-                };
-                links = scenario.topology.route(host(from), host(to));
-                return std::span<const LinkId>(links);
-            }));
-        runs.start(graph, routes, job.bytes, job.start);
-    }
+    for (const ReferenceJob& job : scenario.jobs) start_job(runs, scenario.topology, job, fidelity);
     ReferenceResult result;
     result.build_s = seconds_since(begin);
     const Clock::time_point start = Clock::now();

@@ -62,6 +62,8 @@ struct ReferenceResult {
     double run_s = 0;
     std::string fault;  // the first that the check of every nanosecond's rates found, if checked
 };
-ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked);
+enum class Fidelity : std::uint8_t { exact, fluid };
+ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked,
+                              Fidelity fidelity = Fidelity::exact);
 
 }  // namespace ukemi

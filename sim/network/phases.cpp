@@ -1,0 +1,137 @@
+// phases.cpp — schedules folded into phases, and the phases of large collectives.
+#include "sim/network/phases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <tuple>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+
+namespace ukemi {
+namespace {
+
+using Edge = TransferGraph::Edge;
+
+bool equal(const Edge& a, const Edge& b) { return a.from == b.from && a.to == b.to; }
+
+void sort_edges(std::vector<Edge>& edges) {
+    std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+        return std::tie(a.from, a.to) < std::tie(b.from, b.to);
+    });
+}
+
+void append(PhasedCollective& collective, Phase phase) {
+    if (phase.edges.empty() || phase.rounds == 0) return;
+    sort_edges(phase.edges);
+    if (!collective.phases.empty()) {
+        Phase& last = collective.phases.back();
+        if (last.share == phase.share &&
+            std::equal(last.edges.begin(), last.edges.end(), phase.edges.begin(), phase.edges.end(),
+                       equal)) {
+            last.rounds += phase.rounds;
+            return;
+        }
+    }
+    collective.phases.push_back(std::move(phase));
+}
+
+PhasedCollective halving_doubling(std::int32_t ranks) {
+    const auto power = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(ranks)));
+    PhasedCollective collective{"halving_doubling", ranks, {}};
+    const auto fold = [&](bool in) {
+        Phase phase;
+        for (std::int32_t rank = power; rank < ranks; ++rank) {
+            phase.edges.push_back(in ? Edge{rank, rank - power} : Edge{rank - power, rank});
+        }
+        append(collective, std::move(phase));
+    };
+    const auto exchange = [&](std::int32_t distance) {
+        Phase phase{{}, 1, static_cast<double>(distance) / power};
+        for (std::int32_t rank = 0; rank < power; ++rank) {
+            phase.edges.push_back({rank, rank ^ distance});
+        }
+        append(collective, std::move(phase));
+    };
+    fold(true);
+    for (std::int32_t distance = power / 2; distance > 0; distance /= 2) exchange(distance);
+    for (std::int32_t distance = 1; distance < power; distance *= 2) exchange(distance);
+    fold(false);
+    return collective;
+}
+
+}  // namespace
+
+PhasedCollective phases_of(const Schedule& schedule) {
+    PhasedCollective collective{schedule.name, schedule.ranks, {}};
+    const std::vector<Transfer>& all = schedule.transfers;
+    for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+        Phase phase{{}, 1, static_cast<double>(all[begin].chunk_count) / schedule.chunks};
+        for (; end < all.size() && all[end].step == all[begin].step; ++end) {
+            if (all[end].chunk_count != all[begin].chunk_count) {
+                throw InputError("network", "",
+                                 fmt::format("{} does not move in step: in step {} some send {} "
+                                             "chunks and some {}",
+                                             schedule.name, all[end].step, all[begin].chunk_count,
+                                             all[end].chunk_count));
+            }
+            phase.edges.push_back({all[end].from, all[end].to});
+        }
+        append(collective, std::move(phase));
+    }
+    return collective;
+}
+
+PhasedCollective phased_multi_ring(std::span<const std::int32_t> sizes) {
+    std::int32_t ranks = 1;
+    for (const std::int32_t size : sizes) {
+        INVARIANT(size >= 1 && !__builtin_mul_overflow(ranks, size, &ranks));
+    }
+    PhasedCollective collective{"multi_ring", ranks, {}};
+    const auto along = [&](std::size_t level) {
+        std::int32_t stride = 1;
+        for (std::size_t i = 0; i < level; ++i) stride *= sizes[i];
+        const std::int32_t size = sizes[level];
+        Phase phase{{}, size - 1, 1.0 / (static_cast<double>(stride) * size)};
+        for (std::int32_t rank = 0; rank < ranks && size > 1; ++rank) {
+            const std::int32_t place = rank / stride % size;
+            phase.edges.push_back({rank, rank + ((place + 1) % size - place) * stride});
+        }
+        append(collective, std::move(phase));
+    };
+    for (std::size_t level = 0; level < sizes.size(); ++level) along(level);
+    for (std::size_t level = sizes.size(); level-- > 0;) along(level);
+    return collective;
+}
+
+PhasedCollective phased_all_reduce(Collective algorithm, std::int32_t ranks,
+                                   std::int32_t per_host) {
+    const std::string refusal = schedule_refusal(algorithm, ranks, per_host);
+    if (!refusal.empty()) throw InputError("network", "", refusal);
+    if (algorithm == Collective::double_binary_tree) {
+        throw InputError("network", "",
+                         "double_binary_tree is a pipeline: its ranks do not move in step, as the "
+                         "fluid fidelity supposes");
+    }
+    if (algorithm == Collective::automatic) {
+        const bool power_of_two = std::has_single_bit(static_cast<std::uint32_t>(ranks));
+        algorithm = power_of_two ? Collective::halving_doubling : Collective::ring;
+    }
+    const std::array one_ring = {ranks};
+    const std::array hosts = {per_host == 0 ? ranks : per_host,
+                              per_host == 0 ? 1 : ranks / per_host};
+    PhasedCollective collective;
+    switch (algorithm) {
+        case Collective::ring: collective = phased_multi_ring(one_ring); break;
+        case Collective::hierarchical: collective = phased_multi_ring(hosts); break;
+        case Collective::halving_doubling: return halving_doubling(ranks);
+        default: return phases_of(all_reduce_schedule(algorithm, ranks, per_host));
+    }
+    collective.name = collective_names()[static_cast<std::size_t>(algorithm)];
+    return collective;
+}
+
+}  // namespace ukemi
