@@ -1,0 +1,199 @@
+// cuda_bench.cpp — what each kernel moves a second, beside what this device's memory copies.
+//
+// Every kernel is first compared with its CPU reference at the size that is timed; what does not
+// match is not timed, and the program exits with 1. Bandwidth is the least that a run must move
+// (see Case::bytes) over the median of its repetitions; a repetition is timed by the device's own
+// events over as many runs as take about ten milliseconds. The copy is cudaMemcpyAsync within the
+// device, read and write counted. With --images and --labels (IDX files) the kernels are also
+// compared on the gradient of a multi-layer perceptron.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/cuda/cases.hpp"
+#include "kernels/cuda/handles.hpp"
+#include "kernels/model.hpp"
+
+namespace {
+
+using namespace ukemi;
+using namespace ukemi::cuda;
+
+struct Options {
+    std::size_t elements = std::size_t{1} << 25;
+    int repetitions = 15;
+    std::string images;
+    std::string labels;
+};
+
+struct Times {  // of one run, in seconds
+    double least = 0;
+    double median = 0;
+    double most = 0;
+};
+
+double seconds_of(cudaStream_t stream, int runs, const std::function<void()>& run) {
+    const Event begin = make_event();
+    const Event end = make_event();
+    check(cudaEventRecord(begin.get(), stream));
+    for (int i = 0; i < runs; ++i) run();
+    check(cudaEventRecord(end.get(), stream));
+    check(cudaEventSynchronize(end.get()));
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()));
+    return static_cast<double>(milliseconds) / 1000 / runs;
+}
+
+Times times_of(cudaStream_t stream, int repetitions, const std::function<void()>& run) {
+    seconds_of(stream, 3, run);  // warm
+    const double once = seconds_of(stream, 3, run);
+    const int runs = std::clamp(static_cast<int>(0.01 / std::max(once, 1e-7)), 1, 10'000);
+    std::vector<double> all;
+    for (int i = 0; i < repetitions; ++i) all.push_back(seconds_of(stream, runs, run));
+    std::ranges::sort(all);
+    return {all.front(), all[all.size() / 2], all.back()};
+}
+
+int attribute(cudaDeviceAttr which, int device) {
+    int value = 0;
+    check(cudaDeviceGetAttribute(&value, which, device));
+    return value;
+}
+
+void print_device() {
+    int device = 0;
+    int driver = 0;
+    int runtime = 0;
+    check(cudaGetDevice(&device));
+    check(cudaDriverGetVersion(&driver));
+    check(cudaRuntimeGetVersion(&runtime));
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, device));
+    fmt::print("{}, sm_{}{}, {} multiprocessors, {:.1f} GiB, L2 {} MiB\n", properties.name,
+               properties.major, properties.minor, properties.multiProcessorCount,
+               static_cast<double>(properties.totalGlobalMem) / (1 << 30),
+               properties.l2CacheSize >> 20);
+    fmt::print("clocks at most: chip {} MHz, memory {} MHz; driver {}, runtime {}\n",
+               attribute(cudaDevAttrClockRate, device) / 1000,
+               attribute(cudaDevAttrMemoryClockRate, device) / 1000, driver, runtime);
+}
+
+double copy_bytes_per_second(cudaStream_t stream, int repetitions) {
+    constexpr std::size_t bytes = std::size_t{1} << 29;
+    const Buffer<unsigned char> from(bytes);
+    const Buffer<unsigned char> to(bytes);
+    check(cudaMemsetAsync(from.data(), 1, bytes, stream));
+    const Times times = times_of(stream, repetitions, [&] {
+        check(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream));
+    });
+    const double rate = 2.0 * static_cast<double>(bytes) / times.median;
+    fmt::print("copy: {:.0f} GB/s, read and written (512 MiB, median of {}, {:.0f} … {:.0f})\n",
+               rate / 1e9, repetitions, 2.0 * static_cast<double>(bytes) / times.most / 1e9,
+               2.0 * static_cast<double>(bytes) / times.least / 1e9);
+    return rate;
+}
+
+// Compares and times; false if anything did not match.
+bool measure_all(const Options& options, cudaStream_t stream, double copy_rate) {
+    const std::vector<float> gradient = made_gradient("bench", options.elements);
+    fmt::print("\n{} elements\n{:<24} {:<21} {:>9} {:>9} {:>9} {:>7} {:>8}\n", options.elements,
+               "kernel", "compared", "least us", "median us", "most us", "GB/s", "of copy");
+    bool all_match = true;
+    for (const CaseEntry& entry : all_cases()) {
+        const auto made = entry.make(gradient);
+        const std::string mismatch = made->mismatch(stream);
+        if (!mismatch.empty()) {
+            fmt::print("{:<24} NOT TIMED, does not match: {}\n", entry.name, mismatch);
+            all_match = false;
+            continue;
+        }
+        const Times times = times_of(stream, options.repetitions, [&] { made->run(stream); });
+        const double rate = static_cast<double>(made->bytes()) / times.median;
+        fmt::print("{:<24} {:<21} {:>9.1f} {:>9.1f} {:>9.1f} {:>7.0f} {:>6.0f} %\n", entry.name,
+                   entry.compared, times.least * 1e6, times.median * 1e6, times.most * 1e6,
+                   rate / 1e9, 100 * rate / copy_rate);
+        std::fflush(stdout);
+    }
+    return all_match;
+}
+
+bool compare_on_data(const Options& options, cudaStream_t stream) {
+    const DataSet data = load_data(
+        {.kind = "idx", .images = options.images, .labels = options.labels, .samples = 256});
+    const auto model = make_model({.kind = "mlp", .hidden = {1024}}, data);
+    std::vector<std::uint32_t> samples(static_cast<std::size_t>(data.count));
+    std::iota(samples.begin(), samples.end(), 0U);
+    std::vector<float> gradient(model->parameter_count(), 0.0F);
+    const auto workspace = model->make_workspace();
+    model->gradient(model->initial_weights(1), data, samples, gradient, *workspace, {});
+    for (float& value : gradient) value /= static_cast<float>(data.count);
+    bool all_match = true;
+    for (const CaseEntry& entry : all_cases()) {
+        const std::string mismatch = entry.make(gradient)->mismatch(stream);
+        if (mismatch.empty()) continue;
+        fmt::print("{} on a gradient of data: {}\n", entry.name, mismatch);
+        all_match = false;
+    }
+    fmt::print("\ngradient of an MLP of {} parameters over {} images: {}\n", gradient.size(),
+               data.count, all_match ? "every kernel matches" : "NOT every kernel matches");
+    return all_match;
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() && number > 0;
+}
+
+bool read_options(std::span<char* const> arguments, Options& options) {
+    if (arguments.size() % 2 != 0) return false;
+    for (std::size_t i = 0; i < arguments.size(); i += 2) {
+        const std::string_view name = arguments[i];
+        const char* value = arguments[i + 1];
+        if (name == "--images") {
+            options.images = value;
+        } else if (name == "--labels") {
+            options.labels = value;
+        } else if (name == "--elements") {
+            if (!read_number(value, options.elements)) return false;
+        } else if (name != "--repetitions" || !read_number(value, options.repetitions)) {
+            return false;
+        }
+    }
+    return options.images.empty() == options.labels.empty();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    Options options;
+    if (!read_options(std::span(arguments, static_cast<std::size_t>(count)).subspan(1), options)) {
+        fmt::print(stderr,
+                   "usage: bench_cuda [--elements N] [--repetitions N] "
+                   "[--images FILE --labels FILE]\n");
+        return 2;
+    }
+    const std::string missing = gpu_missing();
+    if (!missing.empty()) {
+        fmt::print("no GPU answers ({}): nothing measured\n", missing);
+        return 0;
+    }
+    try {
+        print_device();
+        const Stream stream = make_stream();
+        const double copy_rate = copy_bytes_per_second(stream.get(), options.repetitions);
+        bool all_match = true;
+        if (!options.images.empty()) all_match = compare_on_data(options, stream.get());
+        return measure_all(options, stream.get(), copy_rate) && all_match ? 0 : 1;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "bench_cuda: {}\n", error.what());
+        return 1;
+    }
+}
