@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -152,7 +153,11 @@ bool read_number(std::string_view text, Number& number) {
     return error == std::errc() && end == text.data() + text.size() && number > 0;
 }
 
-bool read_options(std::span<char* const> arguments, Options& options) {
+// Options of Google Benchmark, which `./dev bench` hands to every program, are not for this one.
+bool read_options(std::span<char* const> given, Options& options) {
+    std::vector<const char*> arguments(given.begin(), given.end());
+    std::erase_if(arguments,
+                  [](std::string_view text) { return text.starts_with("--benchmark_"); });
     if (arguments.size() % 2 != 0) return false;
     for (std::size_t i = 0; i < arguments.size(); i += 2) {
         const std::string_view name = arguments[i];
