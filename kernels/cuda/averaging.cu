@@ -6,9 +6,10 @@ namespace ukemi::cuda {
 
 namespace {
 __global__ void __launch_bounds__(block_threads)
-    learners_kernel(MomentumRule rule, float pull, const float* central, const float* gradients,
-                    float* weights, float* velocities, std::size_t learners, std::size_t count,
-                    float* correction_sum) {
+    learners_kernel(MomentumRule rule, float pull, const float* __restrict__ central,
+                    const float* __restrict__ gradients, float* __restrict__ weights,
+                    float* __restrict__ velocities, std::size_t learners, std::size_t count,
+                    float* __restrict__ correction_sum) {
     for_elements(count, [&](std::size_t i) {
         const float average = central[i];
         float sum = 0;
@@ -25,8 +26,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 __global__ void __launch_bounds__(block_threads)
-    central_kernel(const float* correction_sum, float momentum, float* central, float* previous,
-                   std::size_t count) {
+    central_kernel(const float* __restrict__ correction_sum, float momentum,
+                   float* __restrict__ central, float* __restrict__ previous, std::size_t count) {
     for_elements(count, [&](std::size_t i) {
         const float before = central[i];
         central[i] = central_step(before, previous[i], correction_sum[i], momentum);
@@ -35,7 +36,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 __global__ void __launch_bounds__(block_threads)
-    mean_kernel(const float* replicas, std::size_t replica_count, std::size_t count, float* mean) {
+    mean_kernel(const float* __restrict__ replicas, std::size_t replica_count, std::size_t count,
+                float* __restrict__ mean) {
     const auto divisor = static_cast<float>(replica_count);
     for_elements(count, [&](std::size_t i) {
         float sum = replicas[i];

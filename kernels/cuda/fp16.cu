@@ -8,13 +8,15 @@ namespace ukemi::cuda {
 
 namespace {
 __global__ void __launch_bounds__(block_threads)
-    to_half_kernel(const float* values, std::size_t count, std::uint16_t* halves) {
+    to_half_kernel(const float* __restrict__ values, std::size_t count,
+                   std::uint16_t* __restrict__ halves) {
     for_elements(count,
                  [&](std::size_t i) { halves[i] = __half_as_ushort(__float2half_rn(values[i])); });
 }
 
 __global__ void __launch_bounds__(block_threads)
-    from_half_kernel(const std::uint16_t* halves, std::size_t count, float divisor, float* values) {
+    from_half_kernel(const std::uint16_t* __restrict__ halves, std::size_t count, float divisor,
+                     float* __restrict__ values) {
     for_elements(count, [&](std::size_t i) {
         values[i] = __half2float(__ushort_as_half(halves[i])) / divisor;
     });

@@ -6,8 +6,8 @@ namespace ukemi::cuda {
 
 namespace {
 __global__ void __launch_bounds__(block_threads)
-    momentum_kernel(MomentumRule rule, const float* gradient, float* weights, float* velocity,
-                    std::size_t count) {
+    momentum_kernel(MomentumRule rule, const float* __restrict__ gradient,
+                    float* __restrict__ weights, float* __restrict__ velocity, std::size_t count) {
     for_elements(count, [&](std::size_t i) {
         const float weight = weights[i];
         const float next = rule.velocity(velocity[i], gradient[i], weight);

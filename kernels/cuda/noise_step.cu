@@ -8,8 +8,9 @@ namespace {
 // workspace[block × (learners + 1) + j]: what this block adds to norm j.
 template <std::size_t learners>
 __global__ void __launch_bounds__(block_threads)
-    noise_step_kernel(MomentumRule rule, const float* gradients, std::size_t count, float* weights,
-                      float* velocity, double* workspace) {
+    noise_step_kernel(MomentumRule rule, const float* __restrict__ gradients, std::size_t count,
+                      float* __restrict__ weights, float* __restrict__ velocity,
+                      double* __restrict__ workspace) {
     double norms[learners + 1] = {};
     for_elements(count, [&](std::size_t i) {
         float sum = 0;
@@ -34,7 +35,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 __global__ void __launch_bounds__(block_threads)
-    squared_norm_kernel(const float* values, std::size_t count, double* workspace) {
+    squared_norm_kernel(const float* __restrict__ values, std::size_t count,
+                        double* __restrict__ workspace) {
     double norm = 0;
     for_elements(count, [&](std::size_t i) {
         norm += static_cast<double>(values[i]) * static_cast<double>(values[i]);
@@ -45,7 +47,8 @@ __global__ void __launch_bounds__(block_threads)
 
 // One block a sum.
 __global__ void __launch_bounds__(block_threads)
-    gather_sums_kernel(const double* workspace, std::size_t blocks, double* sums) {
+    gather_sums_kernel(const double* __restrict__ workspace, std::size_t blocks,
+                       double* __restrict__ sums) {
     const double sum = sum_by_block(workspace + blockIdx.x, blocks, gridDim.x);
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }

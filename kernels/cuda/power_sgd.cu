@@ -10,29 +10,63 @@ namespace {
 constexpr std::size_t rows_of_part = 64;  // that one block of the transposed product takes
 constexpr std::size_t grid_rows_max = 32'768;
 
-// A block a row at a time.
+constexpr unsigned warps = block_threads / 32;
+
+// What the threads of a block have summed, added up in a fixed order: in[k] becomes out[k], which
+// only the first `count` threads have. `parts` is shared, and free again after the next barrier.
+template <std::size_t count>
+__device__ double added_over_block(const float (&in)[count], double (*parts)[warps]) {
+    static_assert(count <= block_threads);
+#pragma unroll
+    for (std::size_t k = 0; k < count; ++k) {
+        auto sum = static_cast<double>(in[k]);
+#pragma unroll
+        for (unsigned away = 16; away > 0; away /= 2) {
+            sum += __shfl_down_sync(0xFFFFFFFFU, sum, away);
+        }
+        if (threadIdx.x % 32 == 0) parts[k][threadIdx.x / 32] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x >= count) return 0;
+    double all = 0;
+    for (unsigned warp = 0; warp < warps; ++warp) all += parts[threadIdx.x][warp];
+    return all;
+}
+
+// A block takes several rows at a time, so that it reads `right` once for all of them.
 template <std::size_t rank>
 __global__ void __launch_bounds__(block_threads)
-    times_kernel(MatrixSize size, const float* matrix, const float* right, float* out) {
-    for (std::size_t row = blockIdx.x; row < size.rows; row += gridDim.x) {
-        float sums[rank] = {};
+    times_kernel(MatrixSize size, const float* __restrict__ matrix, const float* __restrict__ right,
+                 float* __restrict__ out) {
+    constexpr std::size_t together = rank <= 4 ? 8 : 4;
+    __shared__ double parts[together * rank][warps];
+    const std::size_t stride = gridDim.x * together;
+    for (std::size_t first = blockIdx.x * together; first < size.rows; first += stride) {
+        const std::size_t rows = size.rows - first < together ? size.rows - first : together;
+        float sums[together * rank] = {};
         for (std::size_t column = threadIdx.x; column < size.columns; column += block_threads) {
-            const float value = matrix[row * size.columns + column];
+            float factors[rank];
 #pragma unroll
-            for (std::size_t k = 0; k < rank; ++k) sums[k] += value * right[column * rank + k];
-        }
+            for (std::size_t k = 0; k < rank; ++k) factors[k] = right[column * rank + k];
 #pragma unroll
-        for (std::size_t k = 0; k < rank; ++k) {
-            const double sum = block_sum(static_cast<double>(sums[k]));
-            if (threadIdx.x == 0) out[row * rank + k] = static_cast<float>(sum);
+            for (std::size_t row = 0; row < together; ++row) {
+                if (row >= rows) continue;
+                const float value = matrix[(first + row) * size.columns + column];
+#pragma unroll
+                for (std::size_t k = 0; k < rank; ++k) sums[row * rank + k] += value * factors[k];
+            }
         }
+        const double sum = added_over_block(sums, parts);
+        if (threadIdx.x < rows * rank) out[first * rank + threadIdx.x] = static_cast<float>(sum);
+        __syncthreads();
     }
 }
 
 // A thread a column, over a part of the rows: parts[part][column][k].
 template <std::size_t rank>
 __global__ void __launch_bounds__(block_threads)
-    transposed_kernel(MatrixSize size, const float* matrix, const float* right, float* parts) {
+    transposed_kernel(MatrixSize size, const float* __restrict__ matrix,
+                      const float* __restrict__ right, float* __restrict__ parts) {
     __shared__ float factors[rows_of_part * rank];
     const std::size_t column = std::size_t{blockIdx.x} * block_threads + threadIdx.x;
     const std::size_t part_count = (size.rows + rows_of_part - 1) / rows_of_part;
@@ -47,6 +81,7 @@ __global__ void __launch_bounds__(block_threads)
         __syncthreads();
         if (column >= size.columns) continue;
         float sums[rank] = {};
+#pragma unroll 8
         for (std::size_t row = 0; row < rows; ++row) {
             const float value = matrix[(first + row) * size.columns + column];
 #pragma unroll
@@ -60,7 +95,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 __global__ void __launch_bounds__(block_threads)
-    add_parts_kernel(const float* parts, std::size_t part_count, std::size_t count, float* out) {
+    add_parts_kernel(const float* __restrict__ parts, std::size_t part_count, std::size_t count,
+                     float* __restrict__ out) {
     for_elements(count, [&](std::size_t i) {
         double sum = 0;
         for (std::size_t part = 0; part < part_count; ++part) {
@@ -104,7 +140,8 @@ __global__ void __launch_bounds__(block_threads)
 
 template <std::size_t rank>
 __global__ void __launch_bounds__(block_threads)
-    outer_kernel(MatrixSize size, const float* left, const float* right, float* out) {
+    outer_kernel(MatrixSize size, const float* __restrict__ left, const float* __restrict__ right,
+                 float* __restrict__ out) {
     const std::size_t column = std::size_t{blockIdx.x} * block_threads + threadIdx.x;
     if (column >= size.columns) return;
     float factors[rank];

@@ -25,7 +25,8 @@ __device__ void for_places(const RandomKPlaces& places, const With& with) {
 }
 
 __global__ void __launch_bounds__(block_threads)
-    gather_kernel(RandomKPlaces places, bool unbiased, const float* gradient, float* out) {
+    gather_kernel(RandomKPlaces places, bool unbiased, const float* __restrict__ gradient,
+                  float* __restrict__ out) {
     for_places(places, [&](std::size_t k, std::int64_t place, std::int64_t size) {
         const float times = unbiased ? static_cast<float>(size) : 1.0F;
         out[k] = times * gradient[place];
@@ -33,7 +34,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 __global__ void __launch_bounds__(block_threads)
-    spread_kernel(RandomKPlaces places, const float* values, float divisor, float* mean) {
+    spread_kernel(RandomKPlaces places, const float* __restrict__ values, float divisor,
+                  float* __restrict__ mean) {
     for_places(places, [&](std::size_t k, std::int64_t place, std::int64_t) {
         mean[place] = values[k] / divisor;
     });

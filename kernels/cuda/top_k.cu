@@ -46,7 +46,8 @@ __global__ void begin_kernel(Workspace work, std::uint32_t kept) {
 // each other: there (`alike`) the threads of a warp that hold the same one count together.
 template <bool alike>
 __global__ void __launch_bounds__(block_threads)
-    count_digits_kernel(const float* values, std::size_t count, unsigned shift, Workspace work) {
+    count_digits_kernel(const float* __restrict__ values, std::size_t count, unsigned shift,
+                        Workspace work) {
     __shared__ std::uint32_t counts[digits];
     counts[threadIdx.x] = 0;
     __syncthreads();
@@ -81,7 +82,7 @@ __global__ void pick_digit_kernel(unsigned shift, Workspace work) {
 }
 
 __global__ void __launch_bounds__(block_threads)
-    count_tiles_kernel(const float* values, std::size_t count, Workspace work) {
+    count_tiles_kernel(const float* __restrict__ values, std::size_t count, Workspace work) {
     __shared__ std::uint32_t greater;
     __shared__ std::uint32_t equal;
     if (threadIdx.x == 0) greater = equal = 0;
@@ -160,8 +161,8 @@ __device__ Ranked rank_in_block(bool counts, std::uint32_t* sums) {
 }
 
 __global__ void __launch_bounds__(block_threads)
-    write_kernel(const float* values, std::size_t count, Workspace work, std::int32_t* places,
-                 float* kept_values) {
+    write_kernel(const float* __restrict__ values, std::size_t count, Workspace work,
+                 std::int32_t* __restrict__ places, float* __restrict__ kept_values) {
     __shared__ std::uint32_t sums[warps];
     const Selection selection = *work.selection;
     std::uint32_t equal_before = work.equal[blockIdx.x];
@@ -186,8 +187,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 __global__ void __launch_bounds__(block_threads)
-    add_places_kernel(const std::int32_t* places, const float* values, std::size_t kept,
-                      float divisor, float* mean) {
+    add_places_kernel(const std::int32_t* __restrict__ places, const float* __restrict__ values,
+                      std::size_t kept, float divisor, float* __restrict__ mean) {
     for_elements(kept, [&](std::size_t k) { mean[places[k]] += values[k] / divisor; });
 }
 
