@@ -92,91 +92,92 @@ struct HourlyLosses {
     std::string name;
     bool generated = false;
     std::array<double, 24> share_of_days{};
-    // Devices and the cables between them; of a device, only its machine and its kind place it. A
-    // device is known by its position in the list. Networks of more than a few machines show each
-    // as one dot.
-    struct TopologyInput {
-        struct Device {
-            std::string kind;  // "gpu", "cpu", "pcie_switch", "nvswitch", "nic", "network_switch"
-            std::string name;  // short
-            int machine = -1;  // -1: of the network
-        };
-        struct Cable {  // both directions
-            int from = 0;
-            int to = 0;
-            std::string kind;  // "nvlink", "pcie", "socket", "network"
-            int lanes = 1;
-            double gb_per_s = 0;  // of all lanes, one direction
-        };
-        std::string title;
-        std::vector<Device> devices;
-        std::vector<Cable> cables;
+};
+
+// Devices and the cables between them; of a device, only its machine and its kind place it. A
+// device is known by its position in the list. Networks of more than a few machines show each
+// as one dot.
+struct TopologyInput {
+    struct Device {
+        std::string kind;  // "gpu", "cpu", "pcie_switch", "nvswitch", "nic", "network_switch"
+        std::string name;  // short
+        int machine = -1;  // -1: of the network
     };
-
-    struct FigureInput {
-        std::vector<RunPoint> runs;
-        std::optional<double> deadline_h;
-        std::vector<TimelineInput> timelines;
-        std::vector<MarketInput> markets;
-        std::vector<SurvivalInput> survivals;
-        std::vector<HourlyLosses> hourly_losses;
-        std::optional<TopologyInput> topology;
+    struct Cable {  // both directions
+        int from = 0;
+        int to = 0;
+        std::string kind;  // "nvlink", "pcie", "socket", "network"
+        int lanes = 1;
+        double gb_per_s = 0;  // of all lanes, one direction
     };
+    std::string title;
+    std::vector<Device> devices;
+    std::vector<Cable> cables;
+};
 
-    struct FigureOptions {
-        bool pdf = false;  // also NAME.pdf
-        std::string gnuplot = "gnuplot";
-    };
+struct FigureInput {
+    std::vector<RunPoint> runs;
+    std::optional<double> deadline_h;
+    std::vector<TimelineInput> timelines;
+    std::vector<MarketInput> markets;
+    std::vector<SurvivalInput> survivals;
+    std::vector<HourlyLosses> hourly_losses;
+    std::optional<TopologyInput> topology;
+};
 
-    // What was written, and one line on what was not. Without gnuplot the data and scripts are
-    // there all the same: that is `skipped`, and no failure.
-    struct FigureResult {
-        std::vector<std::filesystem::path> files;
-        std::string problem;
-        bool skipped = false;
-        std::vector<std::string> notes = {};  // what there was no room for: no failure either
-    };
+struct FigureOptions {
+    bool pdf = false;  // also NAME.pdf
+    std::string gnuplot = "gnuplot";
+};
 
-    // The folder is created. Throws std::system_error where the data cannot be written.
-    FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem::path& folder,
-                                    const FigureOptions& options = {});
-    FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem::path& folder,
-                                    const FigureOptions& options = {});
-    // One figure for each of the variants that differ in more than the deadline.
-    FigureResult draw_cost_against_deadline(const FigureInput& input,
-                                            const std::filesystem::path& folder,
-                                            const FigureOptions& options = {});
-    // One figure for each timeline.
-    FigureResult draw_timeline(const FigureInput& input, const std::filesystem::path& folder,
-                               const FigureOptions& options = {});
+// What was written, and one line on what was not. Without gnuplot the data and scripts are
+// there all the same: that is `skipped`, and no failure.
+struct FigureResult {
+    std::vector<std::filesystem::path> files;
+    std::string problem;
+    bool skipped = false;
+    std::vector<std::string> notes = {};  // what there was no room for: no failure either
+};
 
-    // One figure for each market; its zones below each other, on one time axis.
-    FigureResult draw_market_over_time(const FigureInput& input,
-                                       const std::filesystem::path& folder,
-                                       const FigureOptions& options = {});
-    // One figure for each kind of lifetime.
-    FigureResult draw_lifetimes(const FigureInput& input, const std::filesystem::path& folder,
+// The folder is created. Throws std::system_error where the data cannot be written.
+FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem::path& folder,
                                 const FigureOptions& options = {});
-    FigureResult draw_losses_by_hour(const FigureInput& input, const std::filesystem::path& folder,
-                                     const FigureOptions& options = {});
-    // What it is made of, from the network above to the GPUs below.
-    FigureResult draw_topology(const FigureInput& input, const std::filesystem::path& folder,
-                               const FigureOptions& options = {});
+FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem::path& folder,
+                                const FigureOptions& options = {});
+// One figure for each of the variants that differ in more than the deadline.
+FigureResult draw_cost_against_deadline(const FigureInput& input,
+                                        const std::filesystem::path& folder,
+                                        const FigureOptions& options = {});
+// One figure for each timeline.
+FigureResult draw_timeline(const FigureInput& input, const std::filesystem::path& folder,
+                           const FigureOptions& options = {});
 
-    struct Figure {
-        std::string_view name;
-        std::string_view summary;
-        bool (*has_input)(const FigureInput&);
-        FigureResult (*draw)(const FigureInput&, const std::filesystem::path& folder,
-                             const FigureOptions&);
-    };
-    std::span<const Figure> all_figures();
+// One figure for each market; its zones below each other, on one time axis.
+FigureResult draw_market_over_time(const FigureInput& input, const std::filesystem::path& folder,
+                                   const FigureOptions& options = {});
+// One figure for each kind of lifetime.
+FigureResult draw_lifetimes(const FigureInput& input, const std::filesystem::path& folder,
+                            const FigureOptions& options = {});
+FigureResult draw_losses_by_hour(const FigureInput& input, const std::filesystem::path& folder,
+                                 const FigureOptions& options = {});
+// What it is made of, from the network above to the GPUs below.
+FigureResult draw_topology(const FigureInput& input, const std::filesystem::path& folder,
+                           const FigureOptions& options = {});
 
-    // What several figures gave: all files and notes, the problems joined, each said once.
-    void add_result(FigureResult& all, const FigureResult& one);
+struct Figure {
+    std::string_view name;
+    std::string_view summary;
+    bool (*has_input)(const FigureInput&);
+    FigureResult (*draw)(const FigureInput&, const std::filesystem::path& folder,
+                         const FigureOptions&);
+};
+std::span<const Figure> all_figures();
 
-    // Every figure for which there is input, one after another.
-    FigureResult draw_all(const FigureInput& input, const std::filesystem::path& folder,
-                          const FigureOptions& options = {});
+// What several figures gave: all files and notes, the problems joined, each said once.
+void add_result(FigureResult& all, const FigureResult& one);
+
+// Every figure for which there is input, one after another.
+FigureResult draw_all(const FigureInput& input, const std::filesystem::path& folder,
+                      const FigureOptions& options = {});
 
 }  // namespace ukemi

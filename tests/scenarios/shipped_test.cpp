@@ -153,4 +153,37 @@ TEST_CASE("shipped scenario: grow_with_noise takes a worker after each epoch who
     CHECK(most == 4);
 }
 
+TEST_CASE("shipped scenario: in the bidding era spot is cheap and is taken when it is not",
+          "[scenario]") {
+    const Scenario scenario = read_scenario(folder / "bidding_era.json");
+    const NamedMarket market = make_market(scenario, 1);
+    const auto run = [&](std::string_view policies) {
+        return run_one(scenario, market, parse_policies(policies, scenario, "test").front(), 1)
+            .result;
+    };
+    const RunResult on_demand = run("on_demand");
+    const RunResult bidding = run("greedy+bid+daly");
+    CHECK(bidding.deadline_met);
+    CHECK(bidding.revocations > 0);
+    CHECK(bidding.cost < Dollars::of(on_demand.cost.raw() / 2));
+    CHECK(on_demand.cost.raw() % 650'000'000 == 0);  // whole hours at 0.65 USD
+}
+
+TEST_CASE("shipped scenario: between two regions, who moves waits less and pays for it",
+          "[scenario]") {
+    const Scenario scenario = read_scenario(folder / "two_regions.json");
+    const NamedMarket market = make_market(scenario, 1);
+    const auto run = [&](std::string_view policies) {
+        return run_one(scenario, market, parse_policies(policies, scenario, "test").front(), 1)
+            .result;
+    };
+    const RunResult stays = run("uniform_progress");
+    const RunResult moves = run("cheapest_region_net");
+    CHECK(stays.egress == Dollars{});
+    CHECK(moves.egress > Dollars{});
+    CHECK(moves.egress.raw() % 1'000'000'000 == 0);  // 50 GB at 2 cents a time
+    CHECK(moves.duration < stays.duration);
+    CHECK(moves.cost < stays.cost);
+}
+
 }  // namespace ukemi
