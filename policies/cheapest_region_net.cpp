@@ -4,12 +4,12 @@
 // uniform_progress or rc_threshold); where, by cost, in the sense of SkyNomad (multi-region
 // «Can't Be Late»): spot in the region where the work of the next `holding_time` is cheapest among
 // those that carry the job, and when the safety net catches, on-demand in the region with the least
-// on-demand price × remaining work + egress. A job that trains on spot leaves its region only if
-// that saves more than `least_saving` of the cost, restart and egress included, and only while the
-// slack bears another changeover; one that holds on-demand stays where it is. The changeover d of
-// the rule grows by the longest move between regions, and work left is taken at the speed of the
-// region that on-demand would be bought in, so that the net holds wherever the model is. With one
-// zone it is the rule itself.
+// on-demand price × (remaining work + time of the move) + egress. A job that trains on spot leaves
+// its region only if that saves more than `least_saving` of the cost, restart and egress included,
+// and only while the slack bears another changeover; one that holds on-demand stays where it is.
+// The changeover d of the rule grows by the longest move between regions, and work left is taken at
+// the speed of the region that on-demand would be bought in, so that the net holds wherever the
+// model is. With one zone it is the rule itself.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -103,6 +103,17 @@ TEST_CASE("bid: a quantile is taken anew once in a while, and asks again only wh
     CHECK(after_hours(job, *policy, 1, 0.95).ask_again_in == hours(1));
 }
 
+TEST_CASE("decision: the bid of a zone goes before that of every line", "[bid]") {
+    Plan plan;
+    plan.fleet = {{ZoneId{0}, 0, Market::spot, 1, {}}, {ZoneId{2}, 0, Market::spot, 1, {}}};
+    Decision decision;
+    decision.bid = dollars_per_hour(1);
+    decision.zone_bids = bids(3, 2);  // of zones 0 and 1
+    apply(decision, plan);
+    CHECK(plan.fleet[0].bid == dollars_per_hour(3));
+    CHECK(plan.fleet[1].bid == dollars_per_hour(1));
+}
+
 TEST_CASE("bid: a zone that another policy adds has its own bid at once", "[bid]") {
     // Whichever of the two comes first in the list.
     const bool bid_first = GENERATE(true, false);
