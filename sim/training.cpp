@@ -142,6 +142,7 @@ void Training::begin_running(Instant now) {
 
 void Training::save_before(Instant deadline, Instant now) {
     if (phase_ != JobPhase::running || job_->profile.lossless) return;
+    report(now);
     const Duration to_spare = whole_seconds(1);
     const Instant latest = deadline - job_->profile.checkpoint - to_spare;
     if (latest < now) return;  // no time left to save

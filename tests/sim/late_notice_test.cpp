@@ -33,7 +33,11 @@ TEST_CASE("late notice: a save that cannot end in time is not begun", "[late_not
     CHECK(result.causes.time_of(Cause::checkpoint) == Duration{});
     CHECK(result.causes.time_of(Cause::redone) == minutes(30));
     CHECK(result.duration == minutes(120));
-    // Two seconds more are enough.
+    // A second more is enough, and so are two.
+    const RunResult barely =
+        run_with_notice(whole_seconds(61), {{"spot_only", "{}"}, {"checkpoint_on_notice", "{}"}});
+    CHECK(barely.checkpoints == 1);
+    CHECK(barely.causes.time_of(Cause::redone) == whole_seconds(1));
     const RunResult saved =
         run_with_notice(whole_seconds(62), {{"spot_only", "{}"}, {"checkpoint_on_notice", "{}"}});
     CHECK(saved.checkpoints == 1);
