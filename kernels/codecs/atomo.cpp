@@ -62,7 +62,8 @@ public:
     void encode(std::size_t, std::int64_t step, std::span<const float> gradient,
                 std::span<std::byte> message) override {
         const Eigen::Map<const Matrix> matrix(gradient.data(), shape_.rows, shape_.columns);
-        const Eigen::BDCSVD<Matrix> parts(matrix, Eigen::ComputeThinU | Eigen::ComputeThinV);
+        const Eigen::JacobiSVD<Matrix> parts(  // compiles in a tenth of the time of BDCSVD
+            matrix, Eigen::ComputeThinU | Eigen::ComputeThinV);
         std::vector<double> sigma;
         for (const float value : parts.singularValues()) {
             sigma.push_back(static_cast<double>(value));
