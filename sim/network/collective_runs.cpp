@@ -18,6 +18,21 @@ std::uint64_t tag_of(std::uint32_t run, std::uint32_t node) {
     return std::uint64_t{run} << 32 | node;
 }
 
+// Every rank sends to one other at most, and receives from one.
+bool is_ring(const Phase& phase) {
+    std::vector<std::int32_t> from;
+    std::vector<std::int32_t> to;
+    for (const TransferGraph::Edge& edge : phase.edges) {
+        from.push_back(edge.from);
+        to.push_back(edge.to);
+    }
+    std::sort(to.begin(), to.end());  // edges ascend by their sender
+    const auto comes_twice = [](const std::vector<std::int32_t>& ranks) {
+        return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+    };
+    return !comes_twice(from) && !comes_twice(to);
+}
+
 }  // namespace
 
 std::span<const LinkId> CollectiveRuns::path(const Router& router,
@@ -46,24 +61,59 @@ std::vector<RouteId> CollectiveRuns::routes_of(const TransferGraph& graph, const
     return routes;
 }
 
-std::shared_ptr<const FluidPlan> CollectiveRuns::plan_of(const PhasedCollective& collective,
-                                                         const Router& router) {
-    FluidPlan plan{collective.name, {}};
-    std::vector<std::uint32_t> edges_on(network_.link_count());
-    for (const Phase& phase : collective.phases) {
-        std::vector<Hop> hops;
-        Duration longest;
-        for (const TransferGraph::Edge& edge : phase.edges) {
-            Duration latency;
-            for (const LinkId link : path(router, edge)) {
-                if (edges_on[index_of_link(link)]++ == 0) hops.push_back({link, 0});
-                latency += network_.latency(link);
-            }
-            longest = std::max(longest, latency);
+FluidPlan::Phase CollectiveRuns::coupled(const Phase& phase, const Router& router) {
+    std::vector<Hop> hops;
+    std::vector<std::uint32_t>& edges_on = edges_on_link_;
+    edges_on.resize(network_.link_count());
+    Duration longest;
+    for (const TransferGraph::Edge& edge : phase.edges) {
+        Duration latency;
+        for (const LinkId link : path(router, edge)) {
+            if (edges_on[index_of_link(link)]++ == 0) hops.push_back({link, 0});
+            latency += network_.latency(link);
         }
-        for (Hop& hop : hops) hop.edges = std::exchange(edges_on[index_of_link(hop.link)], 0);
-        plan.phases.push_back(
-            {network_.add_coupled_route(hops, {}), to_seconds(longest), phase.rounds, phase.share});
+        longest = std::max(longest, latency);
+    }
+    for (Hop& hop : hops) hop.edges = std::exchange(edges_on[index_of_link(hop.link)], 0);
+    return {
+        network_.add_coupled_route(hops, {}), {}, to_seconds(longest), phase.rounds, phase.share};
+}
+
+FluidPlan::Phase CollectiveRuns::by_edge(const Phase& phase, const Router& router) {
+    FluidPlan::Phase planned{{}, {}, 0, phase.rounds, phase.share};
+    std::vector<std::uint32_t> into;  // the edge that leads to a rank
+    std::uint32_t index = 0;
+    for (const TransferGraph::Edge& edge : phase.edges) {
+        const auto to = static_cast<std::size_t>(edge.to);
+        if (to >= into.size()) into.resize(std::max(to + 1, 2 * into.size()), FluidRings::no_edge);
+        into[to] = index++;
+    }
+    for (const TransferGraph::Edge& edge : phase.edges) {
+        std::vector<Hop> hops;
+        Duration latency;
+        for (const LinkId link : path(router, edge)) {
+            hops.push_back({link, 1});
+            latency += network_.latency(link);
+        }
+        const auto from = static_cast<std::size_t>(edge.from);
+        const std::uint32_t before = from < into.size() ? into[from] : FluidRings::no_edge;
+        planned.each.push_back({network_.add_coupled_route(hops, {}), to_seconds(latency), before,
+                                FluidRings::no_edge});
+    }
+    for (std::uint32_t i = 0; i < planned.each.size(); ++i) {
+        const std::uint32_t before = planned.each[i].before;
+        if (before != FluidRings::no_edge) planned.each[before].after = i;
+    }
+    return planned;
+}
+
+std::shared_ptr<const FluidPlan> CollectiveRuns::plan_of(const PhasedCollective& collective,
+                                                         const Router& router,
+                                                         RingEdges ring_edges) {
+    FluidPlan plan{collective.name, {}};
+    for (const Phase& phase : collective.phases) {
+        const bool each = ring_edges == RingEdges::each && phase.rounds > 1 && is_ring(phase);
+        plan.phases.push_back(each ? by_edge(phase, router) : coupled(phase, router));
     }
     return std::make_shared<const FluidPlan>(std::move(plan));
 }
@@ -114,6 +164,7 @@ void CollectiveRuns::cancel(RunId id) {
     INVARIANT(number < runs_.size());
     if (!runs_[number].runs()) return;
     network_.cancel_tagged(tag_of(number, 0), tag_of(number, beginning));
+    rings_.forget(number);
     runs_[number] = {};
     --running_count_;
 }
@@ -143,8 +194,9 @@ void CollectiveRuns::next_phase(std::uint32_t index) {
     --run.left;
     ++flow_count_;
     const double a_round = run.bytes * phase.share;
+    if (!phase.each.empty()) return rings_.start(index, phase.each, a_round, phase.rounds);
     network_.start(phase.route, a_round * static_cast<double>(phase.rounds),
-                   tag_of(index, beginning), phase.latency_s / a_round);
+                   tag_of(index, beginning), {phase.latency_s / a_round, false});
 }
 
 void CollectiveRuns::begin_node(std::uint32_t index, std::uint32_t node) {
@@ -175,13 +227,23 @@ void CollectiveRuns::follow(std::uint32_t index) {
 
 void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
     const auto run = static_cast<std::uint32_t>(happening.tag >> 32);
+    const auto node = static_cast<std::uint32_t>(happening.tag);
     switch (happening.kind) {
         case FlowNetwork::Kind::flow_finished:
-            if (runs_[run].plan != nullptr) return next_phase(run);
-            over_.push_back(static_cast<std::uint32_t>(happening.tag));
-            follow(run);
+            if (runs_[run].plan == nullptr) {
+                over_.push_back(node);
+                follow(run);
+            } else if (node == beginning || rings_.flow_finished(run, node)) {
+                next_phase(run);
+            }
             break;
-        case FlowNetwork::Kind::woken: begin(run); break;
+        case FlowNetwork::Kind::woken:
+            if (node == beginning) {
+                begin(run);
+            } else {
+                rings_.alarm(run, node & ~FluidRings::alarm_bit);
+            }
+            break;
         case FlowNetwork::Kind::link_changed:
             events_.push_back({NetworkEvent::Kind::link_changed, happening.tag, network_.now()});
             break;

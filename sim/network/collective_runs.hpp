@@ -4,11 +4,12 @@
 // what it waits for has finished. A part of the buffer without bytes is not sent, as live workers
 // do not send it.
 //
-// Fluid: a phase of a collective whose ranks move in step is one flow, coupled over all its edges:
-// one rate x for all, that counts k times on a link that k edges cross. A round takes the greatest
-// latency of an edge, then share/x; the latency is spread over the bytes, so that a change of x in
-// the middle of a phase finds the right number of rounds left. Tests bound how far it is from
-// exact.
+// Fluid: a phase of a collective whose ranks move in step is played as a whole. In a ring, every
+// edge is one flow that carries all rounds (fluid_rings.hpp). Any other phase, and a ring if asked,
+// is one flow coupled over all its edges: one rate x for all, that counts k times on a link that k
+// edges cross. A round takes an edge's latency, then share/x; the latency is spread over the bytes,
+// so that a change of x in the middle of a phase finds the right number of rounds left. Tests bound
+// how far it is from exact.
 //
 // Any number of collectives run at once over shared links.
 #pragma once
@@ -23,6 +24,7 @@
 
 #include "base/quantity.hpp"
 #include "sim/network/flow_network.hpp"
+#include "sim/network/fluid_rings.hpp"
 #include "sim/network/phases.hpp"
 #include "sim/network/transfer_graph.hpp"
 
@@ -33,10 +35,15 @@ enum class RunId : std::uint32_t {};  // one collective; never used twice
 // The links from one rank to another; empty if there is no path.
 using Router = std::function<std::span<const LinkId>(std::int32_t from, std::int32_t to)>;
 
+// How the edges of a ring move: each for itself, or all as slowly as the slowest. The latter is
+// cheaper and right where all edges of a ring meet the same.
+enum class RingEdges : std::uint8_t { each, coupled };
+
 // A phased collective placed on links.
 struct FluidPlan {
     struct Phase {
-        RouteId route{};
+        RouteId route{};                         // coupled
+        std::vector<FluidRings::EdgePlan> each;  // or one for each edge
         double latency_s = 0;
         std::int64_t rounds = 1;
         double share = 1;
@@ -54,7 +61,7 @@ struct NetworkEvent {
 
 class CollectiveRuns {
 public:
-    explicit CollectiveRuns(FlowNetwork& network) : network_(network) {}
+    explicit CollectiveRuns(FlowNetwork& network) : network_(network), rings_(network) {}
 
     // The routes of a graph's edges, to be used for any number of runs. InputError if there is no
     // path, naming the ranks.
@@ -66,7 +73,8 @@ public:
                 std::int64_t element_bytes = 1);
     // The same at the fluid fidelity. InputError if there is no path, or bytes is negative.
     std::shared_ptr<const FluidPlan> plan_of(const PhasedCollective& collective,
-                                             const Router& router);
+                                             const Router& router,
+                                             RingEdges ring_edges = RingEdges::each);
     RunId start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, Instant at);
     // Its flows stop where they are. Nothing if it has ended.
     void cancel(RunId run);
@@ -99,13 +107,18 @@ private:
     std::span<const LinkId> path(const Router& router, const TransferGraph::Edge& edge) const;
     void take(const FlowNetwork::Happening& happening);
 
+    FluidPlan::Phase coupled(const Phase& phase, const Router& router);
+    FluidPlan::Phase by_edge(const Phase& phase, const Router& router);
+
     FlowNetwork& network_;
+    FluidRings rings_;
     std::vector<Run> runs_;
     std::size_t running_count_ = 0;
     std::vector<NetworkEvent> events_;  // that nobody has been told of, in order
     std::size_t told_count_ = 0;
     std::vector<std::uint32_t> over_;  // nodes whose successors have to hear of it
     std::uint64_t flow_count_ = 0;
+    std::vector<std::uint32_t> edges_on_link_;  // all zero between two uses
 };
 
 }  // namespace ukemi

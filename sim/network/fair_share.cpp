@@ -50,7 +50,7 @@ void FairShare::add(Slot slot, RouteId route) {
     reserve(slot);
     Flow& flow = flows_[slot];
     INVARIANT(!flow.present);
-    flow = {0, route, round_ + 1, Standing::open, true};
+    flow = {0, unlimited, route, round_ + 1, Standing::open, true};
     std::uint32_t* const position = positions(slot);
     const std::span<const Hop> crossed = hops(route);
     for (std::uint32_t i = 0; i < crossed.size(); ++i) {
@@ -91,45 +91,26 @@ void FairShare::set_capacity(LinkId link, double capacity) {
     disturbed_.push_back(index_of_link(link));
 }
 
+void FairShare::set_cap(Slot slot, double cap) {
+    Flow& flow = flows_[slot];
+    INVARIANT(flow.present && cap >= 0);
+    if (flow.cap == cap) return;
+    const bool matters = cap < flow.rate || not_above(flow.cap, flow.rate);
+    flow.cap = cap;
+    if (matters && flow.round <= round_) recapped_.push_back(slot);  // else it is new anyway
+}
+
 std::span<const FairShare::Slot> FairShare::solve() {
     changed_.clear();
     if (settled()) return changed_;
-    ++round_;
-    level_ = 0;
-    entered_.clear();
-    for (const Slot slot : added_) {
-        if (settle_alone(slot)) continue;
-        for (const Hop& hop : hops(flows_[slot].route)) review_later(index_of_link(hop.link));
-    }
-    for (const std::uint32_t link : disturbed_) {
-        if (!links_[link].members.empty()) review_later(link);
-    }
-    added_.clear();
-    disturbed_.clear();
-    const auto later = [](const Entry& a, const Entry& b) {
-        return std::tie(a.level, a.wakes, a.link) > std::tie(b.level, b.wakes, b.link);
-    };
+    begin_round();
     review_all();
-    std::make_heap(agenda_.begin(), agenda_.end(), later);
-    std::size_t heaped = agenda_.size();
-    while (queued_count_ > 0) {
-        for (; heaped < agenda_.size(); ++heaped) {
-            std::push_heap(agenda_.begin(),
-                           agenda_.begin() + static_cast<std::ptrdiff_t>(heaped) + 1, later);
-        }
-        std::pop_heap(agenda_.begin(), agenda_.end(), later);
-        const Entry next = agenda_.back();
-        agenda_.pop_back();
-        heaped = agenda_.size();
-        LinkState& link = links_[next.link];
-        if (!link.queued || link.version != next.version) continue;
-        link.queued = false;
-        --queued_count_;
+    for (Entry next; next_entry(next);) {
         level_ = next.level;
-        if (next.wakes) {
-            wake(next.link);
-        } else {
-            fill(next.link);
+        switch (next.event) {
+            case Event::link_full: fill(next.index); break;
+            case Event::cap_reached: fix(next.index, level_); break;
+            case Event::link_wakes: wake(next.index); break;
         }
         review_all();
     }
@@ -141,9 +122,66 @@ std::span<const FairShare::Slot> FairShare::solve() {
     return changed_;
 }
 
+// What changed, as seen from level zero.
+void FairShare::begin_round() {
+    ++round_;
+    level_ = 0;
+    heaped_count_ = 0;
+    entered_.clear();
+    for (const Slot slot : recapped_) {
+        if (!flows_[slot].present || standing(flows_[slot]) != Standing::kept) continue;
+        move(slot, Standing::open, 0);
+    }
+    for (const Slot slot : added_) {
+        if (settle_alone(slot)) continue;
+        queue_cap(slot);
+        for (const Hop& hop : hops(flows_[slot].route)) review_later(index_of_link(hop.link));
+    }
+    for (const std::uint32_t link : disturbed_) {
+        if (!links_[link].members.empty()) review_later(link);
+    }
+    added_.clear();
+    disturbed_.clear();
+    recapped_.clear();
+}
+
+// The next event that still counts, in the order of levels; false if none is left.
+bool FairShare::next_entry(Entry& entry) {
+    const auto later = [](const Entry& a, const Entry& b) {
+        return std::tie(a.level, a.event, a.index) > std::tie(b.level, b.event, b.index);
+    };
+    const auto end_at = [&](std::size_t count) {
+        return agenda_.begin() + static_cast<std::ptrdiff_t>(count);
+    };
+    if (heaped_count_ == 0) {
+        std::make_heap(agenda_.begin(), agenda_.end(), later);
+        heaped_count_ = agenda_.size();
+    }
+    while (queued_count_ > 0) {
+        while (heaped_count_ < agenda_.size()) {
+            std::push_heap(agenda_.begin(), end_at(++heaped_count_), later);
+        }
+        std::pop_heap(agenda_.begin(), agenda_.end(), later);
+        entry = agenda_.back();
+        agenda_.pop_back();
+        heaped_count_ = agenda_.size();
+        if (entry.event == Event::cap_reached) {
+            --queued_count_;
+            if (standing(flows_[entry.index]) == Standing::open) return true;
+            continue;
+        }
+        LinkState& link = links_[entry.index];
+        if (!link.queued || link.version != entry.version) continue;
+        link.queued = false;
+        --queued_count_;
+        return true;
+    }
+    return false;
+}
+
 // A flow that shares no link needs no filling.
 bool FairShare::settle_alone(Slot slot) {
-    double rate = unlimited;
+    double rate = flows_[slot].cap;
     const std::span<const Hop> crossed = hops(flows_[slot].route);
     for (const Hop& hop : crossed) {
         const LinkState& link = links_[index_of_link(hop.link)];
@@ -210,11 +248,17 @@ void FairShare::review_all() {
     to_review_.clear();
 }
 
-void FairShare::queue(std::uint32_t index, double level, bool wakes) {
+void FairShare::queue(std::uint32_t index, double level, Event event) {
     LinkState& link = links_[index];
     link.queued = true;
     ++queued_count_;
-    agenda_.push_back({std::max(level, level_), index, link.version, wakes});
+    agenda_.push_back({std::max(level, level_), index, link.version, event});
+}
+
+void FairShare::queue_cap(Slot slot) {
+    if (flows_[slot].cap == unlimited) return;
+    ++queued_count_;
+    agenda_.push_back({std::max(flows_[slot].cap, level_), slot, 0, Event::cap_reached});
 }
 
 // At which level is the link full, if flows with a standing of kept stop at their old rates?
@@ -250,9 +294,9 @@ void FairShare::review(std::uint32_t index) {
         if (nearly_equal(full_at, link.level)) full_at = link.level;
     }
     if (holds && full_at > link.level) {
-        queue(index, link.level, true);
+        queue(index, link.level, Event::link_wakes);
     } else if (full_at < unlimited) {
-        queue(index, full_at, false);
+        queue(index, full_at, Event::link_full);
     }
 }
 
@@ -284,6 +328,7 @@ void FairShare::wake(std::uint32_t index) {
 
 bool FairShare::held_elsewhere(Slot slot, std::uint32_t but) const {
     const Flow& flow = flows_[slot];
+    if (not_above(flow.cap, flow.rate)) return true;
     for (const Hop& hop : hops(flow.route)) {
         const std::uint32_t index = index_of_link(hop.link);
         const LinkState& link = links_[index];
@@ -321,7 +366,11 @@ void FairShare::move(Slot slot, Standing to, double rate) {
     }
     flow.round = round_;
     flow.standing = to;
-    if (to == Standing::fixed) flow.rate = rate;
+    if (to == Standing::fixed) {
+        flow.rate = rate;
+    } else {
+        queue_cap(slot);
+    }
     visit_count_ += crossed.size();
     for (const Hop& hop : crossed) review_later(index_of_link(hop.link));
 }
@@ -342,6 +391,10 @@ std::string FairShare::fault() const {
     for (Slot slot = 0; slot < flows_.size(); ++slot) {
         if (!flows_[slot].present) continue;
         const std::span<const Hop> crossed = hops(flows_[slot].route);
+        if (flows_[slot].rate > flows_[slot].cap * (1 + tolerance)) {
+            return fmt::format("flow {} wants less than {} B/s", slot, flows_[slot].rate);
+        }
+        if (flows_[slot].rate >= flows_[slot].cap * (1 - tolerance)) continue;
         const bool held = std::any_of(crossed.begin(), crossed.end(), [&](const Hop& hop) {
             const std::uint32_t i = index_of_link(hop.link);
             return used[i] >= links_[i].capacity * (1 - tolerance) &&

@@ -46,10 +46,12 @@ public:
     void add(Slot slot, RouteId route);
     void remove(Slot slot);
     void set_capacity(LinkId link, double capacity);
+    // A flow that wants no more than this; unlimited at first. It keeps it until it is removed.
+    void set_cap(Slot slot, double cap);
 
     // Flows with another rate than before, new ones included, each once.
     std::span<const Slot> solve();
-    bool settled() const { return added_.empty() && disturbed_.empty(); }
+    bool settled() const { return added_.empty() && disturbed_.empty() && recapped_.empty(); }
     bool contains(Slot slot) const { return slot < flows_.size() && flows_[slot].present; }
     double rate(Slot slot) const { return flows_[slot].rate; }
     double capacity(LinkId link) const { return links_[static_cast<std::size_t>(link)].capacity; }
@@ -73,6 +75,7 @@ private:
     };
     struct Flow {
         double rate = 0;
+        double cap = unlimited;
         RouteId route{};
         std::uint64_t round = 0;  // of the solve that standing belongs to; else it is kept
         Standing standing = Standing::kept;
@@ -104,11 +107,16 @@ private:
         std::uint64_t kept_edges = 0;
         std::vector<Kept> kept;  // ascending by rate; some may have got another standing since
     };
+    enum class Event : std::uint8_t {
+        link_full,
+        cap_reached,  // by a flow
+        link_wakes,   // its old level has passed
+    };
     struct Entry {
         double level = 0;
-        std::uint32_t link = 0;
+        std::uint32_t index = 0;  // of the link, or the slot
         std::uint32_t version = 0;
-        bool wakes = false;  // passes its old level; else: is full
+        Event event{};
     };
     static constexpr std::uint32_t short_route = 8;
 
@@ -125,7 +133,10 @@ private:
     void review_later(std::uint32_t link);
     void review_all();
     void review(std::uint32_t link);
-    void queue(std::uint32_t link, double level, bool wakes);
+    void queue(std::uint32_t link, double level, Event event);
+    void queue_cap(Slot slot);
+    void begin_round();
+    bool next_entry(Entry& entry);
     void fill(std::uint32_t link);
     void wake(std::uint32_t link);
     bool held_elsewhere(Slot slot, std::uint32_t link) const;
@@ -139,10 +150,12 @@ private:
 
     std::vector<Slot> added_;
     std::vector<std::uint32_t> disturbed_;
+    std::vector<Slot> recapped_;
 
     std::uint64_t round_ = 1;
     double level_ = 0;  // up to which filling has come
     std::vector<Entry> agenda_;
+    std::size_t heaped_count_ = 0;  // entries of the agenda that are in order
     std::size_t queued_count_ = 0;
     std::vector<std::uint32_t> to_review_;
     std::vector<std::uint32_t> entered_;

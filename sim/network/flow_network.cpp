@@ -61,10 +61,7 @@ Instant FlowNetwork::instant_of(Tick tick) const {
     return origin_ + nanoseconds((tick + half_tick) >> tick_bits);
 }
 
-FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_t tag,
-                                       double delay_s_per_byte) {
-    INVARIANT(bytes >= 0 && delay_s_per_byte >= 0 &&
-              static_cast<std::size_t>(route) < route_latency_.size());
+std::uint32_t FlowNetwork::new_slot(std::uint64_t tag) {
     if (free_slots_.empty()) {
         free_slots_.push_back(static_cast<std::uint32_t>(flows_.size()));
         flows_.emplace_back();
@@ -72,14 +69,23 @@ FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_
     const std::uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
     ++flow_count_;
+    flows_[slot].tag = tag;
+    return slot;
+}
+
+FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_t tag,
+                                       FlowOptions options) {
+    INVARIANT(bytes >= 0 && options.delay_s_per_byte >= 0);
+    INVARIANT(static_cast<std::size_t>(route) < route_latency_.size());
+    const std::uint32_t slot = new_slot(tag);
     Flow& flow = flows_[slot];
     flow.remaining = bytes;
     flow.pace = 0;
-    flow.delay = delay_s_per_byte;
+    flow.delay = options.delay_s_per_byte;
     flow.since = now_;
-    flow.tag = tag;
     flow.route = route;
     flow.state = State::latent;
+    flow.watched = options.watched;
     flow.far = false;
     const Tick latency = route_latency_[static_cast<std::size_t>(route)];
     if (latency > 0) {
@@ -88,6 +94,13 @@ FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_
         begin_moving(slot);
     }
     return {slot, flow.number};
+}
+
+FlowNetwork::FlowId FlowNetwork::start_alarm(Tick after, std::uint64_t tag) {
+    const std::uint32_t slot = new_slot(tag);
+    flows_[slot].state = State::alarm;
+    due_.insert(slot, now_ + std::clamp<Tick>(after, 1, far_ticks));
+    return {slot, flows_[slot].number};
 }
 
 void FlowNetwork::begin_moving(std::uint32_t slot) {
@@ -167,15 +180,41 @@ void FlowNetwork::move_bytes(Flow& flow) const {
 
 // Solves for the changes of the present tick and finds out when flows will finish.
 void FlowNetwork::settle_rates() {
-    if (shares_.settled()) return;
+    bool again = false;
+    // Whoever watches caps flows by the pace of others, one after the other along a ring. Each pass
+    // reaches the next flow; more passes than this would go in circles.
+    const std::size_t asked_max = 4 * flows_.size() + 256;
+    for (std::size_t pass = 0; !shares_.settled() || again; ++pass) {
+        take_rates();
+        const bool asks = watcher_ != nullptr && (again || !repaced_.empty()) && pass < asked_max;
+        again = asks && watcher_->paces_changed(repaced_);
+    }
+}
+
+void FlowNetwork::take_rates() {
+    repaced_.clear();
     for (const std::uint32_t slot : shares_.solve()) {
         Flow& flow = flows_[slot];
         if (flow.pace > 0) move_bytes(flow);
         flow.since = now_;
         const double rate = shares_.rate(slot);
         flow.pace = flow.delay > 0 ? rate / (1 + flow.delay * rate) : rate;
+        if (flow.watched) repaced_.push_back(flow.tag);
         schedule(slot);
     }
+}
+
+double FlowNetwork::bytes_left(FlowId id) {
+    Flow& flow = flows_[id.slot];
+    INVARIANT(is_current(id));
+    move_bytes(flow);
+    return flow.remaining;
+}
+
+void FlowNetwork::set_pace_cap(FlowId id, double pace) {
+    INVARIANT(is_current(id) && shares_.contains(id.slot) && pace >= 0);
+    const double slower = 1 - flows_[id.slot].delay * pace;  // not above 0: no share is enough
+    shares_.set_cap(id.slot, slower > 0 ? pace / slower : FairShare::unlimited);
 }
 
 void FlowNetwork::schedule(std::uint32_t slot) {
@@ -237,6 +276,9 @@ void FlowNetwork::play_due(Tick at) {
             Flow& flow = flows_[slot];
             if (flow.state == State::latent) {
                 begin_moving(slot);
+            } else if (flow.state == State::alarm) {
+                happenings_.push_back({Kind::woken, flow.tag});
+                release(slot);
             } else if (flow.far) {
                 move_bytes(flow);
                 schedule(slot);

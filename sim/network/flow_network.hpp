@@ -26,6 +26,15 @@
 
 namespace ukemi {
 
+// Is told, at the tick at which it happens, that flows move at another pace.
+class PaceWatcher {
+public:
+    virtual ~PaceWatcher() = default;
+    // The tags of watched flows with a new pace. May set caps and alarms; is asked again when these
+    // have taken effect, with what changed then, or with nothing if it returns true.
+    virtual bool paces_changed(std::span<const std::uint64_t> tags) = 0;
+};
+
 class FlowNetwork {
 public:
     using Tick = std::int64_t;
@@ -59,9 +68,25 @@ public:
     Tick now_ticks() const { return now_; }
     static constexpr double ticks_per_second = 65536e9;
 
-    // At the present tick. Bytes ≥ 0, `endless` included. A flow with a delay per byte moves, at a
-    // fair share of x, as slowly as one that pauses this long with every byte: 1/(1/x + delay).
-    FlowId start(RouteId route, double bytes, std::uint64_t tag, double delay_s_per_byte = 0);
+    struct FlowOptions {
+        // At a fair share of x the flow is as slow as one that pauses this long with every byte:
+        // its pace is 1/(1/x + delay).
+        double delay_s_per_byte = 0;
+        bool watched = false;
+    };
+    // At the present tick. Bytes ≥ 0, `endless` included.
+    FlowId start(RouteId route, double bytes, std::uint64_t tag, FlowOptions options);
+    FlowId start(RouteId route, double bytes, std::uint64_t tag) {
+        return start(route, bytes, tag, FlowOptions());
+    }
+    // Tells of the tag when so many ticks have passed; cancelled like a flow.
+    FlowId start_alarm(Tick after, std::uint64_t tag);
+    void watch(PaceWatcher* watcher) { watcher_ = watcher; }
+    // Of a moving flow: the pace that was last settled, and the bytes that it has yet to move.
+    double pace(FlowId flow) const { return flows_[flow.slot].pace; }
+    double bytes_left(FlowId flow);
+    // The flow takes no more than what gives it this pace.
+    void set_pace_cap(FlowId flow, double pace);
     void cancel(FlowId flow);                                     // nothing if it has finished
     void cancel_tagged(std::uint64_t first, std::uint64_t last);  // both included
     // Zero: the link is down and its flows stand still. InputError if negative or not finite.
@@ -85,7 +110,7 @@ public:
     std::uint64_t visit_count() const { return shares_.visit_count(); }
 
 private:
-    enum class State : std::uint8_t { free, latent, moving };
+    enum class State : std::uint8_t { free, latent, moving, alarm };
     struct Flow {
         double remaining = 0;
         double pace = 0;  // bytes a second, since the tick `since`
@@ -95,6 +120,7 @@ private:
         RouteId route{};
         std::uint32_t number = 0;
         State state = State::free;
+        bool watched = false;
         bool far = false;  // its finish lies beyond what ticks can count; it is looked at before
     };
     struct Planned {
@@ -111,7 +137,9 @@ private:
     Tick tick_of(Instant at) const;
     Instant instant_of(Tick tick) const;
     Tick due_tick();
+    std::uint32_t new_slot(std::uint64_t tag);
     void settle_rates();
+    void take_rates();
     void schedule(std::uint32_t slot);
     void move_bytes(Flow& flow) const;
     void play_planned();
@@ -136,6 +164,8 @@ private:
     std::uint64_t planned_count_ = 0;
     std::vector<Happening> happenings_;
     std::vector<std::uint32_t> taken_;
+    PaceWatcher* watcher_ = nullptr;
+    std::vector<std::uint64_t> repaced_;  // tags of watched flows
 };
 
 }  // namespace ukemi

@@ -143,8 +143,9 @@ void start_job(CollectiveRuns& runs, const ReferenceTopology& topology, const Re
                                job.host_of_rank[static_cast<std::size_t>(to)]);
         return std::span<const LinkId>(links);
     };
-    if (fidelity == Fidelity::fluid) {
-        runs.start(runs.plan_of(phases_of(job.schedule), router), job.bytes, job.start);
+    if (fidelity != Fidelity::exact) {
+        const RingEdges edges = fidelity == Fidelity::fluid ? RingEdges::each : RingEdges::coupled;
+        runs.start(runs.plan_of(phases_of(job.schedule), router, edges), job.bytes, job.start);
         return;
     }
     const auto graph = std::make_shared<const TransferGraph>(job.schedule);

@@ -62,7 +62,7 @@ struct ReferenceResult {
     double run_s = 0;
     std::string fault;  // the first that the check of every nanosecond's rates found, if checked
 };
-enum class Fidelity : std::uint8_t { exact, fluid };
+enum class Fidelity : std::uint8_t { exact, fluid, coupled };  // coupled: fluid, rings too
 ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked,
                               Fidelity fidelity = Fidelity::exact);
 

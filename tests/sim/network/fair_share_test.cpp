@@ -15,6 +15,7 @@ namespace {
 struct Model {  // what there is, kept apart from the solver
     std::vector<double> capacities;
     std::map<FairShare::Slot, std::vector<Hop>> flows;
+    std::map<FairShare::Slot, double> caps;
 };
 
 // Progressive filling from nothing.
@@ -35,6 +36,23 @@ std::map<FairShare::Slot, double> filled_anew(const Model& model) {
             full = i;
         }
         level = std::max(level, 0.0);
+        // A flow that wants less than that stops before.
+        const std::pair<const FairShare::Slot, std::vector<Hop>>* capped = nullptr;
+        for (const auto& flow : model.flows) {
+            const auto cap = model.caps.find(flow.first);
+            if (rates.contains(flow.first) || cap == model.caps.end() || cap->second >= level) {
+                continue;
+            }
+            level = cap->second;
+            capped = &flow;
+        }
+        if (capped != nullptr) {
+            rates[capped->first] = level;
+            for (const Hop& hop : capped->second) {
+                left[index_of_link(hop.link)] -= hop.edges * level;
+            }
+            continue;
+        }
         for (const auto& [slot, hops] : model.flows) {
             if (rates.contains(slot)) continue;
             bool crosses = false;
@@ -164,7 +182,12 @@ TEST_CASE("fair share: any sequence of changes leads to the rates of filling ane
                         random.integer(0, static_cast<std::int64_t>(links) - 1));
                     model.capacities[link] = capacity();
                     shares.set_capacity(static_cast<LinkId>(link), model.capacities[link]);
+                } else if (model.flows.contains(slot) && random.chance(0.4)) {
+                    const bool uncapped = random.chance(0.3);
+                    model.caps[slot] = uncapped ? FairShare::unlimited : capacity() / 4;
+                    shares.set_cap(slot, model.caps[slot]);
                 } else if (model.flows.erase(slot) == 1) {
+                    model.caps.erase(slot);
                     shares.remove(slot);
                 } else {
                     model.flows[slot] = random_hops(random, links, coupled);

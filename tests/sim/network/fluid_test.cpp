@@ -14,9 +14,9 @@ using namespace ukemi;
 namespace {
 
 // The greatest relative difference of a job's end.
-double difference(const ReferenceScenario& scenario) {
+double difference(const ReferenceScenario& scenario, Fidelity fidelity = Fidelity::fluid) {
     const ReferenceResult exact = run_reference(scenario, false);
-    const ReferenceResult fluid = run_reference(scenario, true, Fidelity::fluid);
+    const ReferenceResult fluid = run_reference(scenario, true, fidelity);
     CHECK(fluid.fault == "");
     REQUIRE(exact.job_ends.size() == fluid.job_ends.size());
     double most = 0;
@@ -41,6 +41,7 @@ TEST_CASE("fluid: within 0.1 % of exact while contention does not change", "[net
         for (const std::int32_t hosts : {8, 64, 256}) {
             CAPTURE(std::string(name), hosts);
             CHECK(difference(reference_scenario(name, hosts)) < 0.001);
+            CHECK(difference(reference_scenario(name, hosts), Fidelity::coupled) < 0.001);
         }
     }
     CHECK(difference(reference_scenario("tree-ring-strided", 1024)) < 0.001);
@@ -52,6 +53,7 @@ TEST_CASE("fluid: within 1 % of exact when contention changes in the middle", "[
         for (const std::int32_t hosts : {8, 64, 256}) {
             CAPTURE(name, hosts);
             CHECK(difference(reference_scenario(name, hosts)) < 0.01);
+            CHECK(difference(reference_scenario(name, hosts), Fidelity::coupled) < 0.01);
         }
     }
 }
@@ -81,32 +83,83 @@ TEST_CASE("fluid: links that all change, again and again, leave it within 1 % of
     }
 }
 
-// Ranks of a real ring run ahead of a slow edge, as far as the ring is long; coupled ones do not.
-TEST_CASE("fluid: a bottleneck that moves makes it slower than exact, never faster",
+namespace {
+
+// Ten times in the run another link gets another bandwidth, `least` of its own or more.
+ReferenceScenario moving_bottleneck(const char* name, std::uint64_t seed, std::int32_t hosts,
+                                    double least) {
+    RandomStream random(seed, "test/fluid/moving");
+    ReferenceScenario scenario = reference_scenario(name, hosts);
+    const std::vector<Link> links = scenario.topology.links();
+    for (int change = 0; change < 10; ++change) {
+        const auto link = static_cast<std::size_t>(
+            random.integer(0, static_cast<std::int64_t>(links.size()) - 1));
+        const double part = least + (1 - least) * random.uniform();
+        scenario.changes.push_back({Instant::at(nanoseconds(random.integer(0, 40'000'000))),
+                                    static_cast<LinkId>(link),
+                                    BytesPerSecond::of(links[link].bandwidth.raw() * part)});
+    }
+    return scenario;
+}
+
+}  // namespace
+
+TEST_CASE("fluid: a bottleneck that moves leaves a ring within 1 % of exact",
           "[network][property]") {
-    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
         CAPTURE(seed);
-        RandomStream random(seed, "test/fluid/moving");
-        ReferenceScenario scenario = reference_scenario("star-ring", 64);
-        for (int change = 0; change < 20; ++change) {
-            const auto link = static_cast<LinkId>(random.integer(0, 127));
-            scenario.changes.push_back(
-                {Instant::at(nanoseconds(random.integer(0, 20'000'000))), link,
-                 BytesPerSecond::of(12.5e9 * (0.2 + 0.8 * random.uniform()))});
+        for (const char* name : {"star-ring", "tree-ring", "tree-ring-strided", "dgx-ring"}) {
+            CAPTURE(name);
+            CHECK(difference(moving_bottleneck(name, seed, 64, 0.2)) < 0.01);
         }
-        const double exact = to_seconds(run_reference(scenario, false).job_ends[0].since_start());
-        const double fluid =
-            to_seconds(run_reference(scenario, false, Fidelity::fluid).job_ends[0].since_start());
-        CHECK(fluid > exact * 0.999);
-        CHECK(fluid < exact * 2);
+    }
+    CHECK(difference(moving_bottleneck("tree-ring", 1, 256, 0.2)) < 0.01);
+}
+
+// Which ring runs ahead when decides who gets what they share: in 40 seeds the mean difference was
+// below 1 %, the most 9.5 %.
+TEST_CASE("fluid: two rings and a bottleneck that moves stay within 10 % of exact",
+          "[network][property]") {
+    for (const char* name : {"tree-2rings", "tree-2rings-samehosts"}) {
+        double sum = 0;
+        for (std::uint64_t seed = 0; seed < 10; ++seed) {
+            CAPTURE(name, seed);
+            const double off = difference(moving_bottleneck(name, seed, 64, 0.2));
+            CHECK(off < 0.1);
+            sum += off;
+        }
+        CHECK(sum / 10 < 0.02);
     }
 }
 
-TEST_CASE("fluid: a ring with one slow edge takes as long as exact", "[network]") {
+// Edges that are coupled do not run ahead of a slow one.
+TEST_CASE("fluid: coupled rings are slower than exact when the bottleneck moves, never faster",
+          "[network][property]") {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        CAPTURE(seed);
+        const ReferenceScenario scenario = moving_bottleneck("star-ring", seed, 64, 0.2);
+        const double exact = to_seconds(run_reference(scenario, false).job_ends[0].since_start());
+        const double coupled =
+            to_seconds(run_reference(scenario, false, Fidelity::coupled).job_ends[0].since_start());
+        CHECK(coupled > exact * 0.999);
+        CHECK(coupled < exact * 2);
+    }
+}
+
+TEST_CASE("fluid: a ring with one slow edge runs ahead of it at the cost of others", "[network]") {
     for (const std::int32_t hosts : {8, 64, 256}) {
-        ReferenceScenario scenario = reference_scenario("star-ring", hosts);
+        CAPTURE(hosts);
+        ReferenceScenario scenario = reference_scenario("star-ring", 1024);
+        const ReferenceJob first = reference_scenario("star-ring", hosts).jobs[0];
+        ReferenceJob second = first;
+        for (std::int32_t& host : second.host_of_rank) host += hosts / 2;
+        scenario.jobs = {first};
         scenario.changes = {{Instant(), LinkId{0}, BytesPerSecond::of(12.5e9 / 4)}};
         CHECK(difference(scenario) < 0.001);
+        CHECK(difference(scenario, Fidelity::coupled) < 0.001);
+        scenario.jobs.push_back(second);
+        CHECK(difference(scenario) < 0.005);
+        CHECK(difference(scenario, Fidelity::coupled) > 0.1);  // what the coupled flow cannot know
     }
 }
 

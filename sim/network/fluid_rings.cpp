@@ -1,0 +1,123 @@
+// fluid_rings.cpp — who may run ahead of whom.
+#include "sim/network/fluid_rings.hpp"
+
+#include <algorithm>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+namespace {
+
+constexpr double same_pace_within = 1e-9;
+bool faster(double a, double b) { return a > b * (1 + same_pace_within); }
+
+std::uint64_t tag_of(std::uint32_t run, std::uint32_t edge) {
+    return std::uint64_t{run} << 32 | edge;
+}
+
+}  // namespace
+
+void FluidRings::start(std::uint32_t run, std::span<const EdgePlan> edges, double round_bytes,
+                       std::int64_t rounds) {
+    INVARIANT(round_bytes > 0 && !phases_.contains(run));
+    Phase& phase = phases_[run];
+    phase.round_bytes = round_bytes;
+    phase.running = edges.size();
+    for (const EdgePlan& edge : edges) {
+        const auto index = static_cast<std::uint32_t>(phase.edges.size());
+        const FlowNetwork::FlowId flow =
+            network_.start(edge.route, round_bytes * static_cast<double>(rounds),
+                           tag_of(run, index), {edge.latency_s / round_bytes, true});
+        phase.edges.push_back({flow, {}, edge.before, edge.after});
+    }
+}
+
+bool FluidRings::flow_finished(std::uint32_t run, std::uint32_t index) {
+    Phase& phase = phases_.at(run);
+    Edge& edge = phase.edges[index];
+    edge.running = false;
+    cancel_alarm(edge);
+    if (--phase.running == 0) {
+        phases_.erase(run);
+        return true;
+    }
+    if (edge.after != no_edge && phase.edges[edge.after].running) {
+        cancel_alarm(phase.edges[edge.after]);
+        let_go(phase.edges[edge.after]);
+    }
+    return false;
+}
+
+void FluidRings::alarm(std::uint32_t run, std::uint32_t index) {
+    Phase& phase = phases_.at(run);
+    phase.edges[index].alarmed = false;
+    review(run, phase, index);
+}
+
+void FluidRings::let_go(Edge& edge) {
+    if (!edge.locked) return;
+    edge.locked = false;
+    network_.set_pace_cap(edge.flow, FairShare::unlimited);
+}
+
+void FluidRings::cancel_alarm(Edge& edge) {
+    if (edge.alarmed) network_.cancel(edge.alarm);
+    edge.alarmed = false;
+}
+
+// The edge moves at the pace of the one before; whether it can is seen after the next solve.
+void FluidRings::follow(std::uint32_t run, Phase& phase, std::uint32_t index) {
+    Edge& edge = phase.edges[index];
+    const double pace = network_.pace(phase.edges[edge.before].flow);
+    if (edge.locked && edge.cap == pace) return;
+    edge.locked = true;
+    edge.cap = pace;
+    network_.set_pace_cap(edge.flow, pace);
+    to_review_.push_back(tag_of(run, index));
+}
+
+// An edge, or the one before it, has a new pace.
+void FluidRings::review(std::uint32_t run, Phase& phase, std::uint32_t index) {
+    Edge& edge = phase.edges[index];
+    if (!edge.running || edge.before == no_edge) return;
+    const Edge& before = phase.edges[edge.before];
+    if (!before.running) return;
+    const double pace = network_.pace(edge.flow);
+    const double leading = network_.pace(before.flow);
+    if (edge.locked) {
+        const bool slower = faster(edge.cap, leading);
+        if (!slower && edge.cap != leading) return follow(run, phase, index);
+        // It falls behind; or it may run further ahead of a slower one: how fast is it alone?
+        if (slower || faster(leading, pace)) let_go(edge);
+        if (slower) to_review_.push_back(tag_of(run, index));
+        return;
+    }
+    cancel_alarm(edge);
+    if (!faster(pace, leading)) return;
+    const double ahead = network_.bytes_left(before.flow) - network_.bytes_left(edge.flow);
+    const double left = phase.round_bytes * (1 - leading / pace) - ahead;
+    if (left <= std::max(1.0, 1e-6 * phase.round_bytes)) return follow(run, phase, index);
+    const double ticks = left / (pace - leading) * FlowNetwork::ticks_per_second;
+    edge.alarm = network_.start_alarm(
+        ticks < 1e18 ? static_cast<FlowNetwork::Tick>(ticks + 0.5) : FlowNetwork::Tick{1} << 60,
+        tag_of(run, index) | alarm_bit);
+    edge.alarmed = true;
+}
+
+bool FluidRings::paces_changed(std::span<const std::uint64_t> tags) {
+    reviewed_.assign(tags.begin(), tags.end());
+    reviewed_.insert(reviewed_.end(), to_review_.begin(), to_review_.end());
+    to_review_.clear();
+    for (const std::uint64_t tag : reviewed_) {
+        const auto run = static_cast<std::uint32_t>(tag >> 32);
+        const auto index = static_cast<std::uint32_t>(tag);
+        const auto found = phases_.find(run);
+        if (found == phases_.end()) continue;
+        review(run, found->second, index);
+        const std::uint32_t after = found->second.edges[index].after;
+        if (after != no_edge) review(run, found->second, after);
+    }
+    return !to_review_.empty();
+}
+
+}  // namespace ukemi

@@ -1,0 +1,78 @@
+// fluid_rings.hpp — rounds of a ring as one flow an edge, which runs ahead of the edge before it by
+// part of a round, and no further.
+//
+// An edge sends in round k what its rank received in round k − 1, so it cannot stay faster than the
+// edge before it. How far ahead it gets: an edge of own pace f behind one of pace s < f waits at
+// the end of each round; averaged over a round it is 1 − s/f rounds ahead (the second and later
+// edges behind a slow one exactly, the first by half as much). The flow of an edge carries all
+// rounds of the phase; one that is as far ahead as that is capped at the pace of the edge before,
+// until it falls behind, that one changes its pace, or is done. So a ring of n edges may run ahead
+// of a slow link by up to n rounds, half of an all-reduce, as it does when every round is played.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "sim/network/flow_network.hpp"
+
+namespace ukemi {
+
+class FluidRings final : public PaceWatcher {
+public:
+    static constexpr std::uint32_t no_edge = 0xffffffff;
+
+    struct EdgePlan {
+        RouteId route{};
+        double latency_s = 0;
+        std::uint32_t before = no_edge;  // whose rank receives what this one sends further
+        std::uint32_t after = no_edge;
+    };
+
+    explicit FluidRings(FlowNetwork& network) : network_(network) { network_.watch(this); }
+    FluidRings(const FluidRings&) = delete;
+    FluidRings& operator=(const FluidRings&) = delete;
+    ~FluidRings() override { network_.watch(nullptr); }
+
+    // Bytes of an edge in a round, above zero. Its flows have the tags (run << 32 | edge), its
+    // alarms (run << 32 | alarm_bit | edge).
+    static constexpr std::uint32_t alarm_bit = 0x80000000;
+    void start(std::uint32_t run, std::span<const EdgePlan> edges, double round_bytes,
+               std::int64_t rounds);
+    // What the network told. True if that was the phase's last edge.
+    bool flow_finished(std::uint32_t run, std::uint32_t edge);
+    void alarm(std::uint32_t run, std::uint32_t edge);
+    void forget(std::uint32_t run) { phases_.erase(run); }  // its flows are cancelled elsewhere
+
+    bool paces_changed(std::span<const std::uint64_t> tags) override;
+
+private:
+    struct Edge {
+        FlowNetwork::FlowId flow;
+        FlowNetwork::FlowId alarm;
+        std::uint32_t before = no_edge;
+        std::uint32_t after = no_edge;
+        bool running = true;
+        bool alarmed = false;
+        bool locked = false;  // capped at the pace of the edge before
+        double cap = 0;
+    };
+    struct Phase {
+        std::vector<Edge> edges;
+        std::size_t running = 0;
+        double round_bytes = 0;
+    };
+
+    void review(std::uint32_t run, Phase& phase, std::uint32_t index);
+    void follow(std::uint32_t run, Phase& phase, std::uint32_t index);
+    void let_go(Edge& edge);
+    void cancel_alarm(Edge& edge);
+
+    FlowNetwork& network_;
+    std::map<std::uint32_t, Phase> phases_;
+    std::vector<std::uint64_t> to_review_;  // tags, after the next solve
+    std::vector<std::uint64_t> reviewed_;
+};
+
+}  // namespace ukemi
