@@ -21,7 +21,7 @@ namespace {
 
 constexpr int width = 1000;
 constexpr int height = 640;
-constexpr std::size_t devices_max = 20'000;
+constexpr std::size_t dots_max = 20'000;
 constexpr std::size_t labels_max = 64;
 constexpr int machines_in_detail_max = 2;
 constexpr int arc_segments = 24;
@@ -84,9 +84,6 @@ struct CableClass {
 
 std::string problem_of(const TopologyInput& input) {
     if (input.devices.empty()) return "there is no device";
-    if (input.devices.size() > devices_max) {
-        return fmt::format("more than {} devices", devices_max);
-    }
     const auto known = [&](int device) {
         return device >= 0 && static_cast<std::size_t>(device) < input.devices.size();
     };
@@ -283,6 +280,9 @@ FigureResult draw_topology(const FigureInput& input, const std::filesystem::path
     const std::string problem = problem_of(*input.topology);
     if (!problem.empty()) return {{}, "topology: " + problem};
     const Layout layout(*input.topology);
+    if (layout.dots().size() > dots_max) {
+        return {{}, fmt::format("topology: more than {} dots", dots_max)};
+    }
     const auto [low, high] = layout.heights();
     FigureSource figure;
     figure.name = "topology";

@@ -76,6 +76,12 @@ ClusterSpec read_cluster(ConfigReader& config) {
 Topology topology_of(const std::string& name_or_file, std::uint32_t count) {
     const std::filesystem::path file = name_or_file;
     if (!std::filesystem::is_regular_file(file)) return build_cluster(name_or_file, count);
+    if (count != 1) {
+        throw InputError(name_or_file, "",
+                         fmt::format("a file says how many machines there are: it cannot be taken "
+                                     "{} times",
+                                     count));
+    }
     const std::string text = read_file(file, cluster_bytes_max);
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     const char begins = first == std::string::npos ? ' ' : text[first];

@@ -14,8 +14,9 @@
 namespace ukemi {
 namespace {
 
-// How many partial cycles, and how many partial packings, are looked at.
+// How many partial cycles, and how many partial packings, are looked at; how many cycles are kept.
 constexpr std::int64_t steps_max = 2'000'000;
+constexpr std::size_t cycles_max = 20'000;  // eight GPUs have 5040 without relays
 
 using Lanes = std::array<std::array<std::int32_t, ring_gpus_max>, ring_gpus_max>;
 using Hop = std::array<std::size_t, 2>;  // from, to: one lane of one direction
@@ -37,7 +38,9 @@ public:
 
     const std::vector<std::size_t>& best() const { return best_; }
     const Cycle& cycle(std::size_t index) const { return cycles_[index]; }
-    bool exhaustive() const { return steps_ < steps_max && packings_ < steps_max; }
+    bool exhaustive() const {
+        return steps_ < steps_max && packings_ < steps_max && cycles_.size() < cycles_max;
+    }
 
 private:
     bool visited(std::size_t gpu) const {
@@ -47,7 +50,7 @@ private:
     // The cycle so far plus one GPU, or back to the first. In the order of GPUs, so that the search
     // finds the same rings everywhere.
     void extend() {
-        if (++steps_ >= steps_max) return;
+        if (++steps_ >= steps_max || cycles_.size() >= cycles_max) return;
         const std::size_t from = current_.order.back();
         if (current_.order.size() == gpus_) {
             hop(from, 0, [&] { keep(); });
@@ -115,10 +118,10 @@ private:
 
     // Cycles in rising order, each as often as it fits.
     void pack(std::size_t first) {
-        if (++packings_ >= steps_max) return;
         if (chosen_.size() > best_.size()) best_ = chosen_;
         if (chosen_.size() + bound() <= best_.size()) return;
         for (std::size_t i = first; i < cycles_.size(); ++i) {
+            if (++packings_ >= steps_max) return;
             if (take(cycles_[i])) {
                 chosen_.push_back(i);
                 pack(i);

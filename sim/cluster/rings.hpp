@@ -31,7 +31,8 @@ struct RingPlan {
     bool exhaustive = true;  // false: the search ended at its limit, there may be more rings
 };
 
-inline constexpr std::size_t ring_gpus_max = 16;  // of nvlink and relayed
+// Machines with more GPUs have NVSwitches, or no NVLink; the search is for at most so many.
+inline constexpr std::size_t ring_gpus_max = 8;
 
 // Two or more GPUs, all different. Throws InputError if two of them have no path.
 RingPlan find_rings(const Topology& topology, std::span<const DeviceId> gpus);

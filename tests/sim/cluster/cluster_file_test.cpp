@@ -63,6 +63,8 @@ TEST_CASE("cluster file: a topology is found by name or by what its file begins 
          {dgx1_xml(), dgx1_smi(), std::string(R"( {"machine": "dgx1_v100"})")}) {
         std::ofstream(file) << text;
         CHECK(topology_of(file.string()).workers().size() == 8);
+        CHECK_THROWS_WITH(topology_of(file.string(), 2),
+                          Catch::Contains("cannot be taken 2 times"));
     }
     std::filesystem::remove(file);
 }

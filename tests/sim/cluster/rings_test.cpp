@@ -119,6 +119,30 @@ TEST_CASE("rings: NVSwitch and a full mesh give every lane a ring", "[rings]") {
     CHECK(rings_of("hgx_a100_4", 2).rings.size() == 4);
 }
 
+TEST_CASE("rings: GPUs that are each joined to each have as many as there can be", "[rings]") {
+    Topology topology;
+    const MachineId machine = topology.add_machine({"box", {}, 0, {}});
+    std::vector<DeviceId> gpus;
+    for (std::size_t i = 0; i < 9; ++i) {
+        gpus.push_back(topology.add_device(DeviceKind::gpu, machine, fmt::format("gpu{}", i)));
+        for (std::size_t j = 0; j < i; ++j) {
+            topology.connect(gpus[i], gpus[j], LinkKind::nvlink, 1, BytesPerSecond::of(25e9), {});
+        }
+    }
+    // Tillson, 1980: n GPUs have n − 1 edge-disjoint cycles, but for n = 4 and n = 6.
+    constexpr std::size_t cycles[] = {1, 2, 2, 4, 4, 6, 7};
+    for (std::size_t count = 2; count <= 8; ++count) {
+        CAPTURE(count);
+        const RingPlan plan = find_rings(topology, std::span(gpus).first(count));
+        CHECK(plan.kind == RingKind::nvlink);
+        CHECK(plan.rings.size() == cycles[count - 2]);
+        CHECK(plan.exhaustive);
+    }
+    const RingPlan nine = find_rings(topology, gpus);
+    CHECK(nine.kind == RingKind::routed);
+    CHECK(nine.rings.size() == 1);
+}
+
 TEST_CASE("rings: without NVLink there is one, over PCIe and sockets", "[rings]") {
     const RingPlan t4 = rings_of("g4dn.12xlarge", 4);
     CHECK(t4.kind == RingKind::routed);
