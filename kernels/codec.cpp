@@ -12,6 +12,7 @@
 #include "base/invariant.hpp"
 #include "base/plain_text.hpp"
 #include "kernels/codecs/wire.hpp"
+#include "kernels/element_rules.hpp"
 #include "kernels/half.hpp"
 
 namespace ukemi {
@@ -204,8 +205,7 @@ void combine(const WireRound& round, std::span<std::byte> into,
     INVARIANT(into.size() == message.size());
     if (round.combination == Combination::maximum) {
         INVARIANT(round.element == WireElement::single);
-        return combine_numbers<float>(into, message,
-                                      [](float a, float b) { return a < b ? b : a; });
+        return combine_numbers<float>(into, message, larger_of);
     }
     INVARIANT(round.combination == Combination::sum);
     const auto plus = [](auto a, auto b) { return a + b; };

@@ -8,6 +8,8 @@
 // Random draws are a function of (seed, codec, tensor, rank, step, element): equal bits whatever
 // the order or the number of threads in which tensors are encoded. Sums run in rank order here.
 // Sizes are exact: `layout` says what crosses the wire, byte for byte, and what it costs to make.
+// A gradient that is not finite does not become a finite mean, except that signs count what is no
+// number as positive, top-k as zero, and random-k sees only what it keeps.
 #pragma once
 
 #include <cstddef>

@@ -35,6 +35,8 @@ constexpr float pulled_to(float weight, float mean, float rate) {
 }
 
 constexpr float magnitude_of(float value) { return value < 0 ? -value : value; }
+// What is no number is the largest of all, so that a scale does not hide it.
+constexpr float larger_of(float a, float b) { return b > a || b != b ? b : a; }
 
 // Stochastic rounding of |value| ÷ scale to one of 0 … levels, with its sign (QSGD, Alistarh et
 // al., arXiv:1610.02132, eq. 3.1). `uniform` in [0, 1). Unbiased: E[level] = levels · value ÷ scale

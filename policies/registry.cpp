@@ -19,8 +19,6 @@ Made make_young_checkpoint(ConfigReader& parameters);
 Made make_daly_checkpoint(ConfigReader& parameters);
 Made make_checkpoint_on_notice(ConfigReader& parameters);
 Made make_noise_scale_resize(ConfigReader& parameters);
-Made make_accordion(ConfigReader& parameters);
-Made make_learner_tuner(ConfigReader& parameters);
 Made make_bid(ConfigReader& parameters);
 Made make_cheapest_zone(ConfigReader& parameters);
 Made make_spread_zones(ConfigReader& parameters);
@@ -58,10 +56,6 @@ std::span<const PolicyEntry> all_policies() {
                     "baseline", !oracle, !deadline, make_checkpoint_on_notice},
         PolicyEntry{"noise_scale_resize", "", "a worker more whenever the noise scale rose",
                     "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_noise_scale_resize},
-        PolicyEntry{"accordion", "", "less compression while the gradient's norm changes",
-                    "Accordion (Agarwal et al., MLSys'21)", !oracle, !deadline, make_accordion},
-        PolicyEntry{"learner_tuner", "", "more learners a GPU while throughput rises",
-                    "Crossbow (Koliousis et al., VLDB'19)", !oracle, !deadline, make_learner_tuner},
         PolicyEntry{"bid", "", "a fixed bid, a share of on-demand or a quantile of prices seen",
                     "baseline", !oracle, !deadline, make_bid},
         PolicyEntry{"cheapest_zone", "", "the whole fleet where a unit of work costs least",

@@ -36,7 +36,7 @@ float clipped_scale(std::span<float> values, double deviations) {
         }
     }
     float largest = 0;
-    for (const float value : values) largest = std::max(largest, magnitude_of(value));
+    for (const float value : values) largest = larger_of(largest, magnitude_of(value));
     return largest;
 }
 
@@ -73,7 +73,8 @@ public:
             const auto codes = message.subspan(sizeof scale_);
             for (std::size_t i = 0; i < mean_.size(); ++i) {
                 const auto code = std::to_integer<unsigned>(codes[i / 4]) >> (i % 4 * 2) & 3U;
-                if (code != 0) mean_[i] += code == 1 ? unit : -unit;
+                // A scale that is no number makes zeros none, too.
+                mean_[i] += unit * (code == 0 ? 0.0F : code == 1 ? 1.0F : -1.0F);
             }
         }
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -228,4 +229,22 @@ TEST_CASE("codec: top-k keeps the largest, the first of equal ones", "[codec][go
     CodecRanks agreed("top_k_agreed", {.level = 0.5}, {6, 1}, 2);
     CHECK(agreed.step(0, gradients) == std::vector<float>{2.5F, 3.5F, 0, 0, -3, 0});
     CHECK(agreed.step(1, gradients) == std::vector<float>{2.5F, 3.5F, 0, 1, 0, 0});  // rank 1's
+}
+
+TEST_CASE("codec: what is no number is not hidden", "[codec]") {
+    const TensorShape shape{24, 20};
+    for (const std::string_view name : {"none", "fp16", "qsgd", "qsgd_shared", "terngrad",
+                                        "terngrad_shared", "scaled_sign", "power_sgd", "atomo"}) {
+        for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+            for (const std::size_t rank : {0U, 1U}) {
+                CAPTURE(name, bad, rank);
+                CodecRanks ranks(name, {.seed = 1}, shape, 2);
+                auto gradients = rank_gradients(3, 2, shape.elements());
+                ranks.step(0, gradients);
+                gradients[rank][77] = bad;
+                const std::vector<float> mean = ranks.step(1, gradients);
+                CHECK_FALSE(std::ranges::all_of(mean, [](float x) { return std::isfinite(x); }));
+            }
+        }
+    }
 }
