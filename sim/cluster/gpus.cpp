@@ -13,7 +13,7 @@ namespace {
 
 constexpr Bytes gib(std::int64_t n) { return mebibytes(n * 1024); }
 
-// NVIDIA data sheets as remembered, not read again; where a page or log was read, it is named.
+// NVIDIA data sheets, unverified here; where a page or log was read, it is named.
 // Columns: name; fp32, tf32, fp16, bf16 TFLOP/s; memory and GB/s; NVLinks and GB/s of one; PCIe.
 constexpr GpuProfile gpus[] = {
     // A K80 board has two of these behind one x16 slot.

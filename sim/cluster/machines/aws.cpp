@@ -1,13 +1,13 @@
 // aws.cpp — EC2 instances. GPUs, vCPUs, memory and network as AWS lists them (the table of
 // github tsaol/aws-gpu @77fcd9f, 2025-11, which counts K80 boards, two GPUs each); "up to" rates
 // are taken at their most. What is inside the chassis is not published: PCIe and sockets are those
-// of the boards the instance types are known to use, as remembered.
+// of the boards the instance types are known to use, unverified here.
 #include "sim/cluster/machines/tables.hpp"
 
 namespace ukemi::machine_tables {
 namespace {
 
-constexpr std::string_view listed = "AWS list; chassis as remembered";
+constexpr std::string_view listed = "AWS list; chassis unverified";
 constexpr std::string_view listed_mesh = "AWS list; NVLink as the first GPUs of a DGX-1 V100";
 
 // name, GPU, count, NVLink; {sockets, threads, GiB, GB/s}; {PCIe, switches}; {NICs, Gbit/s, us}

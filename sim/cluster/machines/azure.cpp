@@ -1,10 +1,10 @@
-// azure.cpp — Azure NC and ND sizes, as Microsoft's pages listed them (remembered, not read again).
+// azure.cpp — Azure NC and ND sizes, as Microsoft's pages listed them (unverified here).
 #include "sim/cluster/machines/tables.hpp"
 
 namespace ukemi::machine_tables {
 namespace {
 
-constexpr std::string_view listed = "Azure size page as remembered";
+constexpr std::string_view listed = "Azure size page, unverified here";
 
 // name, GPU, count, NVLink; {sockets, threads, GiB, GB/s}; {PCIe, switches}; {NICs, Gbit/s, us}
 constexpr MachineSpec table[] = {
@@ -73,7 +73,7 @@ constexpr MachineSpec table[] = {
      {2, 24, 448, qpi_2},
      {3, 0},
      {1, 56, infiniband_us},
-     "Azure size page as remembered; FDR InfiniBand"},
+     "Azure size page, unverified here; FDR InfiniBand"},
     {"ND40rs_v2",
      "v100_sxm2_32gb",
      8,
@@ -81,7 +81,7 @@ constexpr MachineSpec table[] = {
      {2, 40, 672, upi_2},
      {3, 4},
      {1, 100, infiniband_us},
-     "Azure size page as remembered; EDR InfiniBand"},
+     "Azure size page, unverified here; EDR InfiniBand"},
     {"ND96asr_v4",
      "a100_sxm4_40gb",
      8,
@@ -89,7 +89,7 @@ constexpr MachineSpec table[] = {
      {2, 96, 900, xgmi},
      {4, 4},
      {8, 200, infiniband_us},
-     "Azure size page as remembered; HDR InfiniBand a GPU"},
+     "Azure size page, unverified here; HDR InfiniBand a GPU"},
     {"ND96isr_H100_v5",
      "h100_sxm5_80gb",
      8,
@@ -97,7 +97,7 @@ constexpr MachineSpec table[] = {
      {2, 96, 1900, upi_4},
      {5, 4},
      {8, 400, infiniband_us},
-     "Azure size page as remembered; NDR InfiniBand a GPU"},
+     "Azure size page, unverified here; NDR InfiniBand a GPU"},
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ constexpr MachineSpec table[] = {
      {2, 160, 512, x_bus},
      {3, 0},
      {1, 100, infiniband_us},
-     "IBM REDP-5405 as remembered; the 64 hosts of arXiv:1708.02188"},
+     "IBM REDP-5405, unverified here; the 64 hosts of arXiv:1708.02188"},
     {"six_gpu_box",
      "titan_x_pascal",
      6,

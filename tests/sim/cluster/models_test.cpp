@@ -17,7 +17,7 @@ TEST_CASE("models: parameters add up to the published counts", "[models]") {
         {"resnet50", 25'557'032},    // torchvision, as in Parcae's profile
         {"vgg16", 138'357'544},      // KungFu's tensor list
         {"bert_base", 109'482'240},  // KungFu's tensor list without the SQuAD head
-        // As remembered:
+        // Published totals, unverified here:
         {"lenet5", 431'080},           // Caffe's MNIST example
         {"resnet56", 853'018},         // Keras' CIFAR example
         {"resnet101", 44'549'160},     // torchvision
