@@ -105,7 +105,7 @@ private:
         const Price least = share_of(on_demand, rule_.floor);
         Price bid = std::max(share_of(record.quantile(rule_.quantile), 1), least);
         if (most > Price{}) bid = std::min(bid, most);
-        return bid;
+        return std::max(bid, Price::of(1));  // none would mean the on-demand price
     }
 
     BidRule rule_;

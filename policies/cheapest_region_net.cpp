@@ -7,9 +7,9 @@
 // on-demand price × (remaining work + time of the move) + egress. A job that trains on spot leaves
 // its region only if that saves more than `least_saving` of the cost, restart and egress included,
 // and only while the slack bears another changeover; one that holds on-demand stays where it is.
-// The changeover d of the rule grows by the longest move between regions, and work left is taken at
-// the speed of the region that on-demand would be bought in, so that the net holds wherever the
-// model is. With one zone it is the rule itself.
+// The changeover d of a deadline rule holds the longest move between regions (deadline_view.hpp),
+// and work left is taken at the speed of the region that on-demand would be bought in, so that the
+// net holds wherever the model is. With one zone it is the rule itself.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -27,13 +27,11 @@ std::unique_ptr<Policy> make_rc_threshold(ConfigReader& parameters);
 
 namespace {
 
-// The job as it would go on elsewhere: at another speed, and with a move in every changeover.
+// The job as it would go on elsewhere, at another speed.
 class MovedPredictor final : public Predictor {
 public:
-    MovedPredictor(const Predictor& here, Duration move, std::int32_t speed_per_mille)
-        : here_(here),
-          move_(std::min(move, days(365))),
-          speed_per_mille_(std::max(speed_per_mille, 1)) {}
+    MovedPredictor(const Predictor& here, std::int32_t speed_per_mille)
+        : here_(here), speed_per_mille_(std::max(speed_per_mille, 1)) {}
     Duration work_time(std::int64_t samples, const Plan& plan,
                        std::int32_t workers) const override {
         const Int128 scaled =
@@ -42,7 +40,7 @@ public:
         return Duration::of(static_cast<std::int64_t>(std::min<Int128>(time, longest)));
     }
     Duration transition_time(const Plan& from, const Plan& to) const override {
-        return here_.transition_time(from, to) + move_;
+        return here_.transition_time(from, to);
     }
     Duration checkpoint_time(const Plan& plan) const override {
         return here_.checkpoint_time(plan);
@@ -55,7 +53,6 @@ private:
     static constexpr Int128 longest = days(36'500).raw();
 
     const Predictor& here_;
-    Duration move_;
     std::int32_t speed_per_mille_;
 };
 
@@ -79,7 +76,7 @@ private:
         const Observation& seen = view.seen;
         if (seen.zones.size() < 2) return ask(view);
         const ZoneView& refuge = on_demand_region(view);
-        const MovedPredictor predictor(view.predictor, longest_move(seen), refuge.speed_per_mille);
+        const MovedPredictor predictor(view.predictor, refuge.speed_per_mille);
         const PolicyView moved{seen,        view.plan,   predictor,
                                view.oracle, view.random, view.instances_max};
         const ZoneView* spot = spot_region(moved, restart_of(view));
@@ -96,9 +93,6 @@ private:
 
     static std::int32_t machines(const PolicyView& view) {
         return std::max(view.plan.workers_max, view.seen.workers_min);
-    }
-    static Duration longest_move(const Observation& seen) {
-        return std::ranges::max_element(seen.zones, {}, &ZoneView::move_time)->move_time;
     }
     static Plan plan_in(ZoneId zone, const PolicyView& view) {
         Plan plan = view.plan;
@@ -120,8 +114,7 @@ private:
         const std::int32_t fastest =
             std::ranges::max_element(seen.zones, {}, &ZoneView::speed_per_mille)->speed_per_mille;
         const DeadlineView now = deadline_view(view);
-        const double time_s =
-            to_seconds(now.remaining) - to_seconds(now.overhead) - to_seconds(longest_move(seen));
+        const double time_s = to_seconds(now.remaining) - to_seconds(now.overhead);
         const double needed_s = to_seconds(now.work_at_risk) * 1000;  // at one per mille of speed
         StayTerms terms;
         terms.market = Market::on_demand;

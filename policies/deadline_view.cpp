@@ -37,6 +37,10 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan) {
             : work(std::max<std::int64_t>(0, seen.samples_total - seen.samples_safe));
     result.overhead = view.predictor.transition_time(plan, plan) +
                       view.predictor.restore_time(plan) + view.predictor.checkpoint_time(plan);
+    // Wherever the model has to be brought.
+    Duration longest_move;
+    for (const ZoneView& zone : seen.zones) longest_move = std::max(longest_move, zone.move_time);
+    result.overhead += std::min(longest_move, days(365));
     result.tick = seen.decision_interval;
     // A loss tears the step in progress, and with a clock may wait for a tick to be noticed. Work
     // without steps (one a nanosecond) that is never lost is as in the published rule: changes of

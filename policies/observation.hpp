@@ -87,8 +87,8 @@ struct Observation {
     std::int32_t on_demand_held = 0;
     std::int32_t spot_capacity = 0;  // over all zones
     Price on_demand_price{};
-    Dollars spent;                      // metered so far; bills may round it up
-    std::int64_t spot_losses = 0;       // spot instances taken from us so far
+    Dollars spent;                 // metered so far; bills round up, and leave out what is free
+    std::int64_t spot_losses = 0;  // spot instances taken from us so far
     std::int64_t spot_loss_events = 0;  // in so many bursts: instances lost at one instant are one
     Duration spot_time;                 // for how long any spot instance was held so far
     std::vector<Instant> spot_since;    // when those held now were opened, in ascending order;

@@ -60,7 +60,9 @@ private:
         const double done_s = to_seconds(now.done());
         const double elapsed_s = to_seconds(now.elapsed);
         if (now.held == Market::none) sooner(done_s / slope - elapsed_s);
-        if (now.held != Market::spot) {
+        // On-demand at full speed keeps its distance to the net.
+        const bool falls_behind = now.held == Market::none || now.in_transition || !now.full_speed;
+        if (now.held != Market::spot && falls_behind) {
             sooner(to_seconds(now.remaining - now.work_at_risk - 2 * now.overhead));
         }
         if (now.held == Market::on_demand && slope < 1) {

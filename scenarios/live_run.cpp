@@ -23,6 +23,10 @@ NamedMarket calm_market(const Scenario& scenario) {
     NamedMarket market = make_market(scenario, scenario.seed);
     market.name = "calm";
     market.data.after_last_row = AfterLastRow::hold;
+    const MarketRules rules = market.data.rules;  // of which only the bills are left
+    market.data.rules = {};
+    market.data.rules.spot_billing = rules.spot_billing;
+    market.data.rules.on_demand_billing = rules.on_demand_billing;
     for (ZoneData& zone : market.data.zones) {
         zone.capacity.steps = {{Instant{}, scenario.job.instances_max}};
     }
@@ -60,6 +64,18 @@ void check_training(const Scenario& scenario, const CrewSetup& crew) {
         throw InputError(scenario.file.string(), "/job/checkpoint",
                          "a live run can lose its model: expected what a checkpoint costs, as in "
                          "{\"cost\": \"1 s\"}");
+    }
+    const MarketSource& market = scenario.market;
+    for (const ZoneSource& zone : market.zones) {
+        if (zone.speed_per_mille == 1000) continue;
+        throw InputError(scenario.file.string(), "/market",
+                         "real workers are as fast as they are: a live run has no \"speed\"");
+    }
+    for (const TransferRow& row : market.transfer.rows) {
+        if (row.bandwidth.raw() <= 0) continue;
+        throw InputError(scenario.file.string(), "/market/transfer",
+                         "real workers move their model as fast as they can: a live run has no "
+                         "\"bandwidth\" between regions");
     }
     for (const std::int32_t workers : {job.workers_min, job.instances_max}) {
         const std::string refused = training_refusal(job.plan, workers);

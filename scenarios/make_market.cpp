@@ -48,19 +48,36 @@ ReadOptions options_for(const Scenario& scenario, const ZoneSource& source) {
     return options;
 }
 
-void add_zones(MarketData& data, const Trace& trace, const ZoneSource& source,
+// What the scenario says of the zone of that name; else `source`, without the region of its own if
+// it stands for several.
+ZoneSource source_of(const std::string& name, const ZoneSource& source, bool one_of_several,
+                     const Scenario& scenario) {
+    const auto& zones = scenario.market.zones;
+    const auto same = std::ranges::find(zones, name, &ZoneSource::name);
+    if (same != zones.end()) return *same;
+    ZoneSource general = source;
+    if (one_of_several) general.region.clear();
+    return general;
+}
+
+void add_zones(MarketData& data, const Trace& trace, const ZoneSource& given,
                const Scenario& scenario, std::string_view file) {
+    const bool several = trace.series.size() > 1;
     for (const TraceSeries& series : trace.series) {
-        std::string name = !source.name.empty() && trace.series.size() == 1 ? source.name
-                           : !series.zone.empty()                           ? series.zone
-                                                  : trace_name(trace.name);
+        const bool typed = several && !given.name.empty() && !given.instance_type.empty();
+        std::string name = !given.name.empty() && !several ? given.name
+                           : series.zone.empty()           ? trace_name(trace.name)
+                           : typed ? fmt::format("{}/{}", given.name, series.zone)
+                                   : series.zone;
+        const ZoneSource source = source_of(name, given, several, scenario);
         for (const TraceSeries& other : trace.series) {
             if (&other == &series) break;
             if (other.zone != series.zone) continue;
-            throw InputError(file, "",
-                             fmt::format("zone \"{}\" is there with the instance types \"{}\" and "
-                                         "\"{}\": say which as \"instance\" at /cluster",
-                                         series.zone, other.instance_type, series.instance_type));
+            throw InputError(
+                file, "",
+                fmt::format("zone \"{}\" is there with the instance types \"{}\" and "
+                            "\"{}\": say which as \"instance\", of the zone or at /cluster",
+                            series.zone, other.instance_type, series.instance_type));
         }
         data.zones.push_back(zone_of(series, source, scenario, name, file));
     }
@@ -178,6 +195,26 @@ void check_names(const MarketData& data, std::string_view file) {
     }
 }
 
+// A row that no two of the scenario's own places match is a misspelt one, and its moves were free.
+void check_transfer(const MarketData& data, const Scenario& scenario) {
+    for (std::size_t row = 0; row < data.transfer.rows.size(); ++row) {
+        const TransferRow& rule = data.transfer.rows[row];
+        const auto matched = [&](std::string_view pattern) {
+            return std::ranges::any_of(data.zones, [&](const ZoneData& zone) {
+                return matches_pattern(pattern, zone.region.empty() ? zone.name : zone.region);
+            });
+        };
+        for (const auto& [key, pattern] :
+             {std::pair{"from", &rule.from}, std::pair{"to", &rule.to}}) {
+            if (matched(*pattern)) continue;
+            throw InputError(scenario.file.string(),
+                             fmt::format("/market/transfer/{}/{}", row, key),
+                             fmt::format("no zone is in a region \"{}\"; the first is in \"{}\"",
+                                         *pattern, data.zones.front().region));
+        }
+    }
+}
+
 }  // namespace
 
 ReadOptions trace_options(const Scenario& scenario) {
@@ -210,6 +247,7 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
         add_zones(data, made, source.zones.front(), scenario, scenario.file.string());
     } else {
         add_all_recorded(data, scenario);
+        check_transfer(data, scenario);
         const auto& only = source.zones.front();
         const auto& file = only.availability.empty() ? only.price : only.availability;
         market.name = source.zones.size() > 1 || file.empty() ? scenario.name : trace_name(file);
@@ -219,8 +257,31 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
     return market;
 }
 
+namespace {
+
+// The speed of the slowest place, at which the work must still be done in bounded time.
+std::int32_t slowest_speed(const Scenario& scenario, const MarketData& market) {
+    std::int32_t slowest = 1000;
+    for (const ZoneData& zone : market.zones) slowest = std::min(slowest, zone.speed_per_mille);
+    const JobSpec& job = scenario.job;
+    const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
+    const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
+    const StepRate rate = rate_of(job.profile, job.workers_min);
+    const Int128 time = static_cast<Int128>(steps) * rate.per.raw() / rate.steps * 1000 / slowest;
+    constexpr Duration longest = days(36'600);
+    if (time <= longest.raw()) return slowest;
+    throw InputError(scenario.file.string(), "/market",
+                     fmt::format("expected places where {} instance{} can do the work in {}, found "
+                                 "one at {} of the job's speed",
+                                 job.workers_min, job.workers_min == 1 ? "" : "s",
+                                 format_duration(longest), slowest / 1000.0));
+}
+
+}  // namespace
+
 JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     JobSpec job = scenario.job;
+    const std::int32_t slowest = slowest_speed(scenario, market);
     job.profile.provisioning = market.provisioning;
     // Instance-time is summed in nanoseconds, which hold 292 years.
     const Duration longest = Duration::of(days(91'000).raw() / job.instances_max);
@@ -241,7 +302,7 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     for (const ZoneData& zone : market.zones) last = std::max(last, zone.capacity.end);
     const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
-    const Duration work = time_for(rate_of(job.profile, job.workers_min), steps);
+    const Duration work = time_for(scaled(rate_of(job.profile, job.workers_min), slowest), steps);
     const Duration until = std::min(last.since_start(), longest);
     job.give_up_at = Instant::at(until + std::min(2 * work + days(1), longest - until));
     return job;

@@ -8,19 +8,14 @@
 
 #include "records/provider_rules.hpp"
 #include "scenarios/sections.hpp"
+#include "traces/timestamp.hpp"
 
 namespace ukemi {
 
 namespace {
 
-bool is_day(std::string_view text) {
-    if (text.size() != 10) return false;
-    for (std::size_t place = 0; place < text.size(); ++place) {
-        const bool dash = place == 4 || place == 7;
-        const bool right = dash ? text[place] == '-' : text[place] >= '0' && text[place] <= '9';
-        if (!right) return false;
-    }
-    return true;
+bool is_day(const std::string& text) {
+    return text.size() == 10 && parse_timestamp(text + "T00:00:00Z").has_value();
 }
 
 // No rules at all without a "provider".
@@ -50,7 +45,8 @@ void read_billing(ConfigReader& market, MarketRules& rules) {
         };
         spot.granularity = time("granularity", spot.granularity);
         spot.minimum = time("minimum", spot.minimum);
-        rules.on_demand_billing = {spot.granularity, spot.minimum, {}, false, false};
+        if (config->has("granularity")) rules.on_demand_billing.granularity = spot.granularity;
+        if (config->has("minimum")) rules.on_demand_billing.minimum = spot.minimum;
         spot.free_if_taken_within = time("free_if_taken_within", spot.free_if_taken_within);
         spot.last_part_free_if_taken =
             config->flag("last_part_free_if_taken", spot.last_part_free_if_taken);
@@ -64,6 +60,9 @@ void read_billing(ConfigReader& market, MarketRules& rules) {
             if (used && spot.granularity <= Duration{}) {
                 config->fail(key, "needs a \"granularity\": the step it is about");
             }
+        }
+        if (spot.price_at_beginning && spot.granularity < whole_seconds(1)) {
+            config->fail("granularity", "expected at least 1 s where a step has one price");
         }
         config->finish();
     }
@@ -133,6 +132,9 @@ void read_market_rules(ConfigReader& market, Scenario& scenario) {
     rules.bidding = market.flag("bidding", provider.bidding);
     rules.lifetime_max =
         bounded_duration(market, "lifetime_max", Duration{}, run_longest, provider.lifetime_max);
+    if (rules.lifetime_max > Duration{} && rules.lifetime_max < minutes(1)) {
+        market.fail("lifetime_max", "expected at least 1 min");
+    }
     if (rules.lifetime_max > Duration{} && rules.lifetime_max <= scenario.market.notice) {
         market.fail("lifetime_max", fmt::format("expected more than the notice of {}, found {}",
                                                 format_duration(scenario.market.notice),

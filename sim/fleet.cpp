@@ -81,8 +81,8 @@ void Fleet::count(const Instance& instance, std::int32_t change, Instant now) {
 std::int32_t Fleet::spot_room(ZoneId zone, Price bid, Instant now) const {
     if (now < refused_until_[index_of(zone)]) return 0;
     if (market_->data().rules.bidding) {
-        const Price most = bid > Price{} ? bid : market_->on_demand_price(zone);
-        if (market_->spot_price(zone) > most) return 0;
+        if (market_->spot_price(zone) > most_paid(zone, bid)) return 0;
+        if (market_->price_changes_at(zone) <= now) return 0;  // asked again when it has
     }
     const Counts& held = counts(zone);
     return market_->spot_capacity(zone) - held.spot_held - held.spot_pending;
@@ -141,10 +141,6 @@ void Fleet::launch_failed(InstanceId id, Instant now) {
     erase(id);
 }
 
-Price Fleet::most_paid(const Instance& instance) const {
-    return instance.bid > Price{} ? instance.bid : market_->on_demand_price(instance.zone);
-}
-
 void Fleet::became_ready(Instance& instance, Instant now) {
     INVARIANT(!instance.ready);
     count(instance, -1, now);
@@ -164,7 +160,7 @@ void Fleet::close(Instance& instance, Instant now) {
         charge.add(market_->on_demand_price(instance.zone), paid);
     } else if (instance.price_at_opening) {
         const std::optional<Price> most =
-            rules.bidding ? std::optional(most_paid(instance)) : std::nullopt;
+            rules.bidding ? std::optional(most_paid(instance.zone, instance.bid)) : std::nullopt;
         charge =
             charge_of_lease(rule, *instance.price_at_opening, instance.opened, held, paid, most);
     } else if (paid >= held) {
@@ -260,7 +256,7 @@ std::int32_t Fleet::revoke_outbid(ZoneId zone, Instant now) {
     std::int32_t announced_count = 0;
     for (Instance& instance : instances_) {
         if (instance.zone != zone || instance.market != Market::spot || instance.lost_at) continue;
-        if (most_paid(instance) >= price) continue;
+        if (most_paid(zone, instance.bid) >= price) continue;
         if (!instance.ready) {
             cancelled.push_back(instance.id);
             continue;

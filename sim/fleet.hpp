@@ -68,6 +68,10 @@ public:
     // How many more spot instances the zone would give now for that bid (zero: the on-demand
     // price).
     std::int32_t spot_room(ZoneId zone, Price bid, Instant now) const;
+    // The bid, or for none the default one.
+    Price most_paid(ZoneId zone, Price bid) const {
+        return bid > Price{} ? bid : market_->on_demand_price(zone);
+    }
     // When the zone gives spot instances again, if something other than capacity and price is in
     // the way now; a moment in the past if not.
     Instant spot_refused_until(ZoneId zone) const { return refused_until_[index_of(zone)]; }
@@ -89,7 +93,6 @@ public:
 private:
     void open(Instance& instance, Instant now);
     void close(Instance& instance, Instant now);
-    Price most_paid(const Instance& instance) const;  // its bid, or the default one
     void take(Instance& instance, Instant lost_at);
     bool notice_arrives(ZoneId zone);
     void count(const Instance& instance, std::int32_t change, Instant now);

@@ -18,8 +18,9 @@ Charge charge_of_lease(const BillingRule& rule, PriceCursor price, Instant opene
     const Instant end = opened + paid;
     const bool by_step = rule.price_at_beginning && rule.granularity > Duration{};
     if (by_step) {
+        const Instant given_back = opened + held;
         for (Instant begin = opened; begin < end; begin = begin + rule.granularity) {
-            while (price.next_at() <= begin) price.advance();
+            while (price.next_at() <= std::min(begin, given_back)) price.advance();
             charge.add(bounded(price.value(), most), std::min(rule.granularity, end - begin));
         }
         return charge;

@@ -56,6 +56,7 @@ World::World(WorldSetup setup)
         trainer_ = std::make_unique<Training>(job_, controller_, ledger_, queue_);
     }
     seen_.zones.resize(market_.zone_count());
+    last_bids_.resize(market_.zone_count());
     seen_.deadline = job_.deadline;
     seen_.decision_interval = job_.tick;
     seen_.workers_min = job_.workers_min;
@@ -117,7 +118,7 @@ void World::observe() {
     seen_.spot_held = fleet_.spot_held();
     seen_.on_demand_held = fleet_.on_demand_held();
     seen_.on_demand_price = market_.on_demand_price(ZoneId{0});
-    seen_.spent = fleet_.metered(now) + egress_;
+    seen_.spent = in_all(fleet_.metered(now), egress_);
     seen_.spot_losses = fleet_.revocations();
     seen_.spot_loss_events = fleet_.revocation_events();
     seen_.spot_time = fleet_.spot_time(now);
@@ -181,6 +182,7 @@ void World::commit_at_boundary() {
 
 void World::commit(const Plan& plan) {
     trainer_->report(queue_.now());
+    const bool again = committed_just_now(plan);
     const bool saves_otherwise = plan.checkpoint_interval != controller_.plan().checkpoint_interval;
     controller_.committed(plan.version);
     ++plans_;
@@ -189,10 +191,24 @@ void World::commit(const Plan& plan) {
     acquire();
     swap_fleets();
     reconcile();
-    note(EventKind::phase_changed);  // what a policy asked for is there now: it may look again
+    // What a policy asked for is there now: it may look again. But policies that only answer each
+    // other would go on for ever.
+    if (!again) note(EventKind::phase_changed);
     if (saves_otherwise && trainer_->phase() == JobPhase::running) {
         resume_running();  // a new segment, with the new interval
     }
+}
+
+// Whether the same Plan, but for its version, was committed before at this very instant.
+bool World::committed_just_now(const Plan& plan) {
+    for (const FleetLine& line : plan.fleet) last_bids_[index_of(line.zone)] = line.bid;
+    if (plans_of_now_at_ != queue_.now()) plans_of_now_.clear();
+    plans_of_now_at_ = queue_.now();
+    Plan nameless = plan;
+    nameless.version = PlanVersion{};
+    const bool again = std::ranges::find(plans_of_now_, nameless) != plans_of_now_.end();
+    if (!again) plans_of_now_.push_back(std::move(nameless));
+    return again;
 }
 
 // The hooks of a step boundary are asked one after the other; a Plan that one of them leads to is
@@ -269,7 +285,7 @@ void World::record_timeline() {
     }
     row.spot_price = market_.spot_price(ZoneId{0});
     row.samples_done = controller_.samples_done();
-    row.spent = fleet_.metered(now) + egress_;
+    row.spent = in_all(fleet_.metered(now), egress_);
     row.spot_losses = fleet_.revocations();
     if (!timeline_.empty() && timeline_.back().at == now) timeline_.pop_back();
     timeline_.push_back(row);
@@ -295,7 +311,7 @@ RunResult World::result() {
     result.causes = ledger_.totals();
     result.held = ledger_.held();
     result.egress = egress_;
-    result.cost = ledger_.billed() + egress_;
+    result.cost = in_all(ledger_.billed(), egress_);
     INVARIANT(result.causes.time_sum() == result.held);
     INVARIANT(result.causes.cost_sum() + result.egress == result.cost);
     result.launches = fleet_.launches();

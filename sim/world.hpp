@@ -96,7 +96,9 @@ private:
     void start_worker(Instance& instance);
     // It refuses for longer than before: looks at it again when it no longer does.
     void await_zone(ZoneId zone, Instant refused_before);
+    Price bid_in(ZoneId zone) const;
     std::int32_t visible_capacity(ZoneId zone) const;
+    static Dollars in_all(Dollars a, Dollars b);
     void model_stays_where_it_is();
     Move move_to(ZoneId zone) const;  // of the model, from where it is
     Move move_of(std::span<Instance* const> group) const;
@@ -115,6 +117,7 @@ private:
     void ask(ControlEvent event);
     void commit_at_boundary();
     void commit(const Plan& plan);
+    bool committed_just_now(const Plan& plan);
     void discard_pending(std::string_view why);
     void schedule_ask_again();
     void ask_step_hooks();  // those that are due, one after the other, as far as it can
@@ -136,8 +139,11 @@ private:
     Observation seen_;
     EventHash hash_;
 
-    std::optional<ZoneId> model_at_;       // where it is while no instance holds it
-    Dollars egress_;                       // paid for moving it
+    std::optional<ZoneId> model_at_;  // where it is while no instance holds it
+    Dollars egress_;                  // paid for moving it
+    std::vector<Price> last_bids_;    // by zone, of the last line there
+    std::vector<Plan> plans_of_now_;  // committed at this very instant
+    Instant plans_of_now_at_;
     std::vector<std::int32_t> wanted_;     // kept for its memory
     std::vector<InstanceId> members_ids_;  // likewise
     std::optional<Plan> pending_plan_;

@@ -1,11 +1,18 @@
 // world_fleet.cpp — from the Plan's fleet to the instances held, and from those to the group that
 // trains.
 #include <algorithm>
+#include <stdexcept>
 #include <tuple>
 
 #include "sim/world.hpp"
 
 namespace ukemi {
+
+Dollars World::in_all(Dollars a, Dollars b) {
+    std::int64_t sum = 0;
+    if (!__builtin_add_overflow(a.raw(), b.raw(), &sum)) return Dollars::of(sum);
+    throw std::overflow_error("the run is too large: more than nine billion dollars are paid for");
+}
 
 // How many instances the Plan wants of each zone and market, in one table: fleets are counted
 // often.
@@ -13,23 +20,36 @@ std::size_t World::place_of(ZoneId zone, Market bought) const {
     return std::size_t{index_of(zone)} * 3 + static_cast<std::size_t>(bought);
 }
 
-// What a policy may count on: what the zone carries, or only what is there already while the
-// provider refuses more or asks for more than is bid.
-std::int32_t World::visible_capacity(ZoneId zone) const {
-    const std::int32_t capacity = market_.spot_capacity(zone);
-    const MarketRules& rules = market_.data().rules;
-    const bool refused = queue_.now() < fleet_.spot_refused_until(zone);
-    if (!refused && !rules.bidding) return capacity;
-    Price bid = market_.on_demand_price(zone);
-    for (const FleetLine& line : controller_.plan().fleet) {
-        if (line.zone == zone && line.bid > Price{}) bid = line.bid;
+// What a line of the Plan in this zone bids, or would bid: as the last one there did, else as the
+// first line does.
+Price World::bid_in(ZoneId zone) const {
+    const Plan& plan = controller_.plan();
+    const auto line = std::ranges::find(plan.fleet, zone, &FleetLine::zone);
+    Price bid = last_bids_[index_of(zone)];
+    if (line != plan.fleet.end()) {
+        bid = line->bid;
+    } else if (bid == Price{} && !plan.fleet.empty()) {
+        bid = plan.fleet.front().bid;
     }
-    if (!refused && market_.spot_price(zone) <= bid) return capacity;
+    return fleet_.most_paid(zone, bid);
+}
+
+// What a policy may count on: what the zone carries, or only what is there already while the
+// provider refuses more or asks for more than is bid. A loss that comes without a notice is not
+// shown before it is there.
+std::int32_t World::visible_capacity(ZoneId zone) const {
+    const MarketRules& rules = market_.data().rules;
+    std::int32_t capacity = market_.spot_capacity(zone);
+    const bool refused = queue_.now() < fleet_.spot_refused_until(zone);
+    if (!refused && !rules.bidding && rules.notice_arrives >= 1) return capacity;
     std::int32_t staying = 0;
     for (const Instance& one : fleet_.instances()) {
-        if (one.zone == zone && one.market == Market::spot && !one.announced()) ++staying;
+        if (one.zone != zone || one.market != Market::spot || one.announced()) continue;
+        ++staying;
+        if (one.unannounced) ++capacity;
     }
-    return std::min(capacity, staying);
+    const bool outbid = rules.bidding && market_.spot_price(zone) > bid_in(zone);
+    return refused || outbid ? std::min(capacity, staying) : capacity;
 }
 
 std::vector<std::int32_t>& World::wanted_by_place() {
@@ -259,7 +279,7 @@ void World::reconcile() {
     if (!survivors && trainer_->samples_safe() > 0 && !job_.profile.lossless) {
         time += job_.profile.restore;
     }
-    egress_ += move.cost;
+    egress_ = in_all(egress_, move.cost);
     trainer_->begin_transition(members_ids_, time + move.time, slowest, now);
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("market: a file with two types in one zone asks which instance is mean
     CHECK(complaint_of([&] { make_market(small_scenario(no_spot_price), 1, trace); }) ==
           trace.string() +
               ": zone \"us-east-1a\" is there with the instance types \"p2.xlarge\" "
-              "and \"p3.2xlarge\": say which as \"instance\" at /cluster");
+              "and \"p3.2xlarge\": say which as \"instance\", of the zone or at /cluster");
     Scenario says = small_scenario(no_spot_price);
     says.market.instance_type = "p3.2xlarge";
     const NamedMarket market = make_market(says, 1, trace);

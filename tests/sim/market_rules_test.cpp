@@ -278,6 +278,70 @@ TEST_CASE("market rules: without a checkpoint there is nothing to move", "[marke
     CHECK(saved.egress == dollars(1));
 }
 
+TEST_CASE("market rules: a loss that nobody announces is not seen in the capacity either",
+          "[market_rules]") {
+    MarketData data =
+        market({zone("a", capacity({{Duration{}, 2}, {hours(2), 1}}, hours(9)), price(1))});
+    data.notice = minutes(20);
+    data.rules.notice_arrives = 0;
+    prepare(data);
+    const RunResult result = run(data, job(hours(4), 1, 2), {{"follow_capacity", "{}"}});
+    CHECK(result.revocations == 1);
+    CHECK(result.held == hours(6));  // two for two hours, one for two more
+}
+
+TEST_CASE("market rules: a launch waits for a price that changes at the same moment",
+          "[market_rules]") {
+    // Capacity comes at 1 h, when the price rises above the bid for an hour.
+    PriceSeries series{{{Instant{}, dollars_per_hour(1)},
+                        {at(hours(1)), dollars_per_hour(9)},
+                        {at(hours(2)), dollars_per_hour(1)}},
+                       at(hours(9))};
+    MarketData data =
+        market({zone("a", capacity({{Duration{}, 0}, {hours(1), 1}}, hours(9)), series)});
+    data.rules.bidding = true;
+    JobSpec spec = job(hours(1));
+    spec.plan.fleet[0].bid = dollars_per_hour(5);
+    const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    CHECK(result.launches == 1);
+    CHECK(result.revocations == 0);
+    CHECK(result.duration == hours(3));
+}
+
+TEST_CASE("market rules: policies that only answer each other come to an end", "[market_rules]") {
+    // The second zone is cheaper, and the bid is below its price: whoever moves there is shown
+    // nothing, and nothing else has changed.
+    MarketData data = market({zone("a", capacity({{Duration{}, 1}}, hours(9)), price(1)),
+                              zone("b", capacity({{Duration{}, 1}}, hours(9)), price(0.5))});
+    data.rules.bidding = true;
+    for (const std::string rule : {"cheapest_zone", "spread_zones", "follow_capacity"}) {
+        for (const double bid : {0.3, 0.7, 2.0}) {
+            CAPTURE(rule, bid);
+            JobSpec spec = job(hours(3));
+            spec.deadline = at(hours(5));
+            spec.plan.fleet[0].bid = dollars_per_hour(bid);
+            CHECK(run(data, spec, {{rule, "{}"}, {"greedy", "{}"}}).deadline_met);
+        }
+    }
+}
+
+TEST_CASE("market rules: nets count the time of a move", "[market_rules]") {
+    // Spot in the first region until 3 h, then in the second until 6 h; moving takes an hour.
+    MarketData data =
+        two_regions(capacity({{Duration{}, 1}, {hours(3), 0}}, hours(40)),
+                    capacity({{Duration{}, 0}, {hours(3), 1}, {hours(6), 0}}, hours(40)));
+    data.transfer.rows[0].bandwidth = BytesPerSecond::of(50e9 / 3600);
+    for (const std::string rule : {"greedy", "uniform_progress", "time_sliced", "rc_threshold"}) {
+        for (std::int64_t deadline_h = 12; deadline_h <= 20; ++deadline_h) {
+            CAPTURE(rule, deadline_h);
+            JobSpec spec = job(hours(9));
+            spec.profile.restart = spec.profile.resize = minutes(10);
+            spec.deadline = at(hours(deadline_h));
+            CHECK(run(data, spec, {{rule, "{}"}, {"follow_capacity", "{}"}}).deadline_met);
+        }
+    }
+}
+
 TEST_CASE("transfer: the first row that matches either way says it", "[transfer]") {
     TransferRules rules;
     rules.size = bytes(10'000'000'000);

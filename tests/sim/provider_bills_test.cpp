@@ -170,4 +170,14 @@ TEST_CASE("provider bills: a free part keeps its time and shares what was charge
     CHECK(result.causes.cost_of(Cause::transition) == nano_dollars(333'333'333));
 }
 
+TEST_CASE("provider bills: what is paid after giving back costs what it cost then",
+          "[provider_bills]") {
+    // Given back at 30 min at 1 USD/h, five hours at least; 10 USD/h from the first hour on.
+    MarketData data = never_taken(prices({{hours(0), 1}, {hours(1), 10}}));
+    data.rules.spot_billing = {.granularity = hours(1), .minimum = hours(5)};
+    CHECK(run(data, job(minutes(30)), {{"spot_only", "{}"}}).cost == dollars(5));
+    data.rules.spot_billing.price_at_beginning = true;
+    CHECK(run(data, job(minutes(30)), {{"spot_only", "{}"}}).cost == dollars(5));
+}
+
 }  // namespace ukemi

@@ -12,8 +12,8 @@ std::span<const MachineSpec> aws();
 std::span<const MachineSpec> azure();
 std::span<const MachineSpec> others();
 
-// Between two sockets, GB/s in one direction. Intel: links × GT/s × 2 bytes (Xeon data sheets, as
-// remembered); AMD: four xGMI-2 links of 16 lanes at 16 GT/s (Rome), unverified here; POWER8: X bus.
+// Between two sockets, GB/s each way. Intel: links × GT/s × 2 bytes (Xeon data sheets); AMD:
+// four xGMI-2 links of 16 lanes at 16 GT/s (Rome); POWER8: X bus. All unverified here.
 inline constexpr double qpi_2 = 38.4;
 inline constexpr double upi_2 = 41.6;
 inline constexpr double upi_3 = 62.4;
