@@ -195,24 +195,26 @@ void check_names(const MarketData& data, std::string_view file) {
     }
 }
 
-// A row that no two of the scenario's own places match is a misspelt one, and its moves were free.
+// A table that matches no two of the scenario's own places is a misspelt one, and moves were free.
 void check_transfer(const MarketData& data, const Scenario& scenario) {
-    for (std::size_t row = 0; row < data.transfer.rows.size(); ++row) {
-        const TransferRow& rule = data.transfer.rows[row];
-        const auto matched = [&](std::string_view pattern) {
-            return std::ranges::any_of(data.zones, [&](const ZoneData& zone) {
-                return matches_pattern(pattern, zone.region.empty() ? zone.name : zone.region);
-            });
-        };
-        for (const auto& [key, pattern] :
-             {std::pair{"from", &rule.from}, std::pair{"to", &rule.to}}) {
-            if (matched(*pattern)) continue;
-            throw InputError(scenario.file.string(),
-                             fmt::format("/market/transfer/{}/{}", row, key),
-                             fmt::format("no zone is in a region \"{}\"; the first is in \"{}\"",
-                                         *pattern, data.zones.front().region));
+    if (data.transfer.rows.empty()) return;
+    const ZoneData* other = nullptr;
+    for (const ZoneData& one : data.zones) {
+        for (const ZoneData& two : data.zones) {
+            if (one.region == two.region) continue;
+            other = &two;
+            for (const TransferRow& row : data.transfer.rows) {
+                if (matches_pattern(row.from, one.region) && matches_pattern(row.to, two.region)) {
+                    return;
+                }
+            }
         }
     }
+    if (other == nullptr) return;  // one region
+    throw InputError(scenario.file.string(), "/market/transfer",
+                     fmt::format("no row says what a move between \"{}\" and \"{}\" costs, nor "
+                                 "between any others",
+                                 data.zones.front().region, other->region));
 }
 
 }  // namespace

@@ -174,6 +174,10 @@ constexpr Refusal refusals[] = {
      "literal"},
     {"trailing_garbage",
      ":20:1: syntax error while parsing value - unexpected '}'; expected end of input"},
+    {"transfer_matches_nothing",
+     ": at /market/transfer: no row says what a move between \"us-east-1\" and \"eu-west-1\" "
+     "costs, "
+     "nor between any others"},
     {"transfer_price_unit",
      ": at /market/transfer/0/price: expected a price such as \"0.02 USD/GB\", found \"0.02 USD\""},
     {"transfer_without_size",
