@@ -186,7 +186,7 @@ private:
 std::string difference_of_norms(std::span<const double> found, std::span<const double> expected) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const double off = found[i] - expected[i];
-        if (!(off <= 1e-12 * expected[i] && -off <= 1e-12 * expected[i])) {
+        if (!(off <= 1e-11 * expected[i] && -off <= 1e-11 * expected[i])) {
             return fmt::format("norm {} is {}, expected {}", i, found[i], expected[i]);
         }
     }
