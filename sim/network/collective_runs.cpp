@@ -152,7 +152,7 @@ RunId CollectiveRuns::start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, 
 }
 
 RunId CollectiveRuns::added(Run run, Instant at) {
-    const auto number = static_cast<std::uint32_t>(runs_.size());
+    const auto number = first_run_ + static_cast<std::uint32_t>(runs_.size());
     runs_.push_back(std::move(run));
     ++running_count_;
     network_.plan_wake(std::max(at, network_.now()), tag_of(number, beginning));
@@ -161,17 +161,17 @@ RunId CollectiveRuns::added(Run run, Instant at) {
 
 void CollectiveRuns::cancel(RunId id) {
     const auto number = static_cast<std::uint32_t>(id);
-    INVARIANT(number < runs_.size());
-    if (!runs_[number].runs()) return;
+    if (number < first_run_) return;
+    INVARIANT(number - first_run_ < runs_.size());
+    if (!at(number).runs()) return;
     network_.cancel_tagged(tag_of(number, 0), tag_of(number, beginning));
     rings_.forget(number);
-    runs_[number] = {};
-    --running_count_;
+    remove(number);
 }
 
 void CollectiveRuns::begin(std::uint32_t index) {
-    Run& run = runs_[index];
-    if (!run.runs()) return;  // cancelled before
+    if (index < first_run_ || !at(index).runs()) return;  // cancelled before
+    Run& run = at(index);
     if (run.plan != nullptr) return next_phase(index);
     const std::span<const std::uint32_t> waits = run.graph->waits();
     run.waits.assign(waits.begin(), waits.end());
@@ -183,12 +183,18 @@ void CollectiveRuns::begin(std::uint32_t index) {
 
 void CollectiveRuns::end(std::uint32_t index) {
     events_.push_back({NetworkEvent::Kind::run_finished, index, network_.now()});
-    runs_[index] = {};
+    remove(index);
+}
+
+// What is over is forgotten as soon as nothing before it runs.
+void CollectiveRuns::remove(std::uint32_t index) {
+    at(index) = {};
     --running_count_;
+    for (; !runs_.empty() && !runs_.front().runs(); ++first_run_) runs_.pop_front();
 }
 
 void CollectiveRuns::next_phase(std::uint32_t index) {
-    Run& run = runs_[index];
+    Run& run = at(index);
     if (run.left == 0 || run.bytes == 0) return end(index);
     const FluidPlan::Phase& phase = run.plan->phases[run.plan->phases.size() - run.left];
     --run.left;
@@ -200,7 +206,7 @@ void CollectiveRuns::next_phase(std::uint32_t index) {
 }
 
 void CollectiveRuns::begin_node(std::uint32_t index, std::uint32_t node) {
-    Run& run = runs_[index];
+    Run& run = at(index);
     const TransferGraph::Node& what = run.graph->node(node);
     if (what.edge == TransferGraph::join) return over_.push_back(node);
     const auto first = static_cast<std::size_t>(what.first_chunk);
@@ -213,7 +219,7 @@ void CollectiveRuns::begin_node(std::uint32_t index, std::uint32_t node) {
 
 // Lets everything begin that waited for the nodes that are over, and ends the run after the last.
 void CollectiveRuns::follow(std::uint32_t index) {
-    Run& run = runs_[index];
+    Run& run = at(index);
     while (!over_.empty()) {
         const std::uint32_t node = over_.back();
         over_.pop_back();
@@ -230,7 +236,7 @@ void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
     const auto node = static_cast<std::uint32_t>(happening.tag);
     switch (happening.kind) {
         case FlowNetwork::Kind::flow_finished:
-            if (runs_[run].plan == nullptr) {
+            if (at(run).plan == nullptr) {
                 over_.push_back(node);
                 follow(run);
             } else if (node == beginning || rings_.flow_finished(run, node)) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -98,6 +99,8 @@ private:
         double bytes = 0;
     };
 
+    Run& at(std::uint32_t run) { return runs_[run - first_run_]; }
+    void remove(std::uint32_t run);
     void begin(std::uint32_t run);
     void begin_node(std::uint32_t run, std::uint32_t node);
     void follow(std::uint32_t run);
@@ -112,7 +115,8 @@ private:
 
     FlowNetwork& network_;
     FluidRings rings_;
-    std::vector<Run> runs_;
+    std::deque<Run> runs_;         // the first is number first_run_
+    std::uint32_t first_run_ = 0;  // all before are over
     std::size_t running_count_ = 0;
     std::vector<NetworkEvent> events_;  // that nobody has been told of, in order
     std::size_t told_count_ = 0;

@@ -75,13 +75,14 @@ std::uint32_t FlowNetwork::new_slot(std::uint64_t tag) {
 
 FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_t tag,
                                        FlowOptions options) {
-    INVARIANT(bytes >= 0 && options.delay_s_per_byte >= 0);
+    INVARIANT(bytes >= 0 && options.delay_s_per_byte >= 0 && options.cap >= 0);
     INVARIANT(static_cast<std::size_t>(route) < route_latency_.size());
     const std::uint32_t slot = new_slot(tag);
     Flow& flow = flows_[slot];
     flow.remaining = bytes;
     flow.pace = 0;
     flow.delay = options.delay_s_per_byte;
+    flow.cap = options.cap;
     flow.since = now_;
     flow.route = route;
     flow.state = State::latent;
@@ -109,6 +110,7 @@ void FlowNetwork::begin_moving(std::uint32_t slot) {
     flow.since = now_;
     if (flow.remaining > 0) {
         shares_.add(slot, flow.route);
+        if (flow.cap < FairShare::unlimited) shares_.set_cap(slot, flow.cap);
     } else {
         due_.insert(slot, now_);
     }

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/invariant.hpp"
 #include "base/quantity.hpp"
 #include "sim/network/due_flows.hpp"
 #include "sim/network/fair_share.hpp"
@@ -73,6 +74,8 @@ public:
         // its pace is 1/(1/x + delay).
         double delay_s_per_byte = 0;
         bool watched = false;
+        double cap =
+            FairShare::unlimited;  // it takes no greater share: cross traffic of its own rate
     };
     // At the present tick. Bytes ≥ 0, `endless` included.
     FlowId start(RouteId route, double bytes, std::uint64_t tag, FlowOptions options);
@@ -81,7 +84,11 @@ public:
     }
     // Tells of the tag when so many ticks have passed; cancelled like a flow.
     FlowId start_alarm(Tick after, std::uint64_t tag);
-    void watch(PaceWatcher* watcher) { watcher_ = watcher; }
+    // One at most; nullptr to end it.
+    void watch(PaceWatcher* watcher) {
+        INVARIANT(watcher_ == nullptr || watcher == nullptr);
+        watcher_ = watcher;
+    }
     // Of a moving flow: the pace that was last settled, and the bytes that it has yet to move.
     double pace(FlowId flow) const { return flows_[flow.slot].pace; }
     double bytes_left(FlowId flow);
@@ -115,6 +122,7 @@ private:
         double remaining = 0;
         double pace = 0;  // bytes a second, since the tick `since`
         double delay = 0;
+        double cap = FairShare::unlimited;
         Tick since = 0;
         std::uint64_t tag = 0;
         RouteId route{};

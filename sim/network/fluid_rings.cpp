@@ -49,9 +49,10 @@ bool FluidRings::flow_finished(std::uint32_t run, std::uint32_t index) {
 }
 
 void FluidRings::alarm(std::uint32_t run, std::uint32_t index) {
-    Phase& phase = phases_.at(run);
-    phase.edges[index].alarmed = false;
-    review(run, phase, index);
+    const auto found = phases_.find(run);
+    if (found == phases_.end()) return;  // its last edges were done at the same tick
+    found->second.edges[index].alarmed = false;
+    review(run, found->second, index);
 }
 
 void FluidRings::let_go(Edge& edge) {

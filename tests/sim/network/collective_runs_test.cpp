@@ -1,6 +1,7 @@
 // collective_runs_test.cpp — collectives on a switch: closed forms, several at once, cancellation.
 #include "sim/network/collective_runs.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -103,6 +104,30 @@ TEST_CASE("collective runs: one that is called off leaves the links to the other
     CHECK(cluster.next_end() == 7500);
     CHECK(cluster.network().flow_count() == 0);
     CHECK_FALSE(cluster.runs().run_until(Instant::never()).has_value());
+}
+
+TEST_CASE("collective runs: fluid ones can be called off, and follow each other", "[network]") {
+    Switch cluster(4, 1e9, 0);
+    const auto plan = cluster.runs().plan_of(
+        phased_all_reduce(Collective::ring, 4), [](std::int32_t from, std::int32_t to) {
+            static std::array<LinkId, 2> links;
+            links = {static_cast<LinkId>(2 * from), static_cast<LinkId>(2 * to + 1)};
+            return std::span<const LinkId>(links);
+        });
+    const RunId first = cluster.runs().start(plan, Bytes::of(4000), {});
+    cluster.runs().start(plan, Bytes::of(4000), {});
+    CHECK_FALSE(cluster.runs().run_until(Instant::at(nanoseconds(3000))).has_value());
+    cluster.runs().cancel(first);
+    CHECK(cluster.next_end() == 7500);
+    CHECK(cluster.network().flow_count() == 0);
+    for (int i = 0; i < 1000; ++i) {
+        const std::int64_t begin = cluster.network().now().raw();
+        cluster.runs().start(plan, Bytes::of(4000), cluster.network().now());
+        REQUIRE(cluster.next_end() == begin + 6000);
+    }
+    cluster.runs().cancel(first);  // long over
+    CHECK_THROWS_WITH(cluster.runs().start(plan, Bytes::of(-1), {}),
+                      "network: -1 bytes cannot be sent");
 }
 
 TEST_CASE("collective runs: a link that fails is told and holds what crosses it", "[network]") {

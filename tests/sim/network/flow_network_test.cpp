@@ -74,6 +74,28 @@ TEST_CASE("flow network: cross traffic takes its share for as long as it is ther
     CHECK(network.flow_count() == 0);
 }
 
+TEST_CASE("flow network: cross traffic of its own rate takes that, or its share if less",
+          "[network]") {
+    FlowNetwork network;
+    const std::vector links = {network.add_link(link_of(gigabyte_per_second, 10))};
+    const RouteId route = network.add_route(links);
+    network.start(route, FlowNetwork::endless, 0, {0, false, 0.2e9});
+    network.start(route, 1000, 1);
+    network.start(route, FlowNetwork::endless, 0, {0, false, 0.7e9});
+    CHECK(played(network, Instant::at(nanoseconds(5000))) ==
+          std::map<std::uint64_t, std::int64_t>{{1, 2510}});  // 0.2 and twice 0.4
+    CHECK(network.fault() == "");
+}
+
+TEST_CASE("flow network: a flow with a delay per byte pauses with each of them", "[network]") {
+    FlowNetwork network;
+    const std::vector links = {network.add_link(link_of(gigabyte_per_second, 0))};
+    const RouteId route = network.add_route(links);
+    network.start(route, 1000, 1, {2e-9, false});  // 1 ns to move a byte, 2 ns of pause
+    network.plan_bandwidth(Instant::at(nanoseconds(1500)), links[0], BytesPerSecond::of(0.5e9));
+    CHECK(played(network) == std::map<std::uint64_t, std::int64_t>{{1, 1500 + 500 * 4}});
+}
+
 TEST_CASE("flow network: a link that fails holds its flows until it is back", "[network]") {
     FlowNetwork network;
     const std::vector links = {network.add_link(link_of(gigabyte_per_second, 0))};
