@@ -74,7 +74,7 @@ Schedule multi_star_schedule(std::int32_t ranks, std::int32_t per_host);
 Schedule ring_reduce_scatter_schedule(std::int32_t ranks);
 Schedule ring_all_gather_schedule(std::int32_t ranks);
 Schedule chain_broadcast_schedule(std::int32_t ranks, std::int32_t chunks);  // from rank 0
-Schedule all_to_all_schedule(std::int32_t ranks);
+Schedule all_to_all_schedule(std::int32_t ranks);  // of a buffer of all ranks' parts
 
 enum class Operation : std::uint8_t {
     all_reduce,      // every rank ends with the sum of all, each once

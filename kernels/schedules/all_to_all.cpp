@@ -1,7 +1,8 @@
 // all_to_all.cpp — each rank sends each other one its own part: n−1 steps of equal distance.
 //
-// The pairwise exchange of Thakur, Rabenseifner and Gropp 2005, section 4.3, (n−1)/n of the buffer
-// a rank. Chunk i·n + j is what rank i has for rank j.
+// The pairwise exchange of Thakur, Rabenseifner and Gropp 2005, section 4.3. The buffer is that of
+// all ranks together: chunk i·n + j is what rank i has for rank j, and a rank sends (n−1)/n of its
+// n chunks.
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
 

@@ -82,6 +82,35 @@ TEST_CASE("collective runs: times on a switch are the closed forms", "[network][
     }
 }
 
+// nccl-tests, doc/PERFORMANCE.md: the bus bandwidth, S/t times the operation's factor, is that of
+// the links, whatever the number of ranks.
+TEST_CASE("collective runs: bus bandwidths are the links' bandwidth", "[network][property]") {
+    constexpr double bandwidth = 1e9;  // a byte a nanosecond
+    for (const std::int32_t n : {2, 3, 5, 8, 13, 16}) {
+        const std::int64_t size = std::int64_t{3600} * n * n;
+        const auto bus_bandwidth = [&](const Schedule& schedule, double factor) {
+            Switch cluster(n, bandwidth, 0);
+            cluster.start(schedule, size);
+            return static_cast<double>(size) / static_cast<double>(cluster.next_end()) * 1e9 *
+                   factor;
+        };
+        CAPTURE(n);
+        const double part = (n - 1.0) / n;
+        CHECK(bus_bandwidth(all_reduce_schedule(Collective::ring, n), 2 * part) ==
+              Approx(bandwidth).epsilon(1e-4));
+        CHECK(bus_bandwidth(all_reduce_schedule(Collective::clique, n), 2 * part) ==
+              Approx(bandwidth).epsilon(1e-4));
+        CHECK(bus_bandwidth(ring_reduce_scatter_schedule(n), part) ==
+              Approx(bandwidth).epsilon(1e-4));
+        CHECK(bus_bandwidth(ring_all_gather_schedule(n), part) == Approx(bandwidth).epsilon(1e-4));
+        // Its buffer is that of all ranks: each has a part of it.
+        CHECK(bus_bandwidth(all_to_all_schedule(n), part / n) == Approx(bandwidth).epsilon(1e-4));
+        // A chain of m chunks takes n + m − 2 of their times: NETWORK §4.
+        CHECK(bus_bandwidth(chain_broadcast_schedule(n, 900), 1) ==
+              Approx(bandwidth * 900 / (n + 898)).epsilon(1e-3));
+    }
+}
+
 TEST_CASE("collective runs: two at once share the links, one later ends later", "[network]") {
     Switch cluster(4, 1e9, 0);
     const Schedule ring = all_reduce_schedule(Collective::ring, 4);
