@@ -24,6 +24,7 @@ Made make_cheapest_zone(ConfigReader& parameters);
 Made make_spread_zones(ConfigReader& parameters);
 Made make_hazard_checkpoint(ConfigReader& parameters);
 Made make_cheapest_region_net(ConfigReader& parameters);
+Made make_throughput_resize(ConfigReader& parameters);
 
 std::span<const PolicyEntry> all_policies() {
     constexpr bool oracle = true;
@@ -69,6 +70,8 @@ std::span<const PolicyEntry> all_policies() {
         PolicyEntry{"cheapest_region_net", "", "a deadline rule, wherever it is cheapest",
                     "SkyNomad's safety net over «Can't Be Late»", !oracle, deadline,
                     make_cheapest_region_net},
+        PolicyEntry{"throughput_resize", "", "workers are added while each brings enough",
+                    "Or et al. (MLSys'20)", !oracle, !deadline, make_throughput_resize},
     };
     return table;
 }
