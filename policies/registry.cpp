@@ -25,6 +25,10 @@ Made make_spread_zones(ConfigReader& parameters);
 Made make_hazard_checkpoint(ConfigReader& parameters);
 Made make_cheapest_region_net(ConfigReader& parameters);
 Made make_throughput_resize(ConfigReader& parameters);
+Made make_utilisation_resize(ConfigReader& parameters);
+Made make_interference_switch(ConfigReader& parameters);
+Made make_gain_resize(ConfigReader& parameters);
+Made make_scheduled_resize(ConfigReader& parameters);
 
 std::span<const PolicyEntry> all_policies() {
     constexpr bool oracle = true;
@@ -72,6 +76,14 @@ std::span<const PolicyEntry> all_policies() {
                     make_cheapest_region_net},
         PolicyEntry{"throughput_resize", "", "workers are added while each brings enough",
                     "Or et al. (MLSys'20)", !oracle, !deadline, make_throughput_resize},
+        PolicyEntry{"utilisation_resize", "", "a machine more while all are busy", "baseline",
+                    !oracle, !deadline, make_utilisation_resize},
+        PolicyEntry{"interference_switch", "", "another collective when most see theirs slowed",
+                    "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_interference_switch},
+        PolicyEntry{"gain_resize", "", "a worker more while the last one was worth it",
+                    "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_gain_resize},
+        PolicyEntry{"scheduled_resize", "", "sizes for numbers of steps, as written down",
+                    "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_scheduled_resize},
     };
     return table;
 }

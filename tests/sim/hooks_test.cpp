@@ -93,6 +93,39 @@ TEST_CASE("world spawn: the others train while a new worker starts", "[hooks]") 
     CHECK(result.causes.time_of(Cause::idle) == minutes(15 + 15));
 }
 
+TEST_CASE("world resize: growing takes as long as starting a worker, shrinking nothing like it",
+          "[hooks][golden]") {
+    // KungFu's artifact, figure 7: 20.39 s from one worker to two (process and framework start),
+    // 40.12 ms back. Its workers stand still meanwhile; here they train until the new one joins.
+    const MarketData data = market({zone("a", capacity({{minutes(0), 0}}, hours(9)), price(1))});
+    JobSpec spec = job(hours(1));
+    spec.samples_total = 100'000;
+    spec.profile.throughput = {{1, {1, milliseconds(10)}}};  // a step, whatever the size
+    spec.profile.resize = milliseconds(40);
+    spec.profile.spawn = seconds(20.35);
+    spec.plan.fleet = {{ZoneId{0}, 0, Market::on_demand, 1, Price{}}};
+    spec.instances_max = 2;
+    WorldSetup world_setup = setup(data, spec);
+    world_setup.keep_timeline = true;
+    world_setup.policies.push_back(
+        policy("scheduled_resize", R"({"schedule": "1:1000,2:5000,1:1000"})"));
+    World world(std::move(world_setup));
+    const RunResult result = world.run();
+    CHECK(result.finished);
+    std::vector<double> changed_s;
+    std::int32_t workers = 0;
+    for (const TimelineRow& row : result.timeline) {
+        if (row.phase != JobPhase::running || row.workers == workers) continue;
+        workers = row.workers;
+        changed_s.push_back(to_seconds(row.at.since_start()));
+    }
+    REQUIRE(changed_s.size() == 3);
+    const double grow_s = changed_s[1] - changed_s[0] - 10;  // after 1000 steps
+    CHECK(grow_s == Approx(20.39).margin(0.02));
+    // 6000 steps and the change to two before it.
+    CHECK(changed_s[2] - changed_s[0] - 60 - 0.04 == Approx(0.04012).margin(0.001));
+}
+
 TEST_CASE("world noise scale: the curve is shown as measured, and workers follow it", "[hooks]") {
     const MarketData data = market({zone("a", capacity({{minutes(0), 4}}, hours(9)), price(1))});
     JobSpec spec = stepped(40);
