@@ -114,6 +114,10 @@ int run(int argc, char** argv) {
         return exit.code;
     } catch (const ukemi::InputError& error) {
         return complain(error.what(), ukemi::exit_input_wrong);
+    } catch (const std::system_error& error) {
+        if (std::ferror(stdout) == 0) throw;
+        // fmt fails on the way when there is more to print than fits the buffer.
+        throw std::system_error(error.code(), "cannot write to standard output");
     } catch (const ukemi::RunLimitReached& error) {
         // The scenario asks for more than its own limits allow.
         return complain(error.what(), ukemi::exit_input_wrong);

@@ -198,11 +198,15 @@ void check_names(const MarketData& data, std::string_view file) {
 // A table that matches no two of the scenario's own places is a misspelt one, and moves were free.
 void check_transfer(const MarketData& data, const Scenario& scenario) {
     if (data.transfer.rows.empty()) return;
+    const ZoneData* first = nullptr;  // of two regions
     const ZoneData* other = nullptr;
     for (const ZoneData& one : data.zones) {
         for (const ZoneData& two : data.zones) {
             if (one.region == two.region) continue;
-            other = &two;
+            if (first == nullptr) {
+                first = &one;
+                other = &two;
+            }
             for (const TransferRow& row : data.transfer.rows) {
                 if (matches_pattern(row.from, one.region) && matches_pattern(row.to, two.region)) {
                     return;
@@ -210,11 +214,11 @@ void check_transfer(const MarketData& data, const Scenario& scenario) {
             }
         }
     }
-    if (other == nullptr) return;  // one region
+    if (first == nullptr) return;  // all are in one region
     throw InputError(scenario.file.string(), "/market/transfer",
                      fmt::format("no row says what a move between \"{}\" and \"{}\" costs, nor "
                                  "between any others",
-                                 data.zones.front().region, other->region));
+                                 first->region, other->region));
 }
 
 }  // namespace

@@ -186,4 +186,28 @@ TEST_CASE("shipped scenario: between two regions, who moves waits less and pays 
     CHECK(moves.cost < stays.cost);
 }
 
+TEST_CASE("shipped scenario: autoscaling rules settle where they say it stops paying",
+          "[scenario]") {
+    const Scenario scenario = read_scenario(folder / "autoscaling.json");
+    const NamedMarket market = make_market(scenario, 1);
+    RunOptions options;
+    options.timeline = true;
+    const auto last_workers = [&](std::string_view policies) {
+        const PolicyList list = parse_policies(policies, scenario, "test").front();
+        const RunResult result = run_one(scenario, market, list, 1, options).result;
+        std::int32_t workers = 0;
+        for (const TimelineRow& row : result.timeline) {
+            if (row.workers > 0) workers = row.workers;
+        }
+        return workers;
+    };
+    CHECK(last_workers("on_demand") == 4);
+    CHECK(last_workers("scheduled_resize+on_demand") == 16);
+    CHECK(last_workers("utilisation_resize+on_demand") == 4);  // sees no utilisation
+    // From 4 machines on: a worker more while it adds a third of its share, which ends at the knee.
+    const std::int32_t knee = last_workers("gain_resize+on_demand");
+    CHECK(knee >= 8);
+    CHECK(knee <= 10);
+}
+
 }  // namespace ukemi
