@@ -30,13 +30,13 @@ std::vector<s4u::Host*> hosts;
 double end_s = 0;
 
 // A cable with both directions.
-const s4u::Link* cable(s4u::NetZone* zone, const std::string& name, const Link& link) {
+const s4u::Link* cable(s4u::NetZone* zone, const std::string& name, const LinkRate& link) {
     return zone->create_split_duplex_link(name, link.bandwidth.raw())
         ->set_latency(to_seconds(link.latency))
         ->seal();
 }
 
-void add_host(s4u::NetZone* zone, std::int32_t number, const Link& link) {
+void add_host(s4u::NetZone* zone, std::int32_t number, const LinkRate& link) {
     s4u::Host* host = zone->create_host("host" + std::to_string(number), 1e9);
     const s4u::Link* up = cable(zone, "cable" + std::to_string(number), link);
     zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr,
@@ -45,7 +45,7 @@ void add_host(s4u::NetZone* zone, std::int32_t number, const Link& link) {
 }
 
 void build_platform(const ReferenceTopology& topology) {
-    const std::vector<Link> links = topology.links();
+    const std::vector<LinkRate> links = topology.links();
     hosts.resize(static_cast<std::size_t>(topology.hosts));
     s4u::NetZone* root = s4u::create_star_zone("root");
     const auto of_host = [&](std::int32_t i) { return links[static_cast<std::size_t>(2 * i)]; };

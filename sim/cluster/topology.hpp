@@ -16,11 +16,11 @@
 
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
+#include "sim/network/link.hpp"
 
 namespace ukemi {
 
 enum class DeviceId : std::uint32_t {};
-enum class LinkId : std::uint32_t {};     // one direction of one cable
 enum class MachineId : std::uint32_t {};  // one chassis; switches of the network have none
 
 enum class DeviceKind : std::uint8_t {
@@ -61,12 +61,6 @@ struct Machine {
     std::string preset;  // of machine_spec.hpp; empty if it was read from a dump
     std::uint32_t rack = 0;
     ZoneId zone{};
-};
-
-// All that a flow-level solver has to know of a link.
-struct LinkRate {
-    BytesPerSecond bandwidth;
-    Duration latency;
 };
 
 class Topology {

@@ -19,7 +19,7 @@ std::uint64_t tag_of(std::uint32_t run, std::uint32_t node) {
 }
 
 // Every rank sends to one other at most, and receives from one.
-bool is_ring(const Phase& phase) {
+bool is_ring(const CollectivePhase& phase) {
     std::vector<std::int32_t> from;
     std::vector<std::int32_t> to;
     for (const TransferGraph::Edge& edge : phase.edges) {
@@ -61,7 +61,7 @@ std::vector<RouteId> CollectiveRuns::routes_of(const TransferGraph& graph, const
     return routes;
 }
 
-FluidPlan::Phase CollectiveRuns::coupled(const Phase& phase, const Router& router) {
+FluidPlan::Phase CollectiveRuns::coupled(const CollectivePhase& phase, const Router& router) {
     std::vector<Hop> hops;
     std::vector<std::uint32_t>& edges_on = edges_on_link_;
     edges_on.resize(network_.link_count());
@@ -79,7 +79,7 @@ FluidPlan::Phase CollectiveRuns::coupled(const Phase& phase, const Router& route
         network_.add_coupled_route(hops, {}), {}, to_seconds(longest), phase.rounds, phase.share};
 }
 
-FluidPlan::Phase CollectiveRuns::by_edge(const Phase& phase, const Router& router) {
+FluidPlan::Phase CollectiveRuns::by_edge(const CollectivePhase& phase, const Router& router) {
     FluidPlan::Phase planned{{}, {}, 0, phase.rounds, phase.share};
     std::vector<std::uint32_t> into;  // the edge that leads to a rank
     std::uint32_t index = 0;
@@ -111,7 +111,7 @@ std::shared_ptr<const FluidPlan> CollectiveRuns::plan_of(const PhasedCollective&
                                                          const Router& router,
                                                          RingEdges ring_edges) {
     FluidPlan plan{collective.name, {}};
-    for (const Phase& phase : collective.phases) {
+    for (const CollectivePhase& phase : collective.phases) {
         const bool each = ring_edges == RingEdges::each && phase.rounds > 1 && is_ring(phase);
         plan.phases.push_back(each ? by_edge(phase, router) : coupled(phase, router));
     }

@@ -110,8 +110,8 @@ private:
     std::span<const LinkId> path(const Router& router, const TransferGraph::Edge& edge) const;
     void take(const FlowNetwork::Happening& happening);
 
-    FluidPlan::Phase coupled(const Phase& phase, const Router& router);
-    FluidPlan::Phase by_edge(const Phase& phase, const Router& router);
+    FluidPlan::Phase coupled(const CollectivePhase& phase, const Router& router);
+    FluidPlan::Phase by_edge(const CollectivePhase& phase, const Router& router);
 
     FlowNetwork& network_;
     FluidRings rings_;

@@ -11,7 +11,7 @@
 
 namespace ukemi {
 
-LinkId FlowNetwork::add_link(const Link& link) {
+LinkId FlowNetwork::add_link(const LinkRate& link) {
     const double bandwidth = link.bandwidth.raw();
     const std::string where = fmt::format("network: link {}", link_count());
     if (!(bandwidth > 0) || !std::isfinite(bandwidth)) {

@@ -53,7 +53,7 @@ public:
     static constexpr double endless = std::numeric_limits<double>::infinity();
 
     // InputError for a bandwidth that is not above zero and finite, or a negative latency.
-    LinkId add_link(const Link& link);
+    LinkId add_link(const LinkRate& link);
     // The links in the order in which they are crossed. InputError if there are none ("no path"),
     // or one that does not exist or comes twice.
     RouteId add_route(std::span<const LinkId> links);

@@ -14,7 +14,8 @@ enum class RouteId : std::uint32_t {};  // likewise
 
 constexpr std::uint32_t index_of_link(LinkId link) { return static_cast<std::uint32_t>(link); }
 
-struct Link {
+// All that a flow-level solver has to know of a link.
+struct LinkRate {
     BytesPerSecond bandwidth;  // zero: the link is down
     Duration latency;
 };

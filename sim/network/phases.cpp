@@ -24,11 +24,11 @@ void sort_edges(std::vector<Edge>& edges) {
     });
 }
 
-void append(PhasedCollective& collective, Phase phase) {
+void append(PhasedCollective& collective, CollectivePhase phase) {
     if (phase.edges.empty() || phase.rounds == 0) return;
     sort_edges(phase.edges);
     if (!collective.phases.empty()) {
-        Phase& last = collective.phases.back();
+        CollectivePhase& last = collective.phases.back();
         if (last.share == phase.share &&
             std::equal(last.edges.begin(), last.edges.end(), phase.edges.begin(), phase.edges.end(),
                        equal)) {
@@ -43,14 +43,14 @@ PhasedCollective halving_doubling(std::int32_t ranks) {
     const auto power = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(ranks)));
     PhasedCollective collective{"halving_doubling", ranks, {}};
     const auto fold = [&](bool in) {
-        Phase phase;
+        CollectivePhase phase;
         for (std::int32_t rank = power; rank < ranks; ++rank) {
             phase.edges.push_back(in ? Edge{rank, rank - power} : Edge{rank - power, rank});
         }
         append(collective, std::move(phase));
     };
     const auto exchange = [&](std::int32_t distance) {
-        Phase phase{{}, 1, static_cast<double>(distance) / power};
+        CollectivePhase phase{{}, 1, static_cast<double>(distance) / power};
         for (std::int32_t rank = 0; rank < power; ++rank) {
             phase.edges.push_back({rank, rank ^ distance});
         }
@@ -69,7 +69,7 @@ PhasedCollective phases_of(const Schedule& schedule) {
     PhasedCollective collective{schedule.name, schedule.ranks, {}};
     const std::vector<Transfer>& all = schedule.transfers;
     for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-        Phase phase{{}, 1, static_cast<double>(all[begin].chunk_count) / schedule.chunks};
+        CollectivePhase phase{{}, 1, static_cast<double>(all[begin].chunk_count) / schedule.chunks};
         for (; end < all.size() && all[end].step == all[begin].step; ++end) {
             if (all[end].chunk_count != all[begin].chunk_count) {
                 throw InputError("network", "",
@@ -95,7 +95,7 @@ PhasedCollective phased_multi_ring(std::span<const std::int32_t> sizes) {
         std::int32_t stride = 1;
         for (std::size_t i = 0; i < level; ++i) stride *= sizes[i];
         const std::int32_t size = sizes[level];
-        Phase phase{{}, size - 1, 1.0 / (static_cast<double>(stride) * size)};
+        CollectivePhase phase{{}, size - 1, 1.0 / (static_cast<double>(stride) * size)};
         for (std::int32_t rank = 0; rank < ranks && size > 1; ++rank) {
             const std::int32_t place = rank / stride % size;
             phase.edges.push_back({rank, rank + ((place + 1) % size - place) * stride});

@@ -15,7 +15,7 @@
 
 namespace ukemi {
 
-struct Phase {
+struct CollectivePhase {
     std::vector<TransferGraph::Edge> edges;  // ascending by (from, to); one may come twice
     std::int64_t rounds = 1;
     double share = 1;  // of the buffer, that an edge carries in a round
@@ -24,7 +24,7 @@ struct Phase {
 struct PhasedCollective {
     std::string name;
     std::int32_t ranks = 1;
-    std::vector<Phase> phases;
+    std::vector<CollectivePhase> phases;
 };
 
 // Steps of a schedule as rounds; steps with the same edges and sizes that follow each other are one

@@ -158,8 +158,8 @@ void start_job(CollectiveRuns& runs, const ReferenceTopology& topology, const Re
 
 std::span<const std::string_view> reference_scenario_names() { return names; }
 
-std::vector<Link> ReferenceTopology::links() const {
-    std::vector<Link> all(static_cast<std::size_t>(2 * hosts), host);
+std::vector<LinkRate> ReferenceTopology::links() const {
+    std::vector<LinkRate> all(static_cast<std::size_t>(2 * hosts), host);
     if (hosts == 3) all[2].latency = all[3].latency = nanoseconds(3000);  // rtt-demo
     if (hosts_per_group > 0) {
         all.insert(all.end(), static_cast<std::size_t>(2 * (hosts / hosts_per_group)), group);
@@ -219,7 +219,7 @@ ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked, F
     const Clock::time_point begin = Clock::now();
     FlowNetwork network;
     CollectiveRuns runs(network);
-    for (const Link& link : scenario.topology.links()) network.add_link(link);
+    for (const LinkRate& link : scenario.topology.links()) network.add_link(link);
     for (const LinkChange& change : scenario.changes) {
         network.plan_bandwidth(change.at, change.link, change.bandwidth);
     }

@@ -22,10 +22,10 @@ namespace ukemi {
 struct ReferenceTopology {
     std::int32_t hosts = 0;
     std::int32_t hosts_per_group = 0;  // 0: no groups
-    Link host;
-    Link group;
+    LinkRate host;
+    LinkRate group;
 
-    std::vector<Link> links() const;
+    std::vector<LinkRate> links() const;
     std::vector<LinkId> route(std::int32_t from, std::int32_t to) const;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double gigabyte_per_second = 1e9;  // one byte a nanosecond
 
-Link link_of(double bandwidth, std::int64_t latency_ns) {
+LinkRate link_of(double bandwidth, std::int64_t latency_ns) {
     return {BytesPerSecond::of(bandwidth), nanoseconds(latency_ns)};
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("fluid: links that all change, again and again, leave it within 1 % of
             random.integer(0, static_cast<std::int64_t>(names.size()) - 1));
         CAPTURE(names[which]);
         ReferenceScenario scenario = reference_scenario(names[which], 64);
-        const std::vector<Link> links = scenario.topology.links();
+        const std::vector<LinkRate> links = scenario.topology.links();
         for (int change = 0; change < 20; ++change) {
             const Instant at = Instant::at(nanoseconds(random.integer(0, 40'000'000)));
             const double part = 0.2 + 0.8 * random.uniform();
@@ -176,8 +176,8 @@ TEST_CASE("fluid: the phases of a collective are those of its schedule", "[netwo
                 CHECK(direct.name == folded.name);
                 REQUIRE(direct.phases.size() == folded.phases.size());
                 for (std::size_t i = 0; i < direct.phases.size(); ++i) {
-                    const Phase& a = direct.phases[i];
-                    const Phase& b = folded.phases[i];
+                    const CollectivePhase& a = direct.phases[i];
+                    const CollectivePhase& b = folded.phases[i];
                     CHECK(a.rounds == b.rounds);
                     CHECK(a.share == Approx(b.share));
                     REQUIRE(a.edges.size() == b.edges.size());
@@ -196,7 +196,7 @@ TEST_CASE("fluid: exact and fluid collectives share links", "[network]") {
     const ReferenceResult exact = run_reference(scenario, false);
     FlowNetwork network;
     CollectiveRuns runs(network);
-    for (const Link& link : scenario.topology.links()) network.add_link(link);
+    for (const LinkRate& link : scenario.topology.links()) network.add_link(link);
     for (std::size_t job = 0; job < 2; ++job) {
         const ReferenceJob& what = scenario.jobs[job];
         std::vector<LinkId> links;
