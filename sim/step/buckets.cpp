@@ -1,0 +1,66 @@
+// buckets.cpp — walks the tensors backwards and closes buckets.
+#include "sim/step/buckets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+std::vector<double> ready_shares(const ModelProfile& model) {
+    // A tensor belongs to the layer in which its last parameter is counted.
+    double before = 0;  // arithmetic of the layers up to and without this one
+    const double all = model.forward_flops();
+    std::vector<double> shares;
+    shares.reserve(model.tensors.size());
+    std::size_t layer = 0;
+    std::int64_t layer_end = model.layers.empty() ? 0 : model.layers[0].parameters;
+    std::int64_t tensor_end = 0;
+    for (const GradientTensor& tensor : model.tensors) {
+        tensor_end += tensor.elements;
+        while (layer + 1 < model.layers.size() && layer_end < tensor_end) {
+            before += model.layers[layer].forward_flops;
+            layer_end += model.layers[++layer].parameters;
+        }
+        shares.push_back(all > 0 ? std::clamp((all - before) / all, 0.0, 1.0) : 1.0);
+    }
+    return shares;
+}
+
+std::vector<GradientBucket> gradient_buckets(const ModelProfile& model, const BucketRule& rule,
+                                             std::int64_t bytes_per_element,
+                                             std::string_view where) {
+    INVARIANT(rule.first > Bytes{} && rule.size > Bytes{} && bytes_per_element >= 1);
+    const std::vector<double> ready = ready_shares(model);
+    std::vector<GradientBucket> buckets;
+    bool open = false;  // the last one takes more
+    Bytes limit = rule.first;
+    for (std::size_t i = model.tensors.size(); i-- > 0;) {
+        const GradientTensor& tensor = model.tensors[i];
+        Bytes left = bytes_per_element * bytes(tensor.elements);
+        const std::int64_t pieces = rule.kind == BucketKind::chunks
+                                        ? (left.raw() + rule.size.raw() - 1) / rule.size.raw()
+                                        : 1;
+        if (static_cast<std::int64_t>(buckets_max - buckets.size()) <= pieces) {
+            throw InputError(
+                where, "",
+                fmt::format("{} falls into more than {} buckets", model.name, buckets_max));
+        }
+        for (std::int64_t piece = 0; piece < pieces; ++piece) {
+            const Bytes part = rule.kind == BucketKind::chunks ? std::min(left, rule.size) : left;
+            left -= part;
+            if (!open) buckets.push_back({tensor.name, {}, 0});
+            buckets.back().bytes += part;
+            buckets.back().ready = std::max(buckets.back().ready, ready[i]);
+            open = rule.kind == BucketKind::one ||
+                   (rule.kind == BucketKind::filled && buckets.back().bytes < limit);
+            if (!open) limit = rule.size;
+        }
+    }
+    return buckets;
+}
+
+}  // namespace ukemi

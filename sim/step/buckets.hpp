@@ -1,0 +1,54 @@
+// buckets.hpp — which gradients travel together, and when in the backward pass each is ready.
+//
+// Gradients are ready in reverse order of the layers. A layer's share of the backward pass is its
+// share of the forward arithmetic (its products twice); layers limited by memory take longer than
+// that in truth. A bucket is ready when its last gradient is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "sim/cluster/model_profile.hpp"
+
+namespace ukemi {
+
+enum class BucketKind : std::uint8_t {
+    one,      // everything after the backward pass
+    tensors,  // each tensor by itself, as Horovod negotiates them (launch.hpp fuses them)
+    filled,   // tensors in order until a bucket has reached its size: PyTorch DDP
+    chunks,   // each tensor cut into pieces of a size: KungFu
+};
+inline constexpr std::array<std::string_view, 4> bucket_kind_names = {"one", "tensors", "filled",
+                                                                      "chunks"};
+
+struct BucketRule {
+    BucketKind kind = BucketKind::filled;
+    // filled: a first bucket of 1 MiB, then of 25 MiB, closed by the tensor that reaches it (Li et
+    // al., "PyTorch Distributed", VLDB 2020, and DistributedDataParallel's defaults). chunks: 1 MiB
+    // (KungFu's session/shard.go), here in `size`.
+    Bytes first = mebibytes(1);
+    Bytes size = mebibytes(25);
+};
+
+struct GradientBucket {
+    std::string name;  // of its first tensor
+    Bytes bytes;
+    double ready = 1;  // share of the backward pass after which it is ready, 0 to 1
+};
+
+inline constexpr std::size_t buckets_max = 100'000;
+
+// In the order in which they are ready. InputError(WHERE …) if there would be more than
+// buckets_max.
+std::vector<GradientBucket> gradient_buckets(const ModelProfile& model, const BucketRule& rule,
+                                             std::int64_t bytes_per_element,
+                                             std::string_view where);
+
+// By tensor, in forward order: the share of the backward pass after which its gradient is ready.
+std::vector<double> ready_shares(const ModelProfile& model);
+
+}  // namespace ukemi

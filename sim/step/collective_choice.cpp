@@ -1,0 +1,81 @@
+// collective_choice.cpp — plays one bucket of each algorithm on an idle network.
+#include "sim/step/collective_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/invariant.hpp"
+#include "sim/step/placed_collective.hpp"
+
+namespace ukemi {
+namespace {
+
+// parameter_server moves what a clique does. The stars are for few ranks: a root with a hundred
+// peers is never the cheapest, but takes longest to price.
+constexpr Collective candidates[] = {
+    Collective::ring,
+    Collective::halving_doubling,
+    Collective::hierarchical,
+    Collective::binary_tree,
+    Collective::double_binary_tree,
+    Collective::binary_tree_star,
+    Collective::star,
+    Collective::clique,
+    Collective::multi_binary_tree_star,
+};
+constexpr std::size_t star_ranks_max = 64;
+constexpr std::size_t tree_ranks_max = 128;  // of the double tree, which is played exactly
+
+bool worth_a_try(Collective algorithm, std::size_t ranks) {
+    switch (algorithm) {
+        case Collective::star:
+        case Collective::clique:
+        case Collective::multi_binary_tree_star: return ranks <= star_ranks_max;
+        case Collective::double_binary_tree: return ranks <= tree_ranks_max;
+        default: return true;
+    }
+}
+
+}  // namespace
+
+std::vector<PricedCollective> price_collectives(const Topology& topology,
+                                                std::span<const DeviceId> workers,
+                                                std::int32_t per_host,
+                                                std::span<const GradientBucket> buckets,
+                                                std::string_view where) {
+    INVARIANT(!buckets.empty());
+    Bytes all;
+    for (const GradientBucket& bucket : buckets) all += bucket.bytes;
+    const auto count = static_cast<std::int64_t>(buckets.size());
+    const Bytes mean = bytes((all.raw() + count - 1) / count);
+    std::vector<PricedCollective> priced;
+    for (const Collective algorithm : candidates) {
+        const auto ranks = static_cast<std::int32_t>(workers.size());
+        if (!worth_a_try(algorithm, workers.size())) continue;
+        if (!schedule_refusal(algorithm, ranks, per_host).empty()) continue;
+        ClusterNetwork network(topology);
+        const PlacedCollective placed(network, algorithm, workers, per_host, where);
+        placed.start(network, mean, Instant{});
+        const auto end = network.runs().run_until(Instant::never());
+        INVARIANT(end.has_value());
+        priced.push_back({algorithm, placed.name(), count * end->at.since_start()});
+    }
+    std::ranges::stable_sort(priced, {}, &PricedCollective::time);
+    return priced;
+}
+
+std::string reason_for(std::span<const PricedCollective> priced) {
+    constexpr std::size_t named_max = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(priced.size(), named_max); ++i) {
+        text += fmt::format("{}{} {:.4g} ms",
+                            i == 0   ? ""
+                            : i == 1 ? " alone; "
+                                     : ", ",
+                            priced[i].name, to_seconds(priced[i].time) * 1e3);
+    }
+    return text;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,90 @@
+// placed_collective.cpp — routes between ranks, and the two fidelities behind one start().
+#include "sim/step/placed_collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+ClusterNetwork::ClusterNetwork(const Topology& topology) : runs_(flows_), routes_(topology) {
+    for (const LinkRate& rate : topology.link_rates()) flows_.add_link(rate);
+}
+
+Router ClusterNetwork::router(std::span<const DeviceId> workers) {
+    return [this, workers](std::int32_t from, std::int32_t to) {
+        return routes_.route(workers[static_cast<std::size_t>(from)],
+                             workers[static_cast<std::size_t>(to)]);
+    };
+}
+
+namespace {
+
+void note_links(std::vector<LinkId>& links, std::span<const TransferGraph::Edge> edges,
+                const Router& router) {
+    for (const TransferGraph::Edge& edge : edges) {
+        const auto path = router(edge.from, edge.to);
+        links.insert(links.end(), path.begin(), path.end());
+    }
+    std::ranges::sort(links);
+    links.erase(std::ranges::unique(links).begin(), links.end());
+}
+
+constexpr std::int32_t pipeline_ranks_max = 1024;  // of a collective that is played exactly
+
+}  // namespace
+
+PlacedCollective::PlacedCollective(ClusterNetwork& network, Collective algorithm,
+                                   std::span<const DeviceId> workers, std::int32_t per_host,
+                                   std::string_view where) {
+    const auto ranks = static_cast<std::int32_t>(workers.size());
+    INVARIANT(ranks >= 2);
+    const std::string refusal = schedule_refusal(algorithm, ranks, per_host);
+    if (!refusal.empty()) throw InputError(where, "", refusal);
+    const Router router = network.router(workers);
+    if (algorithm == Collective::double_binary_tree) {
+        if (ranks > pipeline_ranks_max) {
+            throw InputError(where, "",
+                             fmt::format("double_binary_tree is played transfer by transfer, over "
+                                         "at most {} workers, found {}",
+                                         pipeline_ranks_max, ranks));
+        }
+        graph_ = all_reduce_graph(algorithm, ranks, per_host);
+        graph_routes_ =
+            std::make_shared<const std::vector<RouteId>>(network.runs().routes_of(*graph_, router));
+        name_ = graph_->name();
+        note_links(links_, graph_->edges(), router);
+        return;
+    }
+    const PhasedCollective phases = phased_all_reduce(algorithm, ranks, per_host);
+    fluid_ = network.runs().plan_of(phases, router);
+    name_ = phases.name;
+    for (const CollectivePhase& phase : phases.phases) note_links(links_, phase.edges, router);
+}
+
+RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
+    if (fluid_ != nullptr) return network.runs().start(fluid_, bytes, at);
+    return network.runs().start(graph_, graph_routes_, bytes, at);
+}
+
+std::int32_t workers_per_machine(const Topology& topology, std::span<const DeviceId> workers) {
+    std::size_t count = 0;
+    while (count < workers.size() &&
+           topology.device(workers[count]).machine == topology.device(workers[0]).machine) {
+        ++count;
+    }
+    if (count == 0 || workers.size() % count != 0) return 0;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        const MachineId machine = topology.device(workers[i]).machine;
+        if (machine != topology.device(workers[i - i % count]).machine) return 0;
+        if (i >= count && i % count == 0 && machine == topology.device(workers[i - 1]).machine) {
+            return 0;
+        }
+    }
+    return static_cast<std::int32_t>(count);
+}
+
+}  // namespace ukemi

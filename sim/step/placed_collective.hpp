@@ -1,0 +1,63 @@
+// placed_collective.hpp — an all-reduce over the workers of a job, placed on a cluster's links and
+// ready to be started for any number of buckets.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policies/plan.hpp"
+#include "sim/cluster/routes.hpp"
+#include "sim/cluster/topology.hpp"
+#include "sim/network/collective_runs.hpp"
+
+namespace ukemi {
+
+// A cluster's links in a network that can run; what crosses from which device to which.
+class ClusterNetwork {
+public:
+    explicit ClusterNetwork(const Topology& topology);
+
+    FlowNetwork& flows() { return flows_; }
+    CollectiveRuns& runs() { return runs_; }
+    Routes& routes() { return routes_; }
+    // From rank to rank of a job whose rank r runs on workers[r]. Throws InputError if there is no
+    // path. The span of workers must outlive the router.
+    Router router(std::span<const DeviceId> workers);
+
+private:
+    FlowNetwork flows_;
+    CollectiveRuns runs_;
+    Routes routes_;
+};
+
+// An algorithm on the workers of a job: fluid where its ranks move in step, chunk by chunk where
+// they do not (double_binary_tree).
+class PlacedCollective {
+public:
+    // `per_host` ranks on each machine, in order; 0: all on one. InputError(WHERE …) if it cannot
+    // run on so many ranks, is too large to be played, or has no path. Workers: two or more.
+    PlacedCollective(ClusterNetwork& network, Collective algorithm,
+                     std::span<const DeviceId> workers, std::int32_t per_host,
+                     std::string_view where);
+
+    RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;
+    const std::string& name() const { return name_; }
+    std::span<const LinkId> links() const { return links_; }  // that it crosses, ascending
+
+private:
+    std::string name_;
+    std::shared_ptr<const FluidPlan> fluid_;
+    std::shared_ptr<const TransferGraph> graph_;  // or exact, with its routes
+    std::shared_ptr<const std::vector<RouteId>> graph_routes_;
+    std::vector<LinkId> links_;
+};
+
+// How many workers each machine holds, if it is the same on all of them and they stand together in
+// the order of ranks; else 0.
+std::int32_t workers_per_machine(const Topology& topology, std::span<const DeviceId> workers);
+
+}  // namespace ukemi

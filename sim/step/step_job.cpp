@@ -1,0 +1,57 @@
+// step_job.cpp — draws of stragglers.
+#include "sim/step/step_job.hpp"
+
+#include <cmath>
+#include <map>
+
+#include "base/exact_math.hpp"
+#include "base/invariant.hpp"
+
+namespace ukemi {
+namespace {
+
+// Lognormal with mean 1: the variance of its logarithm is log(1 + cv²).
+double factor(RandomStream& stream, double variation) {
+    if (variation == 0) return 1;
+    const double variance = exact::log1p(variation * variation);
+    return stream.lognormal(-variance / 2, std::sqrt(variance));
+}
+
+}  // namespace
+
+std::int64_t StepJob::samples_per_step() const {
+    std::int64_t samples = 0;
+    INVARIANT(!__builtin_mul_overflow(batch, accumulation, &samples));
+    INVARIANT(
+        !__builtin_mul_overflow(samples, static_cast<std::int64_t>(workers.size()), &samples));
+    return samples;
+}
+
+StragglerDraws::StragglerDraws(const StepJob& job, const Topology& topology, std::uint64_t seed)
+    : worker_(seed, "step/" + job.name + "/worker"),
+      machine_(seed, "step/" + job.name + "/machine") {
+    RandomStream persistent(seed, "step/" + job.name + "/worker/persistent");
+    std::map<MachineId, std::size_t> machines;
+    for (const DeviceId worker : job.workers) {
+        persistent_.push_back(factor(persistent, job.stragglers.persistent));
+        machine_of_.push_back(
+            machines.try_emplace(topology.device(worker).machine, machines.size()).first->second);
+    }
+    machine_count_ = machines.size();
+}
+
+std::vector<Duration> StragglerDraws::next(const StepJob& job) {
+    std::vector<double> machines(machine_count_);
+    for (double& one : machines) one = factor(machine_, job.stragglers.machine);
+    std::vector<Duration> times;
+    times.reserve(job.workers.size());
+    for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
+        const double slower = factor(worker_, job.stragglers.independent) * persistent_[rank] *
+                              machines[machine_of_[rank]];
+        const auto once = static_cast<double>(job.compute[rank].raw());
+        times.push_back(job.accumulation * Duration::of(round_nearest(once * slower)));
+    }
+    return times;
+}
+
+}  // namespace ukemi
