@@ -23,6 +23,7 @@ void add_plot(CLI::App& app);
 void add_train(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_worker(CLI::App& app);
+void add_simulate(CLI::App& app);
 
 // Files that match a shell pattern, sorted; a pattern that matches nothing is an InputError.
 std::vector<std::filesystem::path> expand_glob(const std::string& pattern, std::string_view where);

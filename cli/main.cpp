@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
     ukemi::add_plot(app);
     ukemi::add_diff(app);
     ukemi::add_worker(app);
+    ukemi::add_simulate(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& wanted) {  // --help, --version

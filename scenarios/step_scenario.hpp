@@ -1,0 +1,53 @@
+// step_scenario.hpp — a scenario of steps on a cluster, as `ukemi simulate` reads it.
+//
+// Sections: "cluster" (cluster_file.hpp), "job" or "jobs", and optionally "efficiency" (what
+// software reaches of the line rates of links) and "cross_traffic". As strict as other scenarios:
+// unknown keys, wrong units, a batch that does not fit on its GPU, a job larger than the cluster
+// and a collective that cannot run are InputErrors with a JSON path. Workers are taken in the order
+// of machines, one job after another.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config_reader.hpp"
+#include "sim/cluster/topology.hpp"
+#include "sim/step/step_run.hpp"
+
+namespace ukemi {
+
+struct StepJobEntry {
+    StepJob job;
+    std::string model;
+    std::string gpus;    // kinds of its workers, in the order in which they come
+    std::string curve;   // where the compute time is from
+    std::string why;     // of an automatic collective: what else was priced
+    double alone_s = 0;  // a micro-batch on the slowest kind of worker, nothing to wait for
+    Bytes gradient;      // bytes of all buckets
+};
+
+struct StepScenario {
+    std::string name;
+    std::filesystem::path file;
+    std::uint64_t seed = 0;
+    std::string cluster;  // a line for people
+    Topology topology;
+    std::vector<StepJobEntry> jobs;
+    std::vector<CrossTraffic> cross_traffic;
+    std::int64_t warm_up = 0;  // steps that no mean counts
+    std::string resolved;
+};
+
+inline constexpr std::int64_t steps_most = 100'000;
+inline constexpr std::int64_t messages_most = 5'000'000;  // buckets × steps of all jobs
+
+StepScenario read_step_scenario(const std::filesystem::path& file,
+                                std::span<const ConfigOverride> overrides = {});
+StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,
+                                     std::span<const ConfigOverride> overrides = {});
+
+}  // namespace ukemi
