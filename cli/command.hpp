@@ -13,6 +13,7 @@ namespace ukemi {
 
 void add_replay(CLI::App& app);
 void add_check(CLI::App& app);
+void add_compare(CLI::App& app);
 void add_diff(CLI::App& app);
 void add_list(CLI::App& app);
 void add_import(CLI::App& app);

@@ -90,6 +90,7 @@ int run(int argc, char** argv) {
         "Exit codes: 0 done, 1 the machine failed, 2 the input was wrong.\n"
         "`ukemi COMMAND --help` says more about each.");
     ukemi::add_replay(app);
+    ukemi::add_compare(app);
     ukemi::add_train(app);
     ukemi::add_calibrate(app);
     ukemi::add_check(app);

@@ -27,11 +27,14 @@ TimelineInput timeline_of(const fs::path& file, const std::string& name) {
     shown.title = name;
     const std::string text = read_file(file);
     CsvScanner rows(text, file.string());
-    const std::string learning_header = std::string(timeline_header) + ",loss,accuracy";
-    const bool learns = text.starts_with(learning_header);
-    rows.expect_header(learns ? learning_header : timeline_header);
+    std::string header(timeline_header);
+    for (const char* more : {",loss,accuracy", ",batch,learned"}) {  // where something is learned
+        if (text.starts_with(header + more)) header += more;
+    }
+    rows.expect_header(header);
+    const auto columns = static_cast<std::size_t>(std::ranges::count(header, ',')) + 1;
     std::int64_t losses = 0;
-    while (rows.next_row(learns ? 12 : 10)) {
+    while (rows.next_row(columns)) {
         const double at_h = to_hours(rows.seconds(0));
         const auto add = [&](PlotPoints& points, double value) {
             if (points.empty() || points.back().second != value) points.emplace_back(at_h, value);

@@ -13,6 +13,7 @@ bool has_markets(const FigureInput& input) { return !input.markets.empty(); }
 bool has_survivals(const FigureInput& input) { return !input.survivals.empty(); }
 bool has_topology(const FigureInput& input) { return input.topology.has_value(); }
 bool has_hours(const FigureInput& input) { return !input.hourly_losses.empty(); }
+bool has_learning(const FigureInput& input) { return !input.learning.empty(); }
 
 bool has_deadlines(const FigureInput& input) {
     std::set<double> deadlines;
@@ -39,6 +40,10 @@ constexpr Figure figures[] = {
      draw_losses_by_hour},
     {"topology", "a machine or a cluster: its devices and the cables between them", has_topology,
      draw_topology},
+    {"learned_over_time", "per run: the way to the target, or the metric (ukemi compare --out)",
+     has_learning, draw_learned_over_time},
+    {"batch_over_time", "per run: the batch it trained with (ukemi compare --out)", has_learning,
+     draw_batch_over_time},
 };
 
 }  // namespace

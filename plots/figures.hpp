@@ -115,6 +115,15 @@ struct TopologyInput {
     std::vector<Cable> cables;
 };
 
+// One run that learns, over time in hours. The batch holds until the next point; the others are
+// joined by lines. A metric is left out where nobody knows it.
+struct LearningRun {
+    std::string name;
+    PlotPoints learned;  // share of the way to the target
+    PlotPoints metric;
+    PlotPoints batch;  // samples of a step
+};
+
 struct FigureInput {
     std::vector<RunPoint> runs;
     std::optional<double> deadline_h;
@@ -123,6 +132,7 @@ struct FigureInput {
     std::vector<SurvivalInput> survivals;
     std::vector<HourlyLosses> hourly_losses;
     std::optional<TopologyInput> topology;
+    std::vector<LearningRun> learning;
 };
 
 struct FigureOptions {
@@ -163,6 +173,12 @@ FigureResult draw_losses_by_hour(const FigureInput& input, const std::filesystem
 // What it is made of, from the network above to the GPUs below.
 FigureResult draw_topology(const FigureInput& input, const std::filesystem::path& folder,
                            const FigureOptions& options = {});
+
+// A line for each run that learns: `ukemi compare --out`.
+FigureResult draw_learned_over_time(const FigureInput& input, const std::filesystem::path& folder,
+                                    const FigureOptions& options = {});
+FigureResult draw_batch_over_time(const FigureInput& input, const std::filesystem::path& folder,
+                                  const FigureOptions& options = {});
 
 struct Figure {
     std::string_view name;

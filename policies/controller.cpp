@@ -65,7 +65,8 @@ std::string refusal(const Capabilities& world, const Plan& to) {
     if (to.workers_max < 1) return fmt::format("{} workers", to.workers_max);
     if (to.learners_per_gpu < 1) return fmt::format("{} learners per GPU", to.learners_per_gpu);
     if (to.batch_per_learner < 1) return fmt::format("a batch of {}", to.batch_per_learner);
-    if (to.global_batch < 0) return fmt::format("a global batch of {}", to.global_batch);
+    if (to.global_batch < 0 || to.global_batch > 1'000'000'000)
+        return fmt::format("a global batch of {}", to.global_batch);
     if (to.accumulation < 1) return fmt::format("accumulation of {} steps", to.accumulation);
     if (to.checkpoint_interval <= Duration{}) return "a checkpoint interval that is not positive";
     if (!(to.learning_rate >= 0 && std::isfinite(to.learning_rate))) {
@@ -153,6 +154,11 @@ void Controller::rolled_back(std::int64_t samples, std::int64_t steps) {
     samples_done_ = samples;
     steps_done_ = steps;
     epoch_ = std::min(epoch_, epochs_in(samples));
+}
+
+void Controller::work_is_left(std::int64_t samples) {
+    INVARIANT(samples >= 0 && samples_per_epoch_ > 0);
+    INVARIANT(!__builtin_add_overflow(samples_done_, samples, &samples_total_));
 }
 
 void Controller::resume_at(std::int64_t samples, std::int64_t steps) {

@@ -100,6 +100,9 @@ public:
     void uneven_steps_finished(std::int64_t steps, std::int64_t samples);
     // The model went back to an older state: what came after is to be done again.
     void rolled_back(std::int64_t samples, std::int64_t steps);
+    // Where the work is not a number of samples: what seems to be left of it under the present
+    // Plan. Zero ends it.
+    void work_is_left(std::int64_t samples);
     // Takes up the accounting of a run that is resumed from a checkpoint or fed in from a log.
     void resume_at(std::int64_t samples, std::int64_t steps);
 

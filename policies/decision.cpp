@@ -69,7 +69,7 @@ KnobSet knobs_turned(const Decision& decision) {
     if (decision.bid || decision.zone_bids) turned = turned | KnobSet{Knob::bid};
     if (decision.workers_max) turned = turned | KnobSet{Knob::workers};
     if (decision.learners_per_gpu) turned = turned | KnobSet{Knob::learners_per_gpu};
-    if (decision.batch_per_learner) turned = turned | KnobSet{Knob::batch};
+    if (decision.batch_per_learner || decision.global_batch) turned = turned | KnobSet{Knob::batch};
     if (decision.accumulation) turned = turned | KnobSet{Knob::accumulation};
     if (decision.learning_rate) turned = turned | KnobSet{Knob::learning_rate};
     if (decision.synchronisation) turned = turned | KnobSet{Knob::synchronisation};
@@ -111,6 +111,7 @@ void apply(const Decision& decision, Plan& plan) {
     plan.workers_max = decision.workers_max.value_or(plan.workers_max);
     plan.learners_per_gpu = decision.learners_per_gpu.value_or(plan.learners_per_gpu);
     plan.batch_per_learner = decision.batch_per_learner.value_or(plan.batch_per_learner);
+    plan.global_batch = decision.global_batch.value_or(plan.global_batch);
     plan.accumulation = decision.accumulation.value_or(plan.accumulation);
     plan.learning_rate = decision.learning_rate.value_or(plan.learning_rate);
     plan.synchronisation = decision.synchronisation.value_or(plan.synchronisation);

@@ -40,6 +40,7 @@ struct Decision {
     std::optional<std::int32_t> workers_max;
     std::optional<std::int32_t> learners_per_gpu;
     std::optional<std::int64_t> batch_per_learner;
+    std::optional<std::int64_t> global_batch;  // 0: it follows the workers again
     std::optional<std::int32_t> accumulation;
     std::optional<double> learning_rate;
     std::optional<Synchronisation> synchronisation;

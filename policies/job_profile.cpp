@@ -80,6 +80,11 @@ StepRate rate_of(const JobProfile& profile, std::int32_t workers) {
     return points.back().rate;
 }
 
+StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
+    if (!profile.step_time) return rate_of(profile, workers);
+    return {1, step_of(*profile.step_time, plan, workers)};
+}
+
 namespace {
 
 class ProfilePredictor final : public Predictor {
@@ -91,12 +96,12 @@ public:
         const std::int64_t per_step = samples_per_step(plan, workers);
         const std::int64_t steps = samples / per_step + (samples % per_step != 0 ? 1 : 0);
         const Int128 training =
-            std::min(nanoseconds_for(rate_of(profile_, workers), steps), longest);
+            std::min(nanoseconds_for(rate_of(profile_, plan, workers), steps), longest);
         if (profile_.lossless || plan.checkpoint_interval == never_checkpoint) {
             return nanoseconds(static_cast<std::int64_t>(training));
         }
         // Saves come at step boundaries: after the whole steps that fit into the interval.
-        const StepRate rate = rate_of(profile_, workers);
+        const StepRate rate = rate_of(profile_, plan, workers);
         const Int128 fit =
             static_cast<Int128>(plan.checkpoint_interval.raw()) * rate.steps / rate.per.raw();
         const Int128 apart = std::max<Int128>(fit, 1) * rate.per.raw() / rate.steps;

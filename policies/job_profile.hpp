@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/quantity.hpp"
 #include "policies/predictor.hpp"
+#include "policies/step_time.hpp"
 
 namespace ukemi {
 
@@ -39,12 +41,16 @@ struct JobProfile {
     Duration checkpoint;   // cost of saving
     Duration restore;      // added to a restart from a checkpoint
     bool sharded = false;  // losing any worker loses the state (else one survivor is enough)
-    Duration spawn;        // from a machine's being there until its worker can join; others train
+    std::optional<StepTime> step_time;  // by batch; takes the place of `throughput`
+    Duration spawn;  // from a machine's being there until its worker can join; others train
 };
 
 // Between two points of the table the rate is interpolated linearly; outside it is that of the
 // nearest end, so a table never promises a speed-up that nobody measured.
 StepRate rate_of(const JobProfile& profile, std::int32_t workers);
+
+// With the Plan's batch, where the profile knows what that changes.
+StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers);
 
 std::unique_ptr<Predictor> make_profile_predictor(JobProfile profile);
 

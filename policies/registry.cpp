@@ -29,6 +29,15 @@ Made make_utilisation_resize(ConfigReader& parameters);
 Made make_interference_switch(ConfigReader& parameters);
 Made make_gain_resize(ConfigReader& parameters);
 Made make_scheduled_resize(ConfigReader& parameters);
+Made make_constant_batch(ConfigReader& parameters);
+Made make_batch_schedule(ConfigReader& parameters);
+Made make_grow_batch(ConfigReader& parameters);
+Made make_noise_scale_batch(ConfigReader& parameters);
+Made make_goodput_batch(ConfigReader& parameters);
+Made make_ada_scale(ConfigReader& parameters);
+Made make_scaled_rate(ConfigReader& parameters);
+Made make_accordion_batch(ConfigReader& parameters);
+Made make_dynamic_batch(ConfigReader& parameters);
 
 std::span<const PolicyEntry> all_policies() {
     constexpr bool oracle = true;
@@ -84,6 +93,26 @@ std::span<const PolicyEntry> all_policies() {
                     "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_gain_resize},
         PolicyEntry{"scheduled_resize", "", "sizes for numbers of steps, as written down",
                     "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_scheduled_resize},
+        PolicyEntry{"constant_batch", "", "one batch from the first step to the last", "baseline",
+                    !oracle, !deadline, make_constant_batch, "batch"},
+        PolicyEntry{"batch_schedule", "", "batches by a timetable of epochs or steps",
+                    "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_batch_schedule,
+                    "schedule"},
+        PolicyEntry{"grow_batch", "", "a larger batch where others lower the rate",
+                    "Smith et al., ICLR'18", !oracle, !deadline, make_grow_batch},
+        PolicyEntry{"noise_scale_batch", "", "the batch follows the gradient noise scale",
+                    "McCandlish et al. (2018)", !oracle, !deadline, make_noise_scale_batch},
+        PolicyEntry{"goodput_batch", "", "the batch with the most useful samples a second",
+                    "Pollux (Qiao et al., OSDI'21)", !oracle, !deadline, make_goodput_batch},
+        PolicyEntry{"ada_scale", "", "the learning rate that the batch gains",
+                    "AdaScale (Johnson et al., ICML'20)", !oracle, !deadline, make_ada_scale},
+        PolicyEntry{"scaled_rate", "", "a learning rate by the batch, with warm-up and drops",
+                    "Goyal et al. (2017)", !oracle, !deadline, make_scaled_rate},
+        PolicyEntry{"accordion_batch", "", "a small batch while the gradient's norm changes",
+                    "Accordion (Agarwal et al., MLSys'21)", !oracle, !deadline,
+                    make_accordion_batch},
+        PolicyEntry{"dynamic_batch", "", "batch and learning rate follow the workers",
+                    "Lin et al. (2019)", !oracle, !deadline, make_dynamic_batch},
     };
     return table;
 }

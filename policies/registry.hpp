@@ -20,6 +20,8 @@ struct PolicyEntry {
     bool needs_deadline;
     // The parameters are the keys of the policy's object in the scenario.
     std::unique_ptr<Policy> (*make)(ConfigReader& parameters);
+    // The parameter that a list may set in short: "constant_batch:256". Empty: none.
+    std::string_view short_parameter = "";
 };
 
 // All policies, in the order of registry.cpp: an explicit table, because a static library drops

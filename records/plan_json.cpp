@@ -123,6 +123,7 @@ json to_json(const Decision& decision) {
     number("workers_max", decision.workers_max);
     number("learners_per_gpu", decision.learners_per_gpu);
     number("batch_per_learner", decision.batch_per_learner);
+    number("global_batch", decision.global_batch);
     number("accumulation", decision.accumulation);
     real("learning_rate", decision.learning_rate);
     const auto name = [&](const char* key, std::span<const std::string_view> names,
@@ -173,6 +174,57 @@ Capabilities capabilities_from(const json& object) {
     return can;
 }
 
+namespace {
+
+json step_time_json(const StepTime& time) {
+    json compute = json::array();
+    for (const BatchTime& point : time.compute) {
+        compute.push_back({{"batch", point.batch}, {"time_ns", point.time.raw()}});
+    }
+    json synchronisation = json::array();
+    for (const SynchronisationTime& point : time.synchronisation) {
+        synchronisation.push_back({{"workers", point.workers}, {"time_ns", point.time.raw()}});
+    }
+    return {{"compute", compute},
+            {"worker_batch_max", time.worker_batch_max},
+            {"synchronisation", synchronisation}};
+}
+
+StepTime step_time_from(const json& object) {
+    constexpr Duration step_max = days(2);
+    StepTime time;
+    Fields fields(object);
+    fields.list("compute", [&](const json& element) {
+        BatchTime point;
+        Fields parts(element);
+        parts.integer_from("batch", std::int64_t{1}, point.batch);
+        parts.time("time_ns", point.time, step_max);
+        parts.finish();
+        if (point.batch > 1'000'000'000) Fields::refuse("batch", "at most 10^9");
+        const bool rises = time.compute.empty() || (point.batch > time.compute.back().batch &&
+                                                    point.time >= time.compute.back().time);
+        if (!rises) Fields::refuse("compute", "increasing batches, and times that do not fall");
+        time.compute.push_back(point);
+    });
+    if (time.compute.empty()) Fields::refuse("compute", "at least one point");
+    fields.integer_from("worker_batch_max", std::int64_t{0}, time.worker_batch_max);
+    fields.list("synchronisation", [&](const json& element) {
+        SynchronisationTime point;
+        Fields parts(element);
+        parts.integer_from("workers", 1, point.workers);
+        parts.time("time_ns", point.time, step_max);
+        parts.finish();
+        if (!time.synchronisation.empty() && point.workers <= time.synchronisation.back().workers) {
+            Fields::refuse("synchronisation", "increasing numbers of workers");
+        }
+        time.synchronisation.push_back(point);
+    });
+    fields.finish();
+    return time;
+}
+
+}  // namespace
+
 json to_json(const JobProfile& profile) {
     json points = json::array();
     for (const ThroughputPoint& point : profile.throughput) {
@@ -188,6 +240,7 @@ json to_json(const JobProfile& profile) {
                    {"checkpoint_ns", profile.checkpoint.raw()},
                    {"restore_ns", profile.restore.raw()},
                    {"sharded", profile.sharded}};
+    if (profile.step_time) object["step_time"] = step_time_json(*profile.step_time);
     if (profile.spawn > Duration{}) object["spawn_ns"] = profile.spawn.raw();
     return object;
 }
@@ -226,6 +279,9 @@ JobProfile profile_from(const json& object) {
     fields.time("restart_ns", profile.restart, transition_max);
     fields.time("resize_ns", profile.resize, transition_max);
     fields.time("spawn_ns", profile.spawn, transition_max);
+    if (const json* step_time = fields.find("step_time")) {
+        profile.step_time = step_time_from(*step_time);
+    }
     fields.flag("lossless", profile.lossless);
     fields.time("checkpoint_ns", profile.checkpoint, transition_max);
     fields.time("restore_ns", profile.restore, transition_max);

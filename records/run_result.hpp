@@ -56,6 +56,7 @@ struct RunResult {
     std::optional<std::int64_t> steps;  // that count in the end
     std::optional<Duration> step_mean;  // of the steps taken, torn ones left out
     std::optional<double> loss;         // mean over the last step's samples; may be NaN
+    std::optional<double> learned;      // share of the way to what the job is to learn
     std::optional<double> accuracy;     // at the end, from 0 to 1
 
     Timeline timeline;  // only if asked for

@@ -29,6 +29,9 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
     const bool learns = std::ranges::any_of(
         timeline, [](const TimelineRow& row) { return row.loss || row.accuracy; });
     if (learns) columns.insert(columns.end(), {"loss", "accuracy"});
+    const bool batches = std::ranges::any_of(
+        timeline, [](const TimelineRow& row) { return row.batch || row.learned; });
+    if (batches) columns.insert(columns.end(), {"batch", "learned"});
     CsvWriter csv(columns);
     for (const TimelineRow& row : timeline) {
         csv.add(to_seconds(row.at.since_start()))
@@ -42,6 +45,10 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
             .add(to_dollars(row.spent))
             .add(row.spot_losses);
         if (learns) csv.add(row.loss.value_or(no_value)).add(row.accuracy.value_or(no_value));
+        if (batches) {
+            csv.add(row.batch ? static_cast<double>(*row.batch) : no_value)
+                .add(row.learned.value_or(no_value));
+        }
         csv.end_row();
     }
     return csv.text();

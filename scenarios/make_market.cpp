@@ -308,7 +308,10 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     for (const ZoneData& zone : market.zones) last = std::max(last, zone.capacity.end);
     const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
-    const Duration work = time_for(scaled(rate_of(job.profile, job.workers_min), slowest), steps);
+    const StepRate rate = scaled(rate_of(job.profile, job.plan, job.workers_min), slowest);
+    const Duration alone = time_for(rate, steps);
+    // Where policies turn the batch, a bad one may need many times the samples.
+    const Duration work = job.learning ? std::min(10 * alone, longest) : alone;
     const Duration until = std::min(last.since_start(), longest);
     job.give_up_at = Instant::at(until + std::min(2 * work + days(1), longest - until));
     return job;

@@ -1,6 +1,9 @@
 // policy_lists.cpp — from "a,b+c" to policies that are known to run in a scenario.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/plain_text.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/world.hpp"
 
@@ -18,6 +21,35 @@ std::vector<std::string> split(std::string_view text, char separator) {
     }
 }
 
+// "name" or "name:value", with what the scenario says of the policy.
+PolicyList::Item item_of(std::string_view text, const Scenario& scenario, std::string_view where) {
+    const std::size_t colon = text.find(':');
+    const std::string_view name = text.substr(0, colon);
+    const PolicyEntry* entry = find_policy(name);
+    if (entry == nullptr) {
+        throw InputError(where, "",
+                         name.empty() ? "a policy without a name" : no_such_policy(name));
+    }
+    const auto known = scenario.policy_parameters.find(std::string(entry->name));
+    const bool has_some = known != scenario.policy_parameters.end();
+    PolicyList::Item item{entry, has_some ? known->second : "{}"};
+    if (colon == std::string_view::npos) return item;
+    if (entry->short_parameter.empty()) {
+        throw InputError(where, "",
+                         fmt::format("\"{}\" has no parameter that is set like \"{}\"", entry->name,
+                                     one_line(text)));
+    }
+    item.value = text.substr(colon + 1);
+    const nlohmann::json value = nlohmann::json::parse(item.value, nullptr, false);
+    nlohmann::json parameters = nlohmann::json::parse(item.parameters);
+    parameters[std::string(entry->short_parameter)] =
+        value.is_number() ? value : nlohmann::json(item.value);
+    item.parameters = parameters.dump();
+    ConfigReader reader = ConfigReader::from_text(item.parameters, where);
+    make_policy(*entry, reader);  // for its complaints
+    return item;
+}
+
 }  // namespace
 
 std::string PolicyList::label() const {
@@ -25,6 +57,7 @@ std::string PolicyList::label() const {
     for (const Item& item : items) {
         if (!text.empty()) text += '+';
         text += item.entry->name;
+        if (!item.value.empty()) text += ":" + item.value;
     }
     return text;
 }
@@ -50,14 +83,7 @@ std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& sc
         PolicyList list;
         list.where = where;
         for (const std::string& name : split(one, '+')) {
-            const PolicyEntry* entry = find_policy(name);
-            if (entry == nullptr) {
-                throw InputError(where, "",
-                                 name.empty() ? "a policy without a name" : no_such_policy(name));
-            }
-            const auto known = scenario.policy_parameters.find(std::string(entry->name));
-            list.items.push_back(
-                {entry, known == scenario.policy_parameters.end() ? "{}" : known->second});
+            list.items.push_back(item_of(name, scenario, where));
         }
         for (const PolicyList& before : lists) {
             if (before.label() == list.label()) {

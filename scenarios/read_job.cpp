@@ -156,7 +156,9 @@ void read_job(ConfigReader config, Scenario& scenario) {
         job.samples_per_epoch = config.integer("samples_per_epoch", 1, most, job.samples_total);
         job.noise_scale = read_noise_scale(config, job.samples_total);
     }
-    job.profile.throughput = read_throughput(config, by_time, job.plan);
+    if (!read_step_time(config, by_time, job)) {
+        job.profile.throughput = read_throughput(config, by_time, job.plan);
+    }
     if (config.has("deadline")) {
         job.deadline =
             Instant::at(bounded_duration(config, "deadline", whole_seconds(1), run_longest));
@@ -205,7 +207,7 @@ void read_cluster(ConfigReader config, Scenario& scenario) {
 void check_work(const ConfigReader& root, const JobSpec& job) {
     const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
-    const StepRate rate = rate_of(job.profile, job.workers_min);
+    const StepRate rate = rate_of(job.profile, job.plan, job.workers_min);
     const Int128 time = static_cast<Int128>(steps) * rate.per.raw() / rate.steps;
     if (time <= work_longest.raw()) return;
     throw InputError(

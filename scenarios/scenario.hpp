@@ -32,6 +32,7 @@ struct PolicyList {
     struct Item {
         const PolicyEntry* entry;
         std::string parameters;  // a JSON object as text
+        std::string value = {};  // of its short parameter, as in "constant_batch:256"
     };
     std::vector<Item> items;
     std::string where;          // the option or the place in the file that names it, for complaints
@@ -89,7 +90,8 @@ Scenario read_scenario(const std::filesystem::path& file,
 Scenario scenario_from_text(std::string_view text, const std::filesystem::path& file,
                             std::span<const ConfigOverride> overrides = {});
 
-// "a,b+c": a list of lists, with the scenario's parameters for them. `where` names the option.
+// "a,b+c:8": a list of lists (c with its short parameter set to 8), with the scenario's parameters
+// for them. `where` names the option.
 std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& scenario,
                                        std::string_view where);
 // Makes the policies of one run.

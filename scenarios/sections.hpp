@@ -21,6 +21,10 @@ Duration bounded_duration(ConfigReader& config, std::string_view key, Duration l
                           std::optional<Duration> otherwise = std::nullopt);
 
 void read_job(ConfigReader config, Scenario& scenario);
+// "step_time" of the job: how long a step takes, by batch. False if there is none.
+bool read_step_time(ConfigReader& job_config, bool by_time, JobSpec& job);
+// The section "learning", if there is one: what a step is worth. After the job and the cluster.
+void read_learning(ConfigReader& root, Scenario& scenario);
 void read_cluster(ConfigReader config, Scenario& scenario);
 // Of the section "market": notice, billing, bids and whatever else the provider makes the rules of.
 void read_market_rules(ConfigReader& market, Scenario& scenario);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/quantity.hpp"
 #include "policies/job_profile.hpp"
 #include "policies/plan.hpp"
 #include "sim/event.hpp"
+#include "sim/learning/learning_model.hpp"
 
 namespace ukemi {
 
@@ -26,6 +28,9 @@ struct JobSpec {
     JobProfile profile;
     std::int32_t workers_min = 1;
     std::vector<NoisePoint> noise_scale;  // what a simulated run shows as measured; may be empty
+    // What a step is worth. Empty: its samples, and samples_total of them are the work. Else the
+    // work ends when this says so, and the Plan's batch and learning rate may be turned.
+    std::shared_ptr<const LearningModel> learning;
     // With a tick the policies are asked at its multiples only, and the end of the work is noticed
     // there; without one they are asked on events.
     Duration tick;

@@ -22,6 +22,12 @@ struct StepsMade {
     Duration time;
 };
 
+// How far a task has been learned, where that is modelled.
+struct Learned {
+    double share = 0;              // of the way to the target
+    std::optional<double> metric;  // accuracy or whatever else the model knows
+};
+
 class Trainer {
 public:
     virtual ~Trainer() = default;
@@ -33,6 +39,7 @@ public:
     virtual std::int64_t checkpoints() const = 0;
     virtual std::int64_t transitions() const = 0;
     virtual StepsMade steps_made() const = 0;
+    virtual std::optional<Learned> learned() const { return std::nullopt; }
     virtual void observe(Observation& seen) const = 0;  // loss, gradient, workers' views
 
     // Tells the Controller the steps made so far. Cheap; call it before anybody looks.

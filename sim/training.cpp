@@ -4,6 +4,10 @@
 
 namespace ukemi {
 
+namespace {
+constexpr Duration longest_segment = days(36'500);
+}
+
 double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples) {
     INVARIANT(!curve.empty());
     const auto after = std::ranges::upper_bound(curve, samples, {}, &NoisePoint::samples);
@@ -15,8 +19,23 @@ double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples
     return left.noise_scale + part * (after->noise_scale - left.noise_scale);
 }
 
-Training::Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue)
-    : job_(&job), controller_(&controller), ledger_(&ledger), queue_(&queue) {}
+Training::Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue,
+                   std::uint64_t seed)
+    : job_(&job), controller_(&controller), ledger_(&ledger), queue_(&queue) {
+    if (job.learning) learning_ = job.learning->drawn(seed);
+    show_what_is_left();
+}
+
+LearningStep Training::step_settings() const {
+    const Plan& plan = controller_->plan();
+    return {samples_per_step(plan, std::max(workers_, job_->workers_min)), plan.learning_rate};
+}
+
+// Policies are told what a real job could know: the way to go at the present worth of a step.
+void Training::show_what_is_left() {
+    if (!learning_) return;
+    controller_->work_is_left(samples_left(*learning_, progress_, step_settings()));
+}
 
 std::int64_t Training::samples_safe() const {
     return job_->profile.lossless ? controller_->samples_done() : samples_safe_;
@@ -29,8 +48,15 @@ Duration Training::transition_remaining(Instant now) const {
 void Training::report(Instant now) {
     if (phase_ != JobPhase::running) return;
     const std::int64_t steps = steps_within(rate_, now - since_);
-    controller_->steps_finished(steps - steps_reported_, workers_);
+    const std::int64_t news = steps - steps_reported_;
+    std::int64_t samples = 0;
+    INVARIANT(!__builtin_mul_overflow(news, per_step_, &samples));
+    controller_->uneven_steps_finished(news, samples);
     steps_reported_ = steps;
+    if (learning_) {
+        progress_ = progress_after(*learning_, progress_at_start_, steps, step_);
+        show_what_is_left();
+    }
     samples_high_ = std::max(samples_high_, controller_->samples_done());
 }
 
@@ -44,9 +70,8 @@ Instant Training::next_step_boundary(Instant now) const {
 
 void Training::settle_steps(Instant now) {
     report(now);
-    const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);
     const std::int64_t behind = std::max<std::int64_t>(0, high_at_start_ - samples_at_start_);
-    const std::int64_t redone = std::min(steps_reported_, (behind + per_step - 1) / per_step);
+    const std::int64_t redone = std::min(steps_reported_, (behind + per_step_ - 1) / per_step_);
     const Duration worked = time_for(rate_, steps_reported_);
     ledger_->elapse(since_ + time_for(rate_, redone), Cause::redone);
     ledger_->elapse(since_ + worked, Cause::useful);
@@ -86,7 +111,17 @@ bool Training::start(InstanceId instance, Instant now) {
     return false;
 }
 
+std::optional<Learned> Training::learned() const {
+    if (!learning_) return std::nullopt;
+    const double share = static_cast<double>(progress_) / static_cast<double>(learning_->target());
+    return Learned{std::min(share, 1.0), learning_->metric(progress_)};
+}
+
 void Training::observe(Observation& seen) const {
+    if (learning_) {
+        seen.gradient = learning_->gradient(progress_, step_settings());
+        return;
+    }
     if (job_->noise_scale.empty()) return;
     seen.gradient.noise_scale = noise_scale_at(job_->noise_scale, controller_->samples_done());
 }
@@ -111,19 +146,29 @@ void Training::begin_transition(std::span<const InstanceId> members, Duration ti
     due_ = queue_->schedule(until_, Phase::completion, TransitionEnded{});
 }
 
+// More than anybody waits for, if the target is never reached.
+std::int64_t Training::steps_to_the_end(std::int64_t samples_left) const {
+    if (!learning_) return (samples_left + per_step_ - 1) / per_step_;
+    const Int128 fit = static_cast<Int128>(longest_segment.raw()) * rate_.steps / rate_.per.raw();
+    const auto most = static_cast<std::int64_t>(std::max<Int128>(fit, 1));
+    return std::min(most, steps_to_target(*learning_, progress_, step_).value_or(most));
+}
+
 void Training::begin_running(Instant now) {
     INVARIANT(workers_ >= job_->workers_min);
     settle(now);
     cancel_what_is_due();
     phase_ = JobPhase::running;
-    rate_ = scaled(rate_of(job_->profile, workers_), speed_per_mille_);
+    rate_ = scaled(rate_of(job_->profile, controller_->plan(), workers_), speed_per_mille_);
+    per_step_ = samples_per_step(controller_->plan(), workers_);
+    step_ = step_settings();
+    progress_at_start_ = progress_;
     steps_reported_ = 0;
     samples_at_start_ = controller_->samples_done();
     high_at_start_ = samples_high_;
     const std::int64_t left = controller_->samples_total() - samples_at_start_;
     INVARIANT(left > 0);
-    const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);
-    const std::int64_t steps_left = (left + per_step - 1) / per_step;
+    const std::int64_t steps_left = steps_to_the_end(left);
     due_ = queue_->schedule(now + time_for(rate_, steps_left), Phase::completion, WorkFinished{});
     const auto hook_in = controller_->steps_until_hook(workers_);
     if (hook_in && *hook_in < steps_left) {
@@ -166,6 +211,7 @@ void Training::finish_checkpoint(Instant now) {
     INVARIANT(phase_ == JobPhase::checkpointing);
     settle(now);
     samples_safe_ = controller_->samples_done();
+    progress_safe_ = progress_;
     steps_safe_ = controller_->steps_done();
     run_since_checkpoint_ = Duration{};
     ++checkpoints_;
@@ -182,6 +228,8 @@ void Training::roll_back() {
     INVARIANT(phase_ == JobPhase::waiting);
     if (!unsaved()) return;
     controller_->rolled_back(samples_safe_, steps_safe_);
+    progress_ = progress_safe_;
+    show_what_is_left();
     run_since_checkpoint_ = Duration{};
 }
 

@@ -20,7 +20,9 @@ namespace ukemi {
 
 class Training final : public Trainer {
 public:
-    Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue);
+    // The seed is for the luck of a task that is learned; others draw nothing.
+    Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue,
+             std::uint64_t seed = 0);
 
     JobPhase phase() const override { return phase_; }
     std::int32_t workers() const override { return workers_; }
@@ -29,6 +31,7 @@ public:
     std::int64_t checkpoints() const override { return checkpoints_; }
     std::int64_t transitions() const override { return transitions_; }
     StepsMade steps_made() const override { return made_; }
+    std::optional<Learned> learned() const override;
     void observe(Observation& seen) const override;
 
     void report(Instant now) override;
@@ -55,6 +58,9 @@ private:
     void settle_steps(Instant now);
     Instant next_step_boundary(Instant now) const;  // now, or the end of the step in progress
     void cancel_what_is_due();
+    LearningStep step_settings() const;
+    void show_what_is_left();
+    std::int64_t steps_to_the_end(std::int64_t samples_left) const;
     bool unsaved() const { return controller_->samples_done() > samples_safe(); }
 
     const JobSpec* job_;
@@ -73,6 +79,13 @@ private:
     RunQueue::Ticket checkpoint_due_;
     RunQueue::Ticket hook_due_;      // the next step that policies want to look at
     RunQueue::Ticket boundary_due_;  // that somebody waits for
+
+    std::int64_t per_step_ = 1;                      // samples, of this segment
+    std::shared_ptr<const LearningModel> learning_;  // empty: samples are what counts
+    LearningStep step_;                              // of this segment
+    std::int64_t progress_at_start_ = 0;             // likewise
+    std::int64_t progress_ = 0;                      // of learning
+    std::int64_t progress_safe_ = 0;
 
     std::int64_t samples_at_start_ = 0;  // of this segment
     std::int64_t samples_high_ = 0;      // most that were ever done: below it, work is redone

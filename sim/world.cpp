@@ -26,6 +26,14 @@ ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) 
     return result;
 }
 
+// Whether the steps and checkpoints that follow are not those of the old Plan.
+bool goes_on_differently(const Plan& before, const Plan& after) {
+    return before.checkpoint_interval != after.checkpoint_interval ||
+           before.global_batch != after.global_batch ||
+           before.batch_per_learner != after.batch_per_learner ||
+           before.accumulation != after.accumulation || before.learning_rate != after.learning_rate;
+}
+
 }  // namespace
 
 Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job) {
@@ -34,6 +42,10 @@ Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job
     can.knobs = {Knob::zone,    Knob::market,
                  Knob::count,   Knob::checkpoint_interval,
                  Knob::workers, Knob::checkpoint_on_notice};
+    if (job.learning) {
+        can.knobs = can.knobs | KnobSet{Knob::batch, Knob::accumulation};
+        if (job.learning->rate_of_plan()) can.knobs = can.knobs | KnobSet{Knob::learning_rate};
+    }
     if (market.rules.bidding) can.knobs = can.knobs | KnobSet{Knob::bid};
     can.zones = static_cast<std::uint32_t>(market.zones.size());
     can.instance_types = 1;
@@ -53,7 +65,7 @@ World::World(WorldSetup setup)
     if (setup_.make_trainer) {
         trainer_ = setup_.make_trainer(controller_, ledger_, queue_);
     } else {
-        trainer_ = std::make_unique<Training>(job_, controller_, ledger_, queue_);
+        trainer_ = std::make_unique<Training>(job_, controller_, ledger_, queue_, setup_.seed);
     }
     seen_.zones.resize(market_.zone_count());
     last_bids_.resize(market_.zone_count());
@@ -183,7 +195,7 @@ void World::commit_at_boundary() {
 void World::commit(const Plan& plan) {
     trainer_->report(queue_.now());
     const bool again = committed_just_now(plan);
-    const bool saves_otherwise = plan.checkpoint_interval != controller_.plan().checkpoint_interval;
+    const bool goes_on_otherwise = goes_on_differently(controller_.plan(), plan);
     controller_.committed(plan.version);
     ++plans_;
     hash_.add_number(index_of(plan.version));
@@ -194,8 +206,8 @@ void World::commit(const Plan& plan) {
     // What a policy asked for is there now: it may look again. But policies that only answer each
     // other would go on for ever.
     if (!again) note(EventKind::phase_changed);
-    if (saves_otherwise && trainer_->phase() == JobPhase::running) {
-        resume_running();  // a new segment, with the new interval
+    if (goes_on_otherwise && trainer_->phase() == JobPhase::running) {
+        resume_running();  // a new segment, with the new interval or batch
     }
 }
 
@@ -287,6 +299,11 @@ void World::record_timeline() {
     row.samples_done = controller_.samples_done();
     row.spent = in_all(fleet_.metered(now), egress_);
     row.spot_losses = fleet_.revocations();
+    if (const auto learned = trainer_->learned()) {
+        row.learned = learned->share;
+        row.accuracy = learned->metric;
+        row.batch = samples_per_step(controller_.plan(), std::max(row.workers, job_.workers_min));
+    }
     if (!timeline_.empty() && timeline_.back().at == now) timeline_.pop_back();
     timeline_.push_back(row);
 }
@@ -323,6 +340,10 @@ RunResult World::result() {
     if (mean >= nanoseconds(1000)) {  // else time is its work
         result.steps = controller_.steps_done();
         result.step_mean = mean;
+    }
+    if (const auto learned = trainer_->learned()) {
+        result.learned = learned->share;
+        result.accuracy = learned->metric;
     }
     result.transitions = trainer_->transitions();
     result.checkpoints = trainer_->checkpoints();

@@ -60,6 +60,8 @@ FigureInput every_kind() {
     input.hourly_losses[0].share_of_days[23] = 0.5;
     input.hourly_losses[1].share_of_days.fill(0.25);
     input.topology = two_gpus();
+    input.learning = {{"steady", {{0, 0}, {2, 1}}, {}, {{0, 32}, {2, 32}}},
+                      {"growing", {{0, 0}, {1, 1}}, {}, {{0, 32}, {0.5, 512}, {1, 512}}}};
     return input;
 }
 

@@ -1,0 +1,174 @@
+// compare.cpp — `ukemi compare`: what each policy and each setting takes to reach the target.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "base/read_file.hpp"
+#include "cli/command.hpp"
+#include "cli/comparison.hpp"
+#include "plots/figures.hpp"
+#include "scenarios/experiment.hpp"
+#include "scenarios/variants.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct Options {
+    std::filesystem::path scenario;
+    std::vector<std::string> settings;
+    std::vector<std::string> varied;
+    std::string seeds;
+    int threads = 0;
+    bool json = false;
+    bool csv = false;
+    std::string out;
+    bool pdf = false;
+};
+
+constexpr std::string_view policy_key = "policy=";
+
+// "--vary policy=a,b+c:8": the lists; empty if the scenario's own are meant.
+std::string policies_of(const Options& options) {
+    std::string lists;
+    for (const std::string& argument : options.varied) {
+        if (!argument.starts_with(policy_key)) continue;
+        if (!lists.empty()) throw InputError("--vary policy", "", "stands there twice");
+        lists = argument.substr(policy_key.size());
+        if (lists.empty()) throw InputError("--vary policy", "", "expected a policy, found none");
+    }
+    return lists;
+}
+
+std::vector<Scenario> scenarios_of(const Options& options, const std::string& policies) {
+    std::vector<VariedKey> keys;
+    for (const std::string& argument : options.varied) {
+        if (argument.starts_with(policy_key)) continue;
+        keys.push_back(parse_varied_key(argument));
+        const std::string& pointer = keys.back().pointer;
+        const auto replaced = [&](std::string_view by_option, std::string_view key) {
+            if (pointer != key && !pointer.starts_with(fmt::format("{}/", key))) return;
+            throw InputError(fmt::format("--vary {}", pointer), "",
+                             fmt::format("has no effect beside {}", by_option));
+        };
+        if (!options.seeds.empty()) replaced("--seeds", "/seed");
+        if (!policies.empty()) replaced("--vary policy", "/replay");
+        if (!policies.empty()) replaced("--vary policy", "/policies");
+    }
+    std::vector<ConfigOverride> overrides;
+    for (const std::string& setting : options.settings) {
+        overrides.push_back(parse_override(setting));
+    }
+    return read_variants(options.scenario, overrides, keys);
+}
+
+// What never gets there would squeeze the rest into a corner: it is shown for half as long again
+// as the slowest that does.
+double last_hour_shown(std::span<const RunResult> results) {
+    double last_h = 0;
+    for (const RunResult& result : results) {
+        if (result.finished) last_h = std::max(last_h, 1.5 * to_hours(result.duration));
+    }
+    return last_h > 0 ? last_h : std::numeric_limits<double>::infinity();
+}
+
+// Of each candidate the first run.
+std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
+    const double last_h = last_hour_shown(results);
+    std::vector<LearningRun> runs;
+    std::set<std::string> seen;
+    for (const RunResult& result : results) {
+        const std::string variant = variant_label(result.varied);
+        const std::string name = variant.empty() ? result.policy : result.policy + ", " + variant;
+        if (!seen.insert(name).second) continue;
+        LearningRun run{name, {}, {}, {}};
+        for (const TimelineRow& row : result.timeline) {
+            const double at_h = to_hours(row.at.since_start());
+            if (at_h > last_h) break;
+            if (row.learned) run.learned.emplace_back(at_h, *row.learned);
+            if (row.accuracy) run.metric.emplace_back(at_h, *row.accuracy);
+            if (row.batch) run.batch.emplace_back(at_h, static_cast<double>(*row.batch));
+        }
+        if (!run.learned.empty()) runs.push_back(std::move(run));
+    }
+    return runs;
+}
+
+void write_files(const Options& options, std::span<const Candidate> candidates,
+                 std::span<const RunResult> results) {
+    const std::filesystem::path folder = options.out;
+    std::filesystem::create_directories(folder);
+    write_file_atomically(folder / "compare.csv", comparison_csv(candidates));
+    write_file_atomically(folder / "compare.json", comparison_json(candidates));
+    FigureInput input;
+    input.learning = learning_runs(results);
+    if (input.learning.empty()) return;
+    FigureOptions figure_options;
+    figure_options.pdf = options.pdf;
+    const FigureResult figures = draw_all(input, folder, figure_options);
+    for (const std::string& note : figures.notes) fmt::print(stderr, "{}\n", note);
+    if (!figures.problem.empty()) fmt::print(stderr, "figures: {}\n", figures.problem);
+}
+
+void compare(const Options& options) {
+    const std::string policies = policies_of(options);
+    const std::vector<Scenario> scenarios = scenarios_of(options, policies);
+    std::vector<ExperimentCase> cases;
+    for (const Scenario& scenario : scenarios) {
+        ExperimentCase& one = cases.emplace_back();
+        one.scenario = &scenario;
+        one.policies = policies.empty() ? scenario.policies
+                                        : parse_policies(policies, scenario, "--vary policy");
+        one.seeds = options.seeds.empty() ? std::vector<std::uint64_t>{scenario.seed}
+                                          : parse_seeds(options.seeds, "--seeds");
+    }
+    ExperimentSetup setup;
+    setup.threads = options.threads > 0
+                        ? options.threads
+                        : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    if (!options.out.empty()) {
+        setup.details = Details::all;
+        setup.options.timeline = true;
+    }
+    std::vector<RunResult> results;
+    for (FinishedRun& run : run_experiment(cases, setup)) results.push_back(std::move(run.result));
+    const std::vector<Candidate> candidates = candidates_of(results);
+    if (!options.out.empty()) write_files(options, candidates, results);
+    if (options.json) {
+        fmt::print("{}", comparison_json(candidates));
+    } else if (options.csv) {
+        fmt::print("{}", comparison_csv(candidates));
+    } else {
+        fmt::print("{}", comparison_table(candidates));
+    }
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand(
+        "compare", "time, samples, steps and dollars to the target, by policy and setting");
+    command->add_option("SCENARIO", options->scenario, "a scenario file")->required();
+    command
+        ->add_option("--vary", options->varied,
+                     "/json/pointer=VALUE,VALUE… or policy=LIST,LIST… (again: every combination)")
+        ->allow_extra_args(false);
+    command->add_option("--set", options->settings, "change the scenario: /json/pointer=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--seeds", options->seeds, "1..10 or 1,2,7 (default: the scenario's)");
+    command->add_option("-j,--threads", options->threads, "runs at a time (default: all cores)")
+        ->check(CLI::Range(1, 1024));
+    auto* json = command->add_flag("--json", options->json, "print JSON instead of the table");
+    command->add_flag("--csv", options->csv, "print CSV instead of the table")->excludes(json);
+    command->add_option("--out", options->out,
+                        "also write compare.csv, compare.json and figures into this folder");
+    command->add_flag("--pdf", options->pdf, "figures also as PDF");
+    command->callback([options] { compare(*options); });
+}
+
+}  // namespace ukemi

@@ -1,0 +1,156 @@
+#include "cli/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/csv_writer.hpp"
+#include "base/plain_text.hpp"
+#include "cli/table.hpp"
+#include "scenarios/variants.hpp"
+
+namespace ukemi {
+
+namespace {
+
+double half_width(const Summary& summary) { return summary.mean_high_95 - summary.mean; }
+
+Candidate candidate_of(std::span<const RunResult* const> runs) {
+    Candidate one;
+    one.variant = variant_label(runs.front()->varied);
+    one.policy = runs.front()->policy;
+    std::vector<double> hours, samples, steps, dollars;
+    for (const RunResult* run : runs) {
+        ++one.runs;
+        if (!run->finished) continue;
+        ++one.reached;
+        hours.push_back(to_hours(run->duration));
+        samples.push_back(static_cast<double>(run->samples_done));
+        steps.push_back(static_cast<double>(run->steps.value_or(0)));
+        dollars.push_back(to_dollars(run->cost));
+    }
+    one.hours = summarise(hours);
+    one.samples = summarise(samples);
+    one.steps = summarise(steps);
+    one.dollars = summarise(dollars);
+    return one;
+}
+
+// "12.3 +-0.4", with the interval only where there are runs enough for one.
+std::string with_band(const Summary& summary) {
+    if (summary.count == 0) return "-";
+    if (summary.count == 1) return fmt::format("{:.4g}", summary.mean);
+    return fmt::format("{:.4g} +-{:.2g}", summary.mean, half_width(summary));
+}
+
+std::string cut(const std::string& text, std::size_t width) {
+    return text.size() <= width ? text : text.substr(0, width - 1) + "~";
+}
+
+std::vector<Candidate> fastest_first(std::span<const Candidate> candidates) {
+    std::vector<Candidate> sorted(candidates.begin(), candidates.end());
+    std::ranges::stable_sort(sorted, {}, [](const Candidate& one) {
+        return one.reached > 0 ? one.hours.mean : std::numeric_limits<double>::infinity();
+    });
+    return sorted;
+}
+
+// Of a quantity, for files: missing where nobody got there.
+struct NamedSummary {
+    std::string name;
+    const Summary* summary;
+};
+std::vector<NamedSummary> quantities_of(const Candidate& one) {
+    return {{"hours", &one.hours},
+            {"samples", &one.samples},
+            {"steps", &one.steps},
+            {"cost_usd", &one.dollars}};
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates_of(std::span<const RunResult> runs) {
+    std::vector<std::vector<const RunResult*>> groups;
+    for (const RunResult& run : runs) {
+        const auto same = std::ranges::find_if(groups, [&](const auto& group) {
+            return group.front()->policy == run.policy && group.front()->varied == run.varied;
+        });
+        if (same != groups.end()) {
+            same->push_back(&run);
+        } else {
+            groups.push_back({&run});
+        }
+    }
+    std::vector<Candidate> candidates;
+    for (const auto& group : groups) candidates.push_back(candidate_of(group));
+    return candidates;
+}
+
+std::string comparison_table(std::span<const Candidate> candidates) {
+    constexpr std::size_t name_width = 34;
+    constexpr std::string_view row = "{:<34} {:>14} {:>16} {:>15} {:>14}{}\n";
+    std::string text = fmt::format(row, "to the target", "hours", "samples", "steps", "usd", "");
+    const std::vector<Candidate> sorted = fastest_first(candidates);
+    for (const Candidate& one : sorted) {
+        const bool misses = one.reached < one.runs;
+        if (!one.variant.empty()) text += fmt::format("{}\n", shortened(one.variant, 100));
+        text += fmt::format(row, cut(short_label(one.policy), name_width), with_band(one.hours),
+                            with_band(one.samples), with_band(one.steps), with_band(one.dollars),
+                            misses ? " !" : "");
+    }
+    text += fmt::format("{} run{} each; +- is the 95 % interval of the mean\n",
+                        sorted.empty() ? 0 : sorted.front().runs,
+                        !sorted.empty() && sorted.front().runs == 1 ? "" : "s");
+    for (const Candidate& one : sorted) {
+        if (one.reached == one.runs) continue;
+        text +=
+            fmt::format("! {}{}{}: {} of {} runs did not get there\n", shortened(one.variant, 60),
+                        one.variant.empty() ? "" : ", ", cut(short_label(one.policy), name_width),
+                        one.runs - one.reached, one.runs);
+    }
+    return text;
+}
+
+std::string comparison_csv(std::span<const Candidate> candidates) {
+    std::vector<std::string> columns{"variant", "policy", "runs", "reached"};
+    for (const NamedSummary& quantity : quantities_of(Candidate{})) {
+        columns.push_back(quantity.name + "_mean");
+        columns.push_back(quantity.name + "_low_95");
+        columns.push_back(quantity.name + "_high_95");
+    }
+    constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
+    CsvWriter csv(columns);
+    for (const Candidate& one : candidates) {
+        csv.add(one.variant).add(one.policy).add(one.runs).add(one.reached);
+        for (const NamedSummary& quantity : quantities_of(one)) {
+            const bool known = one.reached > 0;
+            csv.add(known ? quantity.summary->mean : no_value)
+                .add(known ? quantity.summary->mean_low_95 : no_value)
+                .add(known ? quantity.summary->mean_high_95 : no_value);
+        }
+        csv.end_row();
+    }
+    return csv.text();
+}
+
+std::string comparison_json(std::span<const Candidate> candidates) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const Candidate& one : candidates) {
+        nlohmann::json row = {{"variant", one.variant},
+                              {"policy", one.policy},
+                              {"runs", one.runs},
+                              {"reached", one.reached}};
+        for (const NamedSummary& quantity : quantities_of(one)) {
+            if (one.reached == 0) continue;
+            row[quantity.name] = {{"mean", quantity.summary->mean},
+                                  {"low_95", quantity.summary->mean_low_95},
+                                  {"high_95", quantity.summary->mean_high_95}};
+        }
+        rows.push_back(std::move(row));
+    }
+    return nlohmann::json{{"candidates", std::move(rows)}}.dump(2) + "\n";
+}
+
+}  // namespace ukemi

@@ -1,0 +1,37 @@
+// comparison.hpp — what `ukemi compare` says of many runs: what it took each candidate to get
+// there.
+//
+// A candidate is a policy list in one variant of the scenario; its runs differ in seed and trace.
+// Times, samples, steps and dollars are those of the runs that reached their target, as means with
+// Student's 95 % interval of the mean; how many did not is always said.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/statistics.hpp"
+#include "records/run_result.hpp"
+
+namespace ukemi {
+
+struct Candidate {
+    std::string variant;  // "/job/batch=64", or empty
+    std::string policy;
+    std::size_t runs = 0;
+    std::size_t reached = 0;  // of them, that finished their work
+    Summary hours;            // of those
+    Summary samples;
+    Summary steps;
+    Summary dollars;
+};
+
+// In the order of the runs.
+std::vector<Candidate> candidates_of(std::span<const RunResult> runs);
+
+// At most 100 columns wide; what was not reached at all stands last, the rest from fast to slow.
+std::string comparison_table(std::span<const Candidate> candidates);
+std::string comparison_csv(std::span<const Candidate> candidates);
+std::string comparison_json(std::span<const Candidate> candidates);
+
+}  // namespace ukemi

@@ -1,0 +1,43 @@
+// step_time.hpp — how long a step takes, by the batch that each worker has.
+//
+// T = m·(fixed + per_sample·b) + synchronisation(n): each of n workers does m micro-steps of at
+// most `worker_batch_max` samples, and all combine their gradients once. An affine time is what
+// GPUs show beyond the batch that fills them (Pollux, OSDI'21, eq. 9: T_grad = α + β·m, with γ =
+// 1); where they do not, a table of measured points is kept and interpolated in between.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "policies/plan.hpp"
+
+namespace ukemi {
+
+struct BatchTime {
+    std::int64_t batch = 1;  // samples of one worker
+    Duration time;           // forwards and backwards
+};
+
+struct SynchronisationTime {
+    std::int32_t workers = 1;
+    Duration time;
+};
+
+struct StepTime {
+    // In increasing order of batch, at least one point: straight in between; above the last, the
+    // last two points' line goes on (or the time grows with the batch, if there is one); below the
+    // first, its time. So a larger batch never takes less if the points say so.
+    std::vector<BatchTime> compute;
+    std::int64_t worker_batch_max = 0;  // larger batches take several micro-steps; 0: any fits
+    // In increasing order of workers, straight in between, the nearest outside. Empty: no time.
+    std::vector<SynchronisationTime> synchronisation;
+};
+
+// An affine time: `fixed` + `per_sample` × batch.
+std::vector<BatchTime> affine_time(Duration fixed, Duration per_sample);
+
+// Of one step of `workers` machines under this Plan; at least a nanosecond. Integers throughout.
+Duration step_of(const StepTime& time, const Plan& plan, std::int32_t workers);
+
+}  // namespace ukemi

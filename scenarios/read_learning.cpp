@@ -1,0 +1,209 @@
+// read_learning.cpp — the section "learning" and the job's "step_time": what a batch costs, and
+// what it is worth.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "scenarios/sections.hpp"
+#include "sim/learning/noise_scale_law.hpp"
+
+namespace ukemi {
+
+namespace {
+
+constexpr std::int64_t batch_most = 1'000'000'000;
+constexpr std::int64_t learned_samples_most = 1'000'000'000'000;
+constexpr Duration step_most = days(1);
+
+std::int64_t number_of(const ConfigReader& table, const std::string& key, std::int64_t most) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+    const bool whole = error == std::errc{} && end == key.data() + key.size();
+    if (!whole || number < 1 || number > most || key.front() == '0') {
+        table.fail("", fmt::format("expected numbers from 1 to {} as keys, such as \"32\", found "
+                                   "\"{}\"",
+                                   most, key));
+    }
+    return number;
+}
+
+// {"32": "12 ms", "64": …}, sorted by number.
+std::vector<std::pair<std::int64_t, Duration>> read_times(ConfigReader table, std::int64_t most) {
+    std::vector<std::pair<std::int64_t, Duration>> times;
+    for (const std::string& key : table.keys()) {
+        times.emplace_back(number_of(table, key, most),
+                           bounded_duration(table, key, Duration{}, step_most));
+    }
+    std::ranges::sort(times);
+    if (times.empty()) table.fail("", "expected at least one time, such as {\"32\": \"12 ms\"}");
+    table.finish();
+    return times;
+}
+
+std::vector<BatchTime> read_compute(ConfigReader& config) {
+    if (!config.has("table")) {
+        const Duration fixed = bounded_duration(config, "fixed", Duration{}, step_most, Duration{});
+        return affine_time(
+            fixed, bounded_duration(config, "per_sample", nanoseconds(1), whole_seconds(60)));
+    }
+    for (const std::string_view key : {"fixed", "per_sample"}) {
+        if (config.has(key)) config.fail(key, "stands beside \"table\": expected one of them");
+    }
+    std::vector<BatchTime> points;
+    for (const auto& [batch, time] : read_times(config.object("table"), batch_most)) {
+        if (time < (points.empty() ? nanoseconds(1) : points.back().time)) {
+            config.fail("table", "expected times above zero that do not fall with the batch");
+        }
+        points.push_back({batch, time});
+    }
+    return points;
+}
+
+std::vector<NoiseScalePoint> read_noise(ConfigReader& config) {
+    std::vector<NoiseScalePoint> curve;
+    for (ConfigReader& point : config.objects("noise_scale")) {
+        NoiseScalePoint one;
+        one.samples = point.integer("samples", 0, learned_samples_most);
+        if (!curve.empty() && one.samples <= curve.back().samples) {
+            point.fail("samples", fmt::format("expected more than in the point before, found {}",
+                                              one.samples));
+        }
+        one.noise_scale = point.number("noise_scale", 0, 1e12);
+        one.squared_norm = point.number("squared_norm", 0, 1e30, 0);
+        point.finish();
+        curve.push_back(one);
+    }
+    if (curve.empty()) config.fail("noise_scale", "expected at least one point");
+    return curve;
+}
+
+std::vector<MetricPoint> read_metric(ConfigReader& config) {
+    std::vector<MetricPoint> curve;
+    if (!config.has("metric")) return curve;
+    for (ConfigReader& point : config.objects("metric")) {
+        const MetricPoint one{point.integer("samples", 0, learned_samples_most),
+                              point.number("value", -1e9, 1e9)};
+        point.finish();
+        if (!curve.empty() && one.samples <= curve.back().samples) {
+            point.fail("samples", fmt::format("expected more than in the point before, found {}",
+                                              one.samples));
+        }
+        curve.push_back(one);
+    }
+    return curve;
+}
+
+void read_rate(ConfigReader& learning, NoiseScaleLaw& law, Plan& plan) {
+    static constexpr std::array<std::string_view, 6> rules{"ada_scale",   "fixed", "linear",
+                                                           "square_root", "legw",  "plan"};
+    auto config = learning.object_if_present("learning_rate");
+    if (!config) return;
+    const std::string rule = config->one_of("rule", rules, "ada_scale");
+    law.rule = static_cast<RateRule>(std::ranges::find(rules, rule) - rules.begin());
+    law.reference_rate = config->number("reference", 1e-9, 1e6, 0.1);
+    law.reference_over_best = config->number("reference_over_best", 1e-6, 1.999, 1);
+    plan.learning_rate = law.reference_rate;
+    law.warm_up_samples = config->integer("warm_up_samples", 0, learned_samples_most, 0);
+    if (law.warm_up_samples > 0 && law.warm_up_samples < 64) {
+        config->fail("warm_up_samples", "expected none, or 64 at least");
+    }
+    if (config->has("drops")) {
+        for (ConfigReader& one : config->objects("drops")) {
+            RateDrop drop;
+            drop.samples = one.integer("samples", 1, learned_samples_most);
+            drop.factor = one.number("factor", 1e-6, 1, 0.1);
+            drop.noise_factor = one.number("noise_factor", 1e-3, 1e6, 1 / drop.factor);
+            one.finish();
+            if (!law.drops.empty() && drop.samples <= law.drops.back().samples) {
+                one.fail("samples", "expected more than in the drop before");
+            }
+            law.drops.push_back(drop);
+        }
+    }
+    config->finish();
+}
+
+// The first progress at which the metric is there, rising or falling as the curve does.
+void read_target(ConfigReader& config, NoiseScaleLaw& law) {
+    if (!config.has("target")) return;
+    if (law.metric.size() < 2) config.fail("target", "goes with \"metric\", at least two points");
+    const double target = config.number("target", -1e9, 1e9);
+    const bool rises = law.metric.back().value >= law.metric.front().value;
+    for (std::size_t right = 1; right < law.metric.size(); ++right) {
+        const MetricPoint& a = law.metric[right - 1];
+        const MetricPoint& b = law.metric[right];
+        if (rises ? b.value < target : b.value > target) continue;
+        const double part = b.value == a.value ? 1 : (target - a.value) / (b.value - a.value);
+        const double way = std::clamp(part, 0.0, 1.0) * static_cast<double>(b.samples - a.samples);
+        law.samples = std::max<std::int64_t>(1, a.samples + round_nearest(way));
+        return;
+    }
+    config.fail("target", fmt::format("the metric never gets there: its last value is {}",
+                                      law.metric.back().value));
+}
+
+}  // namespace
+
+bool read_step_time(ConfigReader& job_config, bool by_time, JobSpec& job) {
+    auto config = job_config.object_if_present("step_time");
+    if (!config) return false;
+    for (const std::string_view key : {"work", "throughput"}) {
+        if (!job_config.has(key)) continue;
+        job_config.fail("step_time",
+                        fmt::format("stands beside \"{}\": expected one of them", key));
+    }
+    INVARIANT(!by_time);
+    StepTime time;
+    time.compute = read_compute(*config);
+    time.worker_batch_max = config->integer("worker_batch_max", 1, batch_most, batch_most);
+    if (config->has("synchronisation")) {
+        const auto times = read_times(config->object("synchronisation"), instances_most);
+        for (const auto& [workers, one] : times) {
+            time.synchronisation.push_back({static_cast<std::int32_t>(workers), one});
+        }
+    }
+    config->finish();
+    // For whoever asks without a Plan: at the first one's batch.
+    job.profile.throughput = {{1, {1, step_of(time, job.plan, 1)}}};
+    job.profile.step_time = std::move(time);
+    return true;
+}
+
+void read_learning(ConfigReader& root, Scenario& scenario) {
+    auto config = root.object_if_present("learning");
+    if (!config) return;
+    JobSpec& job = scenario.job;
+    if (!job.profile.step_time) {
+        root.fail("learning", "needs \"step_time\" at /job: how long a step of any batch takes");
+    }
+    if (!job.noise_scale.empty()) {
+        root.fail("learning", "has its own \"noise_scale\": leave that at /job out");
+    }
+    static constexpr std::array<std::string_view, 1> models{"noise_scale_law"};
+    config->one_of("model", models, "noise_scale_law");
+    NoiseScaleLaw law;
+    law.samples = job.samples_total;
+    law.reference_batch = config->integer("reference_batch", 1, batch_most,
+                                          samples_per_step(job.plan, job.workers_min));
+    law.noise = read_noise(*config);
+    read_rate(*config, law, job.plan);
+    law.metric = read_metric(*config);
+    read_target(*config, law);
+    if (auto large = config->object_if_present("large_batch")) {
+        law.large_batch_from = large->integer("from", 1, batch_most);
+        law.large_batch_exponent = large->number("exponent", 0, 10);
+        large->finish();
+    }
+    law.spread = config->number("spread", 0, 1, 0);
+    config->finish();
+    if (law.samples > learned_samples_most) {
+        root.fail("job", fmt::format("expected at most {} samples to learn from, found {}",
+                                     learned_samples_most, law.samples));
+    }
+    job.samples_total = law.samples;
+    job.learning = make_noise_scale_law(std::move(law));
+}
+
+}  // namespace ukemi

@@ -1,0 +1,47 @@
+// batch_situation.hpp — a job whose batch and learning rate are looked at: steps, epochs and noise.
+#pragma once
+
+#include "tests/policies/situation.hpp"
+
+namespace ukemi {
+
+// Four workers, batch 256 at rate 0.1; T = 10 ms + 0.1 ms × samples of a worker.
+struct BatchSituation : Situation {
+    BatchSituation() {
+        profile.step_time.emplace();
+        profile.step_time->compute = affine_time(milliseconds(10), nanoseconds(100'000));
+        plan.global_batch = 256;
+        plan.workers_max = 4;
+        plan.learning_rate = 0.1;
+        seen.workers = 4;
+        seen.samples_done = 0;
+        seen.samples_total = 1'000'000;
+    }
+    BatchSituation& noise(double noise_scale) {
+        seen.gradient.noise_scale = noise_scale;
+        return *this;
+    }
+    BatchSituation& epoch(std::int64_t number, std::int64_t samples_each = 10'000) {
+        seen.epoch = number;
+        seen.samples_done = number * samples_each;
+        return *this;
+    }
+    // What the hook answers; it is committed.
+    Decision carry_out(Policy& policy, Hook hook) {
+        const auto predictor = make_profile_predictor(profile);
+        const PolicyView view{seen, plan, *predictor, nullptr, random};
+        const Decision decision = hook == Hook::before_train   ? policy.before_train(view)
+                                  : hook == Hook::before_epoch ? policy.before_epoch(view)
+                                  : hook == Hook::before_step  ? policy.before_step(view)
+                                  : hook == Hook::after_step   ? policy.after_step(view)
+                                  : hook == Hook::after_epoch
+                                      ? policy.after_epoch(view)
+                                      : policy.on_event(EventKind::clock, view);
+        CHECK(policy.knobs().includes(knobs_turned(decision)));
+        CHECK(policy.hooks().has(hook));
+        apply(decision, plan);
+        return decision;
+    }
+};
+
+}  // namespace ukemi

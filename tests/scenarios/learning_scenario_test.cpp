@@ -1,0 +1,113 @@
+// learning_scenario_test.cpp — scenarios that say what a step is worth: how they are read, and what
+// the shipped one, batch_schedules, shows.
+#include <catch2/catch.hpp>
+
+#include "scenarios/experiment.hpp"
+#include "scenarios/variants.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+
+namespace ukemi {
+
+namespace {
+
+const std::filesystem::path shipped =
+    std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "batch_schedules.json";
+
+Scenario learning(std::string_view section,
+                  std::string_view step_time = R"({"per_sample": "1 ms"})",
+                  std::string_view more = "") {
+    return scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
+            "job": {{"samples": 100000, "batch": 100, "step_time": {}{}}},
+            "learning": {}, "cluster": {{"count": 1}},
+            "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+            "replay": ["constant_batch:50", "constant_batch:400"]}})",
+                                          step_time, more, section),
+                              "small.json");
+}
+
+std::vector<RunResult> results_of(const Scenario& scenario, std::string_view policies) {
+    ExperimentSetup setup;
+    setup.policies = parse_policies(policies, scenario, "test");
+    setup.seeds = {1};
+    std::vector<RunResult> results;
+    for (FinishedRun& run : run_experiment(scenario, setup)) results.push_back(run.result);
+    return results;
+}
+
+}  // namespace
+
+TEST_CASE("learning scenario: a step takes its batch's time and is worth what the law says",
+          "[scenario][learning]") {
+    const Scenario scenario = learning(R"({"noise_scale": [{"samples": 0, "noise_scale": 300}]})");
+    const auto results = results_of(scenario, "constant_batch:50,constant_batch:400");
+    // (φ + B)/(φ + 100) of the samples at batch 100: 350/400 and 700/400 of 100,000.
+    REQUIRE(results.size() == 2);
+    CHECK(results[0].policy == "constant_batch:50");
+    CHECK(results[0].samples_done == 87'500);
+    CHECK(results[1].samples_done == 175'200);  // whole steps of 400
+    CHECK(results[0].duration == 87'500 * milliseconds(1));
+    CHECK(results[0].finished);
+}
+
+TEST_CASE("learning scenario: a target metric ends the job where the metric gets there",
+          "[scenario][learning]") {
+    const Scenario scenario = learning(
+        R"({"noise_scale": [{"samples": 0, "noise_scale": 300}], "target": 0.5,
+            "metric": [{"samples": 0, "value": 0.1}, {"samples": 10000, "value": 0.3},
+                       {"samples": 50000, "value": 0.7}]})");
+    CHECK(scenario.job.samples_total == 30'000);
+    const auto results = results_of(scenario, "constant_batch:100");
+    CHECK(results.front().samples_done == 30'000);
+    CHECK(results.front().accuracy.value() == Approx(0.5));
+}
+
+TEST_CASE("learning scenario: what cannot be meant is refused with its place",
+          "[scenario][learning]") {
+    const auto complaint = [](std::string_view section, std::string_view time, const char* more) {
+        return complaint_of([&] { learning(section, time, more); });
+    };
+    const char* plain = R"({"noise_scale": [{"samples": 0, "noise_scale": 300}]})";
+    const char* time = R"({"per_sample": "1 ms"})";
+    using Catch::Contains;
+    CHECK_THAT(complaint(R"({"noise_scale": []})", time, ""), Contains("at least one point"));
+    CHECK_THAT(complaint(plain, R"({"table": {"0": "1 ms"}})", ""), Contains("numbers from 1"));
+    CHECK_THAT(complaint(plain, R"({"table": {"8": "2 ms", "16": "1 ms"}})", ""),
+               Contains("do not fall"));
+    CHECK_THAT(complaint(plain, R"({"table": {"8": "2 ms"}, "fixed": "1 ms"})", ""),
+               Contains("stands beside"));
+    CHECK_THAT(complaint(plain, time, R"(, "throughput": {"1": "9 samples/s"})"),
+               Contains("stands beside"));
+    CHECK_THAT(
+        complaint(R"({"noise_scale": [{"samples": 0, "noise_scale": 1}], "target": 1})", time, ""),
+        Contains("goes with \"metric\""));
+    CHECK_THAT(complaint(R"({"modell": "x", "noise_scale": [{"samples": 0, "noise_scale": 1}]})",
+                         time, ""),
+               Contains("did you mean \"model\""));
+    CHECK(complaint(plain, time, "") == "(no complaint)");
+}
+
+TEST_CASE("learning scenario: policies may turn what the scenario models, and no more",
+          "[scenario][learning]") {
+    const Scenario scenario = learning(R"({"noise_scale": [{"samples": 0, "noise_scale": 300}]})");
+    CHECK_THAT(complaint_of([&] { results_of(scenario, "ada_scale"); }),
+               Catch::Contains("learning_rate"));
+    CHECK_THAT(complaint_of([&] { parse_policies("greedy:3", scenario, "test"); }),
+               Catch::Contains("no parameter"));
+    CHECK_THAT(complaint_of([&] { parse_policies("constant_batch:x", scenario, "test"); }),
+               Catch::Contains("batch"));
+}
+
+TEST_CASE("learning scenario: in batch_schedules goodput beats the batches that never change",
+          "[scenario][learning]") {
+    const Scenario scenario = read_scenario(shipped);
+    const auto results = results_of(scenario,
+                                    "goodput_batch+ada_scale,constant_batch:256+ada_scale,"
+                                    "constant_batch:8192+ada_scale");
+    REQUIRE(results.size() == 3);
+    for (const RunResult& result : results) CHECK(result.finished);
+    CHECK(results[0].duration < results[1].duration);
+    CHECK(results[0].duration < results[2].duration);
+    CHECK(results[0].samples_done > results[1].samples_done);  // that is what it pays
+}
+
+}  // namespace ukemi

@@ -1,0 +1,226 @@
+// learning_test.cpp — what a step is worth: the laws that the models keep, and runs that end when
+// enough has been learned.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "sim/learning/noise_scale_law.hpp"
+#include "tests/sim/fixture.hpp"
+
+namespace ukemi {
+namespace {
+
+NoiseScaleLaw law(double noise_scale, std::int64_t samples = 1'000'000,
+                  std::int64_t reference = 100) {
+    NoiseScaleLaw one;
+    one.samples = samples;
+    one.reference_batch = reference;
+    one.noise = {{0, noise_scale, 0}};
+    return one;
+}
+
+std::int64_t steps_with(const LearningModel& model, std::int64_t batch, double rate = 0) {
+    const auto steps = steps_to_target(model, 0, {batch, rate});
+    REQUIRE(steps.has_value());
+    return *steps;
+}
+
+// One on-demand machine; a step takes 10 ms and 0.1 ms a sample.
+JobSpec learning_job(NoiseScaleLaw one, std::int64_t batch) {
+    JobSpec spec = job(hours(1));
+    spec.plan.global_batch = batch;
+    spec.plan.learning_rate = one.reference_rate;
+    spec.plan.fleet.front().market = Market::on_demand;
+    spec.samples_total = one.samples;
+    spec.samples_per_epoch = 10'000;
+    spec.profile.step_time.emplace();
+    spec.profile.step_time->compute = affine_time(milliseconds(10), nanoseconds(100'000));
+    spec.learning = make_noise_scale_law(std::move(one));
+    return spec;
+}
+
+MarketData quiet_market() {
+    return market({zone("a", capacity({{{}, 4}}, days(1000)), price(1.0))});
+}
+
+}  // namespace
+
+TEST_CASE("noise-scale law: at the reference batch a sample is a sample", "[learning]") {
+    const auto model = make_noise_scale_law(law(GENERATE(0.0, 1.0, 777.0, 1e9)));
+    CHECK(steps_with(*model, 100) == 10'000);
+    CHECK(progress_after(*model, 0, 123, {100, 0}) == 123 * 100 * progress_per_sample);
+}
+
+TEST_CASE("noise-scale law: steps and samples lie on McCandlish's hyperbola",
+          "[learning][property]") {
+    // (S/S_min − 1)(E/E_min − 1) = 1 with E_min/S_min the noise scale (arXiv:1812.06162, eq. 2.11).
+    // At the reference batch 100 the task takes 10^7 samples, so S_min = 10^5 ÷ (1 + φ/100).
+    const double noise = GENERATE(30.0, 1000.0, 50'000.0);
+    const auto model = make_noise_scale_law(law(noise, 10'000'000));
+    const double steps_min = 1e5 / (1 + noise / 100);
+    const double samples_min = steps_min * noise;
+    for (const std::int64_t batch : {1, 10, 100, 1000, 3000}) {
+        CAPTURE(batch);
+        const auto steps = static_cast<double>(steps_with(*model, batch));
+        const double samples = steps * static_cast<double>(batch);
+        CHECK((steps / steps_min - 1) * (samples / samples_min - 1) == Approx(1).epsilon(0.02));
+    }
+}
+
+TEST_CASE("noise-scale law: no constant batch beats the square root of the noise scale",
+          "[learning][property]") {
+    // With r samples as the price of a step, samples + r·steps is least for B = √(r·φ) at each
+    // moment (appendix D). The noise scale grows a hundredfold here.
+    NoiseScaleLaw one = law(0, 10'000'000);
+    one.noise = {{0, 100, 0}, {10'000'000, 10'000, 0}};
+    const auto model = make_noise_scale_law(one);
+    const double exchange = GENERATE(50.0, 500.0, 5000.0);
+    const auto paid = [&](auto batch_at) {
+        double cost = 0;
+        for (std::int64_t progress = 0; progress < model->target();) {
+            const std::int64_t batch = batch_at(progress);
+            cost += static_cast<double>(batch) + exchange;
+            progress = progress_after(*model, progress, 1, {batch, 0});
+        }
+        return cost;
+    };
+    const double adaptive = paid([&](std::int64_t progress) {
+        const double noise = model->gradient(progress, {1, 0}).noise_scale;
+        return round_nearest(std::sqrt(exchange * noise));
+    });
+    double constant = 1e300;
+    for (double batch = 50; batch < 20'000; batch *= 1.1) {
+        const std::int64_t whole = round_nearest(batch);
+        constant = std::min(constant, paid([&](std::int64_t) { return whole; }));
+    }
+    CHECK(adaptive < constant);
+    CHECK(adaptive > 0.5 * constant);
+}
+
+TEST_CASE("noise-scale law: it does not matter how often one looks", "[learning][property]") {
+    NoiseScaleLaw one = law(0, 3'000'000);
+    one.noise = {{0, 20, 0}, {1'000'000, 5000, 0}, {2'000'000, 100, 0}};
+    one.rule = GENERATE(RateRule::linear, RateRule::legw, RateRule::ada_scale);
+    one.warm_up_samples = 100'000;
+    const auto model = make_noise_scale_law(one);
+    const LearningStep step{170, 0};
+    const std::int64_t all = progress_after(*model, 0, 5000, step);
+    RandomStream draw(7, "looks");
+    std::int64_t progress = 0;
+    for (std::int64_t left = 5000; left > 0;) {
+        const std::int64_t steps = std::min(left, draw.integer(1, 40));
+        progress = progress_after(*model, progress, steps, step);
+        left -= steps;
+    }
+    CHECK(progress == all);
+}
+
+TEST_CASE("noise-scale law: the best learning rate is the gain's, others lose a parabola",
+          "[learning]") {
+    NoiseScaleLaw one = law(300);
+    one.rule = RateRule::plan;
+    one.reference_rate = 0.1;
+    const auto model = make_noise_scale_law(one);
+    const auto worth = [&](double rate) {
+        return static_cast<double>(model->worth(0, {400, rate}));
+    };
+    const double best = 0.1 * (1 + 3.0) / (1 + 300.0 / 400);  // 2.2857 times the first
+    CHECK(worth(0.5 * best) == Approx(0.75 * worth(best)));
+    CHECK(worth(1.5 * best) == Approx(0.75 * worth(best)));
+    CHECK(worth(2 * best) == 0);
+    CHECK(worth(0) == 0);
+    CHECK(worth(best) == Approx(400e6 * 400 / 700));
+}
+
+TEST_CASE("noise-scale law: a larger batch does what a lower rate does, and one has to be",
+          "[learning]") {
+    // Smith et al.: after a drop by 10 the noise scale is 10 times as large.
+    NoiseScaleLaw one = law(5000, 1'000'000, 10);
+    one.rule = RateRule::plan;
+    one.reference_rate = 0.1;
+    one.drops = {{500'000, 0.1, 10}};
+    const auto model = make_noise_scale_law(one);
+    const std::int64_t later = 600'000 * progress_per_sample;
+    const auto each_sample = [&](std::int64_t batch, double rate) {
+        return static_cast<double>(model->worth(later, {batch, rate})) / static_cast<double>(batch);
+    };
+    CHECK(each_sample(100, 0.1) == Approx(each_sample(10, 0.01)).epsilon(0.01));
+    CHECK(model->worth(later, {10, 0.1}) == 0);  // the noise floor
+    CHECK_FALSE(steps_to_target(*model, 0, {10, 0.1}).has_value());
+}
+
+TEST_CASE("learning run: takes the steps that the law says, and the time they take", "[learning]") {
+    const std::int64_t batch = GENERATE(50, 100, 1000);
+    const JobSpec spec = learning_job(law(1000), batch);
+    const RunResult result = run(quiet_market(), spec, {});
+    REQUIRE(result.finished);
+    const std::int64_t steps = steps_with(*spec.learning, batch);
+    CHECK(result.steps == steps);
+    CHECK(result.samples_done == steps * batch);
+    CHECK(result.learned == 1.0);
+    CHECK(result.duration == steps * (milliseconds(10) + batch * nanoseconds(100'000)));
+}
+
+TEST_CASE("learning run: a batch that is turned is trained with from that step on", "[learning]") {
+    const JobSpec spec = learning_job(law(1000), 100);
+    const RunResult result =
+        run(quiet_market(), spec,
+            {{"batch_schedule", R"({"schedule": "100:400,1000", "unit": "steps"})"}});
+    REQUIRE(result.finished);
+    const std::int64_t before = 400;
+    const std::int64_t progress = progress_after(*spec.learning, 0, before, {100, 0});
+    const std::int64_t after = steps_to_target(*spec.learning, progress, {1000, 0}).value();
+    CHECK(result.steps == before + after);
+    CHECK(result.samples_done == before * 100 + after * 1000);
+    CHECK(result.duration == before * milliseconds(20) + after * milliseconds(110));
+}
+
+TEST_CASE("learning run: nobody's looking changes it", "[learning][property]") {
+    const MarketData quiet = quiet_market();
+    const JobSpec spec = learning_job(law(1000), 170);
+    WorldSetup plain = setup(quiet, spec);
+    WorldSetup watched = setup(quiet, spec);
+    plain.policies.push_back(policy("goodput_batch", R"({"interval": "7 s"})"));
+    watched.policies.push_back(policy("goodput_batch", R"({"interval": "7 s"})"));
+    watched.keep_timeline = true;
+    World one(std::move(plain));
+    World other(std::move(watched));
+    const RunResult result = other.run();
+    CHECK(one.run().event_hash == result.event_hash);
+    REQUIRE_FALSE(result.timeline.empty());
+    CHECK(result.timeline.back().learned == 1.0);
+    CHECK(result.timeline.back().batch.has_value());
+}
+
+TEST_CASE("learning run: what a loss takes is learned again", "[learning]") {
+    JobSpec spec = learning_job(law(1000), 100);
+    spec.plan.fleet.front().market = Market::spot;
+    spec.profile.lossless = false;
+    spec.profile.checkpoint = whole_seconds(1);
+    spec.plan.checkpoint_interval = whole_seconds(30);
+    const MarketData gap = market(
+        {zone("a", capacity({{{}, 1}, {whole_seconds(75), 0}, {whole_seconds(100), 1}}, days(30)),
+              price(1.0))});
+    const RunResult result = run(gap, spec, {});
+    REQUIRE(result.finished);
+    // Saved at 30 s and 61 s, after 1500 steps each: from 62 s on all is lost.
+    CHECK(result.steps == 10'000);
+    CHECK(result.causes.time[static_cast<std::size_t>(Cause::redone)] > whole_seconds(12));
+}
+
+TEST_CASE("learning run: a seed has its own luck, the same each time", "[learning]") {
+    NoiseScaleLaw one = law(1000);
+    one.spread = 0.1;
+    const auto model = make_noise_scale_law(one);
+    CHECK(steps_with(*model->drawn(1), 100) == steps_with(*model->drawn(1), 100));
+    double sum = 0;
+    double squares = 0;
+    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+        const double steps = static_cast<double>(steps_with(*model->drawn(seed), 100)) / 10'000;
+        sum += steps;
+        squares += steps * steps;
+    }
+    CHECK(sum / 400 == Approx(1).margin(0.02));
+    CHECK(std::sqrt(squares / 400 - sum * sum / 160'000) == Approx(0.1).margin(0.02));
+}
+
+}  // namespace ukemi
