@@ -272,7 +272,7 @@ std::int32_t slowest_speed(const Scenario& scenario, const MarketData& market) {
     const JobSpec& job = scenario.job;
     const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
-    const StepRate rate = rate_of(job.profile, job.workers_min);
+    const StepRate rate = rate_of(job.profile, job.plan, job.workers_min);
     const Int128 time = static_cast<Int128>(steps) * rate.per.raw() / rate.steps * 1000 / slowest;
     constexpr Duration longest = days(36'600);
     if (time <= longest.raw()) return slowest;
@@ -310,8 +310,9 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
     const StepRate rate = scaled(rate_of(job.profile, job.plan, job.workers_min), slowest);
     const Duration alone = time_for(rate, steps);
+    const Duration tenth = Duration::of(longest.raw() / 10);
     // Where policies turn the batch, a bad one may need many times the samples.
-    const Duration work = job.learning ? std::min(10 * alone, longest) : alone;
+    const Duration work = job.learning ? 10 * std::min(alone, tenth) : alone;
     const Duration until = std::min(last.since_start(), longest);
     job.give_up_at = Instant::at(until + std::min(2 * work + days(1), longest - until));
     return job;

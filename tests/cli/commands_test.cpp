@@ -46,11 +46,13 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     const ScratchFolder scratch;
     write_file(scratch.path() / "b.csv", capacity_csv);
     constexpr const char* commands =
-        "(replay, train, calibrate, check, list, import, describe, fit, replay-log, plot, diff, "
+        "(replay, compare, train, calibrate, check, list, import, describe, fit, replay-log, plot, "
+        "diff, "
         "worker, simulate)";
     const Wrong wrong[] = {
         {{},
-         "expected a command (replay, train, calibrate, check, list, import, describe, fit, "
+         "expected a command (replay, compare, train, calibrate, check, list, import, describe, "
+         "fit, "
          "replay-log, plot, diff, worker, simulate)"},
         {{"replya"}, "found \"replya\" (did you mean \"replay\"?)"},
         {{"qwertyuiop"}, "found \"qwertyuiop\""},

@@ -90,7 +90,7 @@ ReferenceScenario moving_bottleneck(const char* name, std::uint64_t seed, std::i
                                     double least) {
     RandomStream random(seed, "test/fluid/moving");
     ReferenceScenario scenario = reference_scenario(name, hosts);
-    const std::vector<Link> links = scenario.topology.links();
+    const std::vector<LinkRate> links = scenario.topology.links();
     for (int change = 0; change < 10; ++change) {
         const auto link = static_cast<std::size_t>(
             random.integer(0, static_cast<std::int64_t>(links.size()) - 1));
