@@ -29,6 +29,7 @@ Made make_utilisation_resize(ConfigReader& parameters);
 Made make_interference_switch(ConfigReader& parameters);
 Made make_gain_resize(ConfigReader& parameters);
 Made make_scheduled_resize(ConfigReader& parameters);
+Made make_goodput_resize(ConfigReader& parameters);
 Made make_constant_batch(ConfigReader& parameters);
 Made make_batch_schedule(ConfigReader& parameters);
 Made make_grow_batch(ConfigReader& parameters);
@@ -94,6 +95,8 @@ constexpr std::array table{
                 "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_gain_resize},
     PolicyEntry{"scheduled_resize", "", "sizes for numbers of steps, as written down",
                 "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_scheduled_resize},
+    PolicyEntry{"goodput_resize", "", "scales out while each worker brings enough progress",
+                "Pollux (Qiao et al., OSDI'21)", !oracle, !deadline, make_goodput_resize},
     PolicyEntry{"constant_batch", "", "one batch from the first step to the last", "baseline",
                 !oracle, !deadline, make_constant_batch, "batch"},
     PolicyEntry{"batch_schedule", "", "batches by a timetable of epochs or steps",

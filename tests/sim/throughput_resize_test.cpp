@@ -279,7 +279,7 @@ TEST_CASE("throughput_resize: utility against cost, in the published order",
 TEST_CASE("throughput_resize: with three passes asked for, ImageNet's large starts go down first",
           "[throughput_resize]") {
     const std::string released = R"({"workers_min": 32, "workers_max": 64, "spawn": 8})";
-    for (const std::size_t run : {2, 3, 4}) {
+    for (std::size_t run = 2; run < 5; ++run) {
         const Simulated did = simulated(imagenet, run, released);
         CHECK(did.sizes() != published_sizes(imagenet.runs[run]));
         CHECK(std::ranges::min(did.sizes()) == 40);  // from where three steps in a row pass
