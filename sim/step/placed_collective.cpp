@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
+#include "sim/cluster/rings.hpp"
 
 namespace ukemi {
 
-ClusterNetwork::ClusterNetwork(const Topology& topology) : runs_(flows_), routes_(topology) {
+ClusterNetwork::ClusterNetwork(const Topology& topology)
+    : topology_(topology), runs_(flows_), routes_(topology) {
     for (const LinkRate& rate : topology.link_rates()) flows_.add_link(rate);
 }
 
@@ -59,7 +62,12 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, Collective algorithm
         note_links(links_, graph_->edges(), router);
         return;
     }
-    const PhasedCollective phases = phased_all_reduce(algorithm, ranks, per_host);
+    std::optional<PhasedCollective> rings;
+    if (algorithm == Collective::ring) {
+        rings = nvlink_rings(network.topology(), workers, per_host);
+    }
+    const PhasedCollective phases =
+        rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host);
     fluid_ = network.runs().plan_of(phases, router);
     name_ = phases.name;
     for (const CollectivePhase& phase : phases.phases) note_links(links_, phase.edges, router);
@@ -68,6 +76,49 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, Collective algorithm
 RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
     if (fluid_ != nullptr) return network.runs().start(fluid_, bytes, at);
     return network.runs().start(graph_, graph_routes_, bytes, at);
+}
+
+std::optional<PhasedCollective> nvlink_rings(const Topology& topology,
+                                             std::span<const DeviceId> workers,
+                                             std::int32_t per_host) {
+    const auto each = static_cast<std::size_t>(per_host);
+    if (each < 2 || each > ring_gpus_max || workers.size() % each != 0) return std::nullopt;
+    // The same GPUs of the same kind of machine everywhere, so one search serves all.
+    const auto kind_of = [&](std::size_t rank) {
+        const Device& device = topology.device(workers[rank]);
+        return std::pair(topology.machine(device.machine).preset, device.index);
+    };
+    for (std::size_t rank = each; rank < workers.size(); ++rank) {
+        if (kind_of(rank) != kind_of(rank % each) || kind_of(rank).first.empty()) {
+            return std::nullopt;
+        }
+    }
+    const RingPlan plan = find_rings(topology, workers.first(each));
+    if (plan.kind != RingKind::nvlink) return std::nullopt;
+    const auto ranks = static_cast<std::int32_t>(workers.size());
+    const std::size_t count = plan.rings.size();
+    CollectivePhase phase{{},
+                          2 * (std::int64_t{ranks} - 1),
+                          1.0 / (static_cast<double>(ranks) * static_cast<double>(count))};
+    for (std::size_t ring = 0; ring < count; ++ring) {
+        // Each ring enters a machine at another GPU, and so by another NIC where there are several.
+        std::vector<std::int32_t> order;
+        for (std::size_t i = 0; i < workers.size(); ++i) {
+            const std::size_t place = (i + ring * each / count) % each;
+            const auto first = workers.first(each);
+            const auto at = std::ranges::find(first, plan.rings[ring][place]) - first.begin();
+            order.push_back(static_cast<std::int32_t>(i - i % each) +
+                            static_cast<std::int32_t>(at));
+        }
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            phase.edges.push_back({order[i], order[(i + 1) % order.size()]});
+        }
+    }
+    std::ranges::sort(phase.edges, {}, [](const TransferGraph::Edge& edge) {
+        return std::pair(edge.from, edge.to);
+    });
+    const std::string name = count == 1 ? "ring" : fmt::format("{} rings", count);
+    return PhasedCollective{name, ranks, {std::move(phase)}};
 }
 
 std::int32_t workers_per_machine(const Topology& topology, std::span<const DeviceId> workers) {

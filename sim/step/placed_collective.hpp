@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,8 +20,9 @@ namespace ukemi {
 // A cluster's links in a network that can run; what crosses from which device to which.
 class ClusterNetwork {
 public:
-    explicit ClusterNetwork(const Topology& topology);
+    explicit ClusterNetwork(const Topology& topology);  // which must outlive it
 
+    const Topology& topology() const { return topology_; }
     FlowNetwork& flows() { return flows_; }
     CollectiveRuns& runs() { return runs_; }
     Routes& routes() { return routes_; }
@@ -29,13 +31,15 @@ public:
     Router router(std::span<const DeviceId> workers);
 
 private:
+    const Topology& topology_;
     FlowNetwork flows_;
     CollectiveRuns runs_;
     Routes routes_;
 };
 
 // An algorithm on the workers of a job: fluid where its ranks move in step, chunk by chunk where
-// they do not (double_binary_tree).
+// they do not (double_binary_tree). `ring` is as many rings at once as NVLink gives in a machine
+// (rings.hpp), through all machines; without such rings, one in the order of ranks.
 class PlacedCollective {
 public:
     // `per_host` ranks on each machine, in order; 0: all on one. InputError(WHERE …) if it cannot
@@ -55,6 +59,12 @@ private:
     std::shared_ptr<const std::vector<RouteId>> graph_routes_;
     std::vector<LinkId> links_;
 };
+
+// The rings of a ring all-reduce over these workers, as one phase; empty if NVLink gives none: not
+// the same machines with as many workers each, or one machine's first workers are not joined.
+std::optional<PhasedCollective> nvlink_rings(const Topology& topology,
+                                             std::span<const DeviceId> workers,
+                                             std::int32_t per_host);
 
 // How many workers each machine holds, if it is the same on all of them and they stand together in
 // the order of ranks; else 0.

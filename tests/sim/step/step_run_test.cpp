@@ -195,6 +195,46 @@ TEST_CASE("step: a collective that cannot run is refused with the job's name", "
     CHECK_THROWS_AS(run_one_job(cluster, job), InputError);
 }
 
+TEST_CASE("step: a ring on NVLink is as many rings as NCCL finds there", "[step]") {
+    // Bus bandwidth S/t x 2 (n - 1)/n at line rate, 25 GB/s a lane: six rings on all eight GPUs of
+    // a DGX-1, four on the first four; five have no rings of NVLink only.
+    const Topology dgx = build_cluster("dgx1_v100", 1);
+    const auto bus_gb_per_s = [&](std::size_t count) {
+        const std::vector<DeviceId> all = dgx.workers();
+        const auto gpus = std::span(all).first(count);
+        ClusterNetwork network(dgx);
+        const auto host = static_cast<std::int32_t>(count);
+        const PlacedCollective placed(network, Collective::ring, gpus, host, "test");
+        placed.start(network, bytes(1'000'000'000), Instant{});
+        const double time_s =
+            to_seconds(network.runs().run_until(Instant::never())->at.since_start());
+        return 2 * static_cast<double>(count - 1) / static_cast<double>(count) / time_s;
+    };
+    CHECK(bus_gb_per_s(8) == Approx(150).epsilon(0.01));
+    CHECK(bus_gb_per_s(4) == Approx(100).epsilon(0.01));
+    CHECK(bus_gb_per_s(5) < 25);
+}
+
+TEST_CASE("step: rings through several machines are bound by the machines' NICs", "[step]") {
+    const Topology two = build_cluster("dgx1_v100", 2);
+    const std::vector<DeviceId> gpus = two.workers();
+    const auto rings = nvlink_rings(two, gpus, 8);
+    REQUIRE(rings);
+    REQUIRE(rings->phases.size() == 1);
+    CHECK(rings->name == "6 rings");
+    CHECK(rings->phases[0].edges.size() == 6 * 16);
+    CHECK(rings->phases[0].rounds == 30);
+    std::vector<std::int32_t> sent(16);
+    std::int32_t between = 0;
+    for (const TransferGraph::Edge& edge : rings->phases[0].edges) {
+        ++sent[static_cast<std::size_t>(edge.from)];
+        between += edge.from / 8 != edge.to / 8 ? 1 : 0;
+    }
+    for (const std::int32_t edges : sent) CHECK(edges == 6);
+    CHECK(between == 12);
+    CHECK_FALSE(nvlink_rings(two, std::span(gpus).first(12), 8));
+}
+
 TEST_CASE("collective choice: cheapest first, and the reason names the others", "[step]") {
     const SmallCluster cluster(4);
     const StepJob job = cluster.job(4);

@@ -1,0 +1,58 @@
+// pipeline.hpp — a step of a model cut into stages: who computes which micro-batch when.
+//
+// Every worker computes its list of passes in order, each as soon as what it needs has arrived:
+//   gpipe        all forward passes, then all backward ones (Huang et al., NeurIPS 2019)
+//   one_forward_one_backward   after a warm-up, one of each in turn: as long, but at most as many
+//                micro-batches as stages are kept (Narayanan et al., SC 2021, section 2.2.1)
+//   interleaved  each worker has `chunks` stages, p apart (section 2.2.2)
+// Without transfers the bubble is (p − 1)/m of the ideal time, interleaved (p − 1)/(v m); tests
+// hold the lists to that.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.hpp"
+
+namespace ukemi {
+
+enum class PipelineKind : std::uint8_t { gpipe, one_forward_one_backward, interleaved };
+inline constexpr std::array<std::string_view, 3> pipeline_kind_names = {
+    "gpipe", "one_forward_one_backward", "interleaved"};
+
+struct PipelineSpec {
+    PipelineKind kind = PipelineKind::one_forward_one_backward;
+    std::int32_t workers = 1;        // p
+    std::int32_t micro_batches = 1;  // m
+    std::int32_t chunks = 1;         // v: stages of each worker, of interleaved
+    Duration forward;                // of one micro-batch on one of a worker's chunks
+    Duration backward;
+    Duration transfer;  // of activations or their gradients, between two stages
+};
+
+struct PipelineStep {
+    Duration length;
+    Duration ideal;                       // of a worker that never waits
+    std::vector<std::int32_t> most_kept;  // by worker: passes whose activations it keeps at once
+    double bubble() const { return (length - ideal) / ideal; }
+};
+
+inline constexpr std::int64_t pipeline_passes_max = 10'000'000;
+
+// InputError(WHERE …) if a number is below 1, if only interleaved has chunks and this is another,
+// if interleaved's micro-batches are no multiple of its workers, or if there are too many passes.
+PipelineStep pipeline_step(const PipelineSpec& spec, std::string_view where);
+
+// What tensor parallelism sends: two all-reduces of the activations a layer in the forward pass,
+// two in the backward pass (Shoeybi et al. 2019, section 3).
+struct TensorParallelTraffic {
+    std::int64_t all_reduces = 0;  // of a micro-batch
+    Bytes each;
+};
+TensorParallelTraffic tensor_parallel_traffic(std::int64_t layers, std::int64_t batch,
+                                              std::int64_t sequence, std::int64_t hidden,
+                                              std::int64_t bytes_per_value);
+
+}  // namespace ukemi
