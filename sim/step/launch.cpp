@@ -13,7 +13,8 @@ Duration negotiation_time(const LaunchRule& rule, std::size_t workers, Duration 
                           bool cached) {
     if (workers <= 1) return {};
     const auto others = static_cast<std::int64_t>(workers - 1);
-    const std::int64_t rounds = std::bit_width(static_cast<std::uint64_t>(others));
+    const auto rounds =
+        static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(others)));
     const Duration hop = latency + rule.message;
     if (cached) return 2 * rounds * hop;
     return latency + others * rule.message + rounds * hop;
