@@ -47,6 +47,11 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, Collective algorithm
     INVARIANT(ranks >= 2);
     const std::string refusal = schedule_refusal(algorithm, ranks, per_host);
     if (!refusal.empty()) throw InputError(where, "", refusal);
+    if (per_host == 0 && goes_by_machine(algorithm)) {
+        throw InputError(where, "",
+                         fmt::format("{} needs as many workers on each machine",
+                                     collective_names()[static_cast<std::size_t>(algorithm)]));
+    }
     const Router router = network.router(workers);
     if (algorithm == Collective::double_binary_tree) {
         if (ranks > pipeline_ranks_max) {
@@ -76,6 +81,11 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, Collective algorithm
 RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
     if (fluid_ != nullptr) return network.runs().start(fluid_, bytes, at);
     return network.runs().start(graph_, graph_routes_, bytes, at);
+}
+
+bool goes_by_machine(Collective algorithm) {
+    return algorithm == Collective::hierarchical || algorithm == Collective::binary_tree_star ||
+           algorithm == Collective::multi_binary_tree_star;
 }
 
 std::optional<PhasedCollective> nvlink_rings(const Topology& topology,

@@ -42,8 +42,9 @@ private:
 // (rings.hpp), through all machines; without such rings, one in the order of ranks.
 class PlacedCollective {
 public:
-    // `per_host` ranks on each machine, in order; 0: all on one. InputError(WHERE …) if it cannot
-    // run on so many ranks, is too large to be played, or has no path. Workers: two or more.
+    // `per_host` ranks on each machine, in order; 0: not as many on each. InputError(WHERE …) if it
+    // cannot run on so many ranks, or needs as many on each machine, is too large to be played, or
+    // has no path. Workers: two or more.
     PlacedCollective(ClusterNetwork& network, Collective algorithm,
                      std::span<const DeviceId> workers, std::int32_t per_host,
                      std::string_view where);
@@ -59,6 +60,9 @@ private:
     std::shared_ptr<const std::vector<RouteId>> graph_routes_;
     std::vector<LinkId> links_;
 };
+
+// Whether it is made of what happens inside machines and between them.
+bool goes_by_machine(Collective algorithm);
 
 // The rings of a ring all-reduce over these workers, as one phase; empty if NVLink gives none: not
 // the same machines with as many workers each, or one machine's first workers are not joined.

@@ -138,6 +138,19 @@ TEST_CASE("step scenario: what is wrong is refused with its place", "[scenario]"
     }
 }
 
+TEST_CASE("step scenario: machines with unequal numbers of workers have no hierarchy",
+          "[scenario]") {
+    constexpr std::string_view text = R"({
+      "name": "unequal", "seed": 1, "cluster": {"machine": "dgx1_v100", "count": 2},
+      "job": {"model": "resnet50", "batch": 32, "workers": 12, "collective": "hierarchical"}
+    })";
+    CHECK_THROWS_WITH(step_scenario_from_text(text, "unequal.json"),
+                      "unequal.json: at /job/collective: hierarchical needs as many workers on "
+                      "each machine");
+    const std::vector<ConfigOverride> automatic = {{"/job/collective", "automatic", "--set"}};
+    CHECK_NOTHROW(step_scenario_from_text(text, "unequal.json", automatic));
+}
+
 TEST_CASE("step scenario: a batch that does not fit is refused with the bytes", "[scenario]") {
     const std::string complaint = complaint_about("/job/batch", "1000");
     CHECK_THAT(complaint, Catch::StartsWith("small.json: at /job/batch: ") &&
