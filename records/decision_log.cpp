@@ -80,20 +80,21 @@ DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(heade
     for (const LoggedPolicy& policy : header.policies) {
         policies.push_back({{"name", policy.name}, {"parameters", json::parse(policy.parameters)}});
     }
-    const json line = {{"record", "header"},
-                       {"version", log_version},
-                       {"world", header.world},
-                       {"scenario", header.scenario},
-                       {"trace", header.trace},
-                       {"seed", header.seed},
-                       {"questions", header.all_questions ? "all" : "deciding"},
-                       {"oracle", header.oracle},
-                       {"samples_total", header.samples_total},
-                       {"samples_per_epoch", header.samples_per_epoch},
-                       {"plan", to_json(header.plan)},
-                       {"capabilities", to_json(header.capabilities)},
-                       {"profile", to_json(header.profile)},
-                       {"policies", policies}};
+    json line = {{"record", "header"},
+                 {"version", log_version},
+                 {"world", header.world},
+                 {"scenario", header.scenario},
+                 {"trace", header.trace},
+                 {"seed", header.seed},
+                 {"questions", header.all_questions ? "all" : "deciding"},
+                 {"oracle", header.oracle},
+                 {"samples_total", header.samples_total},
+                 {"samples_per_epoch", header.samples_per_epoch},
+                 {"plan", to_json(header.plan)},
+                 {"capabilities", to_json(header.capabilities)},
+                 {"profile", to_json(header.profile)},
+                 {"policies", policies}};
+    if (header.learned) line["learned"] = true;
     text_ = line_of(line);
 }
 
@@ -199,9 +200,11 @@ private:
                 "holds only the questions that led to a change; "
                 "record the run again with --log-observations");
         }
+        fields.flag("learned", learned_);
         fields.integer("samples_total", setup.samples_total);
         fields.integer("samples_per_epoch", setup.samples_per_epoch);
         if (setup.samples_total < 1 || setup.samples_per_epoch < 0) fail("no samples to train on");
+        if (learned_ && setup.samples_per_epoch < 1) fail("something is learned without epochs");
         setup.plan = plan_from(fields.need("plan"));
         setup.capabilities = capabilities_from(fields.need("capabilities"));
         if (setup.capabilities.workers_min > setup.capabilities.instances_max) {
@@ -238,7 +241,8 @@ private:
     void check(const Observation& seen) {
         if (seen.now < last_question_at_) fail("time runs backwards");
         last_question_at_ = seen.now;
-        if (seen.samples_total != controller_->samples_total()) {
+        if (learned_ && seen.samples_total < seen.samples_done) fail("more samples than there are");
+        if (!learned_ && seen.samples_total != controller_->samples_total()) {
             fail(fmt::format("\"samples_total\": expected {} as in the header, found {}",
                              controller_->samples_total(), seen.samples_total));
         }
@@ -267,6 +271,7 @@ private:
         fields.finish();
         check(seen);
         controller_->resume_at(seen.samples_done, seen.steps_done);
+        if (learned_) controller_->work_is_left(seen.samples_total - seen.samples_done);
         const auto plan = controller_->propose(event, seen);
         ++result_.questions;
         result_.decisions += listener_.turned && (plan || !listener_.refused.empty());
@@ -324,6 +329,7 @@ private:
     std::unique_ptr<Controller> controller_;
     LogReplay result_;
     std::int32_t workers_min_ = 1;
+    bool learned_ = false;
     bool needs_deadline_ = false;
     Instant last_question_at_;
 };

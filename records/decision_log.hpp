@@ -32,6 +32,7 @@ struct DecisionLogHeader {
     std::uint64_t seed = 0;
     bool all_questions = false;  // else only those that led to a change
     bool oracle = false;
+    bool learned = false;  // the work is not a number of samples: what is left of it changes
     std::int64_t samples_total = 0;
     std::int64_t samples_per_epoch = 0;
     Plan plan;

@@ -36,6 +36,7 @@ DecisionLogHeader decision_log_header(const Scenario& scenario, const std::strin
     header.seed = seed;
     header.all_questions = all_questions;
     header.oracle = list.needs_oracle();
+    header.learned = job.learning != nullptr;
     header.samples_total = job.samples_total;
     header.samples_per_epoch = job.samples_per_epoch;
     header.plan = job.plan;

@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "scenarios/sections.hpp"
-#include "sim/learning/noise_scale_law.hpp"
+#include "sim/learning/recorded_curves.hpp"
 
 namespace ukemi {
 
@@ -79,10 +79,10 @@ std::vector<NoiseScalePoint> read_noise(ConfigReader& config) {
     return curve;
 }
 
-std::vector<MetricPoint> read_metric(ConfigReader& config) {
+std::vector<MetricPoint> read_metric(ConfigReader& config, std::string_view key) {
     std::vector<MetricPoint> curve;
-    if (!config.has("metric")) return curve;
-    for (ConfigReader& point : config.objects("metric")) {
+    if (!config.has(key)) return curve;
+    for (ConfigReader& point : config.objects(key)) {
         const MetricPoint one{point.integer("samples", 0, learned_samples_most),
                               point.number("value", -1e9, 1e9)};
         point.finish();
@@ -144,6 +144,48 @@ void read_target(ConfigReader& config, NoiseScaleLaw& law) {
                                       law.metric.back().value));
 }
 
+std::shared_ptr<const LearningModel> read_law(ConfigReader& config, JobSpec& job,
+                                              std::int64_t reference) {
+    NoiseScaleLaw law;
+    law.samples = job.samples_total;
+    law.reference_batch = reference;
+    law.noise = read_noise(config);
+    read_rate(config, law, job.plan);
+    law.metric = read_metric(config, "metric");
+    read_target(config, law);
+    if (auto large = config.object_if_present("large_batch")) {
+        law.large_batch_from = large->integer("from", 1, batch_most);
+        law.large_batch_exponent = large->number("exponent", 0, 10);
+        large->finish();
+    }
+    law.spread = config.number("spread", 0, 1, 0);
+    if (law.samples > learned_samples_most) {
+        config.fail("", fmt::format("expected at most {} samples to learn from, found {}",
+                                    learned_samples_most, law.samples));
+    }
+    job.samples_total = law.samples;
+    return make_noise_scale_law(std::move(law));
+}
+
+std::shared_ptr<const LearningModel> read_curves(ConfigReader& config, JobSpec& job,
+                                                 std::int64_t reference) {
+    RecordedCurves all;
+    all.reference_batch = reference;
+    ConfigReader table = config.object("curves");
+    for (const std::string& key : table.keys()) {
+        all.curves.push_back({number_of(table, key, batch_most), read_metric(table, key)});
+    }
+    table.finish();
+    std::ranges::sort(all.curves, {}, &RecordedCurve::batch);
+    all.target = config.number("target", -1e9, 1e9);
+    all.spread = config.number("spread", 0, 1, 0);
+    const std::string problem = curves_problem(all);
+    if (!problem.empty()) config.fail("curves", problem);
+    auto model = make_recorded_curves(std::move(all));
+    job.samples_total = std::max<std::int64_t>(1, model->target() / progress_per_sample);
+    return model;
+}
+
 }  // namespace
 
 bool read_step_time(ConfigReader& job_config, bool by_time, JobSpec& job) {
@@ -181,29 +223,13 @@ void read_learning(ConfigReader& root, Scenario& scenario) {
     if (!job.noise_scale.empty()) {
         root.fail("learning", "has its own \"noise_scale\": leave that at /job out");
     }
-    static constexpr std::array<std::string_view, 1> models{"noise_scale_law"};
-    config->one_of("model", models, "noise_scale_law");
-    NoiseScaleLaw law;
-    law.samples = job.samples_total;
-    law.reference_batch = config->integer("reference_batch", 1, batch_most,
-                                          samples_per_step(job.plan, job.workers_min));
-    law.noise = read_noise(*config);
-    read_rate(*config, law, job.plan);
-    law.metric = read_metric(*config);
-    read_target(*config, law);
-    if (auto large = config->object_if_present("large_batch")) {
-        law.large_batch_from = large->integer("from", 1, batch_most);
-        law.large_batch_exponent = large->number("exponent", 0, 10);
-        large->finish();
-    }
-    law.spread = config->number("spread", 0, 1, 0);
+    static constexpr std::array<std::string_view, 2> models{"noise_scale_law", "recorded_curves"};
+    const std::string model = config->one_of("model", models, "noise_scale_law");
+    const std::int64_t reference = config->integer("reference_batch", 1, batch_most,
+                                                   samples_per_step(job.plan, job.workers_min));
+    job.learning = model == "noise_scale_law" ? read_law(*config, job, reference)
+                                              : read_curves(*config, job, reference);
     config->finish();
-    if (law.samples > learned_samples_most) {
-        root.fail("job", fmt::format("expected at most {} samples to learn from, found {}",
-                                     learned_samples_most, law.samples));
-    }
-    job.samples_total = law.samples;
-    job.learning = make_noise_scale_law(std::move(law));
 }
 
 }  // namespace ukemi

@@ -31,10 +31,14 @@ LearningStep Training::step_settings() const {
     return {samples_per_step(plan, std::max(workers_, job_->workers_min)), plan.learning_rate};
 }
 
-// Policies are told what a real job could know: the way to go at the present worth of a step.
+// Policies are told what a real job could know: the way to go at the present worth of a step, and
+// nothing of this run's luck.
 void Training::show_what_is_left() {
     if (!learning_) return;
-    controller_->work_is_left(samples_left(*learning_, progress_, step_settings()));
+    const LearningStep step = step_settings();
+    const bool done = progress_ >= learning_->target();
+    const std::int64_t guess = samples_left(*job_->learning, progress_, step);
+    controller_->work_is_left(done ? 0 : std::max(step.batch, guess));
 }
 
 std::int64_t Training::samples_safe() const {

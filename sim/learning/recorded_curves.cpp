@@ -1,0 +1,174 @@
+#include "sim/learning/recorded_curves.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/exact_math.hpp"
+#include "base/invariant.hpp"
+#include "base/rng.hpp"
+
+namespace ukemi {
+
+namespace {
+
+constexpr int level_count = 64;
+constexpr double never = std::numeric_limits<double>::infinity();
+
+const RecordedCurve* curve_of(const RecordedCurves& all, std::int64_t batch) {
+    const auto found = std::ranges::find(all.curves, batch, &RecordedCurve::batch);
+    return found == all.curves.end() ? nullptr : &*found;
+}
+
+// Samples after which the curve is first at this value, going up or down; `never` if it is not.
+double samples_to(const RecordedCurve& curve, double value, bool rises) {
+    const auto there = [&](double at) { return rises ? at >= value : at <= value; };
+    if (there(curve.points.front().value)) return static_cast<double>(curve.points.front().samples);
+    for (std::size_t right = 1; right < curve.points.size(); ++right) {
+        const MetricPoint& a = curve.points[right - 1];
+        const MetricPoint& b = curve.points[right];
+        if (!there(b.value)) continue;
+        const double part = (value - a.value) / (b.value - a.value);
+        return static_cast<double>(a.samples) + part * static_cast<double>(b.samples - a.samples);
+    }
+    return never;
+}
+
+struct Level {
+    std::int64_t progress = 0;  // where it begins
+    double metric = 0;
+    std::vector<double> samples;  // that each curve's batch takes to the next level
+    double progress_to_next = 0;  // in samples of the reference batch
+};
+
+std::vector<Level> levels_of(const RecordedCurves& all) {
+    const RecordedCurve& reference = *curve_of(all, all.reference_batch);
+    const double first = reference.points.front().value;
+    const bool rises = all.target >= first;
+    std::vector<Level> levels;
+    const auto value_at = [&](int level) {
+        return first + (all.target - first) * level / level_count;
+    };
+    const double begins = samples_to(reference, first, rises);
+    int from = 0;
+    for (int to = 1; to <= level_count; ++to) {
+        const double before = samples_to(reference, value_at(from), rises);
+        const double way = samples_to(reference, value_at(to), rises) - before;
+        if (way < 1 && to < level_count) continue;  // a jump: one level with what follows
+        Level level;
+        level.progress = round_nearest((before - begins) * progress_per_sample);
+        level.metric = value_at(from);
+        level.progress_to_next = std::max(way, 1.0);
+        for (const RecordedCurve& curve : all.curves) {
+            const double end = samples_to(curve, value_at(to), rises);
+            const double taken =
+                end == never ? never : end - samples_to(curve, value_at(from), rises);
+            level.samples.push_back(std::max(taken, level.progress_to_next / 1000));
+        }
+        levels.push_back(std::move(level));
+        from = to;
+    }
+    return levels;
+}
+
+class RecordedCurvesModel final : public LearningModel {
+public:
+    explicit RecordedCurvesModel(RecordedCurves all)
+        : all_(std::move(all)), levels_(levels_of(all_)) {
+        const Level& last = levels_.back();
+        target_ = last.progress + round_up(last.progress_to_next * progress_per_sample);
+    }
+
+    std::int64_t target() const override { return target_; }
+
+    std::int64_t worth(std::int64_t progress, const LearningStep& step) const override {
+        const Level& level = *(level_after(progress) - 1);
+        const double samples = samples_for(level, step.batch);
+        if (samples == never) return 0;
+        const double batch = static_cast<double>(step.batch);
+        return round_up(batch * level.progress_to_next / samples / stretch_ * progress_per_sample);
+    }
+
+    std::int64_t same_until(std::int64_t progress) const override {
+        const auto next = level_after(progress);
+        return std::max(next == levels_.end() ? target_ : next->progress, progress + 1);
+    }
+
+    GradientStatistics gradient(std::int64_t, const LearningStep&) const override { return {}; }
+
+    std::optional<double> metric(std::int64_t progress) const override {
+        const auto next = level_after(progress);
+        const Level& level = *(next - 1);
+        const std::int64_t end = next == levels_.end() ? target_ : next->progress;
+        const double goal = next == levels_.end() ? all_.target : next->metric;
+        const double part = static_cast<double>(std::min(progress, end) - level.progress) /
+                            static_cast<double>(end - level.progress);
+        return level.metric + part * (goal - level.metric);
+    }
+
+    bool rate_of_plan() const override { return false; }
+
+    std::shared_ptr<const LearningModel> drawn(std::uint64_t seed) const override {
+        auto model = std::make_shared<RecordedCurvesModel>(all_);
+        RandomStream luck(seed, "learning");
+        model->stretch_ = std::clamp(1 + all_.spread * luck.normal(0, 1), 0.1, 10.0);
+        return model;
+    }
+
+private:
+    std::vector<Level>::const_iterator level_after(std::int64_t progress) const {
+        return std::ranges::upper_bound(levels_.begin() + 1, levels_.end(), progress, {},
+                                        &Level::progress);
+    }
+
+    double samples_for(const Level& level, std::int64_t batch) const {
+        const auto right = std::ranges::lower_bound(all_.curves, batch, {}, &RecordedCurve::batch);
+        if (right == all_.curves.end()) {
+            const double times =
+                static_cast<double>(batch) / static_cast<double>(all_.curves.back().batch);
+            return level.samples.back() * times;
+        }
+        const auto index = static_cast<std::size_t>(right - all_.curves.begin());
+        if (index == 0 || right->batch == batch) return level.samples[index];
+        const double a = static_cast<double>(all_.curves[index - 1].batch);
+        const double b = static_cast<double>(right->batch);
+        const double part = exact::log(static_cast<double>(batch) / a) / exact::log(b / a);
+        return (1 - part) * level.samples[index - 1] + part * level.samples[index];
+    }
+
+    RecordedCurves all_;
+    std::vector<Level> levels_;
+    std::int64_t target_ = 1;
+    double stretch_ = 1;
+};
+
+}  // namespace
+
+std::string curves_problem(const RecordedCurves& all) {
+    for (std::size_t i = 0; i < all.curves.size(); ++i) {
+        const RecordedCurve& curve = all.curves[i];
+        if (curve.points.size() < 2) return "a curve needs at least two points";
+        if (i > 0 && curve.batch <= all.curves[i - 1].batch) return "batches have to rise";
+        for (std::size_t point = 1; point < curve.points.size(); ++point) {
+            if (curve.points[point].samples <= curve.points[point - 1].samples) {
+                return "a curve's samples have to rise";
+            }
+        }
+    }
+    const RecordedCurve* reference = curve_of(all, all.reference_batch);
+    if (reference == nullptr) return "there is no curve of the reference batch";
+    const double first = reference->points.front().value;
+    if (first == all.target) return "the target is where the reference batch begins";
+    if (samples_to(*reference, all.target, all.target > first) == never) {
+        return "the reference batch never gets to the target";
+    }
+    return {};
+}
+
+std::shared_ptr<const LearningModel> make_recorded_curves(RecordedCurves curves) {
+    INVARIANT(curves_problem(curves).empty());
+    return std::make_shared<RecordedCurvesModel>(std::move(curves));
+}
+
+}  // namespace ukemi

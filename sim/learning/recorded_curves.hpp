@@ -1,0 +1,38 @@
+// recorded_curves.hpp — what a step is worth, from curves of a metric that were recorded by batch.
+//
+// Between the metric at the beginning and the target lie 64 levels. Each curve says how many
+// samples its batch takes from one level to the next (of its best value so far); the reference
+// batch's samples are the progress. A batch between two recorded ones takes, from level to level,
+// what lies between theirs, straight in log(batch): so a batch may change on the way. A smaller
+// batch than any recorded takes the samples of the smallest, a larger one the steps of the largest:
+// neither is promised more than was seen. A batch whose curve never reaches a level never learns
+// it.
+//
+// How sure that is: the runs behind a curve differ. `spread` is their standard deviation of the way
+// to the target, and each seed draws its own.
+#pragma once
+
+#include <vector>
+
+#include "sim/learning/noise_scale_law.hpp"
+
+namespace ukemi {
+
+struct RecordedCurve {
+    std::int64_t batch = 1;
+    std::vector<MetricPoint> points;  // samples that this batch has used, increasing; at least two
+};
+
+struct RecordedCurves {
+    std::vector<RecordedCurve> curves;  // increasing batches, at least one
+    std::int64_t reference_batch = 1;   // of one of the curves
+    double target = 0;                  // of the metric; the reference curve gets there
+    double spread = 0;                  // relative
+};
+
+// Why these are no such curves; empty if all is well.
+std::string curves_problem(const RecordedCurves& curves);
+
+std::shared_ptr<const LearningModel> make_recorded_curves(RecordedCurves curves);
+
+}  // namespace ukemi

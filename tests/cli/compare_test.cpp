@@ -1,0 +1,91 @@
+// compare_test.cpp — `ukemi compare`: what each candidate takes to the target.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// A hundred thousand samples at batch 100, a noise scale of 300, a millisecond a sample.
+const std::string small = R"({"name": "small", "seed": 1,
+ "job": {"samples": 100000, "batch": 100, "samples_per_epoch": 10000,
+         "step_time": {"per_sample": "1 ms"}},
+ "learning": {"noise_scale": [{"samples": 0, "noise_scale": 300}], "spread": 0.05},
+ "cluster": {"count": 1}, "plan": {"market": "on_demand"},
+ "market": {"spot_price": "1 USD/h", "on_demand_price": "3.6 USD/h"},
+ "replay": ["constant_batch:100"]})";
+
+Ran compare(const fs::path& folder, std::vector<std::string> options) {
+    write_file(folder / "small.json", small);
+    options.insert(options.begin(), {"compare", "small.json"});
+    return run_ukemi(folder, options);
+}
+
+}  // namespace
+
+TEST_CASE("ukemi compare: times, samples, steps and dollars of every combination", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = compare(scratch.path(), {"--json", "--vary", "/learning/spread=0", "--vary",
+                                             "policy=constant_batch:50,constant_batch:100"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const json rows = json::parse(ran.out).at("candidates");
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].at("policy") == "constant_batch:50");
+    CHECK(rows[0].at("variant") == "/learning/spread=0");
+    // (300 + 50)/(300 + 100) of the samples that batch 100 takes.
+    CHECK(rows[0].at("samples").at("mean") == 87'500);
+    CHECK(rows[0].at("steps").at("mean") == 1750);
+    CHECK(rows[1].at("samples").at("mean") == 100'000);
+    CHECK(rows[1].at("hours").at("mean").get<double>() == Approx(100.0 / 3600));
+    CHECK(rows[1].at("cost_usd").at("mean").get<double>() == Approx(0.1));
+}
+
+TEST_CASE("ukemi compare: seeds give a band, and files and figures stand in the folder", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = compare(scratch.path(), {"--seeds", "1..8", "--out", "out", "-j", "2"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("constant_batch:100") && Catch::Contains("+-") &&
+                            Catch::Contains("8 runs each"));
+    CHECK(text_in(scratch.path() / "out/compare.csv").starts_with("variant,policy,runs,reached,"));
+    CHECK(fs::exists(scratch.path() / "out/learned_over_time.csv"));
+    CHECK(fs::exists(scratch.path() / "out/batch_over_time.gp"));
+    const Ran csv = compare(scratch.path(), {"--seeds", "1..8", "--csv", "-j", "1"});
+    CHECK(csv.out == text_in(scratch.path() / "out/compare.csv"));
+}
+
+TEST_CASE("ukemi compare: who does not get there is said, and has no numbers", "[cli]") {
+    const ScratchFolder scratch;
+    const std::vector<std::string> stuck{
+        "--set",  R"(/learning/learning_rate={"rule":"linear"})",
+        "--set",  "/job/give_up_after=1 h",
+        "--vary", "policy=constant_batch:100,constant_batch:10000"};
+    const Ran ran = compare(scratch.path(), stuck);
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("constant_batch:10000: 1 of 1 runs did not get there"));
+}
+
+TEST_CASE("ukemi compare: what has no effect or no meaning is refused", "[cli]") {
+    const ScratchFolder scratch;
+    for (const std::vector<std::string>& wrong :
+         {std::vector<std::string>{"--vary", "policy="},
+          {"--vary", "policy=constant_batch", "--vary", "policy=constant_batch:3"},
+          {"--vary", "policy=constant_batch", "--vary", "/replay=[]"},
+          {"--seeds", "1,2", "--vary", "/seed=1,2"},
+          {"--vary", "policy=no_such_policy"},
+          {"--vary", "policy=greedy:3"}}) {
+        const Ran ran = compare(scratch.path(), wrong);
+        CAPTURE(wrong, ran.err);
+        CHECK(ran.code == 2);
+        CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+    }
+}
+
+}  // namespace ukemi
