@@ -142,7 +142,8 @@ std::string policy_table(std::span<const RunResult> runs) {
             runs, [&](const RunResult& run) { return run.varied != runs.front().varied; });
         const auto count = static_cast<std::size_t>(other - runs.begin());
         if (varied) {
-            text += "\n" + shortened(variant_label(runs.front().varied), table_width) + "\n";
+            text +=
+                fmt::format("\n{}\n", shortened(variant_label(runs.front().varied), table_width));
         }
         text += policy_lines(runs.first(count), notes);
         runs = runs.subspan(count);
