@@ -58,8 +58,8 @@ private:
 
 class CheapestRegionNet final : public Policy {
 public:
-    CheapestRegionNet(std::unique_ptr<Policy> rule, Duration holding_time, double least_saving)
-        : rule_(std::move(rule)), holding_time_(holding_time), least_saving_(least_saving) {}
+    CheapestRegionNet(std::unique_ptr<Policy> rule, StayRule stay)
+        : rule_(std::move(rule)), stay_(stay) {}
     std::string_view name() const override { return "cheapest_region_net"; }
     KnobSet knobs() const override { return {Knob::zone, Knob::market, Knob::count}; }
     HookSet hooks() const override { return {Hook::before_train, Hook::on_event}; }
@@ -145,7 +145,7 @@ private:
         StayTerms terms;
         terms.market = Market::spot;
         terms.machines = machines(view);
-        terms.work = std::min(holding_time_, now.work_left);
+        terms.work = std::min(stay_.holding_time, now.work_left);
         terms.restart = restart;
         const bool trains = now.held == Market::spot;
         const ZoneId present = main_zone(view.plan);
@@ -156,12 +156,11 @@ private:
             if (here != seen.zones.end() && here->spot_capacity >= seen.workers_min) return &*here;
         }
         return cheapest_stay(seen.zones, terms, seen, seen.workers_min, present,
-                             trains ? least_saving_ : 0);
+                             trains ? stay_.least_saving : 0);
     }
 
     std::unique_ptr<Policy> rule_;
-    Duration holding_time_;
-    double least_saving_;
+    StayRule stay_;
 };
 
 }  // namespace
@@ -173,12 +172,8 @@ std::unique_ptr<Policy> make_cheapest_region_net(ConfigReader& parameters) {
                                        make_rc_threshold};
     const std::string rule = parameters.one_of("rule", names, "uniform_progress");
     const auto index = static_cast<std::size_t>(std::ranges::find(names, rule) - names.begin());
-    const Duration holding_time = parameters.duration("holding_time", hours(4));
-    if (holding_time < whole_seconds(1)) parameters.fail("holding_time", "expected at least 1 s");
-    if (holding_time > days(365)) parameters.fail("holding_time", "expected at most 365 d");
-    const double least_saving = parameters.number("least_saving", 0, 1, 0.05);
-    return std::make_unique<CheapestRegionNet>(makers.at(index)(parameters), holding_time,
-                                               least_saving);
+    const StayRule stay = read_stay_rule(parameters);
+    return std::make_unique<CheapestRegionNet>(makers.at(index)(parameters), stay);
 }
 
 }  // namespace ukemi

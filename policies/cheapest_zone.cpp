@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/config_reader.hpp"
 #include "policies/pools.hpp"
 
 namespace ukemi {
@@ -20,8 +19,7 @@ namespace {
 
 class CheapestZone final : public Policy {
 public:
-    CheapestZone(Duration holding_time, double least_saving)
-        : holding_time_(holding_time), least_saving_(least_saving) {}
+    explicit CheapestZone(StayRule stay) : stay_(stay) {}
     std::string_view name() const override { return "cheapest_zone"; }
     KnobSet knobs() const override { return {Knob::zone, Knob::count}; }
     HookSet hooks() const override { return {Hook::before_train, Hook::on_event}; }
@@ -37,11 +35,11 @@ private:
         terms.machines = std::max(plan.workers_max, seen.workers_min);
         const std::int64_t left = std::max<std::int64_t>(0, seen.samples_total - seen.samples_done);
         terms.work =
-            std::min(holding_time_, view.predictor.work_time(left, plan, plan.workers_max));
+            std::min(stay_.holding_time, view.predictor.work_time(left, plan, plan.workers_max));
         terms.restart =
             view.predictor.transition_time(plan, plan) + view.predictor.restore_time(plan);
         const ZoneView* best = cheapest_stay(seen.zones, terms, seen, seen.workers_min,
-                                             main_zone(plan), least_saving_);
+                                             main_zone(plan), stay_.least_saving);
         Decision decision;
         if (best == nullptr) return decision;  // nobody can carry the job: what is asked for stands
         const ZoneCount one{best->zone, pool_room(*best, terms.market, terms.machines)};
@@ -51,18 +49,13 @@ private:
         return decision;
     }
 
-    Duration holding_time_;
-    double least_saving_;
+    StayRule stay_;
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> make_cheapest_zone(ConfigReader& parameters) {
-    const Duration holding_time = parameters.duration("holding_time", hours(4));
-    if (holding_time < whole_seconds(1)) parameters.fail("holding_time", "expected at least 1 s");
-    if (holding_time > days(365)) parameters.fail("holding_time", "expected at most 365 d");
-    return std::make_unique<CheapestZone>(holding_time,
-                                          parameters.number("least_saving", 0, 1, 0.05));
+    return std::make_unique<CheapestZone>(read_stay_rule(parameters));
 }
 
 }  // namespace ukemi

@@ -42,6 +42,17 @@ ZoneId main_zone(const Plan& plan) {
     return line == plan.fleet.end() ? ZoneId{0} : line->zone;
 }
 
+StayRule read_stay_rule(ConfigReader& parameters) {
+    StayRule rule;
+    rule.holding_time = parameters.duration("holding_time", hours(4));
+    if (rule.holding_time < whole_seconds(1)) {
+        parameters.fail("holding_time", "expected at least 1 s");
+    }
+    if (rule.holding_time > days(365)) parameters.fail("holding_time", "expected at most 365 d");
+    rule.least_saving = parameters.number("least_saving", 0, 1, 0.05);
+    return rule;
+}
+
 double stay_cost_usd(const ZoneView& zone, const StayTerms& terms, const Observation& seen) {
     const double speed = static_cast<double>(std::max(zone.speed_per_mille, 1)) / 1000;
     const bool ours_are_there = zone.spot_held > 0 || zone.on_demand_held > 0 || zone.pending > 0;

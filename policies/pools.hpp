@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/config_reader.hpp"
 #include "policies/policy.hpp"
 
 namespace ukemi {
@@ -35,6 +36,14 @@ struct StayTerms {
     Duration work;     // of the job's profile speed, to be done there
     Duration restart;  // from asking for machines until the first useful step
 };
+
+// The parameters of whoever moves for a cheaper stay: `holding_time` (4 h; 1 s to 365 d) is how
+// much work it is judged by, `least_saving` (0.05) the share of its cost that a move must save.
+struct StayRule {
+    Duration holding_time;
+    double least_saving = 0;
+};
+StayRule read_stay_rule(ConfigReader& parameters);
 
 // USD for the stay: machines × price × (work / speed, and if none of ours is there yet restart and
 // move_time) + move_cost. The machines of before may be paid during a restart; it is counted at the
