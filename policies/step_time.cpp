@@ -27,16 +27,31 @@ Int128 compute_of(const std::vector<BatchTime>& points, std::int64_t batch) {
     return on_line(a.batch, b.batch, a.time.raw(), b.time.raw(), batch);
 }
 
-Int128 synchronisation_of(const std::vector<SynchronisationTime>& points, std::int32_t workers) {
-    if (points.empty()) return 0;
-    if (workers <= points.front().workers) return points.front().time.raw();
+// Straight between the points (of increasing numbers of workers), the nearest outside.
+template <class Point, class TimeOf>
+Int128 by_workers(const std::vector<Point>& points, std::int32_t workers, TimeOf time_of) {
+    if (workers <= points.front().workers) return time_of(points.front());
     for (std::size_t right = 1; right < points.size(); ++right) {
         if (points[right].workers < workers) continue;
-        const SynchronisationTime& a = points[right - 1];
-        const SynchronisationTime& b = points[right];
-        return on_line(a.workers, b.workers, a.time.raw(), b.time.raw(), workers);
+        const Point& a = points[right - 1];
+        const Point& b = points[right];
+        return on_line(a.workers, b.workers, time_of(a), time_of(b), workers);
     }
-    return points.back().time.raw();
+    return time_of(points.back());
+}
+
+// Of the last micro-step, and of what is sent with it.
+Int128 sending_step_of(const StepTime& time, std::int64_t batch, std::int32_t workers) {
+    if (!time.groups.empty()) {
+        return by_workers(time.groups, workers, [batch](const GroupTime& group) {
+            return compute_of(group.steps, batch);
+        });
+    }
+    const Int128 compute = compute_of(time.compute, batch);
+    if (time.synchronisation.empty()) return compute;
+    return compute + by_workers(time.synchronisation, workers, [](const SynchronisationTime& one) {
+               return static_cast<Int128>(one.time.raw());
+           });
 }
 
 }  // namespace
@@ -53,8 +68,8 @@ Duration step_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     const std::int64_t micro_steps =
         std::max<std::int64_t>(plan.accumulation, (samples - 1) / fits + 1);
     const std::int64_t batch = (samples - 1) / micro_steps + 1;
-    const Int128 total = compute_of(time.compute, batch) * micro_steps +
-                         synchronisation_of(time.synchronisation, workers);
+    const Int128 total =
+        compute_of(time.compute, batch) * (micro_steps - 1) + sending_step_of(time, batch, workers);
     const Int128 bounded = std::clamp<Int128>(total, 1, step_longest);
     return nanoseconds(static_cast<std::int64_t>(bounded));
 }

@@ -3,7 +3,9 @@
 // T = m·(fixed + per_sample·b) + synchronisation(n): each of n workers does m micro-steps of at
 // most `worker_batch_max` samples, and all combine their gradients once. An affine time is what
 // GPUs show beyond the batch that fills them (Pollux, OSDI'21, eq. 9: T_grad = α + β·m, with γ =
-// 1); where they do not, a table of measured points is kept and interpolated in between.
+// 1); where they do not, a table of measured points is kept and interpolated in between. Where what
+// is sent hides behind what is computed, neither is a sum: then whole steps are a table by workers
+// and batch (`groups`), measured or out of a model of the network.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +26,11 @@ struct SynchronisationTime {
     Duration time;
 };
 
+struct GroupTime {
+    std::int32_t workers = 1;
+    std::vector<BatchTime> steps;  // whole ones of one micro-step; read as StepTime::compute is
+};
+
 struct StepTime {
     // In increasing order of batch, at least one point: straight in between; above the last, the
     // last two points' line goes on (or the time grows with the batch, if there is one); below the
@@ -32,6 +39,9 @@ struct StepTime {
     std::int64_t worker_batch_max = 0;  // larger batches take several micro-steps; 0: any fits
     // In increasing order of workers, straight in between, the nearest outside. Empty: no time.
     std::vector<SynchronisationTime> synchronisation;
+    // In increasing order of workers, read as `synchronisation` is. Not empty: takes the place of
+    // the last micro-step and of `synchronisation`.
+    std::vector<GroupTime> groups;
 };
 
 // An affine time: `fixed` + `per_sample` × batch.

@@ -176,37 +176,56 @@ Capabilities capabilities_from(const json& object) {
 
 namespace {
 
-json step_time_json(const StepTime& time) {
-    json compute = json::array();
-    for (const BatchTime& point : time.compute) {
-        compute.push_back({{"batch", point.batch}, {"time_ns", point.time.raw()}});
+json batch_times_json(const std::vector<BatchTime>& times) {
+    json points = json::array();
+    for (const BatchTime& point : times) {
+        points.push_back({{"batch", point.batch}, {"time_ns", point.time.raw()}});
     }
+    return points;
+}
+
+json step_time_json(const StepTime& time) {
     json synchronisation = json::array();
     for (const SynchronisationTime& point : time.synchronisation) {
         synchronisation.push_back({{"workers", point.workers}, {"time_ns", point.time.raw()}});
     }
-    return {{"compute", compute},
-            {"worker_batch_max", time.worker_batch_max},
-            {"synchronisation", synchronisation}};
+    json object = {{"compute", batch_times_json(time.compute)},
+                   {"worker_batch_max", time.worker_batch_max},
+                   {"synchronisation", synchronisation}};
+    if (!time.groups.empty()) {
+        json& groups = object["groups"] = json::array();
+        for (const GroupTime& group : time.groups) {
+            groups.push_back(
+                {{"workers", group.workers}, {"steps", batch_times_json(group.steps)}});
+        }
+    }
+    return object;
 }
 
-StepTime step_time_from(const json& object) {
-    constexpr Duration step_max = days(2);
-    StepTime time;
-    Fields fields(object);
-    fields.list("compute", [&](const json& element) {
+constexpr Duration step_max = days(2);
+
+std::vector<BatchTime> batch_times_from(Fields& fields, const char* key) {
+    std::vector<BatchTime> times;
+    fields.list(key, [&](const json& element) {
         BatchTime point;
         Fields parts(element);
         parts.integer_from("batch", std::int64_t{1}, point.batch);
         parts.time("time_ns", point.time, step_max);
         parts.finish();
         if (point.batch > 1'000'000'000) Fields::refuse("batch", "at most 10^9");
-        const bool rises = time.compute.empty() || (point.batch > time.compute.back().batch &&
-                                                    point.time >= time.compute.back().time);
-        if (!rises) Fields::refuse("compute", "increasing batches, and times that do not fall");
-        time.compute.push_back(point);
+        const bool rises =
+            times.empty() || (point.batch > times.back().batch && point.time >= times.back().time);
+        if (!rises) Fields::refuse(key, "increasing batches, and times that do not fall");
+        times.push_back(point);
     });
-    if (time.compute.empty()) Fields::refuse("compute", "at least one point");
+    if (times.empty()) Fields::refuse(key, "at least one point");
+    return times;
+}
+
+StepTime step_time_from(const json& object) {
+    StepTime time;
+    Fields fields(object);
+    time.compute = batch_times_from(fields, "compute");
     fields.integer_from("worker_batch_max", std::int64_t{0}, time.worker_batch_max);
     fields.list("synchronisation", [&](const json& element) {
         SynchronisationTime point;
@@ -219,6 +238,19 @@ StepTime step_time_from(const json& object) {
         }
         time.synchronisation.push_back(point);
     });
+    if (fields.find("groups") != nullptr) {
+        fields.list("groups", [&](const json& element) {
+            GroupTime group;
+            Fields parts(element);
+            parts.integer_from("workers", 1, group.workers);
+            group.steps = batch_times_from(parts, "steps");
+            parts.finish();
+            if (!time.groups.empty() && group.workers <= time.groups.back().workers) {
+                Fields::refuse("groups", "increasing numbers of workers");
+            }
+            time.groups.push_back(std::move(group));
+        });
+    }
     fields.finish();
     return time;
 }

@@ -156,7 +156,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
         job.samples_per_epoch = config.integer("samples_per_epoch", 1, most, job.samples_total);
         job.noise_scale = read_noise_scale(config, job.samples_total);
     }
-    if (!read_step_time(config, by_time, job)) {
+    if (!read_step_time(config, by_time, scenario)) {
         job.profile.throughput = read_throughput(config, by_time, job.plan);
     }
     if (config.has("deadline")) {

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "scenarios/sections.hpp"
+#include "scenarios/simulated_steps.hpp"
 #include "sim/learning/recorded_curves.hpp"
 
 namespace ukemi {
@@ -186,9 +187,39 @@ std::shared_ptr<const LearningModel> read_curves(ConfigReader& config, JobSpec& 
     return model;
 }
 
+// {"steps": "steps/mine.json", "batches": [32, 64]}
+StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& folder,
+                        std::int32_t machines) {
+    for (const std::string_view key : {"fixed", "per_sample", "table", "synchronisation"}) {
+        if (!step_time.has(key)) continue;
+        step_time.fail(key, "stands beside \"simulated\": expected one of them");
+    }
+    ConfigReader config = step_time.object("simulated");
+    const std::filesystem::path given = config.text("steps");
+    const std::filesystem::path file = given.is_absolute() ? given : folder / given;
+    std::vector<std::int64_t> batches;
+    constexpr double batch_of_a_gpu_most = 1'000'000;
+    for (const double number : config.numbers("batches", 1, batch_of_a_gpu_most)) {
+        const std::int64_t batch = round_nearest(number);
+        if (static_cast<double>(batch) != number || (!batches.empty() && batch <= batches.back())) {
+            config.fail("batches", "expected whole numbers of samples, each above the one before");
+        }
+        batches.push_back(batch);
+    }
+    constexpr std::size_t batches_most = 32;
+    if (batches.empty() || batches.size() > batches_most) {
+        config.fail("batches", fmt::format("expected 1 to {} batches of one GPU, found {}",
+                                           batches_most, batches.size()));
+    }
+    config.finish();
+    return simulated_steps(file, batches, machines,
+                           fmt::format("{}: at {}", config.file(), config.path()));
+}
+
 }  // namespace
 
-bool read_step_time(ConfigReader& job_config, bool by_time, JobSpec& job) {
+bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) {
+    JobSpec& job = scenario.job;
     auto config = job_config.object_if_present("step_time");
     if (!config) return false;
     for (const std::string_view key : {"work", "throughput"}) {
@@ -198,8 +229,14 @@ bool read_step_time(ConfigReader& job_config, bool by_time, JobSpec& job) {
     }
     INVARIANT(!by_time);
     StepTime time;
-    time.compute = read_compute(*config);
-    time.worker_batch_max = config->integer("worker_batch_max", 1, batch_most, batch_most);
+    if (config->has("simulated")) {
+        time = read_simulated(*config, scenario.file.parent_path(), job.instances_max);
+    } else {
+        time.compute = read_compute(*config);
+    }
+    time.worker_batch_max =
+        config->integer("worker_batch_max", 1, batch_most,
+                        time.groups.empty() ? batch_most : time.worker_batch_max);
     if (config->has("synchronisation")) {
         const auto times = read_times(config->object("synchronisation"), instances_most);
         for (const auto& [workers, one] : times) {

@@ -134,8 +134,8 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
     root.text("description", "");
     scenario.seed = static_cast<std::uint64_t>(
         root.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
-    read_job(root.object("job"), scenario);
     read_cluster(root.object("cluster"), scenario);
+    read_job(root.object("job"), scenario);
     read_learning(root, scenario);
     check_work(root, scenario.job);
     read_market(root.object("market"), file.parent_path(), scenario);

@@ -20,9 +20,9 @@ inline constexpr Duration work_longest = days(36600);  // of the work on the few
 Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least, Duration most,
                           std::optional<Duration> otherwise = std::nullopt);
 
-void read_job(ConfigReader config, Scenario& scenario);
+void read_job(ConfigReader config, Scenario& scenario);  // after the cluster
 // "step_time" of the job: how long a step takes, by batch. False if there is none.
-bool read_step_time(ConfigReader& job_config, bool by_time, JobSpec& job);
+bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario);
 // The section "learning", if there is one: what a step is worth. After the job and the cluster.
 void read_learning(ConfigReader& root, Scenario& scenario);
 void read_cluster(ConfigReader config, Scenario& scenario);

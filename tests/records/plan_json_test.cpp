@@ -235,6 +235,21 @@ TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
           StepRate{20, whole_seconds(2)});
 }
 
+TEST_CASE("profile json: step times by group come back, and must rise", "[plan_json]") {
+    JobProfile profile;
+    profile.throughput = {{1, {1, milliseconds(1)}}};
+    StepTime& time = profile.step_time.emplace();
+    time.compute = {{8, milliseconds(1)}};
+    CHECK_FALSE(to_json(profile)["step_time"].contains("groups"));  // as before they were known
+    time.groups = {{1, {{8, milliseconds(2)}, {16, milliseconds(3)}}}, {4, {{8, milliseconds(5)}}}};
+    const JobProfile back = profile_from(reread(to_json(profile)));
+    REQUIRE(back.step_time->groups.size() == 2);
+    CHECK(back.step_time->groups[1].workers == 4);
+    CHECK(to_json(back) == to_json(profile));
+    std::swap(time.groups[0], time.groups[1]);
+    CHECK_THROWS_AS(profile_from(reread(to_json(profile))), std::invalid_argument);
+}
+
 namespace {
 
 // What is said of an otherwise good Observation, Plan, … with this value at this key.

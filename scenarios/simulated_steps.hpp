@@ -1,0 +1,27 @@
+// simulated_steps.hpp — how long a replayed job's steps take, out of a scenario of steps.
+//
+// A replay needs a time for every number of machines and every batch; a scenario of steps
+// (step_scenario.hpp) says where one of them goes. Here its one job is run at each of some batches
+// on the first 1, 2, … of its machines, so that what hides behind what, which links are shared and
+// which collective is cheapest are found anew for each.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "policies/step_time.hpp"
+
+namespace ukemi {
+
+// For 1 to `machines` machines (each up to 16, then in steps of an eighth; in between is
+// interpolated). `batches` are those of one GPU, ascending. Of the result, batches are those of one
+// machine with all its GPUs; times are means over the scenario's steps after its warm-up, and never
+// fall with the batch. InputError(WHERE …) if the file has several jobs, accumulates gradients
+// (which is the Plan's to say) or has too few machines, or not as many GPUs on each; any of the
+// file's own, for instance if a batch does not fit on its GPU.
+StepTime simulated_steps(const std::filesystem::path& file, std::span<const std::int64_t> batches,
+                         std::int32_t machines, std::string_view where);
+
+}  // namespace ukemi

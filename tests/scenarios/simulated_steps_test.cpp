@@ -1,0 +1,138 @@
+// simulated_steps_test.cpp — a replay whose step times come out of a scenario of steps.
+#include "scenarios/simulated_steps.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "scenarios/experiment.hpp"
+#include "scenarios/step_scenario.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+
+namespace ukemi {
+
+namespace {
+
+const std::filesystem::path scenarios = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
+const std::filesystem::path shipped = scenarios / "steps" / "resnet50_on_p3.json";
+
+Plan plan_of(std::int64_t batch, std::int32_t accumulation = 1) {
+    Plan plan;
+    plan.global_batch = batch;
+    plan.accumulation = accumulation;
+    return plan;
+}
+
+// What `ukemi simulate` shows for these workers and this batch.
+double simulated_s(std::int64_t workers, std::int64_t batch) {
+    const StepScenario scenario = read_step_scenario(
+        shipped, std::vector<ConfigOverride>{{"/job/workers", fmt::format("{}", workers)},
+                                             {"/job/batch", fmt::format("{}", batch)}});
+    const std::vector<StepJob> jobs = {scenario.jobs.front().job};
+    StepOptions options;
+    options.seed = scenario.seed;
+    const auto result = run_steps(scenario.topology, jobs, scenario.cross_traffic, options);
+    const auto& steps = result.front().steps;
+    const auto first = static_cast<std::size_t>(scenario.warm_up);
+    return to_seconds(steps.back().end - steps[first].begin) /
+           static_cast<double>(steps.size() - first);
+}
+
+}  // namespace
+
+TEST_CASE("simulated steps: a table holds what the scenario of steps shows", "[simulated_steps]") {
+    const std::vector<std::int64_t> batches = {16, 64};
+    const StepTime time = simulated_steps(shipped, batches, 20, "test");
+    REQUIRE(time.groups.size() == 18);  // 1 to 16, 18 and 20 machines
+    CHECK(time.groups.front().workers == 1);
+    CHECK(time.groups.back().workers == 20);
+    CHECK(time.worker_batch_max == 64);
+    for (const std::int32_t workers : {1, 4, 18}) {
+        for (const std::int64_t batch : batches) {
+            const Duration step = step_of(time, plan_of(workers * batch), workers);
+            CHECK(to_seconds(step) == Approx(simulated_s(workers, batch)).epsilon(1e-6));
+        }
+    }
+}
+
+TEST_CASE("simulated steps: communication hides behind compute, so a step is not a sum",
+          "[simulated_steps]") {
+    const std::vector<std::int64_t> batches = {16, 64};
+    const StepTime time = simulated_steps(shipped, batches, 4, "test");
+    const auto sent_s = [&](std::int64_t batch) {
+        return to_seconds(step_of(time, plan_of(4 * batch), 4) - step_of(time, plan_of(batch), 1));
+    };
+    CHECK(sent_s(64) < 0.7 * sent_s(16));
+    // Of several micro-steps only the last one sends.
+    const Duration once = step_of(time, plan_of(4 * 64), 4);
+    const Duration twice = step_of(time, plan_of(4 * 128, 2), 4);
+    CHECK(twice - once == time.compute.back().time);
+}
+
+TEST_CASE("simulated steps: a step of a number of workers in between is in between",
+          "[simulated_steps]") {
+    StepTime time;
+    time.compute = {{1, milliseconds(1)}};
+    time.groups = {{1, {{1, milliseconds(1)}, {3, milliseconds(3)}}},
+                   {5, {{1, milliseconds(5)}, {3, milliseconds(9)}}}};
+    CHECK(step_of(time, plan_of(2), 1) == milliseconds(2));
+    CHECK(step_of(time, plan_of(6), 3) == nanoseconds(4'500'000));
+    CHECK(step_of(time, plan_of(10), 5) == milliseconds(7));
+    CHECK(step_of(time, plan_of(20), 10) == milliseconds(7));  // the nearest outside
+}
+
+TEST_CASE("simulated steps: what they cannot come from is refused", "[simulated_steps]") {
+    const std::vector<std::int64_t> batches = {16};
+    const auto complaint = [&](const std::filesystem::path& file, std::int32_t machines,
+                               std::span<const std::int64_t> some) {
+        return complaint_of([&] { simulated_steps(file, some, machines, "test"); });
+    };
+    CHECK_THAT(complaint(shipped, 33, batches),
+               Catch::Contains("expected at least 33 machines") && Catch::Contains("found 32"));
+    CHECK_THAT(complaint(scenarios / "steps" / "shared_switches.json", 4, batches),
+               Catch::Contains("expected one job, found 2"));
+    const std::vector<std::int64_t> large = {16, 4096};
+    CHECK_THAT(complaint(shipped, 4, large), Catch::Contains("bytes"));
+}
+
+TEST_CASE("simulated steps: a scenario says which file and which batches", "[simulated_steps]") {
+    const auto complaint = [](std::string_view step_time) {
+        return complaint_of([&] {
+            scenario_from_text(
+                fmt::format(R"({{"name": "small", "seed": 1, "cluster": {{"count": 2}},
+                    "job": {{"samples": 1000, "batch": 32, "step_time": {}}},
+                    "market": {{"on_demand_price": "3 USD/h"}}, "replay": ["on_demand"]}})",
+                            step_time),
+                scenarios / "small.json");
+        });
+    };
+    CHECK(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json", "batches": [16]}})") ==
+          "(no complaint)");
+    CHECK_THAT(complaint(R"({"simulated": {"steps": "steps/none.json", "batches": [16]}})"),
+               Catch::Contains("none.json"));
+    CHECK_THAT(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json",
+                                           "batches": [32, 16]}})"),
+               Catch::Contains("/job/step_time/simulated/batches: expected whole numbers of "
+                               "samples, each above the one before"));
+    CHECK_THAT(complaint(R"({"simulated": {}, "per_sample": "1 ms"})"),
+               Catch::Contains("/job/step_time/per_sample: stands beside \"simulated\""));
+}
+
+TEST_CASE("simulated steps: the shipped scenario replays a market with them", "[simulated_steps]") {
+    const Scenario scenario = read_scenario(scenarios / "elastic_network.json");
+    REQUIRE(scenario.job.profile.step_time);
+    const auto rate = [&](std::int32_t workers) {
+        return 1 / to_seconds(step_of(*scenario.job.profile.step_time, scenario.job.plan, workers));
+    };
+    CHECK(rate(32) > rate(8));
+    CHECK(rate(32) < 4 * rate(8));  // a fixed batch scales worse than its machines
+    ExperimentSetup setup;
+    setup.policies = parse_policies("on_demand", scenario, "test");
+    setup.seeds = {1};
+    const auto runs = run_experiment(scenario, setup);
+    REQUIRE(runs.size() == 1);
+    CHECK(runs.front().result.finished);
+    // 112,603 steps, two minutes to start and 90 s until the machines are there.
+    const double trained_s = to_seconds(runs.front().result.duration) - 210;
+    CHECK(trained_s == Approx(112'603 / rate(32)).epsilon(0.001));
+}
+
+}  // namespace ukemi
