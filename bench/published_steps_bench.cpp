@@ -4,7 +4,7 @@
 // chosen so that it comes out. `predicted`: neither; only these say anything about the model. What
 // is fitted is one efficiency of links a system (a share of the line rate that its software
 // reaches), and it is printed. Needs the reference rows and Pollux's traces beside the checkout.
-// Usage: bench_published_steps [all]   (all: every row of Pollux, not only means)
+// Usage: bench_published_steps [all] [--csv FILE]   (all: every row of Pollux, not only means)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/published_rows.hpp"
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/known_curves.hpp"
 #include "sim/step/placed_collective.hpp"
@@ -27,40 +28,8 @@
 namespace {
 
 using namespace ukemi;
-namespace fs = std::filesystem;
-
-struct Row {
-    std::string name;
-    double published = 0;
-    double simulated = 0;
-    std::string role;
-    double error() const { return simulated / published - 1; }
-};
-
-void print_rows(const std::string& title, const std::vector<Row>& rows, bool each = true) {
-    fmt::print("\n{}\n", title);
-    if (each)
-        fmt::print("  {:<44}{:>12}{:>12}{:>9}  role\n", "", "published", "simulated", "error");
-    std::map<std::string, std::pair<double, int>> sums;
-    for (const Row& row : rows) {
-        sums[row.role].first += std::abs(row.error());
-        ++sums[row.role].second;
-        if (!each) continue;
-        fmt::print("  {:<44}{:>12.5g}{:>12.5g}{:>+8.1f} %  {}\n", row.name, row.published,
-                   row.simulated, 100 * row.error(), row.role);
-    }
-    for (const auto& [role, sum] : sums) {
-        fmt::print("  mean error of {} {} rows: {:.1f} %\n", sum.second, role,
-                   100 * sum.first / sum.second);
-    }
-}
-
-fs::path shared(const char* name) {
-    const char* given = std::getenv("UKEMI_DATA");
-    const fs::path data =
-        given != nullptr ? fs::path(given) : fs::path(UKEMI_SOURCE_DIR) / "../shared/data";
-    return data / name;
-}
+using published::Row;
+using published::shared;
 
 // Values by id.
 std::map<std::string, double> published_values() {
@@ -159,7 +128,7 @@ double kungfu_rate(const System& system, const char* model, std::int64_t global_
     return static_cast<double>(global_batch) / step_seconds(topology, job);
 }
 
-void compare_kungfu(const std::map<std::string, double>& published) {
+void compare_kungfu(const std::map<std::string, double>& published, published::Tables& tables) {
     constexpr std::pair<const char*, const char*> models[] = {
         {"resnet50", "ResNet50"}, {"inception_v3", "InceptionV3"}, {"vgg16", "VGG16"}};
     for (const System& system : systems) {
@@ -187,16 +156,16 @@ void compare_kungfu(const std::map<std::string, double>& published) {
                                 fitted ? "fitted" : "predicted"});
             }
         }
-        print_rows(fmt::format("{}: images/s of 2 DGX-1, TCP; links reach {:.3f} of their rate "
+        tables.add(fmt::format("{}: images/s of 2 DGX-1, TCP; links reach {:.3f} of their rate "
                                "(fitted); compute times are input",
                                system.name, share),
-                   rows);
+                   system.name, rows);
     }
 }
 
 // ---- Horovod and PowerAI DDL at scale: nothing is fitted ------------------------------------
 
-void compare_scale(const std::map<std::string, double>& published) {
+void compare_scale(const std::map<std::string, double>& published, published::Tables& tables) {
     std::vector<Row> rows;
     FabricSpec roce;
     roce.bandwidth = gigabits_per_second(25);
@@ -229,7 +198,7 @@ void compare_scale(const std::map<std::string, double>& published) {
     const double hour = ddl(64, curve_of("resnet50", "p100_pcie"));
     rows.push_back({"DDL resnet50 on 64 hosts: min for 90 epochs", 50,
                     1281167.0 * 90 / (256 * 32) * hour / 60, "predicted"});
-    print_rows("at scale: line rates and compute times are input", rows);
+    tables.add("at scale: line rates and compute times are input", "at scale", rows);
 }
 
 // ---- Pollux: placements on four machines of four T4 -----------------------------------------
@@ -290,7 +259,7 @@ double squares_of(const char* model, const CostCurve& curve, std::span<const Mea
     return sum;
 }
 
-void compare_pollux(bool each) {
+void compare_pollux(bool each, published::Tables& tables) {
     double inside = 1;
     double between = 1;
     constexpr std::pair<const char*, const char*> applications[] = {{"imagenet", "resnet50"},
@@ -329,12 +298,13 @@ void compare_pollux(bool each) {
             if (is_two) two.push_back(row);
             return is_two;
         });
-        print_rows(fmt::format("Pollux, {}: links reach {:.3f} inside and {:.3f} between machines "
+        tables.add(fmt::format("Pollux, {}: links reach {:.3f} inside and {:.3f} between machines "
                                "(fitted on placements 2, 4 and 111, 444; the last two were chosen "
                                "after a fit on 11 and 44 had missed the others by 27 to 49 %)",
                                application, inside, between),
-                   rows, each);
-        print_rows("  the same on two machines", two, each);
+                   fmt::format("Pollux {}", application), rows, each);
+        tables.add("  the same on two machines",
+                   fmt::format("Pollux {} on two machines", application), two, each);
         double sum = 0;
         double count = 0;
         for (const std::vector<Row>* some : {&rows, &two}) {
@@ -350,21 +320,24 @@ void compare_pollux(bool each) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto published = published_values();
-    if (published.empty()) {
+    const published::Options options = published::read_options(argc, argv);
+    published::Tables tables;
+    const auto values = published_values();
+    if (values.empty()) {
         fmt::print(stderr, "published rows: not found beside the checkout\n");
         return 0;
     }
-    compare_kungfu(published);
+    compare_kungfu(values, tables);
     fmt::print(
         "\n  Misses: Inception-v3 at large batches computes slower here than published (inputs of\n"
         "  299 pixels and a roofline; theirs: the size is not said). VGG-16: the roofline counts\n"
         "  direct convolutions, cuDNN's are faster, and one share of the line rate serves a model\n"
         "  of five times the bytes. The parameter server was asynchronous, here it is not.\n");
-    compare_scale(published);
+    compare_scale(values, tables);
     fmt::print(
         "\n  Misses: VGG-16 computes too slowly in the roofline, so that sending is hidden; rings "
         "of\n"
         "  512 pay 1022 latencies a collective (5 us a hop, assumed).\n");
-    compare_pollux(argc > 1 && std::string_view(argv[1]) == "all");
+    compare_pollux(options.all, tables);
+    if (options.csv) tables.write_csv(*options.csv);
 }

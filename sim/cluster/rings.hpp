@@ -6,7 +6,9 @@
 // this order of preference; src/graph/paths.cc, search.cc):
 //   nvlink   every hop is an NVLink of its own, or goes through one NVSwitch
 //   relayed  a hop between two GPUs without an NVLink may pass through a third of the set that has
-//            NVLinks to both
+//            NVLinks to both. The sender writes into the memory of that third, the receiver reads
+//            it from there (NVIDIA/nccl#819, a maintainer on 2023-04-11): a remote read where a
+//            direct hop is a write, which is why a relayed ring is slower than its wires
 //   routed   one ring in the given order over shortest paths (PCIe, sockets); links are shared
 // Bandwidth is not monotonic in the number of GPUs: 0 to 3 of a DGX-1 have four rings, 0 to 4 two.
 #pragma once
