@@ -26,24 +26,11 @@ struct Options {
     std::int64_t traced_steps = 2;
 };
 
-struct Part {
-    std::string_view name;  // in files
-    std::string_view words;
-    Duration StepParts::*value;
-};
-constexpr std::array<Part, 5> parts = {{
-    {"input", "waiting for input", &StepParts::input},
-    {"compute", "compute (mean worker)", &StepParts::compute},
-    {"straggler", "waiting for the slowest", &StepParts::straggler},
-    {"sending", "exposed communication", &StepParts::sending},
-    {"agreeing", "cycles and negotiation", &StepParts::agreeing},
-}};
-
 // Means over the steps after the warm-up.
 struct JobSummary {
     std::string name;
     Summary step_s;
-    std::array<double, parts.size()> part_s{};
+    std::array<double, step_parts.size()> part_s{};
     double samples_per_second = 0;
     double efficiency = 0;  // of as many workers that never wait
 };
@@ -55,36 +42,78 @@ JobSummary summary_of(const StepJobEntry& entry, const JobSteps& result, std::in
     std::vector<double> times;
     for (const StepRecord& step : counted) {
         times.push_back(to_seconds(step.end - step.begin));
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            summary.part_s[i] += to_seconds(step.parts.*parts[i].value);
+        for (std::size_t i = 0; i < step_parts.size(); ++i) {
+            summary.part_s[i] += to_seconds(step.parts.*step_parts[i].value);
         }
     }
     for (double& one : summary.part_s) one /= static_cast<double>(counted.size());
     summary.step_s = summarise(times);
     summary.samples_per_second =
         static_cast<double>(entry.job.samples_per_step()) / summary.step_s.mean;
-    summary.efficiency =
-        entry.alone_s * static_cast<double>(entry.job.accumulation) / summary.step_s.mean;
+    summary.efficiency = entry.alone_s / summary.step_s.mean;
     return summary;
+}
+
+double mean_staleness(const Staleness& staleness) {
+    return static_cast<double>(staleness.sum) /
+           static_cast<double>(std::max<std::int64_t>(staleness.updates, 1));
+}
+
+double gigabytes(Bytes bytes) { return static_cast<double>(bytes.raw()) / 1e9; }
+
+std::string words_of(const LayoutRequest& request) {
+    std::string text = fmt::format("tensor {} x pipeline {} x data {}", request.degrees.tensor,
+                                   request.degrees.pipeline, request.degrees.data);
+    if (request.degrees.pipeline > 1) {
+        text +=
+            fmt::format(", {}", pipeline_kind_names[static_cast<std::size_t>(request.schedule)]);
+        if (request.chunks > 1) text += fmt::format(" in {} chunks", request.chunks);
+    }
+    if (request.recompute) text += ", blocks computed again";
+    if (request.split_dense) text += ", fully connected layers split";
+    if (request.synchronised_norm) text += ", batch normalisation synchronised";
+    return text;
 }
 
 void print_job(const StepJobEntry& entry, const JobSteps& result, const JobSummary& summary) {
     const StepJob& job = entry.job;
     fmt::print("\njob {}: {} on {} worker{} ({}), batch {} x {} = {}\n", job.name, entry.model,
                job.workers.size(), job.workers.size() == 1 ? "" : "s", entry.gpus, job.batch,
-               static_cast<std::int64_t>(job.workers.size()) * job.accumulation,
-               job.samples_per_step());
-    fmt::print("  compute time: {}\n", entry.curve);
+               job.replicas() * job.accumulation, job.samples_per_step());
+    if (job.layout) fmt::print("  {}\n", words_of(entry.request));
+    fmt::print("  {:.4g} GB a GPU: {:.4g} parameters, gradients and optimiser, {:.4g} kept",
+               gigabytes(entry.memory.need.total()), gigabytes(entry.memory.need.parameters),
+               gigabytes(entry.memory.need.kept));
+    if (job.layout) fmt::print(" (the whole model: {:.4g})", gigabytes(entry.whole.total()));
+    fmt::print("\n  compute time: {}\n", entry.curve);
     if (!result.collective.empty()) {
-        fmt::print("  {:.4g} MB of gradients in {} bucket{}, {}, {}{}\n",
-                   static_cast<double>(entry.gradient.raw()) / 1e6, job.buckets.size(),
-                   job.buckets.size() == 1 ? "" : "s",
+        fmt::print("  {:.4g} MB of gradients{} in {} bucket{}, {}, {}{}\n",
+                   static_cast<double>(entry.gradient.raw()) / 1e6, job.layout ? " a GPU" : "",
+                   entry.buckets, entry.buckets == 1 ? "" : "s",
                    launch_kind_names[static_cast<std::size_t>(job.launch.kind)], result.collective,
                    entry.why.empty() ? "" : " (the cheapest)");
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        fmt::print("  {:<26}{:>11.3f} ms{:>8.1f} %\n", parts[i].words, summary.part_s[i] * 1e3,
+    if (entry.coded.message > Bytes{}) {
+        fmt::print("  {}: {:.4g} MB a worker instead of {:.4g}, {}; {:.3g} ms to encode, {:.3g} to "
+                   "decode\n",
+                   entry.codec.name, static_cast<double>(entry.coded.message.raw()) / 1e6,
+                   static_cast<double>(entry.coded.gradient.raw()) / 1e6,
+                   entry.coded.reduces ? "all-reduced" : "all-gathered",
+                   to_seconds(entry.coded.encode) * 1e3, to_seconds(entry.coded.decode) * 1e3);
+    }
+    if (!job.servers.empty()) {
+        fmt::print("  {}: at most {:.4g} MB on one of {} servers\n",
+                   variable_update_names[static_cast<std::size_t>(entry.update)],
+                   static_cast<double>(entry.most_on_a_server.raw()) / 1e6, job.servers.size());
+    }
+    if (result.staleness.updates > 0) {
+        fmt::print("  staleness {:.2f} updates in the mean, {} at most\n",
+                   mean_staleness(result.staleness), result.staleness.most);
+    }
+    for (std::size_t i = 0; i < step_parts.size(); ++i) {
+        if (step_parts[i].of_some && summary.part_s[i] == 0) continue;
+        fmt::print("  {:<26}{:>11.3f} ms{:>8.1f} %\n", step_parts[i].words, summary.part_s[i] * 1e3,
                    100 * summary.part_s[i] / summary.step_s.mean);
     }
     fmt::print("  {:<26}{:>11.3f} ms   from {:.3f} to {:.3f}\n", "step", summary.step_s.mean * 1e3,
@@ -102,25 +131,39 @@ void print_json(const StepScenario& scenario, std::span<const JobSteps> results,
         const JobSummary& summary = summaries[j];
         const StepJobEntry& entry = scenario.jobs[j];
         nlohmann::json part_s;
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            part_s[std::string(parts[i].name)] = summary.part_s[i];
+        for (std::size_t i = 0; i < step_parts.size(); ++i) {
+            part_s[std::string(step_parts[i].name)] = summary.part_s[i];
         }
-        jobs.push_back({{"name", summary.name},
-                        {"model", entry.model},
-                        {"workers", entry.job.workers.size()},
-                        {"samples_per_step", entry.job.samples_per_step()},
-                        {"buckets", entry.job.buckets.size()},
-                        {"collective", results[j].collective},
-                        {"collective_choice", entry.why},
-                        {"compute_source", entry.curve},
-                        {"step_s",
-                         {{"mean", summary.step_s.mean},
-                          {"min", summary.step_s.min},
-                          {"median", summary.step_s.median},
-                          {"max", summary.step_s.max}}},
-                        {"parts_s", part_s},
-                        {"samples_per_s", summary.samples_per_second},
-                        {"efficiency", summary.efficiency}});
+        jobs.push_back(
+            {{"name", summary.name},
+             {"model", entry.model},
+             {"workers", entry.job.workers.size()},
+             {"samples_per_step", entry.job.samples_per_step()},
+             {"layout", words_of(entry.request)},
+             {"bytes_per_gpu",
+              {{"total", entry.memory.need.total().raw()},
+               {"parameters", entry.memory.need.parameters.raw()},
+               {"kept", entry.memory.need.kept.raw()},
+               {"whole_model", entry.whole.total().raw()}}},
+             {"gradient_bytes", entry.gradient.raw()},
+             {"buckets", entry.buckets},
+             {"collective", results[j].collective},
+             {"collective_choice", entry.why},
+             {"compute_source", entry.curve},
+             {"step_s",
+              {{"mean", summary.step_s.mean},
+               {"min", summary.step_s.min},
+               {"median", summary.step_s.median},
+               {"max", summary.step_s.max}}},
+             {"parts_s", part_s},
+             {"codec", entry.codec.name},
+             {"coded_bytes", entry.coded.message.raw()},
+             {"variable_update", variable_update_names[static_cast<std::size_t>(entry.update)]},
+             {"servers", entry.job.servers.size()},
+             {"staleness",
+              {{"mean", mean_staleness(results[j].staleness)}, {"max", results[j].staleness.most}}},
+             {"samples_per_s", summary.samples_per_second},
+             {"efficiency", summary.efficiency}});
     }
     const nlohmann::json document{{"scenario", scenario.name},
                                   {"seed", scenario.seed},
@@ -132,7 +175,7 @@ void print_json(const StepScenario& scenario, std::span<const JobSteps> results,
 
 std::string steps_csv(const StepScenario& scenario, std::span<const JobSteps> results) {
     std::vector<std::string> columns{"job", "step", "begin_s", "step_s", "samples"};
-    for (const Part& part : parts) columns.push_back(fmt::format("{}_s", part.name));
+    for (const StepPart& part : step_parts) columns.push_back(fmt::format("{}_s", part.name));
     CsvWriter csv(columns);
     for (std::size_t j = 0; j < results.size(); ++j) {
         const StepJob& job = scenario.jobs[j].job;
@@ -140,7 +183,7 @@ std::string steps_csv(const StepScenario& scenario, std::span<const JobSteps> re
         for (const StepRecord& step : results[j].steps) {
             csv.add(job.name).add(number++).add(to_seconds(step.begin.since_start()));
             csv.add(to_seconds(step.end - step.begin)).add(job.samples_per_step());
-            for (const Part& part : parts) csv.add(to_seconds(step.parts.*part.value));
+            for (const StepPart& part : step_parts) csv.add(to_seconds(step.parts.*part.value));
             csv.end_row();
         }
     }

@@ -7,6 +7,9 @@
 #include <array>
 #include <optional>
 
+#include "scenarios/read_step_codec.hpp"
+#include "scenarios/read_step_layout.hpp"
+#include "scenarios/read_variable_update.hpp"
 #include "sim/cluster/known_curves.hpp"
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/memory_need.hpp"
@@ -45,11 +48,32 @@ Duration short_duration(ConfigReader& config, std::string_view key, Duration oth
     return given;
 }
 
-BucketRule read_buckets(ConfigReader& job) {
+// What a mode of updating variables takes where the scenario does not say.
+struct ModeDefaults {
+    BucketKind buckets = BucketKind::tensors;
+    LaunchKind launch = LaunchKind::by_name;
+    std::string_view collective = "ring";
+};
+ModeDefaults defaults_of(VariableUpdate update) {
+    switch (update) {
+        case VariableUpdate::all_reduce:
+            return {BucketKind::filled, LaunchKind::in_order, "automatic"};
+        case VariableUpdate::replicated:
+            return {BucketKind::tensors, LaunchKind::in_order, "automatic"};
+        case VariableUpdate::distributed_all_reduce:
+            return {BucketKind::tensors, LaunchKind::in_order, "ring"};
+        case VariableUpdate::horovod: return {BucketKind::tensors, LaunchKind::coordinated, "ring"};
+        default: return {};
+    }
+}
+
+BucketRule read_buckets(ConfigReader& job, BucketKind otherwise) {
     BucketRule rule;
+    rule.kind = otherwise;
     auto config = job.object_if_present("buckets");
     if (!config) return rule;
-    rule.kind = one_of_names<BucketKind>(*config, "rule", bucket_kind_names, "filled");
+    rule.kind = one_of_names<BucketKind>(*config, "rule", bucket_kind_names,
+                                         bucket_kind_names[static_cast<std::size_t>(otherwise)]);
     if (rule.kind == BucketKind::filled) {
         rule.first = size_of(*config, "first", rule.first);
         rule.size = size_of(*config, "size", rule.size);
@@ -60,11 +84,13 @@ BucketRule read_buckets(ConfigReader& job) {
     return rule;
 }
 
-LaunchRule read_launch(ConfigReader& job) {
+LaunchRule read_launch(ConfigReader& job, LaunchKind otherwise) {
     LaunchRule rule;
+    rule.kind = otherwise;
     auto config = job.object_if_present("launch");
     if (!config) return rule;
-    rule.kind = one_of_names<LaunchKind>(*config, "rule", launch_kind_names, "in_order");
+    rule.kind = one_of_names<LaunchKind>(*config, "rule", launch_kind_names,
+                                         launch_kind_names[static_cast<std::size_t>(otherwise)]);
     rule.overhead = short_duration(*config, "overhead", rule.overhead);
     if (rule.kind == LaunchKind::coordinated) {
         rule.cycle = short_duration(*config, "cycle", rule.cycle);
@@ -113,83 +139,225 @@ std::string_view gpu_of(const ConfigReader& config, const Topology& topology, De
     return gpu;
 }
 
-// Fills in what each worker computes, after it has been checked that the batch fits.
-void read_compute(ConfigReader& config, const Topology& topology, const ModelProfile& model,
-                  StepJobEntry& entry) {
+// What is asked for in "compute"; without it, a measured curve or a roofline with known shares.
+class ComputeCurves {
+public:
+    explicit ComputeCurves(ConfigReader& config) : where_(place(config, "precision")) {
+        auto compute = config.object_if_present("compute");
+        if (!compute) return;
+        if (compute->has("arithmetic_share")) {
+            shares_ = RooflineShares{compute->number("arithmetic_share", 0.001, 1),
+                                     compute->number("memory_share", 0.001, 1, 0.75), 0};
+        } else {
+            const double fixed_s = to_seconds(short_duration(*compute, "fixed", {}));
+            const double sample_s = to_seconds(short_duration(*compute, "per_sample", {}));
+            given_ = CostCurve::affine(fixed_s, sample_s, place(config, "compute"));
+        }
+        compute->finish();
+    }
+
+    CostCurve curve(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
+                    std::string& source) const {
+        if (given_) {
+            source = "of the scenario";
+            return *given_;
+        }
+        if (shares_) {
+            source =
+                fmt::format("roofline at {} of the peak, of the scenario", shares_->arithmetic);
+            return CostCurve::roofline(model, gpu, precision, *shares_, where_);
+        }
+        const KnownCurve known = curve_for(model, gpu, precision, where_);
+        source =
+            known.measured ? std::string(known.source) : fmt::format("roofline, {}", known.source);
+        return known.curve;
+    }
+
+private:
+    std::string where_;
+    std::optional<CostCurve> given_;
+    std::optional<RooflineShares> shares_;
+};
+
+struct MemoryKind {
+    Precision precision = Precision::fp32;
+    MemoryRule rule;
+};
+
+MemoryKind read_memory_kind(ConfigReader& config) {
     const auto precision = one_of_names<Precision>(config, "precision", precision_names, "fp32");
     static constexpr std::array<std::string_view, 3> optimizers{"sgd", "momentum", "adam"};
     const auto optimizer = one_of_names<Optimizer>(config, "optimizer", optimizers, "momentum");
-    std::optional<CostCurve> given;
-    if (auto compute = config.object_if_present("compute")) {
-        const double fixed_s = to_seconds(short_duration(*compute, "fixed", {}));
-        const double sample_s = to_seconds(short_duration(*compute, "per_sample", {}));
-        given = CostCurve::affine(fixed_s, sample_s, place(config, "compute"));
-        entry.curve = "of the scenario";
-        compute->finish();
-    }
+    return {precision, MemoryRule::of(precision, optimizer)};
+}
+
+// Fills in what each worker computes, after it has been checked that the batch fits.
+void read_compute(ConfigReader& config, const Topology& topology, const ModelProfile& model,
+                  const MemoryKind& memory, StepJobEntry& entry) {
+    const ComputeCurves curves(config);
     std::string_view last;
     Duration time;
+    Duration update;
     for (const DeviceId worker : entry.job.workers) {
         const std::string_view gpu = gpu_of(config, topology, worker);
         if (gpu != last) {
             last = gpu;
             const GpuProfile& profile = gpu_named(gpu, config.file());
-            check_memory(model, profile, entry.job.batch, MemoryRule::of(precision, optimizer),
-                         place(config, "batch"));
-            const std::string where = place(config, "precision");
-            const auto curve = given ? KnownCurve{*given, entry.curve, true}
-                                     : curve_for(model, profile, precision, where);
-            time = curve.curve.step_time(entry.job.batch);
-            entry.alone_s = std::max(entry.alone_s, to_seconds(time));
-            entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", gpu);
-            if (!given) {
-                entry.curve = curve.measured ? std::string(curve.source)
-                                             : fmt::format("roofline, {}", curve.source);
+            const std::string where = place(config, "batch");
+            double& least = entry.least_memory_gb_per_s;
+            least = least == 0 ? profile.memory_gb_per_s : std::min(least, profile.memory_gb_per_s);
+            if (entry.request.is_plain()) {
+                check_memory(model, profile, entry.job.batch, memory.rule, where);
+            } else {
+                check_layout_memory(model, profile, entry.request, memory.rule, where);
             }
+            const CostCurve curve = curves.curve(model, profile, memory.precision, entry.curve);
+            time = curve.step_time(entry.job.batch);
+            // Of a layout's step, the update is played by itself, after the gradients' sums.
+            if (!entry.request.is_plain()) {
+                update = std::min(seconds(curve.update_seconds()), time);
+                time -= update;
+            }
+            entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", gpu);
         }
         entry.job.compute.push_back(time);
+        if (!entry.request.is_plain()) entry.job.update.push_back(update);
     }
-    entry.job.buckets = gradient_buckets(model, read_buckets(config), value_bytes(precision),
-                                         place(config, "buckets"));
-    entry.gradient = model.gradient_bytes(value_bytes(precision));
 }
 
-void choose_collective(ConfigReader& config, const Topology& topology, StepJobEntry& entry) {
+// What is computed and sent where, as the layout says; without one, the buckets of all gradients.
+void cut_model(ConfigReader& config, const ModelProfile& model, const MemoryKind& memory,
+               StepJobEntry& entry) {
     StepJob& job = entry.job;
-    job.collective =
-        one_of_names<Collective>(config, "collective", collective_names(), "automatic");
+    const LayoutRequest& request = entry.request;
+    const double micro_batches_s =
+        static_cast<double>(job.accumulation) * to_seconds(std::ranges::max(job.compute));
+    const double longest_update_s =
+        job.update.empty() ? 0 : to_seconds(std::ranges::max(job.update));
+    entry.alone_s = micro_batches_s;
+    entry.memory = layout_memory(model, request, memory.rule);
+    entry.whole = memory_need(model, job.batch, memory.rule);
+    if (request.is_plain()) {
+        job.buckets =
+            gradient_buckets(model, request.buckets, request.value_bytes, place(config, "buckets"));
+        entry.gradient = model.gradient_bytes(request.value_bytes);
+        entry.buckets = static_cast<std::int64_t>(job.buckets.size());
+        return;
+    }
+    double shares = 0;
+    std::vector<Bytes> sizes(static_cast<std::size_t>(request.degrees.pipeline));
+    std::vector<std::int64_t> counts(sizes.size());
+    for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
+        const StageWork& work = job.layout->stages[stage];
+        for (const ModelBlock& block : work.forward) shares += block.share;
+        for (const ModelBlock& block : work.backward) shares += block.share;
+        for (const GradientBucket& bucket : work.buckets) {
+            sizes[stage % sizes.size()] += bucket.bytes;
+            ++counts[stage % sizes.size()];
+        }
+    }
+    const auto most = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
+    entry.gradient = sizes[most];
+    entry.buckets = counts[most];
+    double updated = 0;
+    for (const double share : job.layout->update_shares) updated += share;
+    entry.alone_s =
+        (micro_batches_s * shares + longest_update_s * updated) / request.degrees.pipeline;
+}
+
+// Those that add up their gradients: all workers, or the replicas of a layout's first rank.
+std::vector<DeviceId> replicas_of(const StepJob& job) {
+    if (!job.layout) return job.workers;
+    std::vector<DeviceId> replicas;
+    for (std::int32_t d = 0; d < job.layout->degrees.data; ++d) {
+        replicas.push_back(job.workers[static_cast<std::size_t>(job.layout->rank(0, d, 0))]);
+    }
+    return replicas;
+}
+
+void choose_collective(ConfigReader& config, const Topology& topology, std::string_view otherwise,
+                       StepJobEntry& entry) {
+    StepJob& job = entry.job;
+    job.collective = one_of_names<Collective>(config, "collective", collective_names(), otherwise);
     job.per_host = workers_per_machine(topology, job.workers);
-    if (job.workers.size() < 2) return;
+    const std::vector<DeviceId> replicas = replicas_of(job);
+    if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
+    const std::int32_t per_host = workers_per_machine(topology, replicas);
     const std::string where = place(config, "collective");
     if (job.collective == Collective::automatic) {
-        const auto priced =
-            price_collectives(topology, job.workers, job.per_host, job.buckets, where);
+        const auto priced = price_collectives(
+            topology, replicas, per_host,
+            job.layout ? job.layout->stages.front().buckets : reduced_parts(job), where);
         job.collective = priced.front().algorithm;
         entry.why = reason_for(priced);
     }
     ClusterNetwork network(topology);  // for the complaints
-    const PlacedCollective placed(network, job.collective, job.workers, job.per_host, where);
+    const PlacedCollective placed(network, job.collective, replicas, per_host, where);
+    if (entry.request.synchronised_norm) {
+        const std::array sums = {GradientBucket{"norm", bytes(4096)}};  // of 512 channels
+        job.layout->exchange_collective =
+            price_collectives(topology, replicas, per_host, sums, where).front().algorithm;
+    }
+}
+
+// Puts buckets on servers, or leaves them where they are.
+void update_variables(const ConfigReader& config, const Topology& topology,
+                      const ServerRequest& request, StepJobEntry& entry) {
+    StepJob& job = entry.job;
+    const std::string_view name = variable_update_names[static_cast<std::size_t>(request.update)];
+    entry.update = request.update;
+    if (request.update == VariableUpdate::all_reduce) return;
+    if (job.layout) config.fail("variable_update", fmt::format("{} updates whole models", name));
+    if (request.update == VariableUpdate::independent) job.buckets.clear();
+    if (request.update == VariableUpdate::replicated &&
+        topology.device(job.workers.front()).machine !=
+            topology.device(job.workers.back()).machine) {
+        config.fail("variable_update", "replicated is for the workers of one machine");
+    }
+    job.servers = servers_of(config, topology, job.workers, request);
+    job.sums_by_machine = request.update == VariableUpdate::distributed_replicated;
+    job.asynchronous = request.asynchronous;
+    if (job.servers.empty()) return;
+    const std::vector<Bytes> load = place_on_servers(job.buckets, job.servers.size());
+    entry.most_on_a_server = std::ranges::max(load);
+    if (job.asynchronous && job.input.samples_per_second > 0) {
+        config.fail("input", "workers that do not wait for each other have no common input");
+    }
 }
 
 }  // namespace
 
 StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
-                           std::span<const DeviceId> left) {
+                           std::span<const DeviceId>& left) {
     StepJobEntry entry;
     StepJob& job = entry.job;
     entry.model = config.text("model");
     const ModelProfile model = model_named(entry.model, place(config, "model"));
     job.name = config.text("name", entry.model);
     if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
+    const ServerRequest servers = read_variable_update(config, topology, left);
+    const ModeDefaults defaults = defaults_of(servers.update);
     take_workers(config, left, job);
+    left = left.subspan(job.workers.size());
     job.batch = config.integer("batch", 1, 1'000'000);
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
-    job.launch = read_launch(config);
-    static constexpr std::array<std::string_view, 1> codecs{"none"};
-    config.one_of("codec", codecs, "none");
-    read_compute(config, topology, model, entry);
+    job.launch = read_launch(config, defaults.launch);
+    entry.codec = read_codec(config);
+    const MemoryKind memory = read_memory_kind(config);
+    entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
+    entry.request.micro_batches = job.accumulation;
+    entry.request.batch = job.batch;
+    entry.request.value_bytes = value_bytes(memory.precision);
+    entry.request.buckets = read_buckets(config, defaults.buckets);
+    if (!entry.request.is_plain()) {
+        job.layout = make_layout(model, entry.request, place(config, "layout"));
+    }
+    read_compute(config, topology, model, memory, entry);
+    cut_model(config, model, memory, entry);
     read_hindrances(config, job);
-    choose_collective(config, topology, entry);
+    update_variables(config, topology, servers, entry);
+    encode_gradients(config, model, entry);
+    if (job.servers.empty()) choose_collective(config, topology, defaults.collective, entry);
     job.steps = config.integer("steps", 1, steps_most, 20);
     config.finish();
     return entry;

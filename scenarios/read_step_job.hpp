@@ -7,8 +7,9 @@
 
 namespace ukemi {
 
-// `left` are the workers that no job before it has taken.
+// `left` are the workers that no job before it has taken; it takes its own, and those on machines
+// that are its servers alone.
 StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
-                           std::span<const DeviceId> left);
+                           std::span<const DeviceId>& left);
 
 }  // namespace ukemi

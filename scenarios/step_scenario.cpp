@@ -45,11 +45,10 @@ void read_jobs(ConfigReader& root, StepScenario& scenario) {
             return other.job.name == entry.job.name;
         });
         if (twice) section.fail("name", fmt::format("\"{}\" stands there twice", entry.job.name));
-        left = left.subspan(entry.job.workers.size());
-        messages += static_cast<std::int64_t>(entry.job.buckets.size()) * entry.job.steps;
+        messages += messages_a_step(entry.job) * entry.job.steps;
         if (messages > messages_most) {
-            section.fail("steps", fmt::format("expected at most {} buckets in the steps of all "
-                                              "jobs, found {}",
+            section.fail("steps", fmt::format("expected at most {} buckets and blocks in the steps "
+                                              "of all jobs, found {}",
                                               messages_most, messages));
         }
         scenario.jobs.push_back(std::move(entry));
@@ -112,6 +111,19 @@ StepScenario read(ConfigReader root, const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+std::int64_t messages_a_step(const StepJob& job) {
+    auto count = static_cast<std::int64_t>(job.buckets.size());
+    if (job.asynchronous) count *= static_cast<std::int64_t>(job.workers.size());
+    if (!job.layout) return count;
+    const std::int64_t passes = job.accumulation * job.layout->degrees.data;
+    for (const StageWork& stage : job.layout->stages) {
+        count += passes * static_cast<std::int64_t>(stage.forward.size() + stage.backward.size());
+        count += static_cast<std::int64_t>(stage.buckets.size()) *
+                 std::max(job.layout->degrees.tensor, job.layout->degrees.data);
+    }
+    return count;
+}
 
 StepScenario read_step_scenario(const std::filesystem::path& file,
                                 std::span<const ConfigOverride> overrides) {

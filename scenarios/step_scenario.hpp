@@ -16,7 +16,10 @@
 
 #include "base/config_reader.hpp"
 #include "sim/cluster/topology.hpp"
+#include "sim/step/codec_plan.hpp"
+#include "sim/step/layout_plan.hpp"
 #include "sim/step/step_run.hpp"
+#include "sim/step/variable_update.hpp"
 
 namespace ukemi {
 
@@ -26,8 +29,18 @@ struct StepJobEntry {
     std::string gpus;    // kinds of its workers, in the order in which they come
     std::string curve;   // where the compute time is from
     std::string why;     // of an automatic collective: what else was priced
-    double alone_s = 0;  // a micro-batch on the slowest kind of worker, nothing to wait for
-    Bytes gradient;      // bytes of all buckets
+    double alone_s = 0;  // a step on the slowest kind of worker, nothing to wait for
+    // Of all buckets of a worker; in a layout, of the pipeline rank with most bytes.
+    Bytes gradient;
+    std::int64_t buckets = 0;
+    double least_memory_gb_per_s = 0;  // of its kinds of GPUs
+    CodecChoice codec;
+    CodedBytes coded;  // with a codec
+    VariableUpdate update = VariableUpdate::all_reduce;
+    Bytes most_on_a_server;
+    LayoutRequest request;
+    LayoutMemory memory;  // of a worker
+    MemoryNeed whole;     // if the worker held the whole model, and kept one micro-batch
 };
 
 struct StepScenario {
@@ -43,7 +56,10 @@ struct StepScenario {
 };
 
 inline constexpr std::int64_t steps_most = 100'000;
-inline constexpr std::int64_t messages_most = 5'000'000;  // buckets × steps of all jobs
+inline constexpr std::int64_t messages_most = 5'000'000;  // and blocks, in the steps of all jobs
+
+// What is sent and computed piece by piece in a step of a job.
+std::int64_t messages_a_step(const StepJob& job);
 
 StepScenario read_step_scenario(const std::filesystem::path& file,
                                 std::span<const ConfigOverride> overrides = {});

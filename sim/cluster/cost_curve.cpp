@@ -86,6 +86,7 @@ CostCurve CostCurve::roofline(const ModelProfile& model, const GpuProfile& gpu, 
     }
     // The update: gradient read; weight and momentum read and written; at four bytes each.
     const double update_s = 5 * 4 * static_cast<double>(model.parameters()) / bytes_a_second;
+    roofline.update_s = update_s;
     roofline.fixed_s = shares.seconds_a_layer * launches + update_s;
     require_times({roofline.fixed_s, model.forward_flops() / flops}, where);
     return CostCurve(std::move(roofline));
@@ -124,6 +125,11 @@ Duration CostCurve::step_time(std::int64_t batch) const {
 
 double CostCurve::samples_per_second(std::int64_t batch) const {
     return static_cast<double>(batch) / step_seconds(batch);
+}
+
+double CostCurve::update_seconds() const {
+    const auto* roofline = std::get_if<Roofline>(&form_);
+    return roofline == nullptr ? 0 : roofline->update_s;
 }
 
 }  // namespace ukemi

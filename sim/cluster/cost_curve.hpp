@@ -46,6 +46,7 @@ public:
     double step_seconds(std::int64_t batch) const;  // batch ≥ 1
     Duration step_time(std::int64_t batch) const;   // rounded up to a nanosecond, at least one
     double samples_per_second(std::int64_t batch) const;
+    double update_seconds() const;  // of a roofline: how much of a step is the update; else 0
 
 private:
     struct Affine {
@@ -64,6 +65,7 @@ private:
         };
         std::vector<Layer> layers;
         double fixed_s = 0;
+        double update_s = 0;  // of these
     };
     using Form = std::variant<Affine, Table, Roofline>;
     explicit CostCurve(Form form) : form_(std::move(form)) {}

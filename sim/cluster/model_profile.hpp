@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,15 @@ struct LayerCost {
     std::int64_t values_moved = 0;  // read and written by the forward pass, of one sample
 };
 
+struct TransformerShape {
+    std::int64_t layers = 0;
+    std::int64_t hidden = 0;
+    std::int64_t heads = 0;
+    std::int64_t vocabulary = 0;
+    std::int64_t positions = 0;        // that have an embedding
+    std::int64_t sequence_length = 0;  // of one sample
+};
+
 struct ModelProfile {
     std::string name;
     std::string sample;  // "image of 224 x 224"
@@ -34,6 +44,9 @@ struct ModelProfile {
     std::vector<LayerCost> layers;
     std::int64_t values_kept = 0;  // of one sample, for the backward pass, at the step's precision
     std::int64_t mask_bytes_kept = 0;  // of one sample: dropout masks, a byte each
+    // Of a network of equal blocks: its layers are embeddings, then attention and feed_forward of
+    // each block, then the rest.
+    std::optional<TransformerShape> transformer;
 
     std::int64_t parameters() const;
     double forward_flops() const;  // of one sample

@@ -34,10 +34,20 @@ struct BucketRule {
     Bytes size = mebibytes(25);
 };
 
+// Something of a bucket that is sent: on which of a job's lanes (gradient_sender.hpp).
+struct BucketLeg {
+    std::uint32_t lane = 0;
+    Bytes bytes;
+};
+
 struct GradientBucket {
     std::string name;  // of its first tensor
     Bytes bytes;
     double ready = 1;  // share of the backward pass after which it is ready, 0 to 1
+    // One after the other; none: its bytes on the first lane.
+    std::vector<BucketLeg> legs = {};
+    Duration encode = {};
+    Duration decode = {};
 };
 
 inline constexpr std::size_t buckets_max = 100'000;

@@ -65,8 +65,6 @@ private:
     std::int64_t last_id_ = 0;
 };
 
-bool is_detailed(const StepRecord& step) { return !step.computing.empty(); }
-
 void write_worker(TraceWriter& trace, std::int64_t process, std::size_t rank, const StepJob& job,
                   const StepRecord& step) {
     const auto row = static_cast<std::int64_t>(rank) + 1;
@@ -81,6 +79,16 @@ void write_worker(TraceWriter& trace, std::int64_t process, std::size_t rank, co
     trace.span(process, row, "forward", last, backward);
     trace.span(process, row, "backward", backward, begin + own);
     trace.span(process, row, "wait for all gradients", begin + own, step.end);
+}
+
+void write_spans(TraceWriter& trace, std::int64_t process, std::size_t rows,
+                 const StepRecord& step) {
+    for (const WorkSpan& span : step.spans) {
+        for (std::int32_t rank = span.rank; rank < span.rank + span.ranks; ++rank) {
+            if (static_cast<std::size_t>(rank) >= rows) break;
+            trace.span(process, rank + 1, span.name, span.begin, span.end);
+        }
+    }
 }
 
 // When how many collectives crossed the links that this set of jobs crosses.
@@ -126,10 +134,11 @@ std::string perfetto_trace(const Topology& topology, std::span<const StepJob> jo
                            topology.full_name(job.workers[rank]));
         }
         for (const StepRecord& step : steps[j].steps) {
-            if (!is_detailed(step)) continue;
-            for (std::size_t rank = 0; rank < rows; ++rank) {
+            if (!step.detailed) continue;
+            for (std::size_t rank = 0; rank < std::min(rows, step.computing.size()); ++rank) {
                 write_worker(trace, process, rank, job, step);
             }
+            write_spans(trace, process, rows, step);
             for (const SentMessage& message : step.sent) trace.overlapping(process, message);
         }
         for (const LinkId link : steps[j].links) crossing[link].insert(j);

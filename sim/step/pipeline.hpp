@@ -41,6 +41,18 @@ struct PipelineStep {
 
 inline constexpr std::int64_t pipeline_passes_max = 10'000'000;
 
+// One micro-batch on one stage; stages are numbered along the model, stage s is on worker s mod p.
+struct PipelinePass {
+    bool forward = true;
+    std::int32_t stage = 0;  // of workers × chunks
+    std::int32_t micro_batch = 0;
+};
+
+// What pipeline_step() refuses, times aside.
+void check_pipeline(const PipelineSpec& spec, std::string_view where);
+// In the order in which a worker computes them; the spec must be right.
+std::vector<PipelinePass> pipeline_passes(const PipelineSpec& spec, std::int32_t worker);
+
 // InputError(WHERE …) if a number is below 1, if only interleaved has chunks and this is another,
 // if interleaved's micro-batches are no multiple of its workers, or if there are too many passes.
 PipelineStep pipeline_step(const PipelineSpec& spec, std::string_view where);

@@ -71,8 +71,18 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, Collective algorithm
     if (algorithm == Collective::ring) {
         rings = nvlink_rings(network.topology(), workers, per_host);
     }
-    const PhasedCollective phases =
-        rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host);
+    place(network, rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host),
+          router);
+}
+
+PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
+                                   std::span<const DeviceId> workers) {
+    INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
+    place(network, phases, network.router(workers));
+}
+
+void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& phases,
+                             const Router& router) {
     fluid_ = network.runs().plan_of(phases, router);
     name_ = phases.name;
     for (const CollectivePhase& phase : phases.phases) note_links(links_, phase.edges, router);

@@ -49,11 +49,17 @@ public:
                      std::span<const DeviceId> workers, std::int32_t per_host,
                      std::string_view where);
 
+    // Any exchange that moves in step, of workers.size() ranks.
+    PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
+                     std::span<const DeviceId> workers);
+
     RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;
     const std::string& name() const { return name_; }
     std::span<const LinkId> links() const { return links_; }  // that it crosses, ascending
 
 private:
+    void place(ClusterNetwork& network, const PhasedCollective& phases, const Router& router);
+
     std::string name_;
     std::shared_ptr<const FluidPlan> fluid_;
     std::shared_ptr<const TransferGraph> graph_;  // or exact, with its routes

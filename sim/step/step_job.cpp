@@ -19,16 +19,20 @@ double factor(RandomStream& stream, double variation) {
 
 }  // namespace
 
+std::int64_t StepJob::replicas() const {
+    return layout ? layout->degrees.data : static_cast<std::int64_t>(workers.size());
+}
+
 std::int64_t StepJob::samples_per_step() const {
     std::int64_t samples = 0;
     INVARIANT(!__builtin_mul_overflow(batch, accumulation, &samples));
-    INVARIANT(
-        !__builtin_mul_overflow(samples, static_cast<std::int64_t>(workers.size()), &samples));
+    INVARIANT(!__builtin_mul_overflow(samples, replicas(), &samples));
     return samples;
 }
 
 StragglerDraws::StragglerDraws(const StepJob& job, const Topology& topology, std::uint64_t seed)
-    : worker_(seed, "step/" + job.name + "/worker"),
+    : rule_(job.stragglers),
+      worker_(seed, "step/" + job.name + "/worker"),
       machine_(seed, "step/" + job.name + "/machine") {
     RandomStream persistent(seed, "step/" + job.name + "/worker/persistent");
     std::map<MachineId, std::size_t> machines;
@@ -40,16 +44,25 @@ StragglerDraws::StragglerDraws(const StepJob& job, const Topology& topology, std
     machine_count_ = machines.size();
 }
 
-std::vector<Duration> StragglerDraws::next(const StepJob& job) {
+std::vector<double> StragglerDraws::next_factors() {
     std::vector<double> machines(machine_count_);
-    for (double& one : machines) one = factor(machine_, job.stragglers.machine);
+    for (double& one : machines) one = factor(machine_, rule_.machine);
+    std::vector<double> factors;
+    factors.reserve(persistent_.size());
+    for (std::size_t rank = 0; rank < persistent_.size(); ++rank) {
+        factors.push_back(factor(worker_, rule_.independent) * persistent_[rank] *
+                          machines[machine_of_[rank]]);
+    }
+    return factors;
+}
+
+std::vector<Duration> StragglerDraws::next(const StepJob& job) {
+    const std::vector<double> factors = next_factors();
     std::vector<Duration> times;
-    times.reserve(job.workers.size());
-    for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
-        const double slower = factor(worker_, job.stragglers.independent) * persistent_[rank] *
-                              machines[machine_of_[rank]];
+    times.reserve(factors.size());
+    for (std::size_t rank = 0; rank < factors.size(); ++rank) {
         const auto once = static_cast<double>(job.compute[rank].raw());
-        times.push_back(job.accumulation * Duration::of(round_nearest(once * slower)));
+        times.push_back(job.accumulation * Duration::of(round_nearest(once * factors[rank])));
     }
     return times;
 }

@@ -12,6 +12,7 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/step/buckets.hpp"
 #include "sim/step/launch.hpp"
+#include "sim/step/layout_work.hpp"
 
 namespace ukemi {
 
@@ -33,13 +34,23 @@ struct InputPipeline {
 struct StepJob {
     std::string name;
     std::vector<DeviceId> workers;  // by rank
-    std::vector<Duration> compute;  // by rank: forward, backward and update of one micro-batch
-    std::int64_t batch = 1;         // samples of a worker's micro-batch
+    // By rank: forward, backward and update of one micro-batch. With a layout, of the whole model
+    // on this worker alone.
+    std::vector<Duration> compute;
+    // In a layout, by rank: the update of the whole model's parameters on this worker alone, once a
+    // step. None: it is in `compute`.
+    std::vector<Duration> update;
+    std::int64_t batch = 1;         // samples of a worker's micro-batch; of a replica's in a layout
     std::int64_t accumulation = 1;  // micro-batches a step; only the last sends
+    std::optional<LayoutWork> layout;  // none: every worker computes the whole model in one go
     // Of the compute time before the first gradient is on its way: the backward pass computes two
     // products for each of the forward's (Paleo: Qi et al., ICLR 2017).
     double forward_share = 1.0 / 3;
-    std::vector<GradientBucket> buckets;  // none: nothing is sent
+    std::vector<GradientBucket> buckets;  // none: nothing is sent; a layout has its own
+    // Parameter servers, on which the legs of all buckets are; none: gradients are all-reduced.
+    std::vector<DeviceId> servers;
+    bool sums_by_machine = false;  // one worker of each machine sends the sum of all of its
+    bool asynchronous = false;     // workers do not wait for each other; needs servers
     LaunchRule launch;
     Collective collective = Collective::ring;
     std::int32_t per_host = 0;  // of the collective
@@ -47,6 +58,7 @@ struct StepJob {
     InputPipeline input;
     std::int64_t steps = 1;
 
+    std::int64_t replicas() const;  // that have samples of their own
     std::int64_t samples_per_step() const;
 };
 
@@ -54,10 +66,12 @@ struct StepJob {
 class StragglerDraws {
 public:
     StragglerDraws(const StepJob& job, const Topology& topology, std::uint64_t seed);
-    // Of the next step, by rank: how long each worker computes, over all its micro-batches.
+    std::vector<double> next_factors();  // of the next step, by rank
+    // With these: how long each worker computes, over all its micro-batches.
     std::vector<Duration> next(const StepJob& job);
 
 private:
+    Stragglers rule_;
     RandomStream worker_;
     RandomStream machine_;
     std::vector<double> persistent_;       // by rank

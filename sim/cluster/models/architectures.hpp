@@ -19,14 +19,6 @@ struct BottleneckStages {
 };
 ModelProfile imagenet_resnet(std::string name, const BottleneckStages& stages);
 
-struct TransformerShape {
-    std::int64_t layers = 0;
-    std::int64_t hidden = 0;
-    std::int64_t heads = 0;
-    std::int64_t vocabulary = 0;
-    std::int64_t positions = 0;        // that have an embedding
-    std::int64_t sequence_length = 0;  // of one sample
-};
 ModelProfile bert(std::string name, const TransformerShape& shape);  // encoder and pooler, no head
 ModelProfile gpt2(std::string name, const TransformerShape& shape);  // output tied to embedding
 

@@ -20,6 +20,7 @@ public:
     Transformer(std::string name, const TransformerShape& shape) : shape_(shape) {
         INVARIANT(shape.hidden % shape.heads == 0);
         profile_.name = std::move(name);
+        profile_.transformer = shape;
         profile_.sample = fmt::format("sequence of {} tokens", shape.sequence_length);
     }
 

@@ -1,0 +1,135 @@
+// read_step_events.cpp — links that change, workers that leave.
+#include "scenarios/read_step_events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/step/gradient_lanes.hpp"
+
+namespace ukemi {
+namespace {
+
+Instant instant_of(ConfigReader& config, std::string_view key) {
+    const Duration at = config.duration(key);
+    if (at > days(30)) config.fail(key, "expected at most 30 d");
+    return Instant::at(at);
+}
+
+MachineId read_machine(ConfigReader& config, const Topology& topology) {
+    const auto machines = static_cast<std::int64_t>(topology.machines().size());
+    return static_cast<MachineId>(config.integer("machine", 0, machines - 1));
+}
+
+// All of a machine's network links, both ways.
+void read_links(ConfigReader& config, const Topology& topology, StepEvents& events) {
+    const Instant at = instant_of(config, "at");
+    const MachineId machine = read_machine(config, topology);
+    const double share = config.number("share", 0, 1);
+    const bool ends = config.has("until");
+    const Instant until = ends ? instant_of(config, "until") : Instant::never();
+    if (until <= at) config.fail("until", "expected later than \"at\"");
+    for (std::size_t i = 0; i < topology.links().size(); ++i) {
+        const Link& link = topology.links()[i];
+        if (link.kind != LinkKind::network || (topology.device(link.from).machine != machine &&
+                                               topology.device(link.to).machine != machine)) {
+            continue;
+        }
+        const auto number = static_cast<LinkId>(i);
+        events.links.push_back({at, number, BytesPerSecond::of(share * link.bandwidth.raw())});
+        if (ends) events.links.push_back({until, number, link.bandwidth});
+    }
+}
+
+std::size_t job_of(ConfigReader& config, const StepScenario& scenario) {
+    if (scenario.jobs.size() == 1 && !config.has("job")) return 0;
+    std::vector<std::string_view> names;
+    for (const StepJobEntry& entry : scenario.jobs) names.push_back(entry.job.name);
+    const std::string name = config.one_of("job", names);
+    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+}
+
+std::vector<std::int32_t> read_ranks(ConfigReader& config, const Topology& topology,
+                                     const StepJob& job) {
+    if (config.has("worker") == config.has("machine")) {
+        config.fail("", "expected either \"worker\" or \"machine\" to say who leaves");
+    }
+    if (config.has("worker")) {
+        const auto most = static_cast<std::int64_t>(job.workers.size()) - 1;
+        return {static_cast<std::int32_t>(config.integer("worker", 0, most))};
+    }
+    const MachineId machine = read_machine(config, topology);
+    std::vector<std::int32_t> ranks;
+    for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
+        if (topology.device(job.workers[rank]).machine == machine) {
+            ranks.push_back(static_cast<std::int32_t>(rank));
+        }
+    }
+    if (ranks.empty()) {
+        config.fail("machine", fmt::format("expected a machine with workers of {}", job.name));
+    }
+    return ranks;
+}
+
+// Those who are left after each departure must be able to go on.
+void check_departures(const ConfigReader& config, const StepScenario& scenario,
+                      std::span<const Departure> departures) {
+    std::vector<StepJob> jobs;
+    for (const StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
+    for (const Departure& departure : departures) {
+        StepJob& job = jobs[departure.job];
+        const auto leaves = [&](std::int32_t rank) {
+            return std::ranges::find(departure.ranks, rank) != departure.ranks.end();
+        };
+        std::vector<std::int32_t> there = job.first_ranks;
+        for (std::int32_t rank = 0; there.size() < job.workers.size(); ++rank) {
+            there.push_back(rank);
+        }
+        const auto gone = static_cast<std::size_t>(std::ranges::count_if(there, leaves));
+        if (gone < departure.ranks.size()) {
+            config.fail("events", fmt::format("a worker of {} leaves twice", job.name));
+        }
+        if (gone == there.size()) {
+            config.fail("events", fmt::format("no worker of {} would be left", job.name));
+        }
+        job = without(job, scenario.topology, departure.ranks, 0);
+        if (job.workers.size() < 2 || !job.servers.empty() || job.buckets.empty()) continue;
+        ClusterNetwork network(scenario.topology);
+        const std::array groups = {job.workers};
+        gradient_lanes(network, job, groups);
+    }
+}
+
+}  // namespace
+
+StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario) {
+    StepEvents events;
+    if (!root.has("events")) return events;
+    static constexpr std::array<std::string_view, 2> kinds{"links", "leave"};
+    for (ConfigReader& config : root.objects("events")) {
+        if (config.one_of("kind", kinds) == "links") {
+            read_links(config, scenario.topology, events);
+        } else {
+            Departure departure;
+            departure.at = instant_of(config, "at");
+            departure.job = job_of(config, scenario);
+            const StepJob& job = scenario.jobs[departure.job].job;
+            if (job.layout || job.asynchronous) {
+                config.fail("", fmt::format("{} cannot go on with fewer workers: its model is cut, "
+                                            "or they do not wait for each other",
+                                            job.name));
+            }
+            departure.ranks = read_ranks(config, scenario.topology, job);
+            departure.delay = config.duration("delay");
+            if (departure.delay > days(30)) config.fail("delay", "expected at most 30 d");
+            events.departures.push_back(std::move(departure));
+        }
+        config.finish();
+    }
+    std::ranges::stable_sort(events.departures, {}, &Departure::at);
+    check_departures(root, scenario, events.departures);
+    return events;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,13 @@
+// read_step_layout.hpp — keys that say how a job's model is cut over its workers.
+#pragma once
+
+#include "base/config_reader.hpp"
+#include "sim/step/layout_plan.hpp"
+
+namespace ukemi {
+
+// "layout" and "batch_norm" of a job with so many workers; the rest of the request is filled in by
+// the caller. Whether the model can be cut so is for make_layout() to say.
+LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers);
+
+}  // namespace ukemi

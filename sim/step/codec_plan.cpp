@@ -1,0 +1,116 @@
+// codec_plan.cpp — which tensors a bucket holds, and what the codec makes of each.
+#include "sim/step/codec_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+
+namespace ukemi {
+namespace {
+
+std::uint32_t lane_of(Combination combination) {
+    switch (combination) {
+        case Combination::gather: return gather_lane;
+        case Combination::broadcast: return broadcast_lane;
+        default: return all_reduce_lane;
+    }
+}
+
+// What one bucket's tensors need, round by round.
+class BucketCoder {
+public:
+    BucketCoder(const CodecChoice& choice, int ranks) : choice_(choice), ranks_(ranks) {}
+
+    void add(const TensorShape& shape) {
+        const CodecLayout layout = codec_layout(choice_.name, choice_.level, shape, ranks_);
+        for (std::size_t round = 0; round < layout.rounds.size(); ++round) {
+            rounds_[{round, lane_of(layout.rounds[round].combination)}] +=
+                bytes(layout.rounds[round].bytes());
+        }
+        encode_ += layout.operations.encode;
+        decode_ += layout.operations.decode;
+        message_ += bytes(layout.message_bytes());
+        reduces_ = reduces_ && layout.reduces();
+    }
+
+    void finish(GradientBucket& bucket, CodedBytes& sums) const {
+        bucket.legs.clear();
+        for (const auto& [where, size] : rounds_) {
+            if (size > Bytes{}) bucket.legs.push_back({where.second, size});
+        }
+        bucket.encode = seconds(static_cast<double>(encode_) / choice_.encode_rate);
+        bucket.decode = seconds(static_cast<double>(decode_) / choice_.decode_rate);
+        sums.encode += bucket.encode;
+        sums.decode += bucket.decode;
+        sums.message += message_;
+        sums.reduces = sums.reduces && reduces_;
+    }
+
+private:
+    const CodecChoice& choice_;
+    int ranks_;
+    std::map<std::pair<std::size_t, std::uint32_t>, Bytes> rounds_;  // by round and lane
+    std::int64_t encode_ = 0;
+    std::int64_t decode_ = 0;
+    Bytes message_;
+    bool reduces_ = true;
+};
+
+}  // namespace
+
+std::vector<TensorShape> tensor_shapes(const ModelProfile& model) {
+    std::vector<TensorShape> shapes;
+    for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+        const GradientTensor& tensor = model.tensors[i];
+        std::int64_t rows = tensor.elements;
+        if (tensor.name.ends_with(".weight") && i + 1 < model.tensors.size()) {
+            const std::int64_t outputs = model.tensors[i + 1].elements;
+            if (tensor.elements % outputs == 0) rows = outputs;
+        } else if (model.transformer && tensor.name.starts_with("embeddings.") &&
+                   tensor.elements % model.transformer->hidden == 0) {
+            rows = tensor.elements / model.transformer->hidden;
+        }
+        shapes.push_back({rows, tensor.elements / rows});
+    }
+    return shapes;
+}
+
+CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile& model,
+                          const BucketRule& rule, std::int64_t bytes_per_element,
+                          const CodecChoice& choice, int ranks, std::string_view where) {
+    const CodecEntry* codec = find_codec(choice.name);
+    INVARIANT(codec != nullptr);
+    INVARIANT(choice.encode_rate > 0 && choice.decode_rate > 0);
+    const bool pieces = rule.kind == BucketKind::chunks;
+    if (pieces && (codec->kind == Codec::power_sgd || codec->kind == Codec::atomo ||
+                   rule.size.raw() % bytes_per_element != 0)) {
+        throw InputError(
+            where, "",
+            fmt::format("{} takes whole tensors, and \"chunks\" cuts them", choice.name));
+    }
+    const std::vector<TensorShape> shapes = tensor_shapes(model);
+    std::size_t tensor = model.tensors.size();
+    CodedBytes sums;
+    for (GradientBucket& bucket : buckets) {
+        BucketCoder coder(choice, ranks);
+        const std::int64_t elements = bucket.bytes.raw() / bytes_per_element;
+        sums.gradient += bytes(4 * elements);
+        if (pieces) {
+            coder.add({elements, 1});
+        } else {
+            for (std::int64_t left = elements; left > 0;) {
+                INVARIANT(tensor > 0);
+                coder.add(shapes[--tensor]);
+                left -= shapes[tensor].elements();
+            }
+        }
+        coder.finish(bucket, sums);
+    }
+    return sums;
+}
+
+}  // namespace ukemi

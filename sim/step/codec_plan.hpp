@@ -1,0 +1,52 @@
+// codec_plan.hpp — what a job's buckets become on the wire when a codec has encoded them.
+//
+// Every tensor goes through the codec by itself (kernels/codec.hpp), and its bytes are exact: sums
+// and maxima of a round ride the job's all-reduce, gathers an all-gather over a ring, broadcasts a
+// binomial tree. Rounds of a bucket's tensors travel together. Codecs take single precision: a
+// gradient of half precision is encoded from its widened values. Encoding and decoding cost the
+// codec's operations at a given rate, and nothing else of a worker is slowed by them.
+//
+// A weight is a matrix of as many rows as the layer has outputs: as the bias or scale after it has
+// elements; embeddings of transformers have hidden columns. Everything else is a vector.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/codec.hpp"
+#include "sim/cluster/model_profile.hpp"
+#include "sim/step/buckets.hpp"
+
+namespace ukemi {
+
+struct CodecChoice {
+    std::string name = "none";
+    double level = 0;        // 0: the codec's default
+    double encode_rate = 0;  // operations a second (CodecLayout)
+    double decode_rate = 0;
+};
+
+// The lanes that carry the rounds.
+inline constexpr std::uint32_t all_reduce_lane = 0;
+inline constexpr std::uint32_t gather_lane = 1;
+inline constexpr std::uint32_t broadcast_lane = 2;
+
+// By tensor of the model, in forward order.
+std::vector<TensorShape> tensor_shapes(const ModelProfile& model);
+
+struct CodedBytes {
+    Bytes gradient;       // as single precision values
+    Bytes message;        // of one worker, over all rounds
+    bool reduces = true;  // no round gathers
+    Duration encode;
+    Duration decode;
+};
+// Gives buckets, which gradient_buckets() made of this model and rule, their legs and costs.
+// InputError(WHERE …) if the codec, which must exist, cannot take pieces of tensors.
+CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile& model,
+                          const BucketRule& rule, std::int64_t bytes_per_element,
+                          const CodecChoice& choice, int ranks, std::string_view where);
+
+}  // namespace ukemi

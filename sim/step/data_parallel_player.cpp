@@ -1,0 +1,91 @@
+// data_parallel_player.cpp — one pass of all workers, as long as the slowest one's.
+#include "sim/step/data_parallel_player.hpp"
+
+#include <algorithm>
+
+#include "sim/step/gradient_lanes.hpp"
+#include "sim/step/variable_update.hpp"
+
+namespace ukemi {
+namespace {
+
+// Tokens: those of buckets that are ready, the end of the pass, and the sender's.
+constexpr std::uint64_t computed_token = std::uint64_t{1} << 32;
+constexpr std::uint64_t sender_tokens = std::uint64_t{2} << 32;
+
+}  // namespace
+
+DataParallelPlayer::DataParallelPlayer(StepHost& host, const StepJob& job,
+                                       const StepOptions& options)
+    : StepPlayer(host, job, options), draws_(job, host.network().topology(), options.seed) {
+    if (job.buckets.empty() || (job.workers.size() < 2 && job.servers.empty())) return;
+    ClusterNetwork& network = host.network();
+    Duration latency;  // from rank 0, as far as it goes
+    for (const DeviceId worker : std::span(job.workers).subspan(1)) {
+        latency = std::max(latency, network.routes().latency(job.workers[0], worker));
+    }
+    std::vector<GradientLane> lanes = job.servers.empty()
+                                          ? gradient_lanes(network, job, {{job.workers}})
+                                          : server_lanes(network, job);
+    result().collective = lanes.front().front().name();
+    for (const GradientLane& lane : lanes) {
+        for (const PlacedCollective& one : lane) note_links(one.links());
+    }
+    sender_.emplace(host, *this, job.launch, job.buckets, std::move(lanes), job.workers.size(),
+                    latency, sender_tokens);
+}
+
+void DataParallelPlayer::play_step(Instant begin) {
+    const std::vector<Duration> computing = draws_.next(job());
+    Duration all;
+    for (const Duration one : computing) all += one;
+    const Duration longest = std::ranges::max(computing);
+    StepParts& parts = record().parts;
+    parts.compute = Duration::of(all.raw() / static_cast<std::int64_t>(computing.size()));
+    parts.straggler = longest - parts.compute;
+    if (record().detailed) record().computing = computing;
+    set_computed_at(begin + longest);
+    computed_ = false;
+    if (sender_) plan_buckets(longest);
+    host().wake(*this, computed_at(), computed_token);
+}
+
+void DataParallelPlayer::plan_buckets(Duration longest) {
+    sender_->begin_step();
+    // Counted from the end, so that what is ready last is so when the slowest has computed.
+    const double last_pass = static_cast<double>(longest.raw()) /
+                             static_cast<double>(job().accumulation) * (1 - job().forward_share);
+    for (std::uint32_t i = 0; i < job().buckets.size(); ++i) {
+        const Duration early =
+            Duration::of(round_nearest(last_pass * (1 - job().buckets[i].ready)));
+        host().wake(*this, computed_at() - early, i);
+    }
+}
+
+void DataParallelPlayer::woken(std::uint64_t token, Instant now) {
+    if (token >= sender_tokens) {
+        sender_->woken(token, now);
+    } else if (token == computed_token) {
+        computed_ = true;
+    } else {
+        sender_->bucket_ready(static_cast<std::uint32_t>(token), now);
+    }
+    end_if_done(now);
+}
+
+void DataParallelPlayer::arrived(std::uint64_t token, Instant now) {
+    sender_->arrived(token, now);
+    end_if_done(now);
+}
+
+void DataParallelPlayer::end_if_done(Instant now) {
+    if (!computed_ || (sender_ && !sender_->all_arrived())) return;
+    const StepParts exposed_parts = exposed(now);
+    StepParts& parts = record().parts;
+    parts.sending = exposed_parts.sending;
+    parts.coding = exposed_parts.coding;
+    parts.agreeing = exposed_parts.agreeing;
+    finish_step(now);
+}
+
+}  // namespace ukemi

@@ -1,0 +1,98 @@
+// gradient_lanes.cpp — all-reduces, rings that gather, and exchanges of all with all.
+#include "sim/step/gradient_lanes.hpp"
+
+#include <algorithm>
+
+#include "base/invariant.hpp"
+#include "sim/step/codec_plan.hpp"
+
+namespace ukemi {
+namespace {
+
+// Every rank passes on what it has just received; bytes are those of one rank's part.
+PhasedCollective ring_of_parts(const char* name, std::int32_t ranks) {
+    CollectivePhase phase{{}, ranks - 1, 1};
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        phase.edges.push_back({rank, (rank + 1) % ranks});
+    }
+    return {name, ranks, {std::move(phase)}};
+}
+
+// In round k every rank sends to the k-th after it; bytes are those of one rank's whole buffer.
+PhasedCollective all_to_all(std::int32_t ranks) {
+    PhasedCollective collective{"all_to_all", ranks, {}};
+    for (std::int32_t distance = 1; distance < ranks; ++distance) {
+        CollectivePhase phase{{}, 1, 1.0 / ranks};
+        for (std::int32_t rank = 0; rank < ranks; ++rank) {
+            phase.edges.push_back({rank, (rank + distance) % ranks});
+        }
+        collective.phases.push_back(std::move(phase));
+    }
+    return collective;
+}
+
+// Ranks that have it double in every round; who broadcasts does not matter to links that are alike.
+PhasedCollective binomial_broadcast(std::int32_t ranks) {
+    PhasedCollective collective{"broadcast", ranks, {}};
+    for (std::int32_t have = 1; have < ranks; have *= 2) {
+        CollectivePhase phase;
+        for (std::int32_t rank = 0; rank < have && rank + have < ranks; ++rank) {
+            phase.edges.push_back({rank, rank + have});
+        }
+        collective.phases.push_back(std::move(phase));
+    }
+    return collective;
+}
+
+std::uint32_t highest_lane(const StepJob& job) {
+    std::uint32_t highest = all_reduce_lane;
+    const auto look = [&](const std::vector<GradientBucket>& buckets) {
+        for (const GradientBucket& bucket : buckets) {
+            for (const BucketLeg& leg : bucket.legs) highest = std::max(highest, leg.lane);
+        }
+    };
+    look(job.buckets);
+    if (job.layout) {
+        for (const StageWork& stage : job.layout->stages) look(stage.buckets);
+    }
+    return highest;
+}
+
+}  // namespace
+
+std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob& job,
+                                         std::span<const std::vector<DeviceId>> groups) {
+    std::vector<GradientLane> lanes(std::size_t{1} + highest_lane(job));
+    for (const std::vector<DeviceId>& group : groups) {
+        const std::int32_t per_host =
+            job.layout ? workers_per_machine(network.topology(), group) : job.per_host;
+        lanes[all_reduce_lane].emplace_back(network, job.collective, group, per_host, job.name);
+        const auto ranks = static_cast<std::int32_t>(group.size());
+        if (lanes.size() > gather_lane) {
+            lanes[gather_lane].emplace_back(network, ring_of_parts("all_gather", ranks), group);
+        }
+        if (lanes.size() > broadcast_lane) {
+            lanes[broadcast_lane].emplace_back(network, binomial_broadcast(ranks), group);
+        }
+    }
+    return lanes;
+}
+
+PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, Collective collective,
+                                 std::span<const DeviceId> workers, std::string_view where) {
+    const auto ranks = static_cast<std::int32_t>(workers.size());
+    switch (kind) {
+        case ExchangeKind::all_reduce:
+            return {network, collective, workers, workers_per_machine(network.topology(), workers),
+                    where};
+        case ExchangeKind::all_gather:
+            return {network, ring_of_parts("all_gather", ranks), workers};
+        case ExchangeKind::reduce_scatter:
+            return {network, ring_of_parts("reduce_scatter", ranks), workers};
+        case ExchangeKind::all_to_all: return {network, all_to_all(ranks), workers};
+        case ExchangeKind::tensor_all_reduce: break;
+    }
+    INVARIANT(false);
+}
+
+}  // namespace ukemi

@@ -1,0 +1,24 @@
+// gradient_lanes.hpp — which collectives carry what a job sends.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sim/step/gradient_sender.hpp"
+#include "sim/step/layout_work.hpp"
+
+namespace ukemi {
+
+// The lanes of a job's buckets, over groups of workers that each send at once: lane 0 is the job's
+// all-reduce; lane 1 and 2, where a bucket needs them, an all-gather of messages of the given size
+// and a broadcast (codec_plan.hpp).
+std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob& job,
+                                         std::span<const std::vector<DeviceId>> groups);
+
+// Between replicas; see ExchangeKind, except tensor_all_reduce, for what the bytes mean. Workers:
+// two or more.
+PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, Collective collective,
+                                 std::span<const DeviceId> workers, std::string_view where);
+
+}  // namespace ukemi

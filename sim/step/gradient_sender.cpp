@@ -1,0 +1,140 @@
+// gradient_sender.cpp — a message's way: encoded, leg after leg, decoded.
+#include "sim/step/gradient_sender.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+std::vector<BucketLeg> legs_of(std::span<const GradientBucket> buckets,
+                               std::span<const std::uint32_t> chosen) {
+    std::map<std::pair<std::size_t, std::uint32_t>, Bytes> sums;  // by place and lane
+    for (const std::uint32_t number : chosen) {
+        const GradientBucket& bucket = buckets[number];
+        if (bucket.legs.empty()) sums[{0, 0}] += bucket.bytes;
+        for (std::size_t place = 0; place < bucket.legs.size(); ++place) {
+            sums[{place, bucket.legs[place].lane}] += bucket.legs[place].bytes;
+        }
+    }
+    std::vector<BucketLeg> legs;
+    for (const auto& [where, bytes] : sums) legs.push_back({where.second, bytes});
+    return legs;
+}
+
+GradientSender::GradientSender(StepHost& host, StepPlayer& owner, const LaunchRule& rule,
+                               std::span<const GradientBucket> buckets,
+                               std::vector<GradientLane> lanes, std::size_t workers,
+                               Duration latency, std::uint64_t tokens)
+    : host_(host),
+      owner_(owner),
+      rule_(rule),
+      launcher_(rule, workers, latency),
+      buckets_(buckets),
+      lanes_(std::move(lanes)),
+      tokens_(tokens) {}
+
+void GradientSender::begin_step() {
+    INVARIANT(messages_.empty() && buckets_left_ == 0);
+    launcher_.begin_step(buckets_);
+    buckets_left_ = buckets_.size();
+    message_count_ = 0;
+}
+
+void GradientSender::bucket_ready(std::uint32_t bucket, Instant now) {
+    launcher_.bucket_ready(bucket, now);
+    go_on(now);
+}
+
+void GradientSender::woken(std::uint64_t token, Instant now) {
+    const std::uint64_t what = token - tokens_;
+    if (what == launcher_token) {
+        if (launcher_.due_at() != now) return;  // told something meanwhile
+        launcher_at_.reset();                   // it may be due at this very moment again
+        launcher_.due(now);
+        return go_on(now);
+    }
+    const auto number = static_cast<std::uint32_t>(what & ~decoded_bit);
+    if ((what & decoded_bit) != 0) {
+        owner_.messages_changed(now, 0, -1);
+        return end(number, now);
+    }
+    owner_.messages_changed(now, 1, -1);
+    start_leg(number, now);
+}
+
+void GradientSender::arrived(std::uint64_t token, Instant now) {
+    const auto number = static_cast<std::uint32_t>(token - tokens_);
+    Message& message = messages_.at(number);
+    if (--message.flights > 0) return;
+    if (++message.leg < message.legs.size()) return start_leg(number, now);
+    if (message.decode > Duration{}) {
+        owner_.messages_changed(now, -1, 1);
+        host_.wake(owner_, coded_at(now, message.decode), tokens_ + (number | decoded_bit));
+        return;
+    }
+    owner_.messages_changed(now, -1, 0);
+    end(number, now);
+}
+
+void GradientSender::go_on(Instant now) {
+    for (Launcher::Message& message : launcher_.take()) start(std::move(message), now);
+    const std::optional<Instant> due = launcher_.due_at();
+    if (due && due != launcher_at_) host_.wake(owner_, *due, tokens_ + launcher_token);
+    launcher_at_ = due;
+}
+
+void GradientSender::start(Launcher::Message launched, Instant now) {
+    const std::uint32_t number = message_count_++;
+    Message& message = messages_[number];
+    message.legs = legs_of(buckets_, launched.buckets);
+    for (const std::uint32_t bucket : launched.buckets) {
+        message.encode += buckets_[bucket].encode;
+        message.decode += buckets_[bucket].decode;
+    }
+    Bytes sent;
+    for (const BucketLeg& leg : message.legs) sent += leg.bytes;
+    message.note = {buckets_[launched.buckets.front()].name,
+                    static_cast<std::int64_t>(launched.buckets.size()),
+                    sent,
+                    now,
+                    {}};
+    message.buckets = std::move(launched.buckets);
+    if (message.encode > Duration{}) {
+        owner_.messages_changed(now, 0, 1);
+        host_.wake(owner_, coded_at(now, message.encode), tokens_ + number);
+        return;
+    }
+    owner_.messages_changed(now, 1, 0);
+    start_leg(number, now);
+}
+
+void GradientSender::start_leg(std::uint32_t number, Instant now) {
+    Message& message = messages_.at(number);
+    const BucketLeg& leg = message.legs[message.leg];
+    const GradientLane& lane = lanes_[leg.lane];
+    INVARIANT(!lane.empty());
+    message.flights = lane.size();
+    for (const PlacedCollective& one : lane) {
+        host_.send(owner_, one, leg.bytes, now + rule_.overhead, tokens_ + number);
+    }
+}
+
+void GradientSender::end(std::uint32_t number, Instant now) {
+    auto node = messages_.extract(number);
+    Message& message = node.mapped();
+    buckets_left_ -= message.buckets.size();
+    message.note.end = now;
+    owner_.note_message(std::move(message.note));
+    launcher_.message_sent();
+    go_on(now);
+}
+
+// Coders take one message after the other.
+Instant GradientSender::coded_at(Instant now, Duration time) {
+    coder_free_ = std::max(coder_free_, now) + time;
+    return coder_free_;
+}
+
+}  // namespace ukemi

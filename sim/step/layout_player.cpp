@@ -1,0 +1,437 @@
+// layout_player.cpp — cells, their passes and blocks, and whom they wait for.
+#include "sim/step/layout_player.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+namespace {
+
+constexpr double rounding = 1e-9;  // of shares
+
+// Tokens: what, and of which cell, input or pipeline rank.
+constexpr int kind_bits = 56;
+enum class Token : std::uint8_t { begin, computed, exchanged, met, input, sender, updated };
+std::uint64_t token_of(Token kind, std::uint64_t number) {
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << kind_bits | number;
+}
+
+std::string name_of(const PipelinePass& pass, std::int32_t chunks, std::int32_t workers) {
+    const char* way = pass.forward ? "forward" : "backward";
+    if (chunks == 1) return fmt::format("{} {}", way, pass.micro_batch);
+    return fmt::format("{} {} chunk {}", way, pass.micro_batch, pass.stage / workers);
+}
+
+}  // namespace
+
+LayoutPlayer::LayoutPlayer(StepHost& host, const StepJob& job, const StepOptions& options)
+    : StepPlayer(host, job, options),
+      work_(*job.layout),
+      draws_(job, host.network().topology(), options.seed),
+      micro_batches_(static_cast<std::int32_t>(job.accumulation)) {
+    const Layout& degrees = work_.degrees;
+    INVARIANT(static_cast<std::size_t>(work_.workers()) == job.workers.size());
+    INVARIANT(static_cast<std::int32_t>(work_.stages.size()) == degrees.pipeline * work_.chunks);
+    const PipelineSpec spec = work_.pipeline(micro_batches_);
+    check_pipeline(spec, job.name);
+    for (std::int32_t p = 0; p < degrees.pipeline; ++p) passes_.push_back(pipeline_passes(spec, p));
+    place(host);
+    place_exchanges(host.network());
+    place_gradients(host);
+}
+
+std::vector<DeviceId> LayoutPlayer::cell_workers(std::int32_t replica,
+                                                 std::int32_t stage_rank) const {
+    const auto first = static_cast<std::ptrdiff_t>(work_.rank(0, replica, stage_rank));
+    const auto begin = job().workers.begin() + first;
+    return {begin, begin + work_.degrees.tensor};
+}
+
+std::vector<DeviceId> LayoutPlayer::replica_workers(std::int32_t tensor,
+                                                    std::int32_t stage_rank) const {
+    std::vector<DeviceId> workers;
+    for (std::int32_t d = 0; d < work_.degrees.data; ++d) {
+        workers.push_back(
+            job().workers[static_cast<std::size_t>(work_.rank(tensor, d, stage_rank))]);
+    }
+    return workers;
+}
+
+// Within cells, and between those of neighbouring stages.
+void LayoutPlayer::place(StepHost& host) {
+    ClusterNetwork& network = host.network();
+    const Layout& degrees = work_.degrees;
+    const auto towards = [&](std::int32_t replica, std::int32_t from, std::int32_t to) {
+        std::vector<DeviceId> ends = cell_workers(replica, from);
+        const std::vector<DeviceId> there = cell_workers(replica, to);
+        ends.insert(ends.end(), there.begin(), there.end());
+        CollectivePhase phase;
+        for (std::int32_t t = 0; t < degrees.tensor; ++t) {
+            phase.edges.push_back({t, degrees.tensor + t});
+        }
+        return PlacedCollective(network, {"transfer", 2 * degrees.tensor, {phase}}, ends);
+    };
+    for (std::int32_t p = 0; p < degrees.pipeline; ++p) {
+        for (std::int32_t d = 0; d < degrees.data; ++d) {
+            cells_.push_back({d, p, State::waiting, 0, 0, {}, {}, {}});
+            if (degrees.tensor > 1) {
+                const std::vector<DeviceId> group = cell_workers(d, p);
+                tensor_.emplace_back(network, Collective::ring, group,
+                                     workers_per_machine(network.topology(), group), job().name);
+            }
+            if (degrees.pipeline == 1) continue;
+            forward_.push_back(towards(d, p, (p + 1) % degrees.pipeline));
+            backward_.push_back(towards(d, p, (p + degrees.pipeline - 1) % degrees.pipeline));
+        }
+    }
+}
+
+void LayoutPlayer::place_exchanges(ClusterNetwork& network) {
+    const auto place_kind = [&](const ModelBlock& block) {
+        if (!block.exchange || *block.exchange == ExchangeKind::tensor_all_reduce) return;
+        INVARIANT(work_.degrees.tensor == 1);
+        std::vector<PlacedCollective>& placed = between_[*block.exchange];
+        if (!placed.empty() || work_.degrees.data == 1) return;
+        for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
+            placed.push_back(placed_exchange(network, *block.exchange, work_.exchange_collective,
+                                             replica_workers(0, p), job().name));
+        }
+    };
+    for (const StageWork& stage : work_.stages) {
+        for (const ModelBlock& block : stage.forward) place_kind(block);
+        for (const ModelBlock& block : stage.backward) place_kind(block);
+    }
+}
+
+void LayoutPlayer::place_gradients(StepHost& host) {
+    first_bucket_.resize(work_.stages.size());
+    for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
+        std::vector<GradientBucket>& all = buckets_.emplace_back();
+        for (std::size_t stage = static_cast<std::size_t>(p); stage < work_.stages.size();
+             stage += static_cast<std::size_t>(work_.degrees.pipeline)) {
+            first_bucket_[stage] = all.size();
+            const std::vector<GradientBucket>& buckets = work_.stages[stage].buckets;
+            all.insert(all.end(), buckets.begin(), buckets.end());
+        }
+    }
+    if (work_.degrees.data == 1) return;
+    for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
+        std::vector<std::vector<DeviceId>> groups;
+        for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
+            groups.push_back(replica_workers(t, p));
+        }
+        Duration latency;
+        for (const DeviceId worker : std::span(groups[0]).subspan(1)) {
+            latency = std::max(latency, host.network().routes().latency(groups[0][0], worker));
+        }
+        std::vector<GradientLane> lanes = gradient_lanes(host.network(), job(), groups);
+        result().collective = lanes.front().front().name();
+        for (const GradientLane& lane : lanes) {
+            for (const PlacedCollective& one : lane) note_links(one.links());
+        }
+        const auto number = static_cast<std::uint64_t>(p);
+        senders_.emplace_back(host, *this, job().launch, buckets_[number], std::move(lanes),
+                              groups[0].size(), latency, token_of(Token::sender, number << 32));
+    }
+}
+
+std::size_t LayoutPlayer::index_of(std::int32_t replica, std::int32_t stage_rank) const {
+    return static_cast<std::size_t>(replica + work_.degrees.data * stage_rank);
+}
+
+const PipelinePass& LayoutPlayer::pass_of(const Cell& cell) const {
+    return passes_[static_cast<std::size_t>(cell.stage_rank)][cell.pass];
+}
+
+const std::vector<ModelBlock>& LayoutPlayer::blocks_of(const PipelinePass& pass) const {
+    const StageWork& stage = work_.stages[static_cast<std::size_t>(pass.stage)];
+    return pass.forward ? stage.forward : stage.backward;
+}
+
+std::size_t LayoutPlayer::slot(std::int32_t replica, bool forward, std::int32_t stage,
+                               std::int32_t micro_batch) const {
+    const auto stages = static_cast<std::int64_t>(work_.stages.size());
+    const std::int64_t row = (std::int64_t{replica} * 2 + (forward ? 0 : 1)) * stages + stage;
+    return static_cast<std::size_t>(row * micro_batches_ + micro_batch);
+}
+
+// Null if it needs nothing from elsewhere: the batch itself, or the worker's own forward pass.
+LayoutPlayer::Input* LayoutPlayer::input_of(const Cell& cell, const PipelinePass& pass) {
+    const auto last = static_cast<std::int32_t>(work_.stages.size()) - 1;
+    if (pass.forward ? pass.stage == 0 : pass.stage == last) return nullptr;
+    return &inputs_[slot(cell.replica, pass.forward, pass.stage, pass.micro_batch)];
+}
+
+void LayoutPlayer::play_step(Instant begin) {
+    const std::vector<double> factors = draws_.next_factors();
+    pace_ns_.resize(factors.size());
+    for (std::size_t rank = 0; rank < factors.size(); ++rank) {
+        pace_ns_[rank] = static_cast<double>(job().compute[rank].raw()) * factors[rank];
+    }
+    const auto chunks = static_cast<std::size_t>(work_.chunks);
+    for (Cell& cell : cells_) {
+        cell = {cell.replica,
+                cell.stage_rank,
+                State::waiting,
+                0,
+                0,
+                begin,
+                begin,
+                std::vector<std::size_t>(chunks)};
+    }
+    cells_left_ = cells_.size();
+    updating_ = false;
+    inputs_.assign(slot(work_.degrees.data, true, 0, 0), {});
+    met_.assign(passes_.size(), {});
+    bucket_left_.clear();
+    for (const std::vector<GradientBucket>& buckets : buckets_) {
+        bucket_left_.emplace_back(buckets.size(), work_.degrees.data);
+    }
+    for (GradientSender& sender : senders_) sender.begin_step();
+    sums_ = {};
+    host().wake(*this, begin, token_of(Token::begin, 0));
+}
+
+void LayoutPlayer::woken(std::uint64_t token, Instant now) {
+    const std::uint64_t number = token & ((std::uint64_t{1} << kind_bits) - 1);
+    switch (static_cast<Token>(token >> kind_bits)) {
+        case Token::begin:
+            for (std::size_t cell = 0; cell < cells_.size(); ++cell) try_pass(cell, now);
+            break;
+        case Token::computed: block_computed(number, now); break;
+        case Token::sender: senders_[number >> 32].woken(token, now); break;
+        case Token::updated: return end_step(now);
+        default: INVARIANT(false);
+    }
+    end_if_done(now);
+}
+
+void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
+    const std::uint64_t number = token & ((std::uint64_t{1} << kind_bits) - 1);
+    switch (static_cast<Token>(token >> kind_bits)) {
+        case Token::exchanged: {
+            const Cell& cell = cells_[number];
+            sums_.exchange += work_.degrees.tensor * (now - cell.since);
+            note_span(cell, "all-reduce", cell.since, now);
+            next_block(number, now);
+            break;
+        }
+        case Token::met: all_met(static_cast<std::int32_t>(number), now); break;
+        case Token::input: {
+            inputs_[number].arrived = now;
+            // The cell that waits for it, if one does: it is the only one with this slot.
+            const auto stages = work_.stages.size();
+            const std::uint64_t row = number / static_cast<std::uint64_t>(micro_batches_);
+            const auto stage = static_cast<std::int32_t>(row % stages);
+            const auto replica = static_cast<std::int32_t>(row / stages / 2);
+            try_pass(index_of(replica, stage % work_.degrees.pipeline), now);
+            break;
+        }
+        case Token::sender: senders_[number >> 32].arrived(token, now); break;
+        default: INVARIANT(false);
+    }
+    end_if_done(now);
+}
+
+void LayoutPlayer::try_pass(std::size_t index, Instant now) {
+    Cell& cell = cells_[index];
+    if (cell.state != State::waiting) return;
+    const PipelinePass& pass = pass_of(cell);
+    const Input* input = input_of(cell, pass);
+    if (input != nullptr && input->arrived == Instant::never()) return;
+    count_wait(cell, input, now);
+    cell.pass_begin = now;
+    cell.block = 0;
+    begin_block(index, now);
+}
+
+// From when it was idle to now: nothing was on its way to it, then something was.
+void LayoutPlayer::count_wait(const Cell& cell, const Input* input, Instant now) {
+    const Instant sent = input == nullptr ? now : std::clamp(input->sent, cell.since, now);
+    sums_.bubble += work_.degrees.tensor * (sent - cell.since);
+    sums_.transfer += work_.degrees.tensor * (now - sent);
+    note_span(cell, "bubble", cell.since, sent);
+    note_span(cell, "transfer", sent, now);
+}
+
+void LayoutPlayer::begin_block(std::size_t index, Instant now) {
+    Cell& cell = cells_[index];
+    const PipelinePass& pass = pass_of(cell);
+    const ModelBlock& block = blocks_of(pass)[cell.block];
+    Duration longest;
+    Duration all;
+    for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
+        const auto rank = static_cast<std::size_t>(work_.rank(t, cell.replica, cell.stage_rank));
+        const Duration own = Duration::of(round_nearest(block.share * pace_ns_[rank]));
+        longest = std::max(longest, own);
+        all += own;
+    }
+    sums_.compute += all;
+    sums_.straggler += work_.degrees.tensor * longest - all;
+    cell.state = State::computing;
+    cell.since = now;
+    host().wake(*this, now + longest, token_of(Token::computed, index));
+}
+
+void LayoutPlayer::block_computed(std::size_t index, Instant now) {
+    Cell& cell = cells_[index];
+    const PipelinePass& pass = pass_of(cell);
+    const ModelBlock& block = blocks_of(pass)[cell.block];
+    gradients_ready(cell, pass, block, now);
+    if (block.exchange && block.bytes > Bytes{}) return begin_exchange(index, block, now);
+    next_block(index, now);
+}
+
+void LayoutPlayer::begin_exchange(std::size_t index, const ModelBlock& block, Instant now) {
+    Cell& cell = cells_[index];
+    const bool within = *block.exchange == ExchangeKind::tensor_all_reduce;
+    if ((within ? work_.degrees.tensor : work_.degrees.data) == 1) return next_block(index, now);
+    cell.state = State::exchanging;
+    cell.since = now;
+    if (!within) return meet(index, block, now);
+    host().send(*this, tensor_[index], block.bytes, now + job().launch.overhead,
+                token_of(Token::exchanged, index));
+}
+
+void LayoutPlayer::meet(std::size_t index, const ModelBlock& block, Instant now) {
+    const std::int32_t stage_rank = cells_[index].stage_rank;
+    const auto number = static_cast<std::size_t>(stage_rank);
+    if (++met_[number].there < work_.degrees.data) return;
+    met_[number].since = now;
+    host().send(*this, between_.at(*block.exchange)[number], block.bytes,
+                now + job().launch.overhead, token_of(Token::met, number));
+}
+
+void LayoutPlayer::all_met(std::int32_t stage_rank, Instant now) {
+    const Rendezvous met = std::exchange(met_[static_cast<std::size_t>(stage_rank)], {});
+    for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
+        const std::size_t index = index_of(replica, stage_rank);
+        const Cell& cell = cells_[index];
+        sums_.straggler += work_.degrees.tensor * (met.since - cell.since);
+        sums_.exchange += work_.degrees.tensor * (now - met.since);
+        note_span(cell, "wait for the slowest", cell.since, met.since);
+        note_span(cell, "exchange", met.since, now);
+    }
+    for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
+        next_block(index_of(replica, stage_rank), now);
+    }
+}
+
+void LayoutPlayer::next_block(std::size_t index, Instant now) {
+    Cell& cell = cells_[index];
+    if (++cell.block < blocks_of(pass_of(cell)).size()) return begin_block(index, now);
+    end_pass(index, now);
+}
+
+void LayoutPlayer::gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
+                                   Instant now) {
+    if (pass.forward || pass.micro_batch + 1 < micro_batches_ || senders_.empty()) return;
+    const auto stage = static_cast<std::size_t>(pass.stage);
+    const auto number = static_cast<std::size_t>(cell.stage_rank);
+    const std::vector<GradientBucket>& buckets = work_.stages[stage].buckets;
+    std::size_t& next =
+        cell.buckets_ready[stage / static_cast<std::size_t>(work_.degrees.pipeline)];
+    for (; next < buckets.size() && buckets[next].ready <= block.gradients_ready + rounding;
+         ++next) {
+        const std::size_t bucket = first_bucket_[stage] + next;
+        if (--bucket_left_[number][bucket] > 0) continue;
+        senders_[number].bucket_ready(static_cast<std::uint32_t>(bucket), now);
+    }
+}
+
+void LayoutPlayer::end_pass(std::size_t index, Instant now) {
+    Cell& cell = cells_[index];
+    const PipelinePass pass = pass_of(cell);
+    note_span(cell, name_of(pass, work_.chunks, work_.degrees.pipeline), cell.pass_begin, now);
+    cell.since = now;
+    const bool last = ++cell.pass == passes_[static_cast<std::size_t>(cell.stage_rank)].size();
+    cell.state = last ? State::done : State::waiting;
+    hand_on(cell, pass, now);
+    if (!last) return try_pass(index, now);
+    if (--cells_left_ == 0) all_computed(now);
+}
+
+void LayoutPlayer::hand_on(const Cell& cell, const PipelinePass& pass, Instant now) {
+    const auto last = static_cast<std::int32_t>(work_.stages.size()) - 1;
+    if (pass.forward ? pass.stage == last : pass.stage == 0) return;
+    const std::int32_t next = pass.stage + (pass.forward ? 1 : -1);
+    const std::size_t number = slot(cell.replica, pass.forward, next, pass.micro_batch);
+    inputs_[number].sent = now;
+    const std::int32_t cut = pass.forward ? pass.stage : next;  // activations cross it
+    const Bytes size = work_.stages[static_cast<std::size_t>(cut)].activations;
+    if (size == Bytes{} || work_.degrees.pipeline == 1) {
+        inputs_[number].arrived = now;
+        return try_pass(index_of(cell.replica, next % work_.degrees.pipeline), now);
+    }
+    const std::size_t from = index_of(cell.replica, cell.stage_rank);
+    host().send(*this, (pass.forward ? forward_ : backward_)[from], size, now,
+                token_of(Token::input, number));
+}
+
+void LayoutPlayer::all_computed(Instant now) {
+    for (const Cell& cell : cells_) {
+        const Duration idle = now - cell.since;
+        const bool in_pipeline = work_.degrees.pipeline > 1;
+        (in_pipeline ? sums_.bubble : sums_.straggler) += work_.degrees.tensor * idle;
+        note_span(cell, in_pipeline ? "bubble" : "wait for the slowest", cell.since, now);
+    }
+    set_computed_at(now);
+}
+
+void LayoutPlayer::end_if_done(Instant now) {
+    if (cells_left_ > 0 || computed_at() == Instant::never() || updating_) return;
+    for (const GradientSender& sender : senders_) {
+        if (!sender.all_arrived()) return;
+    }
+    updating_ = true;
+    const auto workers = static_cast<std::int64_t>(job().workers.size());
+    const StepParts rest = exposed(now);
+    sums_.input = workers * record().parts.input;
+    sums_.sending = workers * rest.sending;
+    sums_.coding = workers * rest.coding;
+    sums_.agreeing = workers * rest.agreeing;
+    for (const Cell& cell : cells_) {
+        note_span(cell, "wait for input", record().begin, record().compute_begin);
+        note_span(cell, "wait for all gradients", computed_at(), now);
+    }
+    update(now);
+}
+
+// Every worker its own parameters; the step ends with the slowest.
+void LayoutPlayer::update(Instant now) {
+    const std::vector<double>& shares = work_.update_shares;
+    if (job().update.empty() || shares.empty()) return end_step(now);
+    Duration longest;
+    Duration all;
+    for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
+        const double share = shares[static_cast<std::size_t>(p)];
+        for (std::int32_t i = 0; i < work_.degrees.tensor * work_.degrees.data; ++i) {
+            const auto rank = static_cast<std::size_t>(work_.rank(i, 0, p));
+            const Duration own =
+                Duration::of(round_nearest(share * static_cast<double>(job().update[rank].raw())));
+            longest = std::max(longest, own);
+            all += own;
+        }
+    }
+    sums_.compute += all;
+    sums_.straggler += static_cast<std::int64_t>(job().workers.size()) * longest - all;
+    for (const Cell& cell : cells_) note_span(cell, "update", now, now + longest);
+    host().wake(*this, now + longest, token_of(Token::updated, 0));
+}
+
+void LayoutPlayer::end_step(Instant now) {
+    record().parts = mean_parts(sums_, static_cast<std::int64_t>(job().workers.size()));
+    finish_step(now);
+}
+
+void LayoutPlayer::note_span(const Cell& cell, std::string name, Instant begin, Instant end) {
+    if (!record().detailed || end <= begin) return;
+    record().spans.push_back({work_.rank(0, cell.replica, cell.stage_rank), work_.degrees.tensor,
+                              std::move(name), begin, end});
+}
+
+}  // namespace ukemi

@@ -1,0 +1,106 @@
+// layout_player.hpp — a step of a model that is cut into stages (pipeline), whose layers are cut
+// over tensor groups, and of which there are replicas (data).
+//
+// Every cell (a replica's tensor group on one pipeline rank) goes through its list of passes, each
+// as soon as its input has arrived. A pass is a row of blocks; after a block its exchange must be
+// over before the next begins. Activations and their gradients travel between stages as flows, one
+// for each tensor rank, while the sender goes on. Buckets of gradients become ready in the last
+// micro-batch's backward pass, and are sent between the replicas when all have them.
+//
+// A tensor group computes as slowly as its slowest worker. Sending takes no time from computing.
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "sim/step/gradient_lanes.hpp"
+#include "sim/step/gradient_sender.hpp"
+#include "sim/step/step_player.hpp"
+
+namespace ukemi {
+
+class LayoutPlayer final : public StepPlayer {
+public:
+    // job.layout must be there and its workers as many as the job's.
+    LayoutPlayer(StepHost& host, const StepJob& job, const StepOptions& options);
+
+    void woken(std::uint64_t token, Instant now) override;
+    void arrived(std::uint64_t token, Instant now) override;
+
+private:
+    enum class State : std::uint8_t { waiting, computing, exchanging, done };
+    struct Cell {
+        std::int32_t replica = 0;
+        std::int32_t stage_rank = 0;
+        State state = State::waiting;
+        std::size_t pass = 0;
+        std::size_t block = 0;
+        Instant since;                           // in this state
+        Instant pass_begin;                      // of the pass under way
+        std::vector<std::size_t> buckets_ready;  // by chunk
+    };
+    // What a pass needs from another stage.
+    struct Input {
+        Instant sent = Instant::never();
+        Instant arrived = Instant::never();
+    };
+    struct Rendezvous {  // of the replicas of a pipeline rank
+        std::int32_t there = 0;
+        Instant since;  // all have come
+    };
+
+    void play_step(Instant begin) override;
+    void place(StepHost& host);
+    void place_exchanges(ClusterNetwork& network);
+    void place_gradients(StepHost& host);
+    std::vector<DeviceId> cell_workers(std::int32_t replica, std::int32_t stage_rank) const;
+    std::vector<DeviceId> replica_workers(std::int32_t tensor, std::int32_t stage_rank) const;
+
+    std::size_t index_of(std::int32_t replica, std::int32_t stage_rank) const;
+    const PipelinePass& pass_of(const Cell& cell) const;
+    const std::vector<ModelBlock>& blocks_of(const PipelinePass& pass) const;
+    Input* input_of(const Cell& cell, const PipelinePass& pass);
+    std::size_t slot(std::int32_t replica, bool forward, std::int32_t stage,
+                     std::int32_t micro_batch) const;
+
+    void try_pass(std::size_t index, Instant now);
+    void begin_block(std::size_t index, Instant now);
+    void block_computed(std::size_t index, Instant now);
+    void begin_exchange(std::size_t index, const ModelBlock& block, Instant now);
+    void meet(std::size_t index, const ModelBlock& block, Instant now);
+    void all_met(std::int32_t stage_rank, Instant now);
+    void next_block(std::size_t index, Instant now);
+    void end_pass(std::size_t index, Instant now);
+    void hand_on(const Cell& cell, const PipelinePass& pass, Instant now);
+    void gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
+                         Instant now);
+    void count_wait(const Cell& cell, const Input* input, Instant now);
+    void all_computed(Instant now);
+    void end_if_done(Instant now);
+    void update(Instant now);
+    void end_step(Instant now);
+    void note_span(const Cell& cell, std::string name, Instant begin, Instant end);
+
+    const LayoutWork& work_;
+    StragglerDraws draws_;
+    std::int32_t micro_batches_ = 1;
+    std::vector<std::vector<PipelinePass>> passes_;  // by pipeline rank
+    std::vector<PlacedCollective> tensor_;           // by cell, if there are tensor groups
+    std::vector<PlacedCollective> forward_;          // by cell: to the next stage, and back
+    std::vector<PlacedCollective> backward_;
+    std::map<ExchangeKind, std::vector<PlacedCollective>> between_;  // by pipeline rank
+    std::deque<std::vector<GradientBucket>> buckets_;                // by pipeline rank
+    std::vector<std::size_t> first_bucket_;                          // by stage
+    std::deque<GradientSender> senders_;                             // by pipeline rank, or none
+
+    std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor
+    std::vector<Cell> cells_;      // replicas of pipeline rank 0 first
+    std::vector<Input> inputs_;
+    std::vector<Rendezvous> met_;                         // by pipeline rank
+    std::vector<std::vector<std::int32_t>> bucket_left_;  // by pipeline rank: replicas without
+    std::size_t cells_left_ = 0;
+    bool updating_ = false;  // or about to end
+    StepParts sums_;         // over all workers
+};
+
+}  // namespace ukemi

@@ -1,0 +1,109 @@
+// model_pieces.cpp — reads layers by their names and numbers, and divides their tensors.
+#include "sim/step/model_pieces.hpp"
+
+#include <algorithm>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+namespace {
+
+std::int64_t divided(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
+
+// What every rank of a tensor group has: norms, positions, and the biases that are added after an
+// all-reduce.
+bool is_replicated(std::string_view tensor) {
+    return tensor.find("norm.") != std::string_view::npos || tensor.ends_with("output.bias") ||
+           tensor.ends_with("outer.bias") || tensor.ends_with(".position") ||
+           tensor.ends_with(".segment") || tensor.starts_with("pooler.");
+}
+
+}  // namespace
+
+bool is_attention(const LayerCost& layer) { return layer.name.ends_with(".attention"); }
+bool is_feed_forward(const LayerCost& layer) { return layer.name.ends_with(".feed_forward"); }
+
+std::int64_t norm_channels(const LayerCost& layer) {
+    // LayerStack's: two parameters a channel, no multiply-adds, and it moves what it keeps.
+    const bool is_norm = layer.forward_flops == 0 && layer.parameters > 0 && layer.values_moved > 0;
+    return is_norm ? layer.parameters / 2 : 0;
+}
+
+DenseShape dense_shape(const LayerCost& layer) {
+    // Each weight is used once a sample: inputs × outputs multiply-adds, inputs + outputs values.
+    const auto weights = static_cast<std::int64_t>(layer.forward_flops / 2);
+    const std::int64_t outputs = layer.parameters - weights;
+    if (weights == 0 || outputs <= 0 || weights % outputs != 0) return {};
+    const std::int64_t inputs = weights / outputs;
+    if (layer.values_moved != inputs + outputs) return {};
+    return {inputs, outputs};
+}
+
+std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t stages) {
+    if (stages == 1) return {{0, model.layers.size()}};
+    INVARIANT(model.transformer && model.transformer->layers % stages == 0);
+    const auto first = static_cast<std::size_t>(std::ranges::find_if(model.layers, is_attention) -
+                                                model.layers.begin());
+    const auto blocks = static_cast<std::size_t>(model.transformer->layers / stages);
+    std::vector<LayerRange> ranges;
+    for (std::size_t stage = 0; stage < static_cast<std::size_t>(stages); ++stage) {
+        ranges.push_back({first + 2 * blocks * stage, first + 2 * blocks * (stage + 1)});
+    }
+    ranges.front().begin = 0;
+    ranges.back().end = model.layers.size();
+    return ranges;
+}
+
+namespace {
+
+// Calls with every tensor of the range, its layer, and how much of it a worker holds.
+template <class Visit>
+void visit_tensors(const ModelProfile& model, const LayerRange& range, const LayoutRequest& request,
+                   const Visit& visit) {
+    std::size_t tensor = 0;
+    for (std::size_t i = 0; i < range.end; ++i) {
+        const LayerCost& layer = model.layers[i];
+        const bool split = request.split_dense && dense_shape(layer).inputs > 0;
+        for (std::int64_t left = layer.parameters; left > 0; ++tensor) {
+            const GradientTensor& whole = model.tensors[tensor];
+            left -= whole.elements;
+            if (i < range.begin) continue;
+            const std::int64_t parts = split                       ? request.degrees.data
+                                       : is_replicated(whole.name) ? 1
+                                                                   : request.degrees.tensor;
+            visit(layer, whole, divided(whole.elements, parts), split);
+        }
+    }
+}
+
+}  // namespace
+
+ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,
+                      const LayoutRequest& request) {
+    ModelProfile piece;
+    piece.name = model.name;
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+        piece.layers.push_back(model.layers[i]);
+        piece.layers.back().parameters = 0;
+    }
+    visit_tensors(
+        model, range, request,
+        [&](const LayerCost& layer, const GradientTensor& tensor, std::int64_t held, bool split) {
+            if (split) return;
+            piece.tensors.push_back({tensor.name, held});
+            const auto index = static_cast<std::size_t>(&layer - model.layers.data()) - range.begin;
+            piece.layers[index].parameters += held;
+        });
+    return piece;
+}
+
+std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
+                             const LayoutRequest& request) {
+    std::int64_t sum = 0;
+    visit_tensors(
+        model, range, request,
+        [&](const LayerCost&, const GradientTensor&, std::int64_t held, bool) { sum += held; });
+    return sum;
+}
+
+}  // namespace ukemi

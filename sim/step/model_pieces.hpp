@@ -1,0 +1,38 @@
+// model_pieces.hpp — what layers of a model are, and what a worker of a layout holds of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/cluster/model_profile.hpp"
+#include "sim/step/layout_plan.hpp"
+
+namespace ukemi {
+
+bool is_attention(const LayerCost& layer);  // the first half of a transformer's block
+bool is_feed_forward(const LayerCost& layer);
+std::int64_t norm_channels(const LayerCost& layer);  // of a batch normalisation; else 0
+
+struct DenseShape {
+    std::int64_t inputs = 0;  // 0: it is not fully connected, or is applied more than once a sample
+    std::int64_t outputs = 0;
+};
+DenseShape dense_shape(const LayerCost& layer);
+
+struct LayerRange {
+    std::size_t begin = 0;  // of ModelProfile::layers
+    std::size_t end = 0;
+};
+// Along the model; the number of a transformer's blocks must be a multiple of `stages`, another
+// model has one.
+std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t stages);
+
+// The layers of the range with the parameters that one worker holds and whose gradients replicas
+// add up: split layers without theirs.
+ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,
+                      const LayoutRequest& request);
+// Parameters of one worker for the whole of the range, split layers included.
+std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
+                             const LayoutRequest& request);
+
+}  // namespace ukemi

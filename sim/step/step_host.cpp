@@ -1,0 +1,62 @@
+// step_host.cpp — wakes on one side, the network on the other.
+#include "sim/step/step_host.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+#include "sim/step/step_player.hpp"
+
+namespace ukemi {
+
+void StepHost::wake(StepPlayer& player, Instant at, std::uint64_t token) {
+    due_.push({at, sequence_++, &player, token});
+}
+
+void StepHost::send(StepPlayer& player, const PlacedCollective& placed, Bytes bytes, Instant at,
+                    std::uint64_t token) {
+    const RunId run = placed.start(network_, bytes, at);
+    on_their_way_[static_cast<std::uint32_t>(run)] = {&player, token};
+}
+
+void StepHost::forget(const StepPlayer& player) {
+    std::erase_if(on_their_way_, [&](const auto& entry) {
+        if (entry.second.player != &player) return false;
+        network_.runs().cancel(static_cast<RunId>(entry.first));
+        return true;
+    });
+    std::vector<Due> kept;
+    for (; !due_.empty(); due_.pop()) {
+        if (due_.top().player != &player) kept.push_back(due_.top());
+    }
+    due_ = decltype(due_)(std::greater<>{}, std::move(kept));
+}
+
+void StepHost::arrived(const NetworkEvent& event) {
+    if (event.kind != NetworkEvent::Kind::run_finished) return;
+    auto node = on_their_way_.extract(static_cast<std::uint32_t>(event.number));
+    if (node.empty()) return;  // ended at the very moment at which it was forgotten
+    node.mapped().player->arrived(node.mapped().token, event.at);
+}
+
+void StepHost::run(std::span<const std::unique_ptr<StepPlayer>> players) {
+    for (const auto& player : players) player->begin(Instant{});
+    const auto is_over = [](const auto& player) { return player->is_over(); };
+    while (!std::ranges::all_of(players, is_over)) {
+        const Instant limit = due_.empty() ? Instant::never() : due_.top().at;
+        if (const auto event = network_.runs().run_until(limit)) {
+            arrived(*event);
+            continue;
+        }
+        if (due_.empty()) {
+            throw InputError("simulate", "",
+                             "a job waits for ever: what it sends crosses a link that is down");
+        }
+        const Due due = due_.top();
+        due_.pop();
+        due.player->woken(due.token, due.at);
+    }
+}
+
+}  // namespace ukemi

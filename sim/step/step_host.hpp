@@ -1,0 +1,58 @@
+// step_host.hpp — the event loop under all jobs of a cluster: who wakes when, what is on its way.
+//
+// A player is told of the moments that it asked for and of the messages that it sent, each by the
+// token that it gave, in the order of time; among equal instants what was asked first comes first,
+// and messages before wakes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "sim/step/placed_collective.hpp"
+
+namespace ukemi {
+
+class StepPlayer;
+
+class StepHost {
+public:
+    explicit StepHost(const Topology& topology) : network_(topology) {}
+
+    ClusterNetwork& network() { return network_; }
+    void wake(StepPlayer& player, Instant at, std::uint64_t token);
+    void send(StepPlayer& player, const PlacedCollective& placed, Bytes bytes, Instant at,
+              std::uint64_t token);
+    // What the player has asked for and sent is forgotten: flows stop where they are.
+    void forget(const StepPlayer& player);
+
+    // Plays until all players are over.
+    void run(std::span<const std::unique_ptr<StepPlayer>> players);
+
+private:
+    struct Due {
+        Instant at;
+        std::uint64_t sequence = 0;
+        StepPlayer* player = nullptr;
+        std::uint64_t token = 0;
+        friend bool operator>(const Due& a, const Due& b) {
+            return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
+        }
+    };
+    struct OnItsWay {
+        StepPlayer* player = nullptr;
+        std::uint64_t token = 0;
+    };
+
+    void arrived(const NetworkEvent& event);
+
+    ClusterNetwork network_;
+    std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+    std::uint64_t sequence_ = 0;
+    std::map<std::uint32_t, OnItsWay> on_their_way_;  // by run
+};
+
+}  // namespace ukemi

@@ -1,0 +1,80 @@
+// step_player.cpp — from one step to the next.
+#include "sim/step/step_player.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+Instant InputFeed::next(const StepJob& job, Instant now) {
+    const InputPipeline& input = job.input;
+    if (input.samples_per_second <= 0) return now;
+    const auto samples = static_cast<double>(job.samples_per_step());
+    const Duration each = seconds(samples / input.samples_per_second);
+    Instant room;  // since when there has been a place for it
+    if (static_cast<std::int64_t>(taken_.size()) == input.ahead) {
+        room = taken_.front();
+        taken_.pop_front();
+    }
+    ready_ = std::max(ready_, room) + each;
+    const Instant there = std::max(now, ready_);
+    taken_.push_back(there);
+    return there;
+}
+
+void StepPlayer::note_links(std::span<const LinkId> links) {
+    std::vector<LinkId>& all = result_.links;
+    all.insert(all.end(), links.begin(), links.end());
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+}
+
+void StepPlayer::next_step(Instant now) {
+    record_ = {};
+    record_.begin = now;
+    record_.detailed = static_cast<std::int64_t>(steps_done()) < options_.detailed_steps;
+    computed_at_ = Instant::never();
+    exposed_ = {};
+    record_.compute_begin = input_.next(job_, now);
+    record_.parts.input = record_.compute_begin - now;
+    play_step(record_.compute_begin);
+}
+
+void StepPlayer::messages_changed(Instant now, int on_the_network, int coded) {
+    const Instant from = std::max(changed_at_, computed_at_);
+    if (now > from) {
+        Duration& part = on_the_network_ > 0 ? exposed_.sending
+                         : coded_ > 0        ? exposed_.coding
+                                             : exposed_.agreeing;
+        part += now - from;
+    }
+    changed_at_ = now;
+    on_the_network_ += on_the_network;
+    coded_ += coded;
+    INVARIANT(on_the_network_ >= 0 && coded_ >= 0);
+}
+
+StepParts StepPlayer::exposed(Instant now) {
+    messages_changed(now, 0, 0);
+    return exposed_;
+}
+
+void StepPlayer::note_message(SentMessage message) {
+    if (record_.detailed) record_.sent.push_back(std::move(message));
+}
+
+void StepPlayer::finish_step(Instant now) {
+    INVARIANT(on_the_network_ == 0 && coded_ == 0);
+    record_.end = now;
+    INVARIANT(record_.parts.total() == now - record_.begin);
+    result_.steps.push_back(std::move(record_));
+    if (static_cast<std::int64_t>(steps_done()) < job_.steps) {
+        next_step(now);
+    } else {
+        over_ = true;
+    }
+}
+
+}  // namespace ukemi

@@ -1,0 +1,82 @@
+// step_player.hpp — plays the steps of one job: what all kinds of jobs have in common.
+//
+// Input, the beginning and the end of a step, and which time counts as exposed communication. What
+// happens within a step is for those who derive from it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+
+#include "sim/step/step_host.hpp"
+#include "sim/step/step_job.hpp"
+#include "sim/step/step_record.hpp"
+
+namespace ukemi {
+
+// When the batch of the next step is there.
+class InputFeed {
+public:
+    // Of a step that would begin now; the batch that replaces its batch is then begun.
+    Instant next(const StepJob& job, Instant now);
+
+private:
+    std::deque<Instant> taken_;  // when the last batches were taken, oldest first
+    Instant ready_;              // the newest batch that was prepared
+};
+
+class StepPlayer {
+public:
+    StepPlayer(StepHost& host, const StepJob& job, const StepOptions& options)
+        : host_(host), job_(job), options_(options) {}
+    StepPlayer(const StepPlayer&) = delete;
+    StepPlayer& operator=(const StepPlayer&) = delete;
+    virtual ~StepPlayer() = default;
+
+    void begin(Instant now) { next_step(now); }
+    virtual void woken(std::uint64_t token, Instant now) = 0;
+    virtual void arrived(std::uint64_t token, Instant now) = 0;
+    bool is_over() const { return over_; }
+    JobSteps take_result() { return std::move(result_); }
+
+    // How many messages of gradients are on the network, and how many are encoded or decoded: from
+    // now on so many more.
+    void messages_changed(Instant now, int on_the_network, int coded);
+    void note_message(SentMessage message);  // that has arrived, if details are kept
+
+protected:
+    // Begins to compute at `begin`, when the input is there.
+    virtual void play_step(Instant begin) = 0;
+
+    StepHost& host() { return host_; }
+    const StepJob& job() const { return job_; }
+    std::uint64_t seed() const { return options_.seed; }
+    StepRecord& record() { return record_; }
+    JobSteps& result() { return result_; }
+    std::size_t steps_done() const { return result_.steps.size(); }
+    void note_links(std::span<const LinkId> links);  // that gradients cross
+    // From then on time counts as sending, coding or agreeing.
+    void set_computed_at(Instant at) { computed_at_ = at; }
+    Instant computed_at() const { return computed_at_; }
+    StepParts exposed(Instant now);  // these three since then
+    // Adds the record, whose parts must be complete, and begins the next step if there is one.
+    void finish_step(Instant now);
+
+private:
+    void next_step(Instant now);
+
+    StepHost& host_;
+    const StepJob& job_;
+    StepOptions options_;
+    JobSteps result_;
+    StepRecord record_;
+    InputFeed input_;
+    Instant computed_at_ = Instant::never();
+    int on_the_network_ = 0;
+    int coded_ = 0;
+    Instant changed_at_;  // of these two
+    StepParts exposed_;
+    bool over_ = false;
+};
+
+}  // namespace ukemi

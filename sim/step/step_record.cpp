@@ -1,0 +1,23 @@
+// step_record.cpp — means that add up.
+#include "sim/step/step_record.hpp"
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+StepParts mean_parts(const StepParts& sums, std::int64_t workers) {
+    INVARIANT(workers >= 1);
+    StepParts means;
+    Duration all;
+    Duration before;
+    for (const StepPart& part : step_parts) {
+        INVARIANT(sums.*part.value >= Duration{});
+        all += sums.*part.value;
+        const Duration until = Duration::of(all.raw() / workers);
+        means.*part.value = until - before;
+        before = until;
+    }
+    return means;
+}
+
+}  // namespace ukemi
