@@ -79,7 +79,8 @@ CostCurve CostCurve::roofline(const ModelProfile& model, const GpuProfile& gpu, 
     Roofline roofline;
     double launches = 0;
     for (const LayerCost& layer : model.layers) {
-        roofline.layers.push_back({layer.forward_flops / flops,
+        const double saving = precision == Precision::fp32 ? layer.fp32_saving : 1;
+        roofline.layers.push_back({layer.forward_flops / saving / flops,
                                    static_cast<double>(layer.values_moved) * bytes / bytes_a_second,
                                    static_cast<double>(layer.parameters) * bytes / bytes_a_second});
         launches += 1;

@@ -37,7 +37,8 @@ public:
     static CostCurve floored(double floor_s, double fixed_s, double seconds_a_sample,
                              std::string_view where);
     static CostCurve table(std::vector<Point> points, std::string_view where);
-    // Per layer max(arithmetic, memory) for the forward pass, twice that for the backward pass
+    // Per layer max(arithmetic, memory) for the forward pass, twice that for the backward pass;
+    // arithmetic in fp32 with the savings of minimal filtering (model_profile.hpp)
     // (Paleo: Qi et al., ICLR 2017), plus one update that moves five values a parameter. Throws if
     // the GPU cannot compute at this precision.
     static CostCurve roofline(const ModelProfile& model, const GpuProfile& gpu, Precision precision,

@@ -22,9 +22,10 @@ struct MeasuredCurve {
 std::span<const MeasuredCurve> measured_curves();
 
 // The shares of a roofline, of which the arithmetic one was fitted so that ResNet-50 has the
-// published rate at one batch; the memory one is 0.75 throughout (assumed). For GPUs without a
-// published rate, the shares of the nearest kind (assumed); their source says so. A model that is
-// not a convolutional network is off by up to a half (tests).
+// published rate at one batch; the memory one is 0.75 throughout (assumed), and the time of a
+// layer, in fp32, is that of ResNet-50 at batch 0. For GPUs without a published rate, the shares of
+// the nearest kind (assumed); their source says so. A model that is not a convolutional network is
+// off by up to a half (tests).
 struct KnownShares {
     std::string_view gpu;
     Precision precision = Precision::fp32;

@@ -40,29 +40,31 @@ void LayerStack::convolution(std::string_view name, std::int64_t channels, const
     const Shape next{channels, slid(shape_.height, window.height, window.stride, window.pad_height),
                      slid(shape_.width, window.width, window.stride, window.pad_width)};
     const std::int64_t taps = shape_.channels * window.height * window.width;
-    profile_.layers.push_back({std::string(name), 0, 0, 0});
+    profile_.layers.push_back({std::string(name), 0, 0, 0, 1});
     profile_.layers.back().forward_flops = 2.0 * static_cast<double>(taps * next.values());
+    const bool minimal = window.height == 3 && window.width == 3 && window.stride == 1;
+    profile_.layers.back().fp32_saving = minimal ? 2.25 : 1;
     add_tensor(name, "weight", taps * channels);
     if (bias) add_tensor(name, "bias", channels);
     reach(next);
 }
 
 void LayerStack::batch_norm(std::string_view name) {
-    profile_.layers.push_back({std::string(name), 0, 0, 0});
+    profile_.layers.push_back({std::string(name), 0, 0, 0, 1});
     add_tensor(name, "scale", shape_.channels);
     add_tensor(name, "shift", shape_.channels);
     reach(shape_);
 }
 
 void LayerStack::pool(const Window& window) {
-    profile_.layers.push_back({"pool", 0, 0, 0});
+    profile_.layers.push_back({"pool", 0, 0, 0, 1});
     reach({shape_.channels, slid(shape_.height, window.height, window.stride, window.pad_height),
            slid(shape_.width, window.width, window.stride, window.pad_width)});
 }
 
 void LayerStack::dense(std::string_view name, std::int64_t outputs, bool bias) {
     const std::int64_t inputs = shape_.values();
-    profile_.layers.push_back({std::string(name), 0, 0, 0});
+    profile_.layers.push_back({std::string(name), 0, 0, 0, 1});
     profile_.layers.back().forward_flops = 2.0 * static_cast<double>(inputs * outputs);
     add_tensor(name, "weight", inputs * outputs);
     if (bias) add_tensor(name, "bias", outputs);

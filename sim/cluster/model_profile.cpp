@@ -27,7 +27,11 @@ constexpr ModelEntry models[] = {
      }},
     {"vgg16", "VGG-16 on ImageNet", "Simonyan and Zisserman, ICLR 2015, configuration D", vgg16},
     {"inception_v3", "Inception-v3 on ImageNet, no auxiliary head",
-     "Szegedy et al., CVPR 2016; shapes as torchvision", inception_v3},
+     "Szegedy et al., CVPR 2016; shapes as torchvision",
+     [] { return inception_v3("inception_v3", 299); }},
+    {"inception_v3_224", "Inception-v3 on images of 224 pixels",
+     "as above; the image size of KungFu's and Horovod's synthetic benchmarks",
+     [] { return inception_v3("inception_v3_224", 224); }},
     {"bert_base", "BERT-base, sequences of 128", "Devlin et al., NAACL 2019, section 3",
      [] {
          return bert("bert_base", {12, 768, 12, 30522, 512, 128});

@@ -10,7 +10,7 @@ namespace ukemi {
 
 ModelProfile lenet5();
 ModelProfile vgg16();
-ModelProfile inception_v3();
+ModelProfile inception_v3(std::string name, std::int64_t side);  // pixels of an image
 // He et al. for CIFAR-10: 6n + 2 layers, shortcuts without parameters.
 ModelProfile cifar_resnet(std::string name, std::int64_t blocks_per_stage);
 // Bottleneck blocks with the stride in the 3 x 3 convolution, as torchvision has them.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cluster/layer_stack.hpp"
@@ -29,7 +30,8 @@ using Branch = std::vector<Unit>;
 
 class Inception {
 public:
-    Inception() : net_("inception_v3", "image of 299 x 299", {3, 299, 299}) {}
+    Inception(std::string name, std::int64_t side)
+        : net_(std::move(name), fmt::format("image of {} x {}", side, side), {3, side, side}) {}
 
     void unit(const std::string& at, const Unit& unit) {
         net_.convolution(at + ".conv", unit.channels, unit.window, false);
@@ -74,8 +76,8 @@ private:
 
 }  // namespace
 
-ModelProfile inception_v3() {
-    Inception net;
+ModelProfile inception_v3(std::string name, std::int64_t side) {
+    Inception net(std::move(name), side);
     const Window five{5, 5, 1, 2, 2};
     net.unit("stem0", {32, halving});
     net.unit("stem1", {32, {3, 3, 1, 0, 0}});

@@ -24,7 +24,7 @@ public:
         profile_.sample = fmt::format("sequence of {} tokens", shape.sequence_length);
     }
 
-    void layer(const std::string& name) { profile_.layers.push_back({name, 0, 0, 0}); }
+    void layer(const std::string& name) { profile_.layers.push_back({name, 0, 0, 0, 1}); }
 
     void tensor(std::string_view kind, std::int64_t elements) {
         LayerCost& layer = profile_.layers.back();

@@ -22,9 +22,10 @@ TEST_CASE("models: parameters add up to the published counts", "[models]") {
         {"resnet56", 853'018},         // Keras' CIFAR example
         {"resnet101", 44'549'160},     // torchvision
         {"inception_v3", 23'834'568},  // torchvision without the auxiliary head
-        {"bert_large", 335'141'888},   // Hugging Face bert-large-uncased
-        {"gpt2", 124'439'808},         // Hugging Face gpt2
-        {"gpt2_xl", 1'557'611'200},    // Hugging Face gpt2-xl
+        {"inception_v3_224", 23'834'568},
+        {"bert_large", 335'141'888},  // Hugging Face bert-large-uncased
+        {"gpt2", 124'439'808},        // Hugging Face gpt2
+        {"gpt2_xl", 1'557'611'200},   // Hugging Face gpt2-xl
     }));
     CAPTURE(name);
     const ModelProfile model = model_named(name, "test");
