@@ -12,14 +12,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "bench/published_rows.hpp"
+#include "bench/published_step_parts.hpp"
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/known_curves.hpp"
 #include "sim/step/placed_collective.hpp"
@@ -28,82 +27,7 @@
 namespace {
 
 using namespace ukemi;
-using published::Row;
-using published::shared;
-
-// Values by id.
-std::map<std::string, double> published_values() {
-    std::ifstream file(shared("../reference/published/published_results.json"));
-    std::map<std::string, double> values;
-    if (!file) return values;
-    const nlohmann::json document = nlohmann::json::parse(file);
-    for (const auto& row : document.at("rows")) {
-        if (row.at("value").is_number())
-            values[row.at("id").get<std::string>()] = row.at("value").get<double>();
-    }
-    return values;
-}
-
-double step_seconds(const Topology& topology, StepJob job) {
-    job.steps = 3;
-    const auto result = run_steps(topology, std::span(&job, 1), {}, {});
-    const StepRecord& last = result.front().steps.back();
-    return to_seconds(last.end - last.begin);
-}
-
-// The share of the line rates at which the sum of squared logarithms of errors is least.
-double fit_share(const std::function<double(double share)>& squares) {
-    double best = 1;
-    double least = squares(1);
-    const auto look = [&](double from, double to, double ratio) {
-        for (double share = from; share >= to; share /= ratio) {
-            const double now = squares(share);
-            if (now < least) {
-                least = now;
-                best = share;
-            }
-        }
-    };
-    look(1, 0.01, 1.25);  // everywhere: where sending is hidden, nothing changes
-    look(std::min(1.0, best * 1.2), best / 1.2, 1.02);
-    return best;
-}
-
-double square_of_log(double ratio) { return std::log(ratio) * std::log(ratio); }
-
-void derate_all(Topology& topology, double share) {
-    for (const LinkKind kind :
-         {LinkKind::nvlink, LinkKind::pcie, LinkKind::socket, LinkKind::network}) {
-        topology.derate(kind, share);
-    }
-}
-
-StepJob job_of(const Topology& topology, const char* model, const CostCurve& curve,
-               std::int64_t batch, BucketKind kind) {
-    StepJob job;
-    job.name = model;
-    job.workers = topology.workers();
-    job.compute.assign(job.workers.size(), curve.step_time(batch));
-    job.batch = batch;
-    BucketRule rule;
-    rule.kind = kind;
-    if (kind == BucketKind::chunks) rule.size = mebibytes(1);
-    job.buckets = gradient_buckets(model_named(model, "bench"), rule, 4, "bench");
-    job.per_host = workers_per_machine(topology, job.workers);
-    return job;
-}
-
-CostCurve curve_of(const char* model, const char* gpu) {
-    return curve_for(model_named(model, "bench"), gpu_named(gpu, "bench"), Precision::fp32, "bench")
-        .curve;
-}
-
-// As Horovod's were up to 0.16.1, as remembered.
-void set_old_horovod(LaunchRule& launch) {
-    launch.cycle = milliseconds(5);
-    launch.fusion = mebibytes(64);
-    launch.response_cache = false;
-}
+using namespace published;
 
 // ---- KungFu, Horovod and a parameter server on 16 V100 --------------------------------------
 
@@ -138,7 +62,9 @@ double kungfu_rate(const System& system, const char* model, std::int64_t global_
     return static_cast<double>(global_batch) / step_seconds(topology, job);
 }
 
-void compare_kungfu(const std::map<std::string, double>& published, published::Tables& tables) {
+// Returns the share of Horovod.
+double compare_kungfu(const Values& published, Tables& tables) {
+    double horovod_share = 1;
     // All three benchmarks feed images of 224 pixels (lsds/KungFu, benchmarks/system).
     constexpr std::pair<const char*, const char*> models[] = {
         {"resnet50", "ResNet50"}, {"inception_v3_224", "InceptionV3"}, {"vgg16", "VGG16"}};
@@ -157,6 +83,7 @@ void compare_kungfu(const std::map<std::string, double>& published, published::T
             }
             return sum;
         });
+        if (system.launch == LaunchKind::coordinated) horovod_share = share;
         std::vector<Row> rows;
         for (const auto& [model, id] : models) {
             for (const std::int64_t batch : {256, 512, 1024, 2048, 4096}) {
@@ -172,11 +99,12 @@ void compare_kungfu(const std::map<std::string, double>& published, published::T
                                system.name, share),
                    system.name, rows);
     }
+    return horovod_share;
 }
 
 // ---- Horovod and PowerAI DDL at scale: nothing is fitted ------------------------------------
 
-void compare_scale(const std::map<std::string, double>& published, published::Tables& tables) {
+void compare_scale(const Values& published, Tables& tables) {
     std::vector<Row> rows;
     FabricSpec roce;
     roce.bandwidth = gigabits_per_second(25);
@@ -269,7 +197,7 @@ double squares_of(const char* model, const CostCurve& curve, std::span<const Mea
     return sum;
 }
 
-void compare_pollux(bool each, published::Tables& tables) {
+void compare_pollux(bool each, Tables& tables) {
     double inside = 1;
     double between = 1;
     constexpr std::pair<const char*, const char*> applications[] = {{"imagenet", "resnet50"},
@@ -330,14 +258,14 @@ void compare_pollux(bool each, published::Tables& tables) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const published::Options options = published::read_options(argc, argv);
-    published::Tables tables;
+    const Options options = read_options(argc, argv);
+    Tables tables;
     const auto values = published_values();
     if (values.empty()) {
         fmt::print(stderr, "published rows: not found beside the checkout\n");
         return 0;
     }
-    compare_kungfu(values, tables);
+    const double horovod_share = compare_kungfu(values, tables);
     fmt::print(
         "\n  Misses: VGG-16 has 5.4 times the bytes of ResNet-50 but, by what was published, about "
         "4\n"
@@ -353,6 +281,7 @@ int main(int argc, char** argv) {
         "\n  Misses: rings of 512 pay 1022 latencies a collective (5 us a hop, assumed), which "
         "weighs\n"
         "  most on ResNet-101's many small tensors; VGG-16 sends at line rate here.\n");
+    compare_clouds(values, horovod_share, tables);
     compare_pollux(options.all, tables);
     if (options.csv) tables.write_csv(*options.csv);
 }
