@@ -12,8 +12,6 @@
 #include "base/invariant.hpp"
 #include "base/plain_text.hpp"
 #include "kernels/codecs/wire.hpp"
-#include "kernels/element_rules.hpp"
-#include "kernels/half.hpp"
 
 namespace ukemi {
 
@@ -76,21 +74,21 @@ constexpr std::array table{
           fp16_layout, make_fp16),
     entry("qsgd", Codec::qsgd, {"levels", 64, 1, 127, true}, unbiased, !contracts,
           "Alistarh et al., arXiv:1610.02132", qsgd_layout, make_qsgd),
-    entry("qsgd_shared", Codec::qsgd, {"levels", 64, 1, 32'767, true}, unbiased, !contracts,
+    entry("qsgd_shared", Codec::qsgd_shared, {"levels", 64, 1, 32'767, true}, unbiased, !contracts,
           "QSGD with the largest norm of all ranks", qsgd_shared_layout, make_qsgd_shared),
     entry("terngrad", Codec::terngrad, deviations, unbiased, !contracts,
           "Wen et al., arXiv:1705.07878", terngrad_layout, make_terngrad),
-    entry("terngrad_shared", Codec::terngrad, deviations, unbiased, !contracts,
+    entry("terngrad_shared", Codec::terngrad_shared, deviations, unbiased, !contracts,
           "TernGrad with scaler sharing (its §3.2)", terngrad_shared_layout, make_terngrad_shared),
     entry("sign", Codec::sign, no_level, !unbiased, !contracts,
           "Bernstein et al., arXiv:1810.05291", sign_layout, make_sign),
-    entry("sign_reduced", Codec::sign, no_level, !unbiased, !contracts,
+    entry("sign_reduced", Codec::sign_reduced, no_level, !unbiased, !contracts,
           "the same votes as a sum of integers", sign_reduced_layout, make_sign_reduced),
-    entry("scaled_sign", Codec::sign, no_level, !unbiased, contracts,
+    entry("scaled_sign", Codec::scaled_sign, no_level, !unbiased, contracts,
           "Karimireddy et al., arXiv:1901.09847", scaled_sign_layout, make_scaled_sign),
     entry("top_k", Codec::top_k, share, !unbiased, contracts, "Stich et al., arXiv:1809.07599",
           top_k_layout, make_top_k),
-    entry("top_k_agreed", Codec::top_k, share, !unbiased, contracts,
+    entry("top_k_agreed", Codec::top_k_agreed, share, !unbiased, contracts,
           "one rank's places for all, in turn (ScaleCom, arXiv:2104.11125)", top_k_agreed_layout,
           make_top_k_agreed),
     entry("random_k", Codec::random_k, share, unbiased, contracts, "Stich et al., arXiv:1809.07599",
@@ -109,21 +107,21 @@ const CodecEntry& entry_of(std::string_view name) {
                      fmt::format("no codec {}{}", ukemi::quoted(name), did_you_mean(name, known)));
 }
 
-double checked_level(const CodecEntry& entry, double level) {
-    if (level == 0) return entry.level_default;
-    if (entry.level.empty()) {
-        throw InputError("codec", "/level",
-                         fmt::format("{} has no level: leave it out", entry.name));
-    }
+std::string level_refusal(const CodecEntry& entry, double level) {
+    if (level == 0) return {};
+    if (entry.level.empty()) return fmt::format("{} has no level: leave it out", entry.name);
     const bool fits = level >= entry.level_min && level <= entry.level_max &&
                       (!entry.whole_levels || level == std::floor(level));
-    if (!fits) {
-        throw InputError("codec", "/level",
-                         fmt::format("expected {} ({}) from {} to {}, found {}",
-                                     entry.whole_levels ? "a whole number" : "a number",
-                                     entry.level, entry.level_min, entry.level_max, level));
-    }
-    return level;
+    if (fits) return {};
+    return fmt::format("expected {} ({}) from {} to {}, found {}",
+                       entry.whole_levels ? "a whole number" : "a number", entry.level,
+                       entry.level_min, entry.level_max, level);
+}
+
+double checked_level(const CodecEntry& entry, double level) {
+    const std::string refusal = level_refusal(entry, level);
+    if (!refusal.empty()) throw InputError("codec", "/level", refusal);
+    return level == 0 ? entry.level_default : level;
 }
 
 void check_sizes(const TensorShape& shape, int ranks) {
@@ -131,16 +129,6 @@ void check_sizes(const TensorShape& shape, int ranks) {
     INVARIANT(shape.rows >= 0 && shape.columns >= 0);
     INVARIANT(shape.rows <= codec_elements_max && shape.columns <= codec_elements_max);
     INVARIANT(shape.elements() <= codec_elements_max);
-}
-
-template <class Number, class Operation>
-void combine_numbers(std::span<std::byte> into, std::span<const std::byte> message,
-                     const Operation& operation) {
-    for (std::size_t i = 0; i < into.size() / sizeof(Number); ++i) {
-        wire::put(into, i,
-                  static_cast<Number>(
-                      operation(wire::get<Number>(into, i), wire::get<Number>(message, i))));
-    }
 }
 
 }  // namespace
@@ -176,6 +164,14 @@ const CodecEntry* find_codec(std::string_view name) {
     return found == table.end() ? nullptr : found;
 }
 
+const CodecEntry& entry_of(Codec codec) {
+    return entry_of(codec_names()[static_cast<std::size_t>(codec)]);
+}
+
+std::string codec_refusal(Codec codec, double level) {
+    return level_refusal(entry_of(codec), level);
+}
+
 CodecLayout codec_layout(std::string_view name, double level, const TensorShape& shape, int ranks) {
     check_sizes(shape, ranks);
     const CodecEntry& found = entry_of(name);
@@ -200,27 +196,27 @@ std::unique_ptr<TensorCodec> make_codec(std::string_view name, const CodecSettin
     return with_error_feedback(std::move(made), member.shape.elements());
 }
 
-void combine(const WireRound& round, std::span<std::byte> into,
-             std::span<const std::byte> message) {
-    INVARIANT(into.size() == message.size());
+Reduction reduction_of(const WireRound& round) {
     if (round.combination == Combination::maximum) {
         INVARIANT(round.element == WireElement::single);
-        return combine_numbers<float>(into, message, larger_of);
+        return Reduction::maximum_single;
     }
     INVARIANT(round.combination == Combination::sum);
-    const auto plus = [](auto a, auto b) { return a + b; };
     switch (round.element) {
-        case WireElement::int8: return combine_numbers<std::int8_t>(into, message, plus);
-        case WireElement::int16: return combine_numbers<std::int16_t>(into, message, plus);
-        case WireElement::int32: return combine_numbers<std::int32_t>(into, message, plus);
-        case WireElement::single: return combine_numbers<float>(into, message, plus);
-        case WireElement::half:
-            return combine_numbers<std::uint16_t>(into, message,
-                                                  [](std::uint16_t a, std::uint16_t b) {
-                                                      return to_half(from_half(a) + from_half(b));
-                                                  });
-        case WireElement::byte: INVARIANT(false);
+        case WireElement::int8: return Reduction::sum_int8;
+        case WireElement::int16: return Reduction::sum_int16;
+        case WireElement::int32: return Reduction::sum_int32;
+        case WireElement::single: return Reduction::sum_single;
+        case WireElement::half: return Reduction::sum_half;
+        case WireElement::byte: break;
     }
+    INVARIANT(false);
+    return Reduction::sum_single;
+}
+
+void combine(const WireRound& round, std::span<std::byte> into,
+             std::span<const std::byte> message) {
+    reduce_into(reduction_of(round), into, message);
 }
 
 void exchange_step(const CodecLayout& layout, std::span<TensorCodec* const> ranks,

@@ -16,9 +16,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/reduction.hpp"
 #include "policies/plan.hpp"
 
 namespace ukemi {
@@ -114,6 +116,9 @@ struct CodecEntry {
 
 std::span<const CodecEntry> all_codecs();
 const CodecEntry* find_codec(std::string_view name);  // null if there is none
+const CodecEntry& entry_of(Codec codec);              // every Codec of a Plan has one
+// Why a Plan cannot have this level (0: the entry's default); empty if it can.
+std::string codec_refusal(Codec codec, double level);
 
 // InputError, with paths as in CodecSettings, for a name that there is not or a level out of range.
 CodecLayout codec_layout(std::string_view name, double level, const TensorShape& shape, int ranks);
@@ -127,6 +132,8 @@ std::unique_ptr<TensorCodec> with_error_feedback(std::unique_ptr<TensorCodec> in
 
 // ---- carrying a step out, all ranks in one thread --------------------------------------------
 
+// How an all-reduce carries a round of sums or maxima.
+Reduction reduction_of(const WireRound& round);
 // Adds `message` to `into` as the round says (sum or maximum).
 void combine(const WireRound& round, std::span<std::byte> into, std::span<const std::byte> message);
 

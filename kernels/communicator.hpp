@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/reduction.hpp"
 #include "kernels/schedule.hpp"
 
 namespace ukemi {
@@ -33,10 +34,15 @@ public:
     virtual ~Communicator() = default;
     virtual Membership membership() const = 0;
 
-    // Carries out an all-reduce schedule of `size` ranks: sums in place over all ranks, in the
-    // order that the schedule fixes, so that every rank has equal bits afterwards.
-    virtual Outcome all_reduce_sum(std::string_view name, const Schedule& schedule,
-                                   std::span<float> values) = 0;
+    // Carries out an all-reduce schedule of `size` ranks: combines in place over all ranks, in the
+    // order that the schedule fixes, so that every rank has equal bits afterwards. `elements` are
+    // whole elements, and begin where such an element may stand in memory.
+    virtual Outcome all_reduce(std::string_view name, const Schedule& schedule, Reduction reduction,
+                               std::span<std::byte> elements) = 0;
+    Outcome all_reduce_sum(std::string_view name, const Schedule& schedule,
+                           std::span<float> values) {
+        return all_reduce(name, schedule, Reduction::sum_single, std::as_writable_bytes(values));
+    }
     // `all` is size × own.size() bytes; rank r's bytes come to stand at r × own.size().
     virtual Outcome all_gather(std::string_view name, std::span<const std::byte> own,
                                std::span<std::byte> all) = 0;

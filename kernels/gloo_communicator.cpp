@@ -52,7 +52,7 @@ class Execution {
 public:
     // What is sent and what is received may lie in one buffer (the same pointer) or in two.
     Execution(GlooMesh& mesh, Scratch& scratch, std::span<const Move> moves, std::uint64_t slot,
-              const std::byte* sent, std::byte* received)
+              const std::byte* sent, std::byte* received, Reduction reduction)
         : operation_(mesh),
           mesh_(mesh),
           scratch_(scratch),
@@ -60,6 +60,7 @@ public:
           slot_(slot),
           sent_(sent),
           received_(received),
+          reduction_(reduction),
           under_way_(moves.size()) {
         for (std::size_t i = 0; i < moves_.size(); ++i) {
             if (moves_[i].kind != MoveKind::send) receives_.push_back(i);
@@ -100,9 +101,9 @@ private:
             each.buffer.reset();
             if (each.block != nullptr) {
                 if (!finish_sends(i)) return false;
-                const std::size_t count = (moves_[i].end - moves_[i].begin) / sizeof(float);
-                auto* values = reinterpret_cast<float*>(received_ + moves_[i].begin);
-                add_to({values, count}, {each.block.get(), count});
+                const std::size_t bytes = moves_[i].end - moves_[i].begin;
+                reduce_into(reduction_, {received_ + moves_[i].begin, bytes},
+                            {reinterpret_cast<const std::byte*>(each.block.get()), bytes});
                 scratch_.give_back(std::move(each.block));
             }
             if (!post_sends(i)) return false;
@@ -197,6 +198,7 @@ private:
     std::uint64_t slot_;
     const std::byte* sent_;
     std::byte* received_;
+    Reduction reduction_;
     std::vector<UnderWay> under_way_;
     std::vector<std::size_t> receives_;
     std::size_t posted_ = 0;  // how many of receives_
@@ -208,7 +210,7 @@ struct GlooCommunicator::State {
     explicit State(GlooSettings settings) : mesh(std::move(settings)) {}
 
     Outcome run(const std::string& key, std::span<const Move> moves, const std::byte* sent,
-                std::byte* received) {
+                std::byte* received, Reduction reduction = Reduction::sum_single) {
         const std::optional<std::uint64_t> slot = slots.begin(key);
         if (!slot) {  // two names with one hash: about 1 in 10^9 for a hundred names
             mesh.fail(Outcome::aborted, -1);
@@ -216,7 +218,8 @@ struct GlooCommunicator::State {
         }
         INVARIANT(std::all_of(moves.begin(), moves.end(),
                               [](const Move& move) { return move.position < slot_positions; }));
-        const Outcome outcome = Execution(mesh, scratch, moves, *slot, sent, received).run();
+        const Outcome outcome =
+            Execution(mesh, scratch, moves, *slot, sent, received, reduction).run();
         slots.end(key);
         return outcome;
     }
@@ -239,13 +242,15 @@ Outcome GlooCommunicator::connect(std::span<const std::vector<std::byte>> addres
 
 Membership GlooCommunicator::membership() const { return state_->mesh.membership(); }
 
-Outcome GlooCommunicator::all_reduce_sum(std::string_view name, const Schedule& schedule,
-                                         std::span<float> values) {
+Outcome GlooCommunicator::all_reduce(std::string_view name, const Schedule& schedule,
+                                     Reduction reduction, std::span<std::byte> elements) {
     const Membership here = membership();
     INVARIANT(schedule.ranks == here.size);
-    const std::vector<Move> moves = rank_program(schedule, here.rank, values.size(), sizeof(float));
-    std::byte* bytes = std::as_writable_bytes(values).data();
-    return state_->run(all_reduce_key(name, schedule, values.size()), moves, bytes, bytes);
+    const std::size_t width = element_bytes(reduction);
+    const std::size_t count = elements.size() / width;
+    const std::vector<Move> moves = rank_program(schedule, here.rank, count, width);
+    return state_->run(all_reduce_key(name, schedule, reduction, count), moves, elements.data(),
+                       elements.data(), reduction);
 }
 
 Outcome GlooCommunicator::all_gather(std::string_view name, std::span<const std::byte> own,

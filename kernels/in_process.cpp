@@ -63,7 +63,7 @@ struct InProcessCommunicator::State {
     using Clock = std::chrono::steady_clock;
 
     Outcome run(const std::string& key, std::span<const Move> moves, const std::byte* sent,
-                std::byte* received) {
+                std::byte* received, Reduction reduction = Reduction::sum_single) {
         const Clock::time_point deadline = Clock::now() + hub->deadline;
         const std::optional<std::uint64_t> slot = slots.begin(key);
         if (!slot) {
@@ -74,8 +74,9 @@ struct InProcessCommunicator::State {
         Outcome outcome = failure();
         for (const Move& move : moves) {
             if (outcome != Outcome::ok) break;
-            outcome = move.kind == MoveKind::send ? send(move, *slot, sent, deadline)
-                                                  : receive(move, *slot, received, deadline);
+            outcome = move.kind == MoveKind::send
+                          ? send(move, *slot, sent, deadline)
+                          : receive(move, *slot, received, reduction, deadline);
         }
         slots.end(key);
         return outcome;
@@ -103,7 +104,7 @@ struct InProcessCommunicator::State {
         return Outcome::ok;
     }
 
-    Outcome receive(const Move& move, std::uint64_t slot, std::byte* received,
+    Outcome receive(const Move& move, std::uint64_t slot, std::byte* received, Reduction reduction,
                     Clock::time_point deadline) {
         std::unique_lock lock(hub->mutex);
         const Hub::Address address{move.peer, membership.rank, slot + move.position};
@@ -128,9 +129,7 @@ struct InProcessCommunicator::State {
         if (move.kind == MoveKind::receive) {
             std::memcpy(received + move.begin, bytes.data(), bytes.size());
         } else {
-            const std::size_t count = bytes.size() / sizeof(float);
-            add_to({reinterpret_cast<float*>(received + move.begin), count},
-                   {reinterpret_cast<const float*>(bytes.data()), count});
+            reduce_into(reduction, {received + move.begin, bytes.size()}, bytes);
         }
         return Outcome::ok;
     }
@@ -163,13 +162,15 @@ void InProcessCommunicator::die() {
 
 Membership InProcessCommunicator::membership() const { return state_->membership; }
 
-Outcome InProcessCommunicator::all_reduce_sum(std::string_view name, const Schedule& schedule,
-                                              std::span<float> values) {
+Outcome InProcessCommunicator::all_reduce(std::string_view name, const Schedule& schedule,
+                                          Reduction reduction, std::span<std::byte> elements) {
     const auto [epoch, rank, size] = membership();
     INVARIANT(schedule.ranks == size);
-    std::byte* bytes = std::as_writable_bytes(values).data();
-    return state_->run(all_reduce_key(name, schedule, values.size()),
-                       rank_program(schedule, rank, values.size(), sizeof(float)), bytes, bytes);
+    const std::size_t width = element_bytes(reduction);
+    const std::size_t count = elements.size() / width;
+    return state_->run(all_reduce_key(name, schedule, reduction, count),
+                       rank_program(schedule, rank, count, width), elements.data(), elements.data(),
+                       reduction);
 }
 
 Outcome InProcessCommunicator::all_gather(std::string_view name, std::span<const std::byte> own,

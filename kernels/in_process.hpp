@@ -35,8 +35,8 @@ public:
     void die();
 
     Membership membership() const override;
-    Outcome all_reduce_sum(std::string_view name, const Schedule& schedule,
-                           std::span<float> values) override;
+    Outcome all_reduce(std::string_view name, const Schedule& schedule, Reduction reduction,
+                       std::span<std::byte> elements) override;
     Outcome all_gather(std::string_view name, std::span<const std::byte> own,
                        std::span<std::byte> all) override;
     Outcome broadcast(std::string_view name, std::span<std::byte> bytes, int root) override;

@@ -23,8 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Launched {
     std::string name;
-    const Schedule* schedule = nullptr;
-    std::span<float> values;
+    std::function<Outcome()> operations;
 };
 
 std::int64_t nanoseconds(Clock::duration time) {
@@ -54,8 +53,7 @@ struct Launcher::State {
     void run(std::unique_lock<std::mutex>& lock, const Launched& launched) {
         if (running++ == 0) busy_since = Clock::now();
         lock.unlock();
-        const Outcome outcome =
-            peers.all_reduce_sum(launched.name, *launched.schedule, launched.values);
+        const Outcome outcome = launched.operations();
         lock.lock();
         if (--running == 0) result.busy_ns += nanoseconds(Clock::now() - busy_since);
         end(outcome);
@@ -137,12 +135,18 @@ Launcher::Launcher(Communicator& peers, LaunchSettings settings)
 Launcher::~Launcher() = default;
 
 void Launcher::launch(std::string_view name, const Schedule& schedule, std::span<float> values) {
+    launch(name, [&peers = state_->peers, text = std::string(name), &schedule, values] {
+        return peers.all_reduce_sum(text, schedule, values);
+    });
+}
+
+void Launcher::launch(std::string_view name, std::function<Outcome()> operations) {
     INVARIANT(!name.starts_with("launcher/"));
     State& state = *state_;
     const std::lock_guard lock(state.mutex);
     INVARIANT(state.in_flight < state.settings.operations_max);
     ++state.in_flight;
-    state.ready.push_back({std::string(name), &schedule, values});
+    state.ready.push_back({std::string(name), std::move(operations)});
     const auto idle = static_cast<std::size_t>(state.idle_lanes);
     if (!state.settings.coordinated && idle < state.ready.size()) {
         state.threads.emplace_back([&state] { state.run_lane(); });

@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -51,6 +52,9 @@ public:
     // launches the same names, in any order; names must not begin with "launcher/". One thread
     // launches and waits.
     void launch(std::string_view name, const Schedule& schedule, std::span<float> values);
+    // The same with operations of the caller's own, one after the other, all of them named so that
+    // no other is.
+    void launch(std::string_view name, std::function<Outcome()> operations);
     // Until everything launched has ended. After anything but ok the Communicator is of no more
     // use; later launches end at once.
     LaunchResult wait_all();

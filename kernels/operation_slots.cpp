@@ -26,9 +26,11 @@ std::uint64_t hash_of(std::string_view key) {
 
 }  // namespace
 
-std::string all_reduce_key(std::string_view name, const Schedule& schedule, std::size_t count) {
-    return fmt::format("all_reduce {} {} {} {} {} {}", schedule.name, schedule.ranks,
-                       schedule.chunks, schedule.transfers.size(), count, name);
+std::string all_reduce_key(std::string_view name, const Schedule& schedule, Reduction reduction,
+                           std::size_t count) {
+    return fmt::format("all_reduce {} {} {} {} {} {} {}", schedule.name, schedule.ranks,
+                       schedule.chunks, schedule.transfers.size(), static_cast<int>(reduction),
+                       count, name);
 }
 
 std::string all_gather_key(std::string_view name, std::size_t bytes) {

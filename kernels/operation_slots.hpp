@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/reduction.hpp"
 #include "kernels/schedule.hpp"
 
 namespace ukemi {
@@ -21,7 +22,8 @@ namespace ukemi {
 inline constexpr std::uint32_t slot_positions = 1U << 18;
 
 // What ranks must agree on, as text.
-std::string all_reduce_key(std::string_view name, const Schedule& schedule, std::size_t count);
+std::string all_reduce_key(std::string_view name, const Schedule& schedule, Reduction reduction,
+                           std::size_t count);
 std::string all_gather_key(std::string_view name, std::size_t bytes);
 std::string broadcast_key(std::string_view name, std::size_t bytes, int root);
 std::string exchange_key(std::string_view name, std::size_t bytes, int rank, int peer);

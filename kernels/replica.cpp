@@ -16,7 +16,8 @@
 namespace ukemi {
 namespace {
 
-// What state() begins with; weights and velocity follow, then the two central models if averaging.
+// What state() begins with; weights and velocity follow, then the two central models if averaging,
+// then what a codec shares.
 struct StateHeader {
     std::uint64_t parameters = 0;
     std::uint64_t arrays = 0;
@@ -26,8 +27,11 @@ struct StateHeader {
     double noise_squared_norm = 0;
     double noise_covariance_trace = 0;
     std::int64_t noise_samples = 0;
+    std::uint64_t codec = 0;
+    double codec_level = 0;
+    std::uint64_t codec_values = 0;
 };
-static_assert(sizeof(StateHeader) == 64);  // no padding: its bytes are hashed
+static_assert(sizeof(StateHeader) == 88);  // no padding: its bytes are hashed
 
 template <class State>
 std::vector<const std::vector<float>*> arrays_of(const State& state) {
@@ -44,7 +48,10 @@ StateHeader header_of(const State& state) {
             .learning_rate = state.learning_rate,
             .noise_squared_norm = state.noise.squared_norm,
             .noise_covariance_trace = state.noise.covariance_trace,
-            .noise_samples = state.noise.samples};
+            .noise_samples = state.noise.samples,
+            .codec = static_cast<std::uint64_t>(state.codec.codec),
+            .codec_level = state.codec.level,
+            .codec_values = state.codec.shared.size()};
 }
 
 [[noreturn]] void refuse(std::string_view problem) {
@@ -65,7 +72,12 @@ StateHeader checked_header(std::span<const std::byte> state, std::size_t paramet
     if (header.arrays != 2 && header.arrays != 4) {
         refuse(fmt::format("expected 2 or 4 arrays, found {}", header.arrays));
     }
-    const std::size_t expected = sizeof header + header.arrays * parameters * sizeof(float);
+    if (header.codec >= codec_count || header.codec_values > parameters) {
+        refuse(fmt::format("expected a codec's memory of at most {} numbers, found {} of codec {}",
+                           parameters, header.codec_values, header.codec));
+    }
+    const std::size_t expected =
+        sizeof header + (header.arrays * parameters + header.codec_values) * sizeof(float);
     if (state.size() != expected) {
         refuse(fmt::format("expected {} bytes, found {}", expected, state.size()));
     }
@@ -101,6 +113,7 @@ std::int64_t Replica::steps() const { return now_.steps; }
 Synchronisation Replica::synchronisation() const { return now_.synchronisation; }
 double Replica::learning_rate() const { return now_.learning_rate; }
 const NoiseAverages& Replica::noise() const { return now_.noise; }
+const CodecMemory& Replica::codec_memory() const { return now_.codec; }
 
 // Afterwards now_ is what the step writes and before() what it reads. They are one and the same
 // after a restart: every update reads an element before it writes it.
@@ -109,6 +122,7 @@ Replica::State& Replica::begin_step(Synchronisation synchronisation, double lear
     const State& old = before();
     now_.steps = old.steps + 1;
     now_.noise = old.noise;
+    now_.codec = {};
     now_.synchronisation = synchronisation;
     now_.learning_rate = learning_rate;
     now_.weights.resize(old.weights.size());
@@ -195,6 +209,7 @@ void Replica::restart_from(std::span<const float> weights) {
         now_.learning_rate = other_.learning_rate;
         now_.noise = other_.noise;
     }
+    now_.codec = {};
     now_.velocity.assign(model.size(), 0.0F);
     now_.weights = std::move(model);
     now_.central.clear();
@@ -206,6 +221,13 @@ void Replica::restart_from(std::span<const float> weights) {
 void Replica::note_noise(const NoiseAverages& noise) {
     INVARIANT(can_undo_ && !restarted_);  // it belongs to a step
     now_.noise = noise;
+}
+
+void Replica::note_codec(CodecMemory memory) {
+    INVARIANT(can_undo_ && !restarted_);
+    INVARIANT(memory.kept.empty() || memory.kept.size() == size());
+    INVARIANT(memory.shared.size() <= size());
+    now_.codec = std::move(memory);
 }
 
 bool Replica::can_undo() const { return can_undo_; }
@@ -224,13 +246,15 @@ std::uint64_t Replica::digest() const {
     for (const std::vector<float>* array : arrays_of(now_)) {
         hash.add(std::as_bytes(std::span(*array)));
     }
+    hash.add(std::as_bytes(std::span(now_.codec.shared)));
     return hash.value();
 }
 
 std::vector<std::byte> Replica::state() const {
     const StateHeader header = header_of(now_);
     const std::size_t array_bytes = size() * sizeof(float);
-    std::vector<std::byte> bytes(sizeof header + header.arrays * array_bytes);
+    const auto shared = std::as_bytes(std::span(now_.codec.shared));
+    std::vector<std::byte> bytes(sizeof header + header.arrays * array_bytes + shared.size());
     std::byte* place = bytes.data();
     std::memcpy(place, &header, sizeof header);
     place += sizeof header;
@@ -238,6 +262,7 @@ std::vector<std::byte> Replica::state() const {
         if (array_bytes > 0) std::memcpy(place, array->data(), array_bytes);
         place += array_bytes;
     }
+    if (!shared.empty()) std::memcpy(place, shared.data(), shared.size());
     return bytes;
 }
 
@@ -258,6 +283,10 @@ void Replica::restore(std::span<const std::byte> state) {
         std::memcpy(all[k]->data(), state.data(), size() * sizeof(float));
         state = state.subspan(size() * sizeof(float));
     }
+    restored.codec.codec = static_cast<Codec>(header.codec);
+    restored.codec.level = header.codec_level;
+    restored.codec.shared.resize(header.codec_values);
+    if (!state.empty()) std::memcpy(restored.codec.shared.data(), state.data(), state.size());
     now_ = std::move(restored);
     can_undo_ = false;
     restarted_ = false;

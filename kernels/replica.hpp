@@ -23,6 +23,17 @@ struct OptimiserSettings {
     double averaging_momentum = 0;  // μ of the central model (Crossbow Alg. 1)
 };
 
+// What a gradient codec remembers from one step to the next.
+struct CodecMemory {
+    Codec codec = Codec::none;  // that `shared` belongs to
+    double level = 0;
+    std::vector<float> shared;  // a warm start, the same on all ranks
+    // What of this rank's gradients has not arrived (error feedback): empty, or as long as the
+    // model. It is this rank's own: neither in the digest nor in the state, so that a newcomer does
+    // not say it again.
+    std::vector<float> kept;
+};
+
 class Replica {
 public:
     Replica(std::vector<float> weights, OptimiserSettings settings);
@@ -36,6 +47,7 @@ public:
     Synchronisation synchronisation() const;  // of the last step; s_sgd before the first
     double learning_rate() const;             // of the last step; 0 before the first
     const NoiseAverages& noise() const;       // see note_noise
+    const CodecMemory& codec_memory() const;  // see note_codec
 
     // v ← m v + (g + wd w); w ← w − lr v, with g the mean gradient over a step's samples.
     void apply_gradient(std::span<const float> mean_gradient, double learning_rate);
@@ -57,6 +69,9 @@ public:
     void restart_from(std::span<const float> weights);
     // Keeps the smoothed noise statistics with the step just applied: undone and saved with it.
     void note_noise(const NoiseAverages& noise);
+    // Likewise what the codec remembers after the step just applied. A step without this call
+    // leaves no memory: what was kept has gone into its gradient.
+    void note_codec(CodecMemory memory);
 
     bool can_undo() const;
     void undo();  // the last apply_*; once
@@ -64,7 +79,7 @@ public:
     std::uint64_t digest() const;
     // Everything that `digest` covers, as bytes of this machine's order; restore() throws
     // InputError for bytes that are not such a state of the same size. Settings are not part of
-    // it. A restored replica cannot undo.
+    // it, nor is what error feedback kept. A restored replica cannot undo.
     std::vector<std::byte> state() const;
     void restore(std::span<const std::byte> state);
 
@@ -76,6 +91,7 @@ private:
         Synchronisation synchronisation = Synchronisation::s_sgd;
         double learning_rate = 0;
         NoiseAverages noise;
+        CodecMemory codec;
         std::vector<float> weights;
         std::vector<float> velocity;
         std::vector<float> central;           // these two: empty unless averaging

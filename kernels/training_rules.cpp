@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "kernels/codec.hpp"
 #include "kernels/schedule.hpp"
 
 namespace ukemi {
@@ -21,10 +22,8 @@ std::string training_refusal(const Plan& plan, int workers) {
     const auto name = [](std::span<const std::string_view> names, auto value) {
         return names[static_cast<std::size_t>(value)];
     };
-    if (plan.codec != Codec::none) {
-        return fmt::format("gradients are not encoded here: no codec {}",
-                           name(codec_names(), plan.codec));
-    }
+    const std::string level = codec_refusal(plan.codec, plan.codec_level);
+    if (!level.empty()) return fmt::format("codec {}: {}", name(codec_names(), plan.codec), level);
     if (plan.layout.pipeline != 1 || plan.layout.tensor != 1) {
         return "only data parallel layouts can be trained here";
     }
@@ -33,6 +32,11 @@ std::string training_refusal(const Plan& plan, int workers) {
     if (!averaging && plan.synchronisation != Synchronisation::s_sgd) {
         return fmt::format("{} cannot be trained here",
                            name(synchronisation_names(), plan.synchronisation));
+    }
+    if (averaging && plan.codec != Codec::none) {
+        return fmt::format("{} exchanges models and no gradients: no codec {}",
+                           name(synchronisation_names(), plan.synchronisation),
+                           name(codec_names(), plan.codec));
     }
     if (averaging && plan.learners_per_gpu != 1) {
         return "a worker has one replica here: averaging takes learners_per_gpu 1";

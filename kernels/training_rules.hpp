@@ -9,8 +9,8 @@
 
 namespace ukemi {
 
-// Why a step of `workers` ranks cannot be done under this Plan (a codec, a layout, a schedule or a
-// synchronisation that is not here); empty if it can.
+// Why a step of `workers` ranks cannot be done under this Plan (a layout, a schedule, a codec's
+// level or a synchronisation that is not here); empty if it can.
 std::string training_refusal(const Plan& plan, int workers);
 
 // Who averages with `rank` in this step of pair averaging: ranks are matched at random, anew in

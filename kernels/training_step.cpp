@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <future>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "base/invariant.hpp"
+#include "kernels/encoded_exchange.hpp"
 #include "kernels/launcher.hpp"
 
 namespace ukemi {
@@ -23,16 +25,8 @@ std::int64_t ns_between(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count();
 }
 
-// Consecutive tensors whose gradients travel together. Complete when its lowest tensor is, since
-// the backward pass finishes them from the last to the first.
-struct Bucket {
-    std::string name;
-    std::size_t first_tensor = 0;
-    std::size_t begin = 0;
-    std::size_t end = 0;
-};
-
-// From the last tensor to the first; each at least so large, except the last bucket.
+// From the last tensor to the first, since the backward pass finishes them so; each at least so
+// large, except the last bucket.
 std::vector<Bucket> make_buckets(std::span<const TensorSlice> tensors, std::size_t bucket_bytes) {
     std::vector<Bucket> buckets;
     for (std::size_t tensor = tensors.size(); tensor-- > 0;) {
@@ -42,7 +36,8 @@ std::vector<Bucket> make_buckets(std::span<const TensorSlice> tensors, std::size
             (buckets.back().end - buckets.back().begin) * sizeof(float) < bucket_bytes;
         if (!open) {
             const std::size_t end = slice.begin + slice.count;
-            buckets.push_back({fmt::format("bucket/{}", buckets.size()), tensor, end, end});
+            buckets.push_back(
+                {fmt::format("bucket/{}", buckets.size()), tensor, tensor + 1, end, end});
         }
         buckets.back().first_tensor = tensor;
         buckets.back().begin = slice.begin;
@@ -93,8 +88,10 @@ bool agree(std::span<const StepWord> words, std::int64_t samples) {
 }
 
 // All but the noise scale.
-StepReport report_of(std::vector<StepWord> words, Synchronisation synchronisation) {
+StepReport report_of(std::vector<StepWord> words, const Plan& plan) {
     StepReport report;
+    double lost = 0;
+    double whole = 0;
     double loss = 0;
     double correct = 0;
     std::vector<LocalNorm> norms;
@@ -102,14 +99,19 @@ StepReport report_of(std::vector<StepWord> words, Synchronisation synchronisatio
         report.samples += word.samples;
         loss += word.loss_sum;
         correct += word.correct;
+        lost += word.codec_lost;
+        whole += word.codec_whole;
         norms.push_back({word.samples, word.local_squared_norm});
     }
     report.loss = loss / static_cast<double>(report.samples);
     report.accuracy = correct / static_cast<double>(report.samples);
     // Rank 0's, though all have it: one number, whatever the ranks' machines are.
-    const auto noise = synchronisation == Synchronisation::s_sgd
+    const bool whole_average = plan.codec == Codec::none || plan.codec == Codec::fp16;
+    const auto noise = plan.synchronisation == Synchronisation::s_sgd && whole_average
                            ? noise_of_replicas(norms, words[0].average_squared_norm)
                            : std::nullopt;
+    report.average_squared_norm = words[0].average_squared_norm;
+    report.codec_error = whole > 0 ? std::sqrt(lost / whole) : 0;
     report.noise_measured = noise.has_value();
     report.squared_norm = noise ? noise->squared_norm : 0;
     report.covariance_trace = noise ? noise->covariance_trace : 0;
@@ -150,6 +152,7 @@ struct TrainingStep::State {
         std::span<const float> weights;  // at which the gradient is taken
         std::optional<int> peer;
         std::future<Outcome> exchange;
+        std::span<const float> kept;  // by error feedback, to go out with this gradient
         StepWord word;
     };
 
@@ -157,7 +160,9 @@ struct TrainingStep::State {
     void begin_averaging(const Replica& replica, Run& run);
     void begin_pairing(Run& run);
     void compute(Run& run);
-    void bucket_finished(const Bucket& bucket, Run& run);
+    void bucket_finished(std::size_t bucket, Run& run);
+    void begin_encoding(const Replica& replica, const Run& run);
+    bool encodes(const Plan& plan) const { return launcher && plan.codec != Codec::none; }
     Outcome finish_exchange(Run& run);
     void take_mean(Run& run);
     Outcome gather_words(const StepWord& own, std::vector<StepWord>& words);
@@ -177,7 +182,8 @@ struct TrainingStep::State {
     std::vector<float> restarted;  // the common model of a restart
     std::optional<Collective> scheduled;
     Schedule schedule;
-    std::optional<Launcher> launcher;  // destroyed first: it waits for what uses the rest
+    std::unique_ptr<EncodedExchange> encoded;  // of the last codec
+    std::optional<Launcher> launcher;          // destroyed first: it waits for what uses the rest
 };
 
 // A restart's model is kept beside the replica until the step is certain.
@@ -221,20 +227,47 @@ void TrainingStep::State::begin_pairing(Run& run) {
     });
 }
 
+void TrainingStep::State::begin_encoding(const Replica& replica, const Run& run) {
+    const Plan& plan = run.plan;
+    const bool same = encoded && encoded->settings().codec == plan.codec &&
+                      encoded->settings().level == plan.codec_level;
+    if (!same) {
+        const EncodedSettings chosen{.codec = plan.codec,
+                                     .level = plan.codec_level,
+                                     .error_feedback = settings.error_feedback,
+                                     .seed = settings.seed};
+        encoded = std::make_unique<EncodedExchange>(chosen, model.tensors(), buckets, members);
+    }
+    const auto weight = static_cast<double>(members.size) /
+                        static_cast<double>(std::max<std::int64_t>(run.samples, 1));
+    encoded->begin(run.step, replica.codec_memory(), static_cast<float>(weight));
+}
+
 // Its sum over this rank's samples is complete: measured before it becomes everybody's.
-void TrainingStep::State::bucket_finished(const Bucket& bucket, Run& run) {
+void TrainingStep::State::bucket_finished(std::size_t index, Run& run) {
+    const Bucket& bucket = buckets[index];
     const auto part = std::span(gradient).subspan(bucket.begin, bucket.end - bucket.begin);
     run.word.local_squared_norm += squared_norm(part);
-    if (launcher && run.plan.synchronisation == Synchronisation::s_sgd) {
-        launcher->launch(bucket.name, schedule, part);
+    if (run.plan.synchronisation != Synchronisation::s_sgd) return;
+    if (encodes(run.plan)) {
+        launcher->launch(bucket.name, [this, index, part] {
+            return encoded->exchange(index, peers, schedule, part);
+        });
+        return;
     }
+    if (!run.kept.empty()) {  // a mean over ranks, where this is a sum over samples
+        const auto weight = static_cast<float>(run.samples) / static_cast<float>(members.size);
+        for (std::size_t i = 0; i < part.size(); ++i)
+            part[i] += weight * run.kept[bucket.begin + i];
+    }
+    if (launcher) launcher->launch(bucket.name, schedule, part);
 }
 
 void TrainingStep::State::compute(Run& run) {
     std::ranges::fill(gradient, 0.0F);
     std::size_t bucket = 0;
     const Model::Finished finished = [&](std::size_t tensor) {
-        if (tensor == buckets[bucket].first_tensor) bucket_finished(buckets[bucket++], run);
+        if (tensor == buckets[bucket].first_tensor) bucket_finished(bucket++, run);
     };
     const int parts = run.plan.accumulation * run.plan.learners_per_gpu;
     for (int part = 0; part < parts; ++part) {
@@ -253,18 +286,35 @@ void TrainingStep::State::compute(Run& run) {
 }
 
 Outcome TrainingStep::State::finish_exchange(Run& run) {
-    if (run.exchange.valid()) return run.exchange.get();
+    if (run.exchange.valid()) {
+        run.word.sent_bytes = static_cast<std::int64_t>(run.weights.size_bytes());
+        return run.exchange.get();
+    }
     if (!launcher || run.plan.synchronisation == Synchronisation::pair_averaging) {
         return Outcome::ok;
     }
     const LaunchResult result = launcher->wait_all();
     run.word.communication_ns += result.busy_ns;
+    if (encodes(run.plan)) {
+        const EncodedMeasures measured = encoded->measures();
+        run.word.codec_ns = measured.codec_ns;
+        run.word.communication_ns -= std::min(run.word.communication_ns, measured.codec_ns);
+        run.word.sent_bytes = measured.bytes;
+        run.word.codec_lost = measured.lost;
+        run.word.codec_whole = measured.whole;
+    } else {
+        run.word.sent_bytes = static_cast<std::int64_t>(std::span(gradient).size_bytes());
+    }
     return result.outcome;
 }
 
 // Over the samples of all ranks where the gradient is everybody's, else over one's own.
 void TrainingStep::State::take_mean(Run& run) {
     const bool common = run.plan.synchronisation == Synchronisation::s_sgd;
+    if (common && encodes(run.plan)) {  // the codec has averaged
+        run.word.average_squared_norm = squared_norm(gradient);
+        return;
+    }
     const std::int64_t count = common ? run.samples : std::max<std::int64_t>(run.word.samples, 1);
     const auto divisor = static_cast<float>(count);
     for (float& value : gradient) value /= divisor;
@@ -293,6 +343,7 @@ void TrainingStep::State::apply(Replica& replica, const Run& run, StepReport& re
         replica.apply_gradient(gradient, learning_rate);
     }
     replica.note_noise(noise);
+    if (encodes(run.plan)) replica.note_codec(encoded->memory());
 }
 
 TrainingStep::TrainingStep(const Model& model, const DataSet& data, Communicator& peers,
@@ -336,6 +387,10 @@ StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t p
         state.begin_averaging(replica, run);
     } else if (synchronisation == Synchronisation::pair_averaging) {
         state.begin_pairing(run);
+    } else if (state.encodes(plan)) {
+        state.begin_encoding(replica, run);
+    } else {
+        run.kept = replica.codec_memory().kept;
     }
     state.compute(run);
     const auto computed = Clock::now();
@@ -354,7 +409,7 @@ StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t p
     if (!agree(words, run.samples)) {
         return {.outcome = Outcome::aborted, .report = {}, .plan_disagreement = true};
     }
-    StepResult result{.report = report_of(std::move(words), synchronisation)};
+    StepResult result{.report = report_of(std::move(words), plan)};
     state.apply(replica, run, result.report);
     return result;
 }

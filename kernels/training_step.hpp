@@ -33,9 +33,13 @@ struct StepWord {
     double local_squared_norm = 0;      // |g_local|² of this rank's mean gradient
     double average_squared_norm = 0;    // |ḡ|² of the averaged gradient (as seen by this rank)
     std::int64_t compute_ns = 0;        // forward and backward
-    std::int64_t communication_ns = 0;  // busy with collectives
+    std::int64_t communication_ns = 0;  // busy with collectives, less codec_ns
     std::int64_t exposed_ns = 0;        // waited for collectives after the backward pass was over
     std::int64_t input_ns = 0;
+    std::int64_t codec_ns = 0;    // encoding and decoding
+    std::int64_t sent_bytes = 0;  // of its messages: what it handed in to be exchanged
+    double codec_lost = 0;   // |p − what of p arrived|², p = its gradient + what it had kept
+    double codec_whole = 0;  // |p|²
 };
 
 struct StepReport {
@@ -44,13 +48,17 @@ struct StepReport {
     double loss = 0;              // mean over them, before the update
     double accuracy = 0;
     // Of this step alone, from all ranks' local gradients and their average: gradient_noise.hpp.
-    // Known with S-SGD and at least two ranks that have samples.
+    // Known with S-SGD and at least two ranks that have samples; not where a codec leaves less of
+    // the average than half precision does.
     bool noise_measured = false;
     double squared_norm = 0;      // |G|² of the true gradient; unbiased, so it may be negative
     double covariance_trace = 0;  // tr Σ of one sample's gradient
     // tr Σ ÷ |G|², each smoothed over the steps so far, in samples; 0 while it has no meaning. The
     // averages are part of the replica: they are undone, saved and sent to joiners with it.
     double noise_scale = 0;
+    double average_squared_norm = 0;  // |ḡ|² of the averaged gradient, as it arrived; S-SGD
+    // √(Σ|p − what of p arrived|² ÷ Σ|p|²) over all ranks; 0 without a codec.
+    double codec_error = 0;
     // All ranks have seen this hold request (0: not all have the same): stop after this step.
     std::uint32_t hold = 0;
 };
@@ -60,7 +68,8 @@ enum class LaunchMode : std::uint8_t { by_name, coordinated };  // see launcher.
 struct StepSettings {
     std::size_t bucket_bytes = 1 << 20;
     LaunchMode launch = LaunchMode::by_name;
-    std::uint64_t seed = 0;  // of the sample order and of the pairs
+    std::uint64_t seed = 0;      // of the sample order, of the pairs and of codecs' draws
+    bool error_feedback = true;  // where the codec contracts
     double noise_smoothing = noise_smoothing_kungfu;
 };
 
@@ -85,7 +94,9 @@ public:
     // synchronous averaging has dropped (Crossbow), all replicas start anew from one model as part
     // of this step: the central model after synchronous averaging, rank 0's after pair averaging,
     // the common one after S-SGD. Ranks whose Plans differ in what is exchanged (synchronisation,
-    // collective) cannot meet at all: they time out.
+    // collective, codec) cannot meet at all: they time out. With a codec, what error feedback keeps
+    // is part of the replica; a step that goes without one (another codec, or nobody to send to)
+    // adds it to its gradient.
     StepResult run(Replica& replica, const Plan& plan, std::uint64_t plan_digest, std::int64_t step,
                    std::int64_t position, std::uint32_t hold_seen);
 

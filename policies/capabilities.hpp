@@ -6,11 +6,21 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "policies/plan.hpp"
 #include "policies/policy.hpp"
 
 namespace ukemi {
+
+struct CodecRange {  // a codec that a world has, with these levels
+    Codec codec = Codec::none;
+    double level_min = 0;
+    double level_max = 0;
+    bool whole_levels = false;
+    bool has_default = true;  // level 0, its usual one
+    friend bool operator==(const CodecRange&, const CodecRange&) = default;
+};
 
 struct Capabilities {
     std::string world;  // "simulated market", as in messages
@@ -19,7 +29,8 @@ struct Capabilities {
     std::uint32_t instance_types = 1;  // likewise
     std::int32_t instances_max = 1;    // held at once
     std::int32_t workers_min = 1;
-    HookSet hooks = every_hook;  // the world calls these; it would never call another
+    HookSet hooks = every_hook;           // the world calls these; it would never call another
+    std::vector<CodecRange> codecs = {};  // besides none, where the knob is turned
 };
 
 // Empty if a world with these capabilities can commit `to`; else what it cannot do.

@@ -7,9 +7,7 @@
 // «On the Utility of Gradient Compression», arXiv:2103.00543.) Ranks, shares and codecs are options
 // of one list, so «how much» is the same question as «what».
 //
-// No Observation carries what this needs: the time that communication takes altogether (only what
-// is exposed), and for each codec its encoding time, its bytes and its relative error. Who measures
-// them (a calibration, a trial of each option) can ask here.
+// `adaptive_codec` measures what this needs by trying each option.
 #pragma once
 
 #include <cstddef>

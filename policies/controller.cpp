@@ -37,6 +37,28 @@ bool samples_can_be_counted(const Capabilities& world, const Plan& plan) {
 
 std::string stream_name(const Policy& policy) { return fmt::format("policy/{}", policy.name()); }
 
+std::string codec_refusal(const Capabilities& world, const Plan& to) {
+    if (!std::isfinite(to.codec_level)) return fmt::format("a codec level of {}", to.codec_level);
+    if (to.codec == Codec::none || !world.knobs.has(Knob::codec)) return {};
+    const std::string_view name = codec_names()[static_cast<std::size_t>(to.codec)];
+    const bool gradients = to.synchronisation == Synchronisation::s_sgd;
+    if (!gradients) return fmt::format("codec {}, and no gradients that are exchanged", name);
+    const double level = to.codec_level;
+    bool known = false;
+    for (const CodecRange& each : world.codecs) {
+        if (each.codec != to.codec) continue;
+        known = true;
+        const bool whole = !each.whole_levels || level == std::floor(level);
+        if ((each.has_default && level == 0) ||
+            (whole && level >= each.level_min && level <= each.level_max)) {
+            return {};
+        }
+    }
+    return known ? fmt::format("codec {} with level {}, which the {} does not have", name, level,
+                               world.world)
+                 : fmt::format("codec {}, which the {} does not have", name, world.world);
+}
+
 }  // namespace
 
 std::string refusal(const Capabilities& world, const Plan& to) {
@@ -72,7 +94,8 @@ std::string refusal(const Capabilities& world, const Plan& to) {
     if (!(to.learning_rate >= 0 && std::isfinite(to.learning_rate))) {
         return fmt::format("a learning rate of {}", to.learning_rate);
     }
-    if (!std::isfinite(to.codec_level)) return fmt::format("a codec level of {}", to.codec_level);
+    const std::string codec = codec_refusal(world, to);
+    if (!codec.empty()) return codec;
     if (std::min({to.layout.data, to.layout.pipeline, to.layout.tensor}) < 1) {
         return "a layout with nothing in one direction";
     }

@@ -7,8 +7,7 @@
 // regime, and so is the first period. The authors ask it for every layer, every 10 epochs, with η =
 // 0.5. The same rule chooses a small batch in critical regimes.
 //
-// A rule and not yet a policy: an Observation shows |G|² of single steps and of the whole model, no
-// layer and no accumulated gradient, and no world turns the codec. Whoever has a layer's norms asks
+// `accordion` and `accordion_batch` ask it for the whole model; whoever has a layer's norms asks
 // here, once a period and layer.
 #pragma once
 

@@ -55,10 +55,24 @@ struct WorkerView {  // of the last step; zero where a world does not measure it
 };
 
 struct GradientStatistics {
-    double squared_norm = 0;      // |G|², of the averaged gradient
-    double covariance_trace = 0;  // tr Σ, of one sample's gradient
-    double noise_scale = 0;       // B_simple = tr Σ / |G|² (McCandlish et al. 2018, eq. 2.9)
+    double squared_norm = 0;          // |G|², of the averaged gradient
+    double covariance_trace = 0;      // tr Σ, of one sample's gradient
+    double noise_scale = 0;           // B_simple = tr Σ / |G|² (McCandlish et al. 2018, eq. 2.9)
+    double applied_squared_norm = 0;  // |ḡ|² of the average that was applied, noise and all; with
+                                      // a codec, of what it left
     friend bool operator==(const GradientStatistics&, const GradientStatistics&) = default;
+};
+
+// How the last step exchanged its gradients: of each, the slowest worker's. Zero where a world does
+// not measure it.
+struct ExchangeView {
+    Duration compute;        // forwards and backwards
+    Duration communication;  // busy with collectives, hidden behind compute or not
+    Duration exposed;        // of communication and encoding: what compute did not hide
+    Duration encoding;       // by the codec, and decoding
+    std::int64_t bytes = 0;  // that one worker handed in
+    double relative_error = 0;  // ‖C(g) − g‖ ÷ ‖g‖ of the codec; with error feedback, of g + kept
+    friend bool operator==(const ExchangeView&, const ExchangeView&) = default;
 };
 
 struct Observation {
@@ -80,6 +94,7 @@ struct Observation {
     std::int32_t workers_min = 1;   // fewer cannot train
     double loss = 0;
     GradientStatistics gradient;
+    ExchangeView exchange;
     std::vector<WorkerView> worker_views;
 
     // The market, by the world.

@@ -65,8 +65,20 @@ std::span<const std::string_view> collective_names() {
 }
 
 std::span<const std::string_view> codec_names() {
-    static constexpr std::array<std::string_view, 9> names{
-        "none", "fp16", "qsgd", "terngrad", "sign", "top_k", "random_k", "power_sgd", "atomo"};
+    static constexpr std::array<std::string_view, codec_count> names{"none",
+                                                                     "fp16",
+                                                                     "qsgd",
+                                                                     "terngrad",
+                                                                     "sign",
+                                                                     "top_k",
+                                                                     "random_k",
+                                                                     "power_sgd",
+                                                                     "atomo",
+                                                                     "qsgd_shared",
+                                                                     "terngrad_shared",
+                                                                     "sign_reduced",
+                                                                     "scaled_sign",
+                                                                     "top_k_agreed"};
     return names;
 }
 

@@ -51,7 +51,14 @@ enum class Codec : std::uint8_t {
     random_k,
     power_sgd,
     atomo,
+    // Forms of the above that an all-reduce carries, or that error feedback mends.
+    qsgd_shared,
+    terngrad_shared,
+    sign_reduced,
+    scaled_sign,
+    top_k_agreed,
 };
+inline constexpr std::size_t codec_count = 14;
 
 struct FleetLine {
     ZoneId zone{};

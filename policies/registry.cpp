@@ -39,6 +39,9 @@ Made make_ada_scale(ConfigReader& parameters);
 Made make_scaled_rate(ConfigReader& parameters);
 Made make_accordion_batch(ConfigReader& parameters);
 Made make_dynamic_batch(ConfigReader& parameters);
+Made make_noise_doubling_batch(ConfigReader& parameters);
+Made make_accordion(ConfigReader& parameters);
+Made make_adaptive_codec(ConfigReader& parameters);
 
 namespace {
 
@@ -116,6 +119,13 @@ constexpr std::array table{
                 "Accordion (Agarwal et al., MLSys'21)", !oracle, !deadline, make_accordion_batch},
     PolicyEntry{"dynamic_batch", "", "batch and learning rate follow the workers",
                 "Lin et al. (2019)", !oracle, !deadline, make_dynamic_batch},
+    PolicyEntry{"noise_doubling_batch", "", "a batch twice as large when gradients became noisier",
+                "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_noise_doubling_batch},
+    PolicyEntry{"accordion", "", "little compression while the gradient's norm changes",
+                "Accordion (Agarwal et al., MLSys'21)", !oracle, !deadline, make_accordion},
+    PolicyEntry{"adaptive_codec", "", "tries codecs, and takes one only where it pays",
+                "baseline; «On the Utility of Gradient Compression» (2021)", !oracle, !deadline,
+                make_adaptive_codec},
 };
 
 }  // namespace

@@ -40,18 +40,19 @@ Int128 by_workers(const std::vector<Point>& points, std::int32_t workers, TimeOf
     return time_of(points.back());
 }
 
-// Of the last micro-step, and of what is sent with it.
-Int128 sending_step_of(const StepTime& time, std::int64_t batch, std::int32_t workers) {
-    if (!time.groups.empty()) {
-        return by_workers(time.groups, workers, [batch](const GroupTime& group) {
-            return compute_of(group.steps, batch);
-        });
-    }
-    const Int128 compute = compute_of(time.compute, batch);
-    if (time.synchronisation.empty()) return compute;
-    return compute + by_workers(time.synchronisation, workers, [](const SynchronisationTime& one) {
-               return static_cast<Int128>(one.time.raw());
-           });
+Int128 synchronisation_of(const std::vector<SynchronisationTime>& points, std::int32_t workers) {
+    if (points.empty()) return 0;
+    return by_workers(points, workers, [](const SynchronisationTime& one) {
+        return static_cast<Int128>(one.time.raw());
+    });
+}
+
+// What the whole step of a group takes longer than computing.
+Int128 exposed_of(const StepTime& time, std::int64_t batch, std::int32_t workers) {
+    const Int128 whole = by_workers(time.groups, workers, [batch](const GroupTime& group) {
+        return compute_of(group.steps, batch);
+    });
+    return std::max<Int128>(whole - compute_of(time.compute, batch), 0);
 }
 
 }  // namespace
@@ -60,7 +61,24 @@ std::vector<BatchTime> affine_time(Duration fixed, Duration per_sample) {
     return {{1, fixed + per_sample}, {1'001, fixed + 1'001 * per_sample}};
 }
 
-Duration step_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
+const CodecTime* codec_time(const StepTime& time, const Plan& plan) {
+    if (plan.codec == Codec::none) return nullptr;
+    for (const CodecTime& row : time.codecs) {
+        if (row.codec == plan.codec && row.level == plan.codec_level) return &row;
+    }
+    return nullptr;
+}
+
+namespace {
+
+struct Parts {
+    Int128 compute = 0;
+    Int128 communication = 0;
+    Int128 encoding = 0;
+    const CodecTime* row = nullptr;
+};
+
+Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     INVARIANT(workers >= 1);
     // Of the slowest worker: the one with the remainder of a batch that does not divide.
     const std::int64_t samples = (samples_per_step(plan, workers) - 1) / workers + 1;
@@ -68,10 +86,41 @@ Duration step_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     const std::int64_t micro_steps =
         std::max<std::int64_t>(plan.accumulation, (samples - 1) / fits + 1);
     const std::int64_t batch = (samples - 1) / micro_steps + 1;
-    const Int128 total =
-        compute_of(time.compute, batch) * (micro_steps - 1) + sending_step_of(time, batch, workers);
-    const Int128 bounded = std::clamp<Int128>(total, 1, step_longest);
-    return nanoseconds(static_cast<std::int64_t>(bounded));
+    Parts parts;
+    parts.compute = compute_of(time.compute, batch) * micro_steps;
+    parts.row = workers > 1 ? codec_time(time, plan) : nullptr;  // alone nothing is sent
+    if (parts.row != nullptr) {
+        parts.communication = synchronisation_of(parts.row->synchronisation, workers);
+    } else if (time.groups.empty()) {
+        parts.communication = synchronisation_of(time.synchronisation, workers);
+    } else {
+        parts.communication = exposed_of(time, batch, workers);
+    }
+    parts.encoding = parts.row != nullptr ? parts.row->encoding.raw() : 0;
+    return parts;
+}
+
+Duration bounded(Int128 time) {
+    return nanoseconds(static_cast<std::int64_t>(std::clamp<Int128>(time, 0, step_longest)));
+}
+
+}  // namespace
+
+Duration step_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
+    const Parts parts = parts_of(time, plan, workers);
+    return std::max(bounded(parts.compute + parts.communication + parts.encoding), nanoseconds(1));
+}
+
+ExchangeView exchange_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
+    const Parts parts = parts_of(time, plan, workers);
+    ExchangeView view;
+    view.compute = bounded(parts.compute);
+    view.communication = bounded(parts.communication);
+    view.encoding = bounded(parts.encoding);
+    view.exposed = bounded(parts.communication + parts.encoding);
+    if (workers > 1) view.bytes = parts.row != nullptr ? parts.row->bytes : time.bytes;
+    view.relative_error = parts.row != nullptr ? parts.row->relative_error : 0;
+    return view;
 }
 
 }  // namespace ukemi

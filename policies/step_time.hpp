@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "policies/observation.hpp"
 #include "policies/plan.hpp"
 
 namespace ukemi {
@@ -31,6 +32,16 @@ struct GroupTime {
     std::vector<BatchTime> steps;  // whole ones of one micro-step; read as StepTime::compute is
 };
 
+// What a codec makes of a step's exchange.
+struct CodecTime {
+    Codec codec = Codec::none;
+    double level = 0;                                  // as in the Plan
+    Duration encoding;                                 // and decoding, a step: none of it is hidden
+    std::vector<SynchronisationTime> synchronisation;  // of its messages, as below
+    std::int64_t bytes = 0;     // that one worker hands in, as shown to policies
+    double relative_error = 0;  // likewise; what a step is worth does not depend on it
+};
+
 struct StepTime {
     // In increasing order of batch, at least one point: straight in between; above the last, the
     // last two points' line goes on (or the time grows with the batch, if there is one); below the
@@ -39,10 +50,18 @@ struct StepTime {
     std::int64_t worker_batch_max = 0;  // larger batches take several micro-steps; 0: any fits
     // In increasing order of workers, straight in between, the nearest outside. Empty: no time.
     std::vector<SynchronisationTime> synchronisation;
-    // In increasing order of workers, read as `synchronisation` is. Not empty: takes the place of
-    // the last micro-step and of `synchronisation`.
+    std::int64_t bytes = 0;         // handed in by one worker without a codec
+    std::vector<CodecTime> codecs;  // each (codec, level) once
+    // In increasing order of workers, read as `synchronisation` is. Not empty: without a codec the
+    // last micro-step takes this, and `synchronisation` is not looked at.
     std::vector<GroupTime> groups;
 };
+
+// The row of the Plan's codec; null if it is `none` or has no row.
+const CodecTime* codec_time(const StepTime& time, const Plan& plan);
+
+// How such a step exchanges its gradients: nothing is hidden behind its computing.
+ExchangeView exchange_of(const StepTime& time, const Plan& plan, std::int32_t workers);
 
 // An affine time: `fixed` + `per_sample` × batch.
 std::vector<BatchTime> affine_time(Duration fixed, Duration per_sample);

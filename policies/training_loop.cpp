@@ -128,6 +128,7 @@ std::optional<Plan> TrainingLoop::step(const FinishedStep& step) {
     seen_.workers = step.workers;
     seen_.loss = step.loss;
     seen_.gradient = step.gradient;
+    seen_.exchange = step.exchange;
     seen_.worker_views = step.worker_views;
     if (step.worker_views.empty() && step.duration > Duration{}) {
         for (std::int32_t rank = 0; rank < step.workers; ++rank) {

@@ -74,6 +74,7 @@ struct FinishedStep {  // by all workers together
     std::int64_t samples = 0;  // used by all; zero: as many as the Plan says
     double loss = 0;           // what is not measured stays zero
     GradientStatistics gradient;
+    ExchangeView exchange;
     std::vector<WorkerView> worker_views;  // empty: `duration` holds for each
 };
 

@@ -93,6 +93,31 @@ WorkerView worker_from(const json& object) {
     return worker;
 }
 
+json exchange_json(const ExchangeView& exchange) {
+    json object = {{"compute_ns", exchange.compute.raw()},
+                   {"communication_ns", exchange.communication.raw()},
+                   {"exposed_ns", exchange.exposed.raw()}};
+    put(object, "encoding_ns", exchange.encoding.raw(), std::int64_t{0});
+    put(object, "bytes", exchange.bytes);
+    if (exchange.relative_error != 0) {
+        object["relative_error"] = real_json(exchange.relative_error);
+    }
+    return object;
+}
+
+ExchangeView exchange_from(const json& object) {
+    ExchangeView exchange;
+    Fields fields(object);
+    fields.time("compute_ns", exchange.compute);
+    fields.time("communication_ns", exchange.communication);
+    fields.time("exposed_ns", exchange.exposed);
+    fields.time("encoding_ns", exchange.encoding);
+    fields.integer_from("bytes", std::int64_t{0}, exchange.bytes);
+    fields.real("relative_error", exchange.relative_error);
+    fields.finish();
+    return exchange;
+}
+
 }  // namespace
 
 json to_json(const Observation& seen) {
@@ -113,7 +138,12 @@ json to_json(const Observation& seen) {
         object["gradient"] = {{"squared_norm", real_json(seen.gradient.squared_norm)},
                               {"covariance_trace", real_json(seen.gradient.covariance_trace)},
                               {"noise_scale", real_json(seen.gradient.noise_scale)}};
+        if (seen.gradient.applied_squared_norm != 0) {
+            object["gradient"]["applied_squared_norm"] =
+                real_json(seen.gradient.applied_squared_norm);
+        }
     }
+    if (seen.exchange != ExchangeView{}) object["exchange"] = exchange_json(seen.exchange);
     for (const WorkerView& worker : seen.worker_views) {
         object["worker_views"].push_back(worker_json(worker));
     }
@@ -157,8 +187,10 @@ Observation observation_from(const json& object) {
         parts.real("squared_norm", seen.gradient.squared_norm);
         parts.real("covariance_trace", seen.gradient.covariance_trace);
         parts.real("noise_scale", seen.gradient.noise_scale);
+        parts.real("applied_squared_norm", seen.gradient.applied_squared_norm);
         parts.finish();
     }
+    if (const json* exchange = fields.find("exchange")) seen.exchange = exchange_from(*exchange);
     fields.list("worker_views",
                 [&](const json& one) { seen.worker_views.push_back(worker_from(one)); });
     fields.integer_from("spot_held", 0, seen.spot_held);

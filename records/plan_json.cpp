@@ -149,13 +149,37 @@ json to_json(const Capabilities& capabilities) {
     for (std::size_t index = 0; index < knob_count; ++index) {
         if (capabilities.knobs.has(static_cast<Knob>(index))) knobs.push_back(knob_names()[index]);
     }
-    return {{"world", capabilities.world},
-            {"knobs", knobs},
-            {"zones", capabilities.zones},
-            {"instance_types", capabilities.instance_types},
-            {"instances_max", capabilities.instances_max},
-            {"workers_min", capabilities.workers_min}};
+    json object = {{"world", capabilities.world},
+                   {"knobs", knobs},
+                   {"zones", capabilities.zones},
+                   {"instance_types", capabilities.instance_types},
+                   {"instances_max", capabilities.instances_max},
+                   {"workers_min", capabilities.workers_min}};
+    for (const CodecRange& each : capabilities.codecs) {
+        object["codecs"].push_back({{"codec", named(codec_names(), each.codec)},
+                                    {"level_min", real_json(each.level_min)},
+                                    {"level_max", real_json(each.level_max)},
+                                    {"whole_levels", each.whole_levels},
+                                    {"has_default", each.has_default}});
+    }
+    return object;
 }
+
+namespace {
+
+CodecRange codec_range_from(const json& object) {
+    CodecRange range;
+    Fields fields(object);
+    fields.name("codec", codec_names(), range.codec);
+    fields.real("level_min", range.level_min);
+    fields.real("level_max", range.level_max);
+    fields.flag("whole_levels", range.whole_levels);
+    fields.flag("has_default", range.has_default);
+    fields.finish();
+    return range;
+}
+
+}  // namespace
 
 Capabilities capabilities_from(const json& object) {
     Capabilities can;
@@ -170,6 +194,7 @@ Capabilities capabilities_from(const json& object) {
     fields.integer_from("instance_types", 1U, can.instance_types);
     fields.integer_from("instances_max", 1, can.instances_max);
     fields.integer_from("workers_min", 1, can.workers_min);
+    fields.list("codecs", [&](const json& one) { can.codecs.push_back(codec_range_from(one)); });
     fields.finish();
     return can;
 }
@@ -184,25 +209,63 @@ json batch_times_json(const std::vector<BatchTime>& times) {
     return points;
 }
 
-json step_time_json(const StepTime& time) {
-    json synchronisation = json::array();
-    for (const SynchronisationTime& point : time.synchronisation) {
-        synchronisation.push_back({{"workers", point.workers}, {"time_ns", point.time.raw()}});
+constexpr Duration step_max = days(2);
+
+json synchronisation_json(const std::vector<SynchronisationTime>& times) {
+    json points = json::array();
+    for (const SynchronisationTime& point : times) {
+        points.push_back({{"workers", point.workers}, {"time_ns", point.time.raw()}});
     }
+    return points;
+}
+
+void read_synchronisation(Fields& fields, std::vector<SynchronisationTime>& times) {
+    fields.list("synchronisation", [&](const json& element) {
+        SynchronisationTime point;
+        Fields parts(element);
+        parts.integer_from("workers", 1, point.workers);
+        parts.time("time_ns", point.time, step_max);
+        parts.finish();
+        if (!times.empty() && point.workers <= times.back().workers) {
+            Fields::refuse("synchronisation", "increasing numbers of workers");
+        }
+        times.push_back(point);
+    });
+}
+
+CodecTime codec_time_from(const json& object) {
+    CodecTime row;
+    Fields fields(object);
+    fields.name("codec", codec_names(), row.codec);
+    fields.real("level", row.level);
+    fields.time("encoding_ns", row.encoding, step_max);
+    fields.integer_from("bytes", std::int64_t{0}, row.bytes);
+    fields.real("relative_error", row.relative_error);
+    read_synchronisation(fields, row.synchronisation);
+    fields.finish();
+    return row;
+}
+
+json step_time_json(const StepTime& time) {
     json object = {{"compute", batch_times_json(time.compute)},
                    {"worker_batch_max", time.worker_batch_max},
-                   {"synchronisation", synchronisation}};
-    if (!time.groups.empty()) {
-        json& groups = object["groups"] = json::array();
-        for (const GroupTime& group : time.groups) {
-            groups.push_back(
-                {{"workers", group.workers}, {"steps", batch_times_json(group.steps)}});
-        }
+                   {"synchronisation", synchronisation_json(time.synchronisation)}};
+    for (const GroupTime& group : time.groups) {
+        object["groups"].push_back(
+            {{"workers", group.workers}, {"steps", batch_times_json(group.steps)}});
+    }
+    if (time.bytes != 0) object["bytes"] = time.bytes;
+    for (const CodecTime& row : time.codecs) {
+        object["codecs"].push_back(
+            {{"codec", named(codec_names(), row.codec)},
+             {"level", real_json(row.level)},
+             {"encoding_ns", row.encoding.raw()},
+             {"bytes", row.bytes},
+             {"relative_error", real_json(row.relative_error)},
+             {"synchronisation", synchronisation_json(row.synchronisation)}});
     }
     return object;
 }
-
-constexpr Duration step_max = days(2);
 
 std::vector<BatchTime> batch_times_from(Fields& fields, const char* key) {
     std::vector<BatchTime> times;
@@ -227,30 +290,20 @@ StepTime step_time_from(const json& object) {
     Fields fields(object);
     time.compute = batch_times_from(fields, "compute");
     fields.integer_from("worker_batch_max", std::int64_t{0}, time.worker_batch_max);
-    fields.list("synchronisation", [&](const json& element) {
-        SynchronisationTime point;
+    read_synchronisation(fields, time.synchronisation);
+    fields.integer_from("bytes", std::int64_t{0}, time.bytes);
+    fields.list("groups", [&](const json& element) {
+        GroupTime group;
         Fields parts(element);
-        parts.integer_from("workers", 1, point.workers);
-        parts.time("time_ns", point.time, step_max);
+        parts.integer_from("workers", 1, group.workers);
+        group.steps = batch_times_from(parts, "steps");
         parts.finish();
-        if (!time.synchronisation.empty() && point.workers <= time.synchronisation.back().workers) {
-            Fields::refuse("synchronisation", "increasing numbers of workers");
+        if (!time.groups.empty() && group.workers <= time.groups.back().workers) {
+            Fields::refuse("groups", "increasing numbers of workers");
         }
-        time.synchronisation.push_back(point);
+        time.groups.push_back(std::move(group));
     });
-    if (fields.find("groups") != nullptr) {
-        fields.list("groups", [&](const json& element) {
-            GroupTime group;
-            Fields parts(element);
-            parts.integer_from("workers", 1, group.workers);
-            group.steps = batch_times_from(parts, "steps");
-            parts.finish();
-            if (!time.groups.empty() && group.workers <= time.groups.back().workers) {
-                Fields::refuse("groups", "increasing numbers of workers");
-            }
-            time.groups.push_back(std::move(group));
-        });
-    }
+    fields.list("codecs", [&](const json& one) { time.codecs.push_back(codec_time_from(one)); });
     fields.finish();
     return time;
 }

@@ -6,6 +6,7 @@
 
 #include "base/csv_writer.hpp"
 #include "kernels/checkpoint_file.hpp"
+#include "kernels/codec.hpp"
 #include "kernels/training_rules.hpp"
 #include "sim/world.hpp"
 
@@ -14,8 +15,14 @@ namespace ukemi {
 Capabilities live_capabilities(const MarketData& market, const JobSpec& job) {
     Capabilities can = simulated_capabilities(market, job);
     can.world = "live workers on CPUs";
-    can.knobs = can.knobs | KnobSet{Knob::batch, Knob::accumulation, Knob::learning_rate,
-                                    Knob::synchronisation, Knob::collective};
+    can.knobs = can.knobs | KnobSet{Knob::batch,           Knob::accumulation, Knob::learning_rate,
+                                    Knob::synchronisation, Knob::collective,   Knob::codec};
+    can.codecs.clear();
+    for (const CodecEntry& entry : all_codecs()) {
+        if (entry.kind == Codec::none) continue;
+        can.codecs.push_back(
+            {entry.kind, entry.level_min, entry.level_max, entry.whole_levels, true});
+    }
     return can;
 }
 
@@ -152,26 +159,38 @@ LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const Poli
     return live_run;
 }
 
+namespace {
+
+void add_rank_times(CsvWriter& csv, const LiveRecord::Step& step) {
+    StepWord most;  // of the slowest rank, each
+    for (const StepWord& word : step.report.words) {
+        most.compute_ns = std::max(most.compute_ns, word.compute_ns);
+        most.exposed_ns = std::max(most.exposed_ns, word.exposed_ns);
+        most.input_ns = std::max(most.input_ns, word.input_ns);
+        most.communication_ns = std::max(most.communication_ns, word.communication_ns);
+        most.codec_ns = std::max(most.codec_ns, word.codec_ns);
+        most.sent_bytes = std::max(most.sent_bytes, word.sent_bytes);
+    }
+    for (const std::int64_t time_ns :
+         {most.compute_ns, most.exposed_ns, most.input_ns, most.communication_ns, most.codec_ns}) {
+        csv.add(static_cast<double>(time_ns) * 1e-9);
+    }
+    csv.add(most.sent_bytes);
+}
+
+}  // namespace
+
 std::string steps_csv(const LiveRecord& record) {
     CsvWriter csv({"t_s", "step", "workers", "samples", "loss", "accuracy", "squared_norm",
                    "covariance_trace", "noise_scale", "compute_s", "exposed_communication_s",
-                   "input_wait_s"});
+                   "input_wait_s", "communication_s", "encoding_s", "sent_bytes", "codec_error"});
     for (const LiveRecord::Step& step : record.steps) {
         const StepReport& report = step.report;
-        std::int64_t compute_ns = 0;  // of the slowest rank
-        std::int64_t exposed_ns = 0;
-        std::int64_t input_ns = 0;
-        for (const StepWord& word : report.words) {
-            compute_ns = std::max(compute_ns, word.compute_ns);
-            exposed_ns = std::max(exposed_ns, word.exposed_ns);
-            input_ns = std::max(input_ns, word.input_ns);
-        }
         csv.add(to_seconds(step.at.since_start())).add(step.step).add(step.workers);
         csv.add(step.samples).add(report.loss).add(report.accuracy).add(report.squared_norm);
         csv.add(report.covariance_trace).add(report.noise_scale);
-        for (const std::int64_t time_ns : {compute_ns, exposed_ns, input_ns}) {
-            csv.add(static_cast<double>(time_ns) * 1e-9);
-        }
+        add_rank_times(csv, step);
+        csv.add(report.codec_error);
         csv.end_row();
     }
     return csv.text();

@@ -43,6 +43,20 @@ void LiveTrainer::observe(Observation& seen) const {
     seen.gradient.squared_norm = last_report_.squared_norm;
     seen.gradient.covariance_trace = last_report_.covariance_trace;
     seen.gradient.noise_scale = last_report_.noise_scale;
+    seen.gradient.applied_squared_norm = last_report_.average_squared_norm;
+    seen.exchange = {};
+    seen.exchange.relative_error = last_report_.codec_error;
+    for (const StepWord& word : last_report_.words) {
+        ExchangeView& slowest = seen.exchange;
+        const auto slower = [&](Duration& most, std::int64_t ns) {
+            most = std::max(most, clock_.scaled(WallTime(ns)));
+        };
+        slower(slowest.compute, word.compute_ns);
+        slower(slowest.communication, word.communication_ns);
+        slower(slowest.exposed, word.exposed_ns);
+        slower(slowest.encoding, word.codec_ns);
+        slowest.bytes = std::max(slowest.bytes, word.sent_bytes);
+    }
     seen.worker_views.clear();
     for (const StepWord& word : last_report_.words) {
         if (word.rank >= members_.size()) continue;

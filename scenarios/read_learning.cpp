@@ -190,7 +190,8 @@ std::shared_ptr<const LearningModel> read_curves(ConfigReader& config, JobSpec& 
 // {"steps": "steps/mine.json", "batches": [32, 64]}
 StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& folder,
                         std::int32_t machines) {
-    for (const std::string_view key : {"fixed", "per_sample", "table", "synchronisation"}) {
+    for (const std::string_view key :
+         {"fixed", "per_sample", "table", "synchronisation", "gradient", "link", "codecs"}) {
         if (!step_time.has(key)) continue;
         step_time.fail(key, "stands beside \"simulated\": expected one of them");
     }
@@ -218,6 +219,15 @@ StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& fo
 
 }  // namespace
 
+std::vector<SynchronisationTime> read_synchronisation(ConfigReader& config) {
+    std::vector<SynchronisationTime> times;
+    for (const auto& [workers, one] :
+         read_times(config.object("synchronisation"), instances_most)) {
+        times.push_back({static_cast<std::int32_t>(workers), one});
+    }
+    return times;
+}
+
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) {
     JobSpec& job = scenario.job;
     auto config = job_config.object_if_present("step_time");
@@ -237,12 +247,8 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
     time.worker_batch_max =
         config->integer("worker_batch_max", 1, batch_most,
                         time.groups.empty() ? batch_most : time.worker_batch_max);
-    if (config->has("synchronisation")) {
-        const auto times = read_times(config->object("synchronisation"), instances_most);
-        for (const auto& [workers, one] : times) {
-            time.synchronisation.push_back({static_cast<std::int32_t>(workers), one});
-        }
-    }
+    if (config->has("synchronisation")) time.synchronisation = read_synchronisation(*config);
+    if (time.groups.empty()) read_codec_times(*config, time);
     config->finish();
     // For whoever asks without a Plan: at the first one's batch.
     job.profile.throughput = {{1, {1, step_of(time, job.plan, 1)}}};

@@ -91,6 +91,7 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
         static_cast<std::size_t>(config->integer("bucket_kib", 1, 1 << 20, 1024)) * 1024;
     static constexpr std::array<std::string_view, 2> launches{"by_name", "coordinated"};
     spec.step.launch = one_of_names<LaunchMode>(*config, "launch", launches, "by_name");
+    read_codec(*config, plan, spec.step.error_feedback);
     config->finish();
     if (plan.global_batch > 0 && plan.global_batch < scenario.job.instances_max) {
         root.fail("job", fmt::format("a batch of {} cannot be shared by {} workers",

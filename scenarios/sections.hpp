@@ -31,6 +31,13 @@ void read_market_rules(ConfigReader& market, Scenario& scenario);
 void read_market(ConfigReader config, const std::filesystem::path& folder, Scenario& scenario);
 // The section "training", if there is one: what live workers train, and how the first Plan does it.
 void read_training(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario);
+// The first Plan's codec at "codec", and whether error feedback may be kept. After the
+// synchronisation.
+void read_codec(ConfigReader& training, Plan& plan, bool& error_feedback);
+// At "step_time": what each codec makes of a step's exchange ("gradient", "link", "codecs").
+void read_codec_times(ConfigReader& step_time, StepTime& time);
+// {"1": "0 ms", "8": "12 ms"} at "synchronisation", by the number of workers.
+std::vector<SynchronisationTime> read_synchronisation(ConfigReader& config);
 // What only job and cluster together can say: how long the work takes on the fewest instances.
 void check_work(const ConfigReader& root, const JobSpec& job);
 

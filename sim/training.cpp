@@ -122,6 +122,10 @@ std::optional<Learned> Training::learned() const {
 }
 
 void Training::observe(Observation& seen) const {
+    seen.exchange = {};
+    if (job_->profile.step_time && workers_ > 0) {
+        seen.exchange = exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
+    }
     if (learning_) {
         seen.gradient = learning_->gradient(progress_, step_settings());
         return;

@@ -31,7 +31,9 @@ bool goes_on_differently(const Plan& before, const Plan& after) {
     return before.checkpoint_interval != after.checkpoint_interval ||
            before.global_batch != after.global_batch ||
            before.batch_per_learner != after.batch_per_learner ||
-           before.accumulation != after.accumulation || before.learning_rate != after.learning_rate;
+           before.accumulation != after.accumulation ||
+           before.learning_rate != after.learning_rate || before.codec != after.codec ||
+           before.codec_level != after.codec_level;
 }
 
 }  // namespace
@@ -45,6 +47,12 @@ Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job
     if (job.learning) {
         can.knobs = can.knobs | KnobSet{Knob::batch, Knob::accumulation};
         if (job.learning->rate_of_plan()) can.knobs = can.knobs | KnobSet{Knob::learning_rate};
+    }
+    if (job.profile.step_time && !job.profile.step_time->codecs.empty()) {
+        can.knobs = can.knobs | KnobSet{Knob::codec};
+        for (const CodecTime& row : job.profile.step_time->codecs) {
+            can.codecs.push_back({row.codec, row.level, row.level, false, row.level == 0});
+        }
     }
     if (market.rules.bidding) can.knobs = can.knobs | KnobSet{Knob::bid};
     can.zones = static_cast<std::uint32_t>(market.zones.size());

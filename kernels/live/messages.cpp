@@ -29,11 +29,13 @@ auto fields(NotEntered& m) { return std::tie(m.attempt, m.why, m.peers_failed, m
 auto fields(StepWord& m) {
     return std::tie(m.plan_version, m.plan_digest, m.step, m.wants_hold, m.rank, m.samples,
                     m.loss_sum, m.correct, m.local_squared_norm, m.average_squared_norm,
-                    m.compute_ns, m.communication_ns, m.exposed_ns, m.input_ns);
+                    m.compute_ns, m.communication_ns, m.exposed_ns, m.input_ns, m.codec_ns,
+                    m.sent_bytes, m.codec_lost, m.codec_whole);
 }
 auto fields(StepReport& m) {
     return std::tie(m.words, m.samples, m.loss, m.accuracy, m.noise_measured, m.squared_norm,
-                    m.covariance_trace, m.noise_scale, m.hold);
+                    m.covariance_trace, m.noise_scale, m.average_squared_norm, m.codec_error,
+                    m.hold);
 }
 auto fields(StepFinished& m) { return std::tie(m.epoch, m.step, m.position, m.report); }
 auto fields(Standing& m) { return std::tie(m.epoch, m.order, m.step); }
@@ -67,8 +69,8 @@ auto fields(Save& m) { return std::tie(m.number, m.file); }
 auto fields(Inject& m) { return std::tie(m.fault); }
 
 // Both come from elsewhere: a field added there must be added here.
-static_assert(sizeof(StepWord) == 104);
-static_assert(sizeof(StepReport) == sizeof(std::vector<StepWord>) + 64);
+static_assert(sizeof(StepWord) == 136);
+static_assert(sizeof(StepReport) == sizeof(std::vector<StepWord>) + 80);
 
 constexpr std::uint8_t count_of(WorkerPhase) {
     return static_cast<std::uint8_t>(WorkerPhase::saving) + 1;

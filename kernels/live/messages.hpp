@@ -23,7 +23,7 @@
 
 namespace ukemi::live {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::size_t frame_bytes_max = std::size_t{4} << 20;
 // A stranger may send no more than a Hello needs before it has shown the secret.
 inline constexpr std::size_t hello_bytes_max = 64;

@@ -20,6 +20,7 @@ constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t most_32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::array<std::string_view, 3> data_kinds{"synthetic", "idx", "digits"};
 constexpr std::array<std::string_view, 2> launch_names{"by_name", "coordinated"};
+constexpr std::array<std::string_view, 2> switch_names{"off", "on"};
 
 // Readers of scenarios give seeds up to 2^63 − 1, which JSON's integers hold.
 std::int64_t seed_json(std::uint64_t seed) {
@@ -103,6 +104,7 @@ json step_json(const StepSettings& step) {
     return {{"bucket_bytes", step.bucket_bytes},
             {"launch", launch_names[static_cast<std::size_t>(step.launch)]},
             {"noise_smoothing", step.noise_smoothing},
+            {"error_feedback", switch_names[step.error_feedback ? 1 : 0]},
             {"seed", seed_json(step.seed)}};
 }
 
@@ -113,6 +115,7 @@ StepSettings read_step(ConfigReader config) {
                       ? LaunchMode::by_name
                       : LaunchMode::coordinated;
     step.noise_smoothing = config.number("noise_smoothing", 0, 1);
+    step.error_feedback = config.one_of("error_feedback", switch_names) == switch_names[1];
     step.seed = read_seed(config);
     config.finish();
     return step;

@@ -101,10 +101,10 @@ public:
     WatchedCommunicator(Communicator& inner, WorkerLink& link) : inner_(inner), link_(link) {}
 
     Membership membership() const override { return inner_.membership(); }
-    Outcome all_reduce_sum(std::string_view name, const Schedule& schedule,
-                           std::span<float> values) override {
+    Outcome all_reduce(std::string_view name, const Schedule& schedule, Reduction reduction,
+                       std::span<std::byte> elements) override {
         const Mark mark(link_);
-        return inner_.all_reduce_sum(name, schedule, values);
+        return inner_.all_reduce(name, schedule, reduction, elements);
     }
     Outcome all_gather(std::string_view name, std::span<const std::byte> own,
                        std::span<std::byte> all) override {

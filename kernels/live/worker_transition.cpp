@@ -188,8 +188,9 @@ Outcome Trainer::exchange_state() {
     const Outcome told =
         peers.broadcast("state/header", std::as_writable_bytes(std::span(&header, 1)), source);
     if (told != Outcome::ok) return told;
-    // What a replica of this model can be, at most: four arrays and a header.
-    const std::size_t state_max = 4 * sizeof(float) * model_->parameter_count() + 4096;
+    // What a replica of this model can be, at most: four arrays, a codec's memory and a
+    // header.
+    const std::size_t state_max = 5 * sizeof(float) * model_->parameter_count() + 4096;
     if (header.bytes > state_max) throw InputError("state", "", "larger than this model's");
     state.resize(header.bytes);
     const Outcome got = peers.broadcast("state", state, source);

@@ -61,12 +61,14 @@ DenseNetwork<Scalar>::DenseNetwork(std::vector<std::int32_t> units) : units_(std
     for (std::size_t layer = 0; layer < layers(); ++layer) {
         const auto inputs = static_cast<std::size_t>(units_[layer]);
         const auto outputs = static_cast<std::size_t>(units_[layer + 1]);
-        const auto add = [&](const char* part, std::size_t count) {
-            tensors_.push_back({fmt::format("layer{}.{}", layer, part), parameter_count_, count});
+        const auto add = [&](const char* part, std::size_t rows, std::size_t columns) {
+            const std::size_t count = rows * columns;
+            tensors_.push_back(
+                {fmt::format("layer{}.{}", layer, part), parameter_count_, count, columns});
             parameter_count_ += count;
         };
-        add("weight", outputs * inputs);
-        add("bias", outputs);
+        add("weight", outputs, inputs);
+        add("bias", outputs, 1);
     }
 }
 

@@ -223,9 +223,9 @@ TEST_CASE("replica: what is no state of this model is refused and changes nothin
     replica.apply_gradient(Floats{1.0F, 1.0F}, 0.1);
     const std::uint64_t digest = replica.digest();
     auto state = replica.state();
-    CHECK_THAT(refusal(replica, {}), Contains("expected at least 64 bytes, found 0"));
-    CHECK_THAT(refusal(replica, std::span(state).first(70)),
-               Contains("expected 80 bytes, found 70"));
+    CHECK_THAT(refusal(replica, {}), Contains("expected at least 88 bytes, found 0"));
+    CHECK_THAT(refusal(replica, std::span(state).first(90)),
+               Contains("expected 104 bytes, found 90"));
     Replica large({1.0F, 2.0F, 3.0F}, {});
     CHECK_THAT(refusal(replica, large.state()),
                Contains("expected a model of 2 parameters, found one of 3"));
@@ -235,7 +235,7 @@ TEST_CASE("replica: what is no state of this model is refused and changes nothin
         return changed;
     };
     CHECK_THAT(refusal(replica, with(8, 3)), Contains("expected 2 or 4 arrays, found 3"));
-    CHECK_THAT(refusal(replica, with(8, 4)), Contains("expected 96 bytes, found 80"));
+    CHECK_THAT(refusal(replica, with(8, 4)), Contains("expected 120 bytes, found 104"));
     CHECK_THAT(refusal(replica, with(16, -1)), Contains("counts that are not negative"));
     CHECK_THAT(refusal(replica, with(24, 6)), Contains("synchronisation from 0 to 5, found 6"));
     CHECK_THAT(refusal(replica, with(56, -1)), Contains("counts that are not negative"));

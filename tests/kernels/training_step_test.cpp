@@ -325,8 +325,6 @@ TEST_CASE("training step: averaging restarts when the learning rate drops", "[tr
 TEST_CASE("training step: what cannot be trained is said", "[training_step]") {
     Plan plan = plan_of(24);
     CHECK(training_refusal(plan, 3).empty());
-    plan.codec = Codec::power_sgd;
-    CHECK_THAT(training_refusal(plan, 3), Contains("no codec power_sgd"));
     plan = plan_of(24, 0.1, Synchronisation::local_sgd);
     CHECK(training_refusal(plan, 3) == "local_sgd cannot be trained here");
     plan = plan_of(24, 0.1, Synchronisation::pair_averaging);

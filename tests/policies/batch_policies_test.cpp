@@ -124,6 +124,37 @@ TEST_CASE("accordion_batch: small while the gradient's norm changes", "[batch]")
     CHECK(ten_epochs(9) == 4096);
 }
 
+TEST_CASE("noise_doubling_batch: doubles when the smoothed ratio rose over an epoch", "[batch]") {
+    BatchSituation job;  // four workers of 64
+    const auto policy = policy_named("noise_doubling_batch");
+    const auto epoch_of = [&](double noise) {
+        job.noise(noise);
+        for (int step = 0; step < 3; ++step) job.carry_out(*policy, Hook::after_step);
+        job.carry_out(*policy, Hook::after_epoch);
+        return job.plan.global_batch;
+    };
+    CHECK(epoch_of(640) == 256);   // r = 10; nothing to compare with
+    CHECK(epoch_of(640) == 256);   // no change
+    CHECK(epoch_of(-700) == 512);  // |−700| ÷ 64 is more
+    CHECK(epoch_of(700) == 512);   // of a batch twice as large it is less
+    CHECK(epoch_of(1e9) == 1024);  // clipped, and more all the same
+    for (int epoch = 0; epoch < 6; ++epoch) epoch_of(1e12);
+    CHECK(job.plan.global_batch == 4 * 1024);
+    CHECK(epoch_of(0) == 4 * 1024);  // not measured
+}
+
+TEST_CASE("noise_doubling_batch: one outlier counts twice the average at most", "[batch]") {
+    BatchSituation job;
+    const auto policy = policy_named("noise_doubling_batch");
+    const auto step = [&](double noise) { job.noise(noise).carry_out(*policy, Hook::after_step); };
+    step(6400);  // r = 100
+    job.carry_out(*policy, Hook::after_epoch);
+    step(6.4e9);                              // 0.9·100 + 0.1·200 = 110
+    for (int i = 0; i < 20; ++i) step(5760);  // r = 90: 90 + 20·0.9^20 = 92.4
+    job.carry_out(*policy, Hook::after_epoch);
+    CHECK(job.plan.global_batch == 256);
+}
+
 TEST_CASE("dynamic_batch: follows the workers, the rate in eight parts", "[batch]") {
     BatchSituation job;
     const auto policy = policy_named("dynamic_batch");

@@ -45,7 +45,7 @@ Plan random_plan(RandomStream& random) {
     plan.learning_rate = real(random);
     plan.synchronisation = static_cast<Synchronisation>(random.integer(0, 5));
     plan.collective = static_cast<Collective>(random.integer(0, 10));
-    plan.codec = static_cast<Codec>(random.integer(0, 8));
+    plan.codec = static_cast<Codec>(random.integer(0, codec_count - 1));
     plan.codec_level = real(random);
     plan.layout = {small(random), small(random), small(random)};
     plan.checkpoint_interval = random.chance(0.5) ? never_checkpoint : time(random);
@@ -68,7 +68,13 @@ Observation random_observation(RandomStream& random) {
     seen.workers = small(random);
     seen.workers_min = 1 + small(random);
     seen.loss = real(random);
-    if (random.chance(0.5)) seen.gradient = {real(random), real(random), real(random)};
+    if (random.chance(0.5)) {
+        seen.gradient = {real(random), real(random), real(random), real(random)};
+    }
+    if (random.chance(0.5)) {
+        seen.exchange = {time(random), time(random),  time(random),
+                         time(random), whole(random), real(random)};
+    }
     seen.spot_held = small(random);
     seen.on_demand_held = small(random);
     seen.spot_capacity = small(random);
@@ -132,7 +138,7 @@ TEST_CASE("observation json: a loss that is no number comes back, and finite one
           "[plan_json]") {
     constexpr double infinite = std::numeric_limits<double>::infinity();
     Observation seen;
-    seen.gradient = {-infinite, infinite, std::nan("")};
+    seen.gradient = {-infinite, infinite, std::nan(""), 0};
     for (const double loss : {std::nan(""), infinite, -infinite}) {
         seen.loss = loss;
         const json object = to_json(seen);
@@ -145,7 +151,7 @@ TEST_CASE("observation json: a loss that is no number comes back, and finite one
     }
     CHECK(to_json(seen)["loss"] == "-inf");
     seen.loss = 2.5;
-    seen.gradient = {0.5, 4, 8};
+    seen.gradient = {0.5, 4, 8, 0};
     CHECK(to_json(seen).dump() ==
           R"({"gradient":{"covariance_trace":4.0,"noise_scale":8.0,"squared_norm":0.5},)"
           R"("loss":2.5,"now_ns":0,"phase":"waiting","samples_done":0,"samples_total":0,)"

@@ -39,6 +39,11 @@ constexpr Refusal refusals[] = {
     {"clock_order",
      ": at /job/clock/completion: expected one of before_decision, after_decision, found "
      "\"before_decisions\" (did you mean \"before_decision\"?)"},
+    {"codec_level_not_whole",
+     ": at /training/codec/level: expected a whole number (rank) from 1 to 4096, found 1.5"},
+    {"codec_without_times",
+     ": at /job/step_time/codecs/0/synchronisation: missing: expected times by the number of "
+     "workers, or \"bytes\" and a \"link\" at step_time"},
     {"comment", ":1:1: syntax error while parsing value - invalid literal; last read: '/'"},
     {"count_and_count_max",
      ": at /cluster: expected either \"count\" or \"count_min\" and \"count_max\", found "

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 #include "kernels/checkpoint_file.hpp"
 #include "records/committed_plans.hpp"
@@ -95,6 +96,31 @@ TEST_CASE("live run: a calm one finishes, and its decisions can be replayed", "[
     CHECK(live.run.result.launches == 2);
     CHECK(live.record.steps.back().report.loss < live.record.steps.front().report.loss);
     CHECK(live.record.incidents.empty());
+}
+
+TEST_CASE("live run: codecs are tried, changed on all workers at once, and judged", "[live]") {
+    const ScratchFolder folder;
+    Scenario scenario = live_scenario(1600, 2, "", "spot_only+adaptive_codec");
+    scenario.job.workers_min = 2;
+    const LiveRun live = run(scenario, calm_market(scenario), options_in(folder, 10));
+    require_finished(live, scenario);
+    std::set<std::int64_t> bytes;
+    for (const LiveRecord::Step& step : live.record.steps) {
+        REQUIRE(step.report.words.size() == 2);
+        CHECK(step.report.words[0].sent_bytes == step.report.words[1].sent_bytes);
+        bytes.insert(step.report.words[0].sent_bytes);
+    }
+    // 16 · 16 + 16 + 16 · 4 + 4 numbers; at rank 4 only the first weight gets smaller.
+    const std::set<std::int64_t> each{4 * 340, 2 * 340, 4 * (128 + 16 + 64 + 4),
+                                      4 * (64 + 16 + 40 + 4)};
+    CHECK(bytes == each);
+    const std::string& log = live.run.decisions;
+    const bool judged = log.find("compression pays") != std::string::npos ||
+                        log.find("compression hurts here") != std::string::npos ||
+                        log.find("loses too much") != std::string::npos ||
+                        log.find("hides behind computing") != std::string::npos;
+    CHECK(judged);
+    CHECK(log.find("\"exchange\":{") != std::string::npos);
 }
 
 TEST_CASE("live run: equal seeds and equal groups give equal weights", "[live]") {

@@ -78,6 +78,59 @@ TEST_CASE("crew: every knob of the Plan turns at one boundary on all members", "
     CHECK(rig.enter(ids({0, 1, 2}), plan).step == step);
 }
 
+TEST_CASE("crew: the codec changes at one boundary on all members, with exact bytes", "[live]") {
+    CrewRig rig;
+    rig.spawn(ids({0, 1, 2}));
+    Plan plan = plan_of(1);
+    rig.enter(ids({0, 1}), plan);
+    std::int64_t step = 0;
+    // 12 · 16 + 16 and 16 · 4 + 4 numbers.
+    const auto train_with = [&](Codec codec, double level, std::int64_t bytes) {
+        CAPTURE(codec_names()[static_cast<std::size_t>(codec)]);
+        plan.version = PlanVersion{index_of(plan.version) + 1};
+        plan.codec = codec;
+        plan.codec_level = level;
+        CHECK_FALSE(rig.enter(ids({0, 1}), plan).group_changed);  // where all digests are compared
+        rig.train_to(step += 5);
+        const StepDone last = rig.steps().back();
+        for (const StepWord& word : last.report.words) {
+            CHECK(word.sent_bytes == bytes);
+            CHECK(word.plan_version == index_of(plan.version));
+        }
+    };
+    train_with(Codec::none, 0, 4 * 276);
+    train_with(Codec::fp16, 0, 2 * 276);
+    train_with(Codec::power_sgd, 1, 4 * (16 + 12 + 16 + 4 + 16 + 4));
+    train_with(Codec::top_k, 0.25, 8 * (48 + 4 + 16 + 1));
+    train_with(Codec::qsgd, 0, 276 + 4 * 4);
+    // A newcomer takes part in the warm start, and the group stays equal.
+    train_with(Codec::power_sgd, 2, 4 * (2 * (16 + 12) + 16 + 2 * (16 + 4) + 4));
+    plan.version = PlanVersion{50};
+    CHECK(rig.enter(ids({0, 1, 2}), plan).group_changed);
+    rig.train_to(step += 5);
+    plan.version = PlanVersion{51};
+    CHECK(rig.enter(ids({0, 1, 2}), plan).step == step);
+}
+
+TEST_CASE("crew: losing a member under a codec loses no committed step", "[live]") {
+    const Codec codec = GENERATE(Codec::power_sgd, Codec::top_k);
+    CrewRig rig;
+    rig.spawn(ids({0, 1, 2}));
+    Plan plan = plan_of(1);
+    plan.codec = codec;
+    rig.enter(ids({0, 1, 2}), plan);
+    rig.crew.run();
+    rig.look(30ms);
+    rig.crew.kill(InstanceId{2});
+    rig.expect<WorkerDied>();
+    plan.version = PlanVersion{2};
+    const GroupEntered entered = rig.enter(ids({0, 1}), plan);  // survivors are equal
+    CHECK(entered.step == static_cast<std::int64_t>(rig.steps().size()));
+    rig.train_to(entered.step + 5);
+    plan.version = PlanVersion{3};
+    CHECK(rig.enter(ids({0, 1}), plan).step == entered.step + 5);
+}
+
 TEST_CASE("crew: a hold stops all members at one boundary while they run freely", "[live]") {
     CrewRig rig;
     rig.spawn(ids({0, 1, 2}));
@@ -119,8 +172,9 @@ TEST_CASE("crew: a Plan that cannot be trained changes nothing", "[live]") {
     rig.train_to(3);
     Plan bad = plan_of(2);
     bad.codec = Codec::sign;
+    bad.codec_level = 3;
     rig.crew.begin_transition(ids({0, 1}), bad);
-    CHECK(rig.expect<TransitionFailed>().why.find("no codec sign") != std::string::npos);
+    CHECK(rig.expect<TransitionFailed>().why.find("sign has no level") != std::string::npos);
     rig.train_to(6);  // under the old Plan, in the old epoch
     CHECK(rig.steps().back().report.words.at(1).plan_version == 1);
 }

@@ -1,0 +1,157 @@
+// codec_scenario_test.cpp — what codecs cost a simulated step, and which a scenario may name.
+#include <catch2/catch.hpp>
+
+#include "policies/policy.hpp"
+#include "records/decision_log.hpp"
+#include "scenarios/experiment.hpp"
+#include "scenarios/live_run.hpp"
+#include "sim/world.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+
+namespace ukemi {
+
+namespace {
+
+using Catch::Contains;
+
+// Steps of 100 ms and a gradient of 100 MB over 1 GB/s between four workers.
+Scenario with(std::string_view more, std::string_view training = "") {
+    return scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
+            "job": {{"samples": 4000, "batch": 4,
+                     "step_time": {{"table": {{"1": "100 ms"}}, {}}}}},
+            {} "cluster": {{"count": 4}}, "plan": {{"market": "on_demand"}},
+            "market": {{"on_demand_price": "3 USD/h"}},
+            "replay": ["on_demand", "on_demand+adaptive_codec", "on_demand+accordion"]}})",
+                                          more, training),
+                              "small.json");
+}
+
+const std::string link = R"("gradient": "100 MB",
+    "link": {"bandwidth": "1 GB/s", "latency": "1 ms"})";
+const std::string rows = link + R"(, "codecs": [
+    {"codec": "fp16", "bytes": "50 MB", "encoding": "5 ms", "relative_error": 0.001},
+    {"codec": "power_sgd", "level": 2, "bytes": "1 MB", "encoding": "20 ms",
+     "relative_error": 0.6},
+    {"codec": "power_sgd", "level": 1, "bytes": "0.5 MB", "encoding": "15 ms",
+     "relative_error": 0.8},
+    {"codec": "power_sgd", "level": 4, "bytes": "2 MB", "encoding": "30 ms",
+     "relative_error": 0.4},
+    {"codec": "top_k", "level": 0.01, "bytes": "2 MB", "encoding": "90 ms",
+     "synchronisation": {"1": "0 s", "4": "12 ms"}}])";
+
+Duration step_with(const Scenario& scenario, Codec codec, double level, std::int32_t workers = 4) {
+    Plan plan = scenario.job.plan;
+    plan.codec = codec;
+    plan.codec_level = level;
+    return step_of(*scenario.job.profile.step_time, plan, workers);
+}
+
+std::vector<FinishedRun> runs_of(const Scenario& scenario, std::string_view policies) {
+    ExperimentSetup setup;
+    setup.policies = parse_policies(policies, scenario, "test");
+    setup.seeds = {1};
+    setup.details = Details::all;
+    setup.options.decisions = true;
+    setup.options.all_questions = true;
+    return run_experiment(scenario, setup);
+}
+
+}  // namespace
+
+TEST_CASE("codec scenario: bytes and a link make the time of a step", "[scenario][codec]") {
+    const Scenario scenario = with(rows);
+    // 2 · 3 · 1 ms + 2 · 3/4 of the bytes at 1 GB/s, and encoding.
+    CHECK(step_with(scenario, Codec::none, 0) == milliseconds(100 + 6 + 150));
+    CHECK(step_with(scenario, Codec::fp16, 0) == milliseconds(100 + 6 + 75 + 5));
+    CHECK(step_with(scenario, Codec::power_sgd, 2) == nanoseconds(127'500'000));
+    CHECK(step_with(scenario, Codec::top_k, 0.01) == milliseconds(100 + 12 + 90));
+    CHECK(step_with(scenario, Codec::power_sgd, 3) == step_with(scenario, Codec::none, 0));
+    // Alone nothing is sent or encoded.
+    CHECK(step_with(scenario, Codec::fp16, 0, 1) == milliseconds(400));
+    Plan plan = scenario.job.plan;
+    plan.codec = Codec::fp16;
+    const ExchangeView view = exchange_of(*scenario.job.profile.step_time, plan, 4);
+    CHECK(view.compute == milliseconds(100));
+    CHECK(view.communication == milliseconds(81));
+    CHECK(view.exposed == milliseconds(86));
+    CHECK(view.bytes == 50'000'000);
+    CHECK(view.relative_error == 0.001);
+}
+
+TEST_CASE("codec scenario: what only a gather carries grows with the workers",
+          "[scenario][codec]") {
+    const Scenario scenario =
+        with(link + R"(, "codecs": [{"codec": "top_k", "level": 0.01, "bytes": "2 MB"}])");
+    CHECK(step_with(scenario, Codec::top_k, 0.01) == milliseconds(100 + 3 * (1 + 2)));
+}
+
+TEST_CASE("codec scenario: a replay turns the codec and gains the time", "[scenario][codec]") {
+    const auto runs = runs_of(with(rows), "on_demand,on_demand+adaptive_codec,on_demand+accordion");
+    REQUIRE(runs.size() == 3);
+    const auto hours = [&](std::size_t i) { return to_hours(runs[i].result.duration); };
+    CHECK(hours(1) < 0.8 * hours(0));
+    CHECK(hours(2) < 0.6 * hours(0));
+    CHECK_THAT(runs[1].decisions, Contains("compression pays"));
+    CHECK_THAT(runs[1].decisions, Contains(R"("codec":"power_sgd","codec_level":4.0)"));
+    CHECK_THAT(runs[1].decisions, Contains(R"("exchange":{)"));
+    for (const std::size_t with_codec : {1U, 2U}) {
+        const LogReplay again = replay_decisions(runs[with_codec].decisions, "decisions.jsonl");
+        CHECK(again.decisions > 0);
+        CHECK(again.difference_count == 0);
+    }
+}
+
+TEST_CASE("codec scenario: that compression hurts is an answer", "[scenario][codec]") {
+    const Scenario scenario = with(R"("gradient": "1 MB",
+        "link": {"bandwidth": "10 GB/s", "latency": "1 us"},
+        "codecs": [{"codec": "fp16", "bytes": "0.5 MB", "encoding": "5 ms"}])");
+    const auto runs = runs_of(scenario, "on_demand+adaptive_codec");
+    CHECK_THAT(runs.front().decisions, Contains("compression hurts here"));
+}
+
+TEST_CASE("codec scenario: without costs a replay refuses to turn the codec", "[scenario][codec]") {
+    const Scenario scenario = with(link);
+    const NamedMarket market = make_market(scenario, 1);
+    const PolicyList list = parse_policies("accordion", scenario, "test").front();
+    const std::string complaint = complaint_of(
+        [&] { check_policies(list, scenario, simulated_capabilities(market.data, scenario.job)); });
+    CHECK_THAT(complaint, Contains("turns the knob \"codec\", which the simulated market cannot"));
+    const Capabilities live = live_capabilities(market.data, scenario.job);
+    CHECK(live.knobs.has(Knob::codec));
+    CHECK(live.codecs.size() == codec_count - 1);
+    CHECK_NOTHROW(check_policies(list, scenario, live));
+}
+
+TEST_CASE("codec scenario: the first Plan's codec is read, and what cannot be is refused",
+          "[scenario][codec]") {
+    const auto training = [](std::string_view codec, std::string_view more = "") {
+        return with(link, fmt::format(R"("training": {{"codec": {}{}}}, )", codec, more));
+    };
+    const Scenario scenario = training(R"({"kind": "power_sgd", "level": 4})");
+    CHECK(scenario.job.plan.codec == Codec::power_sgd);
+    CHECK(scenario.job.plan.codec_level == 4);
+    CHECK(scenario.training->step.error_feedback);
+    CHECK_FALSE(
+        training(R"({"kind": "top_k", "error_feedback": false})").training->step.error_feedback);
+    CHECK_NOTHROW(training(R"({"kind": "qsgd"})"));
+    const auto complaint = [&](std::string_view codec, std::string_view more = "") {
+        return complaint_of([&] { training(codec, more); });
+    };
+    CHECK_THAT(complaint(R"({"kind": "power_sdg"})"), Contains("at /training/codec/kind"));
+    CHECK_THAT(complaint(R"({"kind": "power_sgd", "level": 1.5})"),
+               Contains("expected a whole number (rank) from 1 to 4096, found 1.5"));
+    CHECK_THAT(complaint(R"({"kind": "qsgd", "error_feedback": true})"),
+               Contains("its errors would grow, not fade"));
+    CHECK_THAT(complaint(R"({"kind": "fp16"})", R"(, "synchronisation": "pair_averaging")"),
+               Contains("averaging exchanges models and no gradients"));
+    const auto time = [](std::string_view text) { return complaint_of([&] { with(text); }); };
+    CHECK_THAT(time(R"("codecs": [{"codec": "fp16"}])"), Contains("\"bytes\" and a \"link\""));
+    CHECK_THAT(time(R"("codecs": [{"codec": "none"}])"), Contains("expected one of"));
+    CHECK_THAT(time(R"("link": {"bandwidth": "1 GB/s"})"), Contains("goes with \"gradient\""));
+    CHECK_THAT(time(link + R"(, "synchronisation": {"1": "0 s"})"), Contains("stands beside"));
+    CHECK_THAT(time(link + R"(, "codecs": [{"codec": "fp16", "bytes": "1 MB"},
+                                           {"codec": "fp16", "bytes": "2 MB"}])"),
+               Contains("twice"));
+}
+
+}  // namespace ukemi
