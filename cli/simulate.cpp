@@ -40,7 +40,9 @@ JobSummary summary_of(const StepJobEntry& entry, const JobSteps& result, std::in
     summary.name = entry.job.name;
     const auto counted = std::span(result.steps).subspan(static_cast<std::size_t>(warm_up));
     std::vector<double> times;
+    double samples = 0;
     for (const StepRecord& step : counted) {
+        samples += static_cast<double>(step.samples);
         times.push_back(to_seconds(step.end - step.begin));
         for (std::size_t i = 0; i < step_parts.size(); ++i) {
             summary.part_s[i] += to_seconds(step.parts.*step_parts[i].value);
@@ -49,7 +51,7 @@ JobSummary summary_of(const StepJobEntry& entry, const JobSteps& result, std::in
     for (double& one : summary.part_s) one /= static_cast<double>(counted.size());
     summary.step_s = summarise(times);
     summary.samples_per_second =
-        static_cast<double>(entry.job.samples_per_step()) / summary.step_s.mean;
+        samples / static_cast<double>(counted.size()) / summary.step_s.mean;
     summary.efficiency = entry.alone_s / summary.step_s.mean;
     return summary;
 }
@@ -95,12 +97,13 @@ void print_job(const StepJobEntry& entry, const JobSteps& result, const JobSumma
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
     if (entry.coded.message > Bytes{}) {
-        fmt::print("  {}: {:.4g} MB a worker instead of {:.4g}, {}; {:.3g} ms to encode, {:.3g} to "
-                   "decode\n",
-                   entry.codec.name, static_cast<double>(entry.coded.message.raw()) / 1e6,
-                   static_cast<double>(entry.coded.gradient.raw()) / 1e6,
-                   entry.coded.reduces ? "all-reduced" : "all-gathered",
-                   to_seconds(entry.coded.encode) * 1e3, to_seconds(entry.coded.decode) * 1e3);
+        fmt::print(
+            "  {}: {:.4g} MB a worker instead of {:.4g}, {}; {:.3g} ms to encode, {:.3g} to "
+            "decode\n",
+            entry.codec.name, static_cast<double>(entry.coded.message.raw()) / 1e6,
+            static_cast<double>(entry.coded.gradient.raw()) / 1e6,
+            entry.coded.reduces ? "all-reduced" : "all-gathered",
+            to_seconds(entry.coded.encode) * 1e3, to_seconds(entry.coded.decode) * 1e3);
     }
     if (!job.servers.empty()) {
         fmt::print("  {}: at most {:.4g} MB on one of {} servers\n",
@@ -174,7 +177,7 @@ void print_json(const StepScenario& scenario, std::span<const JobSteps> results,
 }
 
 std::string steps_csv(const StepScenario& scenario, std::span<const JobSteps> results) {
-    std::vector<std::string> columns{"job", "step", "begin_s", "step_s", "samples"};
+    std::vector<std::string> columns{"job", "step", "begin_s", "step_s", "samples", "workers"};
     for (const StepPart& part : step_parts) columns.push_back(fmt::format("{}_s", part.name));
     CsvWriter csv(columns);
     for (std::size_t j = 0; j < results.size(); ++j) {
@@ -182,7 +185,7 @@ std::string steps_csv(const StepScenario& scenario, std::span<const JobSteps> re
         std::int64_t number = 0;
         for (const StepRecord& step : results[j].steps) {
             csv.add(job.name).add(number++).add(to_seconds(step.begin.since_start()));
-            csv.add(to_seconds(step.end - step.begin)).add(job.samples_per_step());
+            csv.add(to_seconds(step.end - step.begin)).add(step.samples).add(step.workers);
             for (const StepPart& part : step_parts) csv.add(to_seconds(step.parts.*part.value));
             csv.end_row();
         }
@@ -202,7 +205,7 @@ void simulate(const Options& options) {
     step_options.seed = scenario.seed;
     step_options.detailed_steps = options.perfetto.empty() ? 0 : options.traced_steps;
     const std::vector<JobSteps> results =
-        run_steps(scenario.topology, jobs, scenario.cross_traffic, step_options);
+        run_steps(scenario.topology, jobs, scenario.cross_traffic, step_options, scenario.events);
     std::vector<JobSummary> summaries;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         summaries.push_back(summary_of(scenario.jobs[j], results[j], scenario.warm_up));

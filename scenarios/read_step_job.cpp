@@ -7,10 +7,10 @@
 #include <array>
 #include <optional>
 
+#include "scenarios/read_compute.hpp"
 #include "scenarios/read_step_codec.hpp"
 #include "scenarios/read_step_layout.hpp"
 #include "scenarios/read_variable_update.hpp"
-#include "sim/cluster/known_curves.hpp"
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/memory_need.hpp"
 #include "sim/cluster/model_profile.hpp"
@@ -109,6 +109,12 @@ void read_hindrances(ConfigReader& config, StepJob& job) {
         job.stragglers.machine = stragglers->number("machine", 0, 4, 0);
         stragglers->finish();
     }
+    if (auto validation = config.object_if_present("validation")) {
+        job.validation.every = validation->integer("every", 1, steps_most);
+        job.validation.samples = validation->integer("samples", 1, 1'000'000'000'000);
+        job.validation.distributed = validation->flag("distributed", true);
+        validation->finish();
+    }
     if (auto input = config.object_if_present("input")) {
         job.input.samples_per_second = input->rate("rate", "samples/s");
         job.input.ahead = input->integer("ahead", 1, 10'000, job.input.ahead);
@@ -138,46 +144,6 @@ std::string_view gpu_of(const ConfigReader& config, const Topology& topology, De
     }
     return gpu;
 }
-
-// What is asked for in "compute"; without it, a measured curve or a roofline with known shares.
-class ComputeCurves {
-public:
-    explicit ComputeCurves(ConfigReader& config) : where_(place(config, "precision")) {
-        auto compute = config.object_if_present("compute");
-        if (!compute) return;
-        if (compute->has("arithmetic_share")) {
-            shares_ = RooflineShares{compute->number("arithmetic_share", 0.001, 1),
-                                     compute->number("memory_share", 0.001, 1, 0.75), 0};
-        } else {
-            const double fixed_s = to_seconds(short_duration(*compute, "fixed", {}));
-            const double sample_s = to_seconds(short_duration(*compute, "per_sample", {}));
-            given_ = CostCurve::affine(fixed_s, sample_s, place(config, "compute"));
-        }
-        compute->finish();
-    }
-
-    CostCurve curve(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
-                    std::string& source) const {
-        if (given_) {
-            source = "of the scenario";
-            return *given_;
-        }
-        if (shares_) {
-            source =
-                fmt::format("roofline at {} of the peak, of the scenario", shares_->arithmetic);
-            return CostCurve::roofline(model, gpu, precision, *shares_, where_);
-        }
-        const KnownCurve known = curve_for(model, gpu, precision, where_);
-        source =
-            known.measured ? std::string(known.source) : fmt::format("roofline, {}", known.source);
-        return known.curve;
-    }
-
-private:
-    std::string where_;
-    std::optional<CostCurve> given_;
-    std::optional<RooflineShares> shares_;
-};
 
 struct MemoryKind {
     Precision precision = Precision::fp32;
@@ -356,6 +322,11 @@ StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
     cut_model(config, model, memory, entry);
     read_hindrances(config, job);
     update_variables(config, topology, servers, entry);
+    const Layout& degrees = entry.request.degrees;
+    if (job.validation.every > 0 &&
+        (job.asynchronous || degrees.tensor > 1 || degrees.pipeline > 1)) {
+        config.fail("validation", "is for synchronous workers that hold the whole model");
+    }
     encode_gradients(config, model, entry);
     if (job.servers.empty()) choose_collective(config, topology, defaults.collective, entry);
     job.steps = config.integer("steps", 1, steps_most, 20);

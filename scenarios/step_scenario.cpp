@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "scenarios/read_step_events.hpp"
 #include "scenarios/read_step_job.hpp"
 #include "sim/cluster/cluster_file.hpp"
 
@@ -100,6 +101,7 @@ StepScenario read(ConfigReader root, const std::filesystem::path& file) {
     read_efficiency(root, scenario.topology);
     read_jobs(root, scenario);
     read_cross_traffic(root, scenario);
+    scenario.events = read_step_events(root, scenario);
     const auto fewest = std::ranges::min(scenario.jobs, {}, [](const StepJobEntry& entry) {
                             return entry.job.steps;
                         }).job.steps;

@@ -51,6 +51,7 @@ struct StepScenario {
     Topology topology;
     std::vector<StepJobEntry> jobs;
     std::vector<CrossTraffic> cross_traffic;
+    StepEvents events;
     std::int64_t warm_up = 0;  // steps that no mean counts
     std::string resolved;
 };

@@ -85,6 +85,7 @@ void DataParallelPlayer::end_if_done(Instant now) {
     parts.sending = exposed_parts.sending;
     parts.coding = exposed_parts.coding;
     parts.agreeing = exposed_parts.agreeing;
+    computed_ = false;
     finish_step(now);
 }
 

@@ -118,10 +118,11 @@ void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
     throw InputError(
         where, "",
         fmt::format("{} with a batch of {} needs {} bytes on pipeline rank {} (parameters, "
-                    "gradients and optimiser {}, kept for the backward pass of {} passes {}, "
+                    "gradients and optimiser {}, kept for {} backward pass{} {}, "
                     "reserve {}), {} has {}: {}",
                     model.name, request.batch, memory.need.total().raw(), memory.stage_rank,
-                    memory.need.parameters.raw(), memory.micro_batches_kept, memory.need.kept.raw(),
+                    memory.need.parameters.raw(), memory.micro_batches_kept,
+                    memory.micro_batches_kept == 1 ? "" : "es", memory.need.kept.raw(),
                     memory.need.reserve.raw(), gpu.name, gpu.memory.raw(),
                     most > 0 ? fmt::format("the largest batch that fits is {}", most)
                              : "not even a batch of 1 fits"));

@@ -424,6 +424,7 @@ void LayoutPlayer::update(Instant now) {
 }
 
 void LayoutPlayer::end_step(Instant now) {
+    sums_.torn = static_cast<std::int64_t>(job().workers.size()) * record().parts.torn;
     record().parts = mean_parts(sums_, static_cast<std::int64_t>(job().workers.size()));
     finish_step(now);
 }

@@ -65,20 +65,29 @@ private:
     std::int64_t last_id_ = 0;
 };
 
+// Workers keep their rows when others leave.
+std::int64_t row_of(const StepRecord& step, std::size_t rank) {
+    const auto same = static_cast<std::int32_t>(rank);
+    return 1 + (step.first_ranks.empty() ? same : step.first_ranks[rank]);
+}
+
 void write_worker(TraceWriter& trace, std::int64_t process, std::size_t rank, const StepJob& job,
                   const StepRecord& step) {
-    const auto row = static_cast<std::int64_t>(rank) + 1;
+    const std::int64_t row = row_of(step, rank);
     const Duration own = step.computing[rank];
     const Instant begin = step.compute_begin;
     const double once = static_cast<double>(own.raw()) / static_cast<double>(job.accumulation);
     const Instant last = begin + own - Duration::of(round_nearest(once));
     const Instant backward =
         begin + own - Duration::of(round_nearest(once * (1 - job.forward_share)));
-    trace.span(process, row, "wait for input", step.begin, begin);
+    const Instant whole = step.begin + step.parts.torn;
+    trace.span(process, row, "torn", step.begin, whole);
+    trace.span(process, row, "wait for input", whole, begin);
     trace.span(process, row, "accumulate", begin, last);
     trace.span(process, row, "forward", last, backward);
     trace.span(process, row, "backward", backward, begin + own);
-    trace.span(process, row, "wait for all gradients", begin + own, step.end);
+    trace.span(process, row, "wait for all gradients", begin + own,
+               step.end - step.parts.validation);
 }
 
 void write_spans(TraceWriter& trace, std::int64_t process, std::size_t rows,
@@ -86,7 +95,8 @@ void write_spans(TraceWriter& trace, std::int64_t process, std::size_t rows,
     for (const WorkSpan& span : step.spans) {
         for (std::int32_t rank = span.rank; rank < span.rank + span.ranks; ++rank) {
             if (static_cast<std::size_t>(rank) >= rows) break;
-            trace.span(process, rank + 1, span.name, span.begin, span.end);
+            trace.span(process, row_of(step, static_cast<std::size_t>(rank)), span.name, span.begin,
+                       span.end);
         }
     }
 }

@@ -40,22 +40,22 @@ void StepHost::arrived(const NetworkEvent& event) {
     node.mapped().player->arrived(node.mapped().token, event.at);
 }
 
-void StepHost::run(std::span<const std::unique_ptr<StepPlayer>> players) {
-    for (const auto& player : players) player->begin(Instant{});
+void StepHost::run(std::span<const std::unique_ptr<StepPlayer>> players, Instant until) {
     const auto is_over = [](const auto& player) { return player->is_over(); };
     while (!std::ranges::all_of(players, is_over)) {
-        const Instant limit = due_.empty() ? Instant::never() : due_.top().at;
+        const Instant limit = due_.empty() ? until : std::min(due_.top().at, until);
         if (const auto event = network_.runs().run_until(limit)) {
             arrived(*event);
             continue;
         }
-        if (due_.empty()) {
+        if (due_.empty() || due_.top().at > until) {
+            if (until < Instant::never()) return;
             throw InputError("simulate", "",
                              "a job waits for ever: what it sends crosses a link that is down");
         }
         const Due due = due_.top();
         due_.pop();
-        due.player->woken(due.token, due.at);
+        due.player->wake_up(due.token, due.at);
     }
 }
 

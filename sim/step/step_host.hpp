@@ -29,8 +29,9 @@ public:
     // What the player has asked for and sent is forgotten: flows stop where they are.
     void forget(const StepPlayer& player);
 
-    // Plays until all players are over.
-    void run(std::span<const std::unique_ptr<StepPlayer>> players);
+    // Plays what happens up to `until`, or until all players, which have begun, are over.
+    // InputError if a job waits for ever.
+    void run(std::span<const std::unique_ptr<StepPlayer>> players, Instant until);
 
 private:
     struct Due {

@@ -1,8 +1,10 @@
 // step_job.cpp — draws of stragglers.
 #include "sim/step/step_job.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 
 #include "base/exact_math.hpp"
 #include "base/invariant.hpp"
@@ -15,6 +17,12 @@ double factor(RandomStream& stream, double variation) {
     if (variation == 0) return 1;
     const double variance = exact::log1p(variation * variation);
     return stream.lognormal(-variance / 2, std::sqrt(variance));
+}
+
+// After a departure, the draws of those who are left are others.
+std::string stream_name(const StepJob& job, const char* what) {
+    const std::string name = "step/" + job.name + what;
+    return job.departures == 0 ? name : name + "/" + std::to_string(job.departures);
 }
 
 }  // namespace
@@ -30,13 +38,35 @@ std::int64_t StepJob::samples_per_step() const {
     return samples;
 }
 
+Duration StepJob::validation_time() const {
+    const auto forward = [&](std::size_t rank) {
+        return Duration::of(
+            round_nearest(static_cast<double>(compute[rank].raw()) * forward_share));
+    };
+    const auto batches = [&](std::int64_t at_once) {
+        return (validation.samples + at_once - 1) / at_once;
+    };
+    if (!validation.distributed) return batches(batch) * forward(0);
+    Duration slowest;
+    for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+        slowest = std::max(slowest, forward(rank));
+    }
+    return batches(batch * replicas()) * slowest;
+}
+
 StragglerDraws::StragglerDraws(const StepJob& job, const Topology& topology, std::uint64_t seed)
     : rule_(job.stragglers),
-      worker_(seed, "step/" + job.name + "/worker"),
-      machine_(seed, "step/" + job.name + "/machine") {
+      worker_(seed, stream_name(job, "/worker")),
+      machine_(seed, stream_name(job, "/machine")) {
     RandomStream persistent(seed, "step/" + job.name + "/worker/persistent");
     std::map<MachineId, std::size_t> machines;
-    for (const DeviceId worker : job.workers) {
+    std::int32_t drawn = 0;  // of the ranks at the start, those who have gone included
+    for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
+        const DeviceId worker = job.workers[rank];
+        const std::int32_t first =
+            job.first_ranks.empty() ? static_cast<std::int32_t>(rank) : job.first_ranks[rank];
+        for (; drawn < first; ++drawn) factor(persistent, job.stragglers.persistent);
+        ++drawn;
         persistent_.push_back(factor(persistent, job.stragglers.persistent));
         machine_of_.push_back(
             machines.try_emplace(topology.device(worker).machine, machines.size()).first->second);

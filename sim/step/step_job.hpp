@@ -31,6 +31,14 @@ struct InputPipeline {
     std::int64_t ahead = 2;
 };
 
+// After every so many steps, the forward pass of so many samples: on all workers, a share each, or
+// on the first alone while the others wait. Adding up the results is neglected.
+struct Validation {
+    std::int64_t every = 0;  // 0: never
+    std::int64_t samples = 0;
+    bool distributed = true;
+};
+
 struct StepJob {
     std::string name;
     std::vector<DeviceId> workers;  // by rank
@@ -56,10 +64,16 @@ struct StepJob {
     std::int32_t per_host = 0;  // of the collective
     Stragglers stragglers;
     InputPipeline input;
+    Validation validation;
     std::int64_t steps = 1;
+    // Workers that are left of more: their ranks at the start, and how often some have gone.
+    std::vector<std::int32_t> first_ranks;
+    std::int64_t departures = 0;
+    std::int64_t steps_before = 0;  // that it has made already
 
     std::int64_t replicas() const;  // that have samples of their own
     std::int64_t samples_per_step() const;
+    Duration validation_time() const;  // of one validation
 };
 
 // Draws the factors of one job, step by step.

@@ -31,10 +31,29 @@ void StepPlayer::note_links(std::span<const LinkId> links) {
     all.erase(std::ranges::unique(all).begin(), all.end());
 }
 
+void StepPlayer::begin_again(Instant since, Instant at) {
+    record_.begin = since;  // it may be torn once more before it has begun
+    torn_since_ = since;
+    host_.wake(*this, at, again_token);
+}
+
+void StepPlayer::wake_up(std::uint64_t token, Instant now) {
+    switch (token) {
+        case again_token: return next_step(now);
+        case validated_token: return close_step();
+        default: woken(token, now);
+    }
+}
+
 void StepPlayer::next_step(Instant now) {
     record_ = {};
-    record_.begin = now;
+    record_.begin = torn_since_.value_or(now);
+    torn_since_.reset();
+    record_.parts.torn = now - record_.begin;
+    record_.samples = job_.samples_per_step();
+    record_.workers = static_cast<std::int64_t>(job_.workers.size());
     record_.detailed = static_cast<std::int64_t>(steps_done()) < options_.detailed_steps;
+    if (record_.detailed) record_.first_ranks = job_.first_ranks;
     computed_at_ = Instant::never();
     exposed_ = {};
     record_.compute_begin = input_.next(job_, now);
@@ -69,9 +88,31 @@ void StepPlayer::finish_step(Instant now) {
     INVARIANT(on_the_network_ == 0 && coded_ == 0);
     record_.end = now;
     INVARIANT(record_.parts.total() == now - record_.begin);
+    const std::int64_t every = job_.validation.every;
+    const std::int64_t number = job_.steps_before + static_cast<std::int64_t>(steps_done()) + 1;
+    if (every > 0 && number % every == 0) return validate(now);
+    close_step();
+}
+
+void StepPlayer::validate(Instant now) {
+    record_.parts.validation = job_.validation_time();
+    record_.end = now + record_.parts.validation;
+    if (record_.detailed) {
+        const auto ranks = static_cast<std::int32_t>(job_.workers.size());
+        const std::int32_t busy = job_.validation.distributed ? ranks : 1;
+        record_.spans.push_back({0, busy, "validate", now, record_.end});
+        if (busy < ranks) {
+            record_.spans.push_back({busy, ranks - busy, "wait for validation", now, record_.end});
+        }
+    }
+    host_.wake(*this, record_.end, validated_token);
+}
+
+void StepPlayer::close_step() {
+    const Instant end = record_.end;
     result_.steps.push_back(std::move(record_));
     if (static_cast<std::int64_t>(steps_done()) < job_.steps) {
-        next_step(now);
+        next_step(end);
     } else {
         over_ = true;
     }

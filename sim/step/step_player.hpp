@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 
 #include "sim/step/step_host.hpp"
@@ -34,10 +35,15 @@ public:
     virtual ~StepPlayer() = default;
 
     void begin(Instant now) { next_step(now); }
+    // In the place of one whose step, begun at `since`, was torn: the first step is counted from
+    // then on.
+    void begin_again(Instant since, Instant at);
+    void wake_up(std::uint64_t token, Instant now);  // what the host calls
     virtual void woken(std::uint64_t token, Instant now) = 0;
     virtual void arrived(std::uint64_t token, Instant now) = 0;
     bool is_over() const { return over_; }
     JobSteps take_result() { return std::move(result_); }
+    Instant step_begin() const { return record_.begin; }  // of the step under way
 
     // How many messages of gradients are on the network, and how many are encoded or decoded: from
     // now on so many more.
@@ -63,7 +69,13 @@ protected:
     void finish_step(Instant now);
 
 private:
+    // Tokens of its own.
+    static constexpr std::uint64_t again_token = UINT64_MAX;
+    static constexpr std::uint64_t validated_token = UINT64_MAX - 1;
+
     void next_step(Instant now);
+    void validate(Instant now);
+    void close_step();
 
     StepHost& host_;
     const StepJob& job_;
@@ -77,6 +89,7 @@ private:
     Instant changed_at_;  // of these two
     StepParts exposed_;
     bool over_ = false;
+    std::optional<Instant> torn_since_;
 };
 
 }  // namespace ukemi

@@ -2,10 +2,10 @@
 //
 // The parts are those of a step's critical path where all workers do the same, and else the means
 // over the workers of what each of them does; either way they add up to the step exactly:
-//   input       until the batch is there
-//   compute     of the mean worker
-//   straggler   how much longer the slowest worker computes
-//   exchange    what the model itself sends between its passes (tensor parallel sums, batch norm,
+//   torn        since a step was begun that a worker's leaving has torn, until the others begin
+//   anew input       until the batch is there compute     of the mean worker straggler   how much
+//   longer the slowest worker computes exchange    what the model itself sends between its passes
+//   (tensor parallel sums, batch norm,
 //               split layers); of an asynchronous job, fetching variables and sending gradients
 //   bubble      a worker of a pipeline has nothing to compute, and nothing is on its way to it
 //   transfer    likewise, but what it waits for is on its way
@@ -13,6 +13,7 @@
 //               communication)
 //   coding      after that: while none is, but gradients are encoded or decoded
 //   agreeing    after that: the rest (cycles and negotiation of the launch rule)
+//   validation  after the step, before the next one
 #pragma once
 
 #include <array>
@@ -27,6 +28,7 @@
 namespace ukemi {
 
 struct StepParts {
+    Duration torn;
     Duration input;
     Duration compute;
     Duration straggler;
@@ -36,6 +38,7 @@ struct StepParts {
     Duration sending;
     Duration coding;
     Duration agreeing;
+    Duration validation;
     Duration total() const;
 };
 
@@ -45,7 +48,8 @@ struct StepPart {
     Duration StepParts::*value;
     bool of_some = false;  // most jobs have none of it
 };
-inline constexpr std::array<StepPart, 9> step_parts = {{
+inline constexpr std::array<StepPart, 11> step_parts = {{
+    {"torn", "torn by a loss", &StepParts::torn, true},
     {"input", "waiting for input", &StepParts::input},
     {"compute", "compute (mean worker)", &StepParts::compute},
     {"straggler", "waiting for the slowest", &StepParts::straggler},
@@ -55,6 +59,7 @@ inline constexpr std::array<StepPart, 9> step_parts = {{
     {"sending", "exposed communication", &StepParts::sending},
     {"coding", "encoding and decoding", &StepParts::coding, true},
     {"agreeing", "cycles and negotiation", &StepParts::agreeing},
+    {"validation", "validation", &StepParts::validation, true},
 }};
 
 inline Duration StepParts::total() const {
@@ -88,12 +93,15 @@ struct StepRecord {
     Instant begin;
     Instant end;
     StepParts parts;
+    std::int64_t samples = 0;
+    std::int64_t workers = 0;
     // Of the first steps only (StepOptions):
     bool detailed = false;
     Instant compute_begin;
-    std::vector<Duration> computing;  // by rank, where all do one pass after another
-    std::vector<WorkSpan> spans;      // else
-    std::vector<SentMessage> sent;    // in the order in which they ended
+    std::vector<std::int32_t> first_ranks;  // by rank, as they were at the start; empty: the same
+    std::vector<Duration> computing;        // by rank, where all do one pass after another
+    std::vector<WorkSpan> spans;            // else
+    std::vector<SentMessage> sent;          // in the order in which they ended
 };
 
 // Of updates by workers that do not wait for each other.

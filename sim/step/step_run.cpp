@@ -1,7 +1,9 @@
 // step_run.cpp — a player for each job, and cross traffic beside them.
 #include "sim/step/step_run.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/invariant.hpp"
 #include "sim/step/async_player.hpp"
@@ -29,19 +31,111 @@ void add_cross_traffic(ClusterNetwork& network, std::span<const CrossTraffic> al
     }
 }
 
+// One job through all its memberships.
+struct Members {
+    std::unique_ptr<StepJob> job;
+    JobSteps before;  // of former memberships
+};
+
+void append(JobSteps& all, JobSteps more) {
+    for (StepRecord& step : more.steps) all.steps.push_back(std::move(step));
+    if (!more.collective.empty()) all.collective = std::move(more.collective);
+    all.staleness = more.staleness;
+    all.links.insert(all.links.end(), more.links.begin(), more.links.end());
+    std::ranges::sort(all.links);
+    all.links.erase(std::ranges::unique(all.links).begin(), all.links.end());
+}
+
+class StepRun {
+public:
+    StepRun(const Topology& topology, std::span<const StepJob> jobs, const StepOptions& options)
+        : topology_(topology), options_(options), host_(topology) {
+        for (const StepJob& job : jobs) {
+            members_.push_back({std::make_unique<StepJob>(job), {}});
+            players_.push_back(player_of(host_, *members_.back().job, options));
+        }
+    }
+
+    StepHost& host() { return host_; }
+
+    std::vector<JobSteps> run(const StepEvents& events) {
+        for (const auto& player : players_) player->begin(Instant{});
+        Instant before;
+        for (const Departure& departure : events.departures) {
+            INVARIANT(departure.at >= before);
+            before = departure.at;
+            host_.run(players_, departure.at);
+            depart(departure);
+        }
+        host_.run(players_, Instant::never());
+        std::vector<JobSteps> results;
+        for (std::size_t job = 0; job < players_.size(); ++job) {
+            append(members_[job].before, players_[job]->take_result());
+            results.push_back(std::move(members_[job].before));
+        }
+        return results;
+    }
+
+private:
+    void depart(const Departure& departure) {
+        std::unique_ptr<StepPlayer>& player = players_[departure.job];
+        if (player->is_over()) return;
+        Members& members = members_[departure.job];
+        host_.forget(*player);
+        const Instant since = player->step_begin();
+        JobSteps done = player->take_result();
+        auto job = std::make_unique<StepJob>(without(*members.job, topology_, departure.ranks,
+                                                     static_cast<std::int64_t>(done.steps.size())));
+        append(members.before, std::move(done));
+        StepOptions options = options_;
+        options.detailed_steps -= std::min(options.detailed_steps,
+                                           static_cast<std::int64_t>(members.before.steps.size()));
+        player = player_of(host_, *job, options);
+        members.job = std::move(job);
+        player->begin_again(since, departure.at + departure.delay);
+    }
+
+    const Topology& topology_;
+    StepOptions options_;
+    StepHost host_;
+    std::vector<Members> members_;
+    std::vector<std::unique_ptr<StepPlayer>> players_;
+};
+
 }  // namespace
+
+StepJob without(const StepJob& job, const Topology& topology,
+                std::span<const std::int32_t> first_ranks, std::int64_t steps_done) {
+    INVARIANT(!job.layout && !job.asynchronous);
+    StepJob left = job;
+    left.workers.clear();
+    left.compute.clear();
+    left.first_ranks.clear();
+    for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
+        const std::int32_t first =
+            job.first_ranks.empty() ? static_cast<std::int32_t>(rank) : job.first_ranks[rank];
+        if (std::ranges::find(first_ranks, first) != first_ranks.end()) continue;
+        left.workers.push_back(job.workers[rank]);
+        left.compute.push_back(job.compute[rank]);
+        left.first_ranks.push_back(first);
+    }
+    INVARIANT(!left.workers.empty());
+    left.per_host = workers_per_machine(topology, left.workers);
+    ++left.departures;
+    left.steps -= steps_done;
+    left.steps_before += steps_done;
+    return left;
+}
 
 std::vector<JobSteps> run_steps(const Topology& topology, std::span<const StepJob> jobs,
                                 std::span<const CrossTraffic> cross_traffic,
-                                const StepOptions& options) {
-    StepHost host(topology);
-    std::vector<std::unique_ptr<StepPlayer>> players;
-    for (const StepJob& job : jobs) players.push_back(player_of(host, job, options));
-    add_cross_traffic(host.network(), cross_traffic);
-    host.run(players);
-    std::vector<JobSteps> results;
-    for (const auto& player : players) results.push_back(player->take_result());
-    return results;
+                                const StepOptions& options, const StepEvents& events) {
+    StepRun run(topology, jobs, options);
+    add_cross_traffic(run.host().network(), cross_traffic);
+    for (const LinkChange& change : events.links) {
+        run.host().network().flows().plan_bandwidth(change.at, change.link, change.bandwidth);
+    }
+    return run.run(events);
 }
 
 }  // namespace ukemi

@@ -23,10 +23,36 @@ struct CrossTraffic {
     std::int64_t flows = 1;
 };
 
+// From then on a link has another bandwidth; zero: it is down, and what crosses it stands still.
+struct LinkChange {
+    Instant at;
+    LinkId link{};
+    BytesPerSecond bandwidth;
+};
+
+// Workers leave: what their job has on its way is cancelled, the step under way is torn, and
+// `delay` later those who are left begin it anew. Nothing if the job is over by then.
+struct Departure {
+    Instant at;
+    std::size_t job = 0;
+    std::vector<std::int32_t> ranks;  // as at the start; they must be there
+    Duration delay;
+};
+
+struct StepEvents {
+    std::vector<LinkChange> links;
+    std::vector<Departure> departures;  // in the order of time
+};
+
+// A job without these workers, as it goes on after `steps_done` more of its steps. INVARIANT: it
+// has neither a layout nor asynchronous workers, and somebody is left.
+StepJob without(const StepJob& job, const Topology& topology,
+                std::span<const std::int32_t> first_ranks, std::int64_t steps_done);
+
 // By job. All jobs begin at the start and run their steps; a job that has ended sends nothing more.
 // InputError if a collective cannot run on a job's workers, or if there is no path.
 std::vector<JobSteps> run_steps(const Topology& topology, std::span<const StepJob> jobs,
                                 std::span<const CrossTraffic> cross_traffic,
-                                const StepOptions& options);
+                                const StepOptions& options, const StepEvents& events = {});
 
 }  // namespace ukemi

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "scenarios/scenario.hpp"
+#include "scenarios/step_scenario.hpp"
 #include "sim/world.hpp"
 
 namespace ukemi {
@@ -151,6 +152,24 @@ constexpr Refusal refusals[] = {
     {"samples_without_batch", ": at /job: missing key \"batch\""},
     {"seed_as_text", ": at /seed: expected an integer of at least 0, found \"1\""},
     {"seed_not_whole", ": at /seed: expected an integer of at least 0, found 1.5"},
+    {"simulate_batch_too_large",
+     ": at /job/batch: megatron_8b with a batch of 64 needs 303687843840 bytes on pipeline rank 0 "
+     "(parameters, gradients and optimiser 16696786944, kept for 1 backward pass 285917315072, "
+     "reserve 1073741824), v100_sxm2_32gb has 34359738368: the largest batch that fits is 3"},
+    {"simulate_codec_on_servers",
+     ": at /job/codec: qsgd rides all-reduces and all-gathers, and parameter_server has neither"},
+    {"simulate_heads_not_divided",
+     ": at /job/layout: gpt2_xl has 25 heads of a hidden size of 1600: no multiples of tensor 8"},
+    {"simulate_leaves_twice", ": at /events: a worker of resnet50 leaves twice"},
+    {"simulate_link_change_ends_before", ": at /events/0/until: expected later than \"at\""},
+    {"simulate_nobody_is_left", ": at /events: no worker of resnet50 would be left"},
+    {"simulate_pipeline_loses_a_worker",
+     ": at /events/0: bert_large cannot go on with fewer workers: its model is cut, or they do not "
+     "wait for each other"},
+    {"simulate_validation_of_a_pipeline",
+     ": at /job/validation: is for synchronous workers that hold the whole model"},
+    {"simulate_who_leaves",
+     ": at /events/0: expected either \"worker\" or \"machine\" to say who leaves"},
     {"step_too_short",
      ": at /job/throughput/1: expected steps of 1e-6 s to 1e6 s; a batch of 1 at this "
      "rate takes 1e-07 s"},
@@ -234,6 +253,10 @@ std::string deep_nesting_message() {
 // What `ukemi check` does with a scenario.
 std::string complaint_about(const std::filesystem::path& file) {
     try {
+        if (file.stem().string().starts_with("simulate_")) {  // a scenario of steps
+            read_step_scenario(file);
+            return "(no complaint)";
+        }
         const Scenario scenario = read_scenario(file);
         const NamedMarket market = make_market(scenario, scenario.seed);
         for (const PolicyList& list : scenario.policies) {

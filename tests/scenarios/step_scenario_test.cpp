@@ -32,6 +32,75 @@ std::string complaint_about(const std::string& pointer, const std::string& value
     return "";
 }
 
+// Of `small` with one value changed.
+struct Wrong {
+    const char* pointer;
+    const char* value;
+    const char* complaint;
+};
+constexpr Wrong wrong[] = {
+    {"/cluster/machine", "p3.2xlrge",
+     ": at /cluster/machine: there is no machine \"p3.2xlrge\" (did you mean "
+     "\"p3.2xlarge\"?)"},
+    {"/cluster/machine", "cpu_16_core",
+     ": at /job: expected machines with GPUs, found cpu_16_core without"},
+    {"/job/model", "resnet5",
+     ": at /job/model: there is no model \"resnet5\" (did you mean \"resnet56\"?)"},
+    {"/job/workers", "5",
+     ": at /job/workers: expected at most 4, the workers of the cluster that no other job "
+     "has, found 5"},
+    {"/job/workers", "0", ": at /job/workers: expected an integer from 1 to 1048576, found 0"},
+    {"/job/collective", "rign",
+     ": at /job/collective: expected one of automatic, ring, binary_tree, "
+     "double_binary_tree, halving_doubling, star, clique, binary_tree_star, "
+     "multi_binary_tree_star, hierarchical, parameter_server, found \"rign\" (did you mean "
+     "\"ring\"?)"},
+    {"/job/codec", "fp8",
+     ": at /job/codec: expected one of none, fp16, qsgd, qsgd_shared, terngrad, "
+     "terngrad_shared, sign, sign_reduced, scaled_sign, top_k, top_k_agreed, random_k, "
+     "power_sgd, atomo, found \"fp8\""},
+    {"/job/precision", "bf16", ": at /job/precision: v100_sxm2_16gb has no bf16 arithmetic"},
+    {"/job/batch_norm", "global",
+     ": at /job/batch_norm: expected one of local, synchronised, found \"global\" (did you "
+     "mean \"local\"?)"},
+    {"/job/layout", "{\"tensor\": 3}",
+     ": at /job/layout/data: expected tensor x pipeline x data to be the 4 workers, found 3 x "
+     "1 x 1"},
+    {"/job/layout", "{\"pipeline\": 2}",
+     ": at /job/layout: only transformers are cut or computed again, and resnet50 is none"},
+    {"/job/layout", "{\"chunks\": 2}",
+     ": at /job/layout: only an interleaved pipeline has chunks, found 2"},
+    {"/job/layout", "{\"schedule\": \"1f1b\"}",
+     ": at /job/layout/schedule: expected one of gpipe, one_forward_one_backward, "
+     "interleaved, found \"1f1b\""},
+    {"/job/compute", "{\"table\": {\"many\": \"1 s\"}}",
+     ": at /job/compute/table/many: expected a batch as key, an integer of at least 1"},
+    {"/job/compute", "{\"table\": {}}",
+     ": at /job/compute: expected a table of at least one batch"},
+    {"/job/compute", "{\"arithmetic_share\": 2}",
+     ": at /job/compute/arithmetic_share: expected a number from 0.001 to 1, found 2"},
+    {"/job/buckets/rule", "fixed",
+     ": at /job/buckets/rule: expected one of one, tensors, filled, chunks, found \"fixed\" "
+     "(did you mean \"filled\"?)"},
+    {"/job/buckets/size", "10 B", ": at /job/buckets/size: expected at least 1024 bytes, found 10"},
+    {"/job/launch/cycle", "1 ms", ": at /job/launch: unknown key \"cycle\""},
+    {"/job/launch/overhead", "2 h", ": at /job/launch/overhead: expected at most 1 h"},
+    {"/job/stragglers/independent", "5",
+     ": at /job/stragglers/independent: expected a number from 0 to 4, found 5"},
+    {"/job/input/rate", "10 images/s",
+     ": at /job/input/rate: expected a rate above 0 such as \"120 samples/s\", found \"10 "
+     "images/s\""},
+    {"/job/steps", "0", ": at /job/steps: expected an integer from 1 to 100000, found 0"},
+    {"/job/compute", "{\"fixed\": \"0 s\"}", ": at /job/compute: no step would take any time"},
+    {"/cross_traffic/0/to", "0",
+     ": at /cross_traffic/0/to: expected another machine than \"from\""},
+    {"/cross_traffic/0/to", "4",
+     ": at /cross_traffic/0/to: expected an integer from 0 to 3, found 4"},
+    {"/warm_up", "3", ": at /warm_up: expected an integer from 0 to 2, found 3"},
+    {"/jobs", "[]", ": at /: expected either \"job\" or \"jobs\" (a list), found both"},
+    {"/market", "{}", ": at /: unknown key \"market\""},
+};
+
 }  // namespace
 
 TEST_CASE("step scenario: the shipped ones are right, complete and read back alike", "[scenario]") {
@@ -85,71 +154,20 @@ TEST_CASE("step scenario: what it says is what runs", "[scenario]") {
     CHECK_THAT(chosen.jobs[0].why, Catch::Contains("ms alone; "));
 }
 
+TEST_CASE("step scenario: compute times of each form of a curve", "[scenario]") {
+    const auto computing = [](const char* compute) {
+        const std::vector<ConfigOverride> overrides = {{"/job/compute", compute, "--set"}};
+        return step_scenario_from_text(small, "small.json", overrides).jobs[0].job.compute[0];
+    };
+    CHECK(computing(R"({"fixed": "10 ms", "per_sample": "2 ms"})") == milliseconds(74));
+    CHECK(computing(R"({"floor": "80 ms", "fixed": "10 ms", "per_sample": "2 ms"})") ==
+          milliseconds(80));
+    CHECK(computing(R"({"table": {"8": "30 ms", "16": "50 ms", "64": "146 ms"}})") ==
+          milliseconds(82));
+    CHECK(computing(R"({"arithmetic_share": 0.5})") > computing(R"({"arithmetic_share": 0.7})"));
+}
+
 TEST_CASE("step scenario: what is wrong is refused with its place", "[scenario]") {
-    struct Wrong {
-        const char* pointer;
-        const char* value;
-        const char* complaint;
-    };
-    const Wrong wrong[] = {
-        {"/cluster/machine", "p3.2xlrge",
-         ": at /cluster/machine: there is no machine \"p3.2xlrge\" (did you mean "
-         "\"p3.2xlarge\"?)"},
-        {"/cluster/machine", "cpu_16_core",
-         ": at /job: expected machines with GPUs, found cpu_16_core without"},
-        {"/job/model", "resnet5",
-         ": at /job/model: there is no model \"resnet5\" (did you mean \"resnet56\"?)"},
-        {"/job/workers", "5",
-         ": at /job/workers: expected at most 4, the workers of the cluster that no other job "
-         "has, found 5"},
-        {"/job/workers", "0", ": at /job/workers: expected an integer from 1 to 1048576, found 0"},
-        {"/job/collective", "rign",
-         ": at /job/collective: expected one of automatic, ring, binary_tree, "
-         "double_binary_tree, halving_doubling, star, clique, binary_tree_star, "
-         "multi_binary_tree_star, hierarchical, parameter_server, found \"rign\" (did you mean "
-         "\"ring\"?)"},
-        {"/job/codec", "fp8",
-         ": at /job/codec: expected one of none, fp16, qsgd, qsgd_shared, terngrad, "
-         "terngrad_shared, sign, sign_reduced, scaled_sign, top_k, top_k_agreed, random_k, "
-         "power_sgd, atomo, found \"fp8\""},
-        {"/job/precision", "bf16", ": at /job/precision: v100_sxm2_16gb has no bf16 arithmetic"},
-        {"/job/batch_norm", "global",
-         ": at /job/batch_norm: expected one of local, synchronised, found \"global\" (did you "
-         "mean \"local\"?)"},
-        {"/job/layout", "{\"tensor\": 3}",
-         ": at /job/layout/data: expected tensor x pipeline x data to be the 4 workers, found 3 x "
-         "1 x 1"},
-        {"/job/layout", "{\"pipeline\": 2}",
-         ": at /job/layout: only transformers are cut or computed again, and resnet50 is none"},
-        {"/job/layout", "{\"chunks\": 2}",
-         ": at /job/layout: only an interleaved pipeline has chunks, found 2"},
-        {"/job/layout", "{\"schedule\": \"1f1b\"}",
-         ": at /job/layout/schedule: expected one of gpipe, one_forward_one_backward, "
-         "interleaved, found \"1f1b\""},
-        {"/job/compute", "{\"arithmetic_share\": 2}",
-         ": at /job/compute/arithmetic_share: expected a number from 0.001 to 1, found 2"},
-        {"/job/buckets/rule", "fixed",
-         ": at /job/buckets/rule: expected one of one, tensors, filled, chunks, found \"fixed\" "
-         "(did you mean \"filled\"?)"},
-        {"/job/buckets/size", "10 B",
-         ": at /job/buckets/size: expected at least 1024 bytes, found 10"},
-        {"/job/launch/cycle", "1 ms", ": at /job/launch: unknown key \"cycle\""},
-        {"/job/launch/overhead", "2 h", ": at /job/launch/overhead: expected at most 1 h"},
-        {"/job/stragglers/independent", "5",
-         ": at /job/stragglers/independent: expected a number from 0 to 4, found 5"},
-        {"/job/input/rate", "10 images/s",
-         ": at /job/input/rate: expected a rate above 0 such as \"120 samples/s\", found \"10 "
-         "images/s\""},
-        {"/job/steps", "0", ": at /job/steps: expected an integer from 1 to 100000, found 0"},
-        {"/job/compute", "{\"fixed\": \"0 s\"}", ": at /job/compute: no step would take any time"},
-        {"/cross_traffic/0/to", "0",
-         ": at /cross_traffic/0/to: expected another machine than \"from\""},
-        {"/cross_traffic/0/to", "4",
-         ": at /cross_traffic/0/to: expected an integer from 0 to 3, found 4"},
-        {"/warm_up", "3", ": at /warm_up: expected an integer from 0 to 2, found 3"},
-        {"/jobs", "[]", ": at /: expected either \"job\" or \"jobs\" (a list), found both"},
-        {"/market", "{}", ": at /: unknown key \"market\""},
-    };
     for (const Wrong& each : wrong) {
         CAPTURE(each.pointer, each.value);
         CHECK(complaint_about(each.pointer, each.value) ==
@@ -282,6 +300,35 @@ TEST_CASE("step scenario: what modes of updating variables cannot have is refuse
           "small.json: at /job/codec_level: expected a whole number (rank), found 1.5");
     CHECK(complaint(R"("codec": "power_sgd", "buckets": {"rule": "chunks"})") ==
           "small.json: at /job/codec: power_sgd takes whole tensors, and \"chunks\" cuts them");
+}
+
+TEST_CASE("step scenario: losses slows, tears and goes on with fewer", "[scenario]") {
+    const StepScenario scenario =
+        read_step_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/steps/losses.json");
+    const StepJob& job = scenario.jobs.at(0).job;
+    const auto steps =
+        run_steps(scenario.topology, std::span(&job, 1), {}, {scenario.seed, 0}, scenario.events)[0]
+            .steps;
+    REQUIRE(steps.size() == 60);
+    Duration torn;
+    std::int64_t validations = 0;
+    Duration longest_before;  // a step that began before six seconds, or after ten
+    Duration longest_slow;
+    for (const StepRecord& step : steps) {
+        CHECK(step.parts.total() == step.end - step.begin);
+        torn += step.parts.torn;
+        validations += step.parts.validation > Duration{} ? 1 : 0;
+        const double begin_s = to_seconds(step.begin.since_start());
+        Duration& longest = begin_s > 6 && begin_s < 9 ? longest_slow : longest_before;
+        if (step.workers == 32) longest = std::max(longest, step.parts.sending);
+    }
+    CHECK(validations == 3);
+    CHECK(torn > whole_seconds(3));
+    CHECK(torn < whole_seconds(5));
+    CHECK(longest_slow > longest_before);
+    CHECK(steps.front().workers == 32);
+    CHECK(steps.back().workers == 28);
+    CHECK(steps.back().samples == 28 * 64);
 }
 
 TEST_CASE("step scenario: a batch that does not fit is refused with the bytes", "[scenario]") {

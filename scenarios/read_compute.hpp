@@ -1,0 +1,29 @@
+// read_compute.hpp — "compute" of a job of steps: how long a GPU computes a micro-batch.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/config_reader.hpp"
+#include "sim/cluster/known_curves.hpp"
+
+namespace ukemi {
+
+// One of four forms: `fixed` and `per_sample`, with a `floor` that small batches do not go below; a
+// `table` of times by batch; a roofline at `arithmetic_share` and `memory_share` of a GPU's peaks;
+// or, without the section, a measured curve or a roofline with known shares.
+class ComputeCurves {
+public:
+    explicit ComputeCurves(ConfigReader& job);
+
+    // For this GPU, and where it is from. InputError if it cannot compute at this precision.
+    CostCurve curve(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
+                    std::string& source) const;
+
+private:
+    std::string where_;
+    std::optional<CostCurve> given_;
+    std::optional<RooflineShares> shares_;
+};
+
+}  // namespace ukemi
