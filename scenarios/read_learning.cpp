@@ -266,8 +266,14 @@ void read_learning(ConfigReader& root, Scenario& scenario) {
     if (!job.noise_scale.empty()) {
         root.fail("learning", "has its own \"noise_scale\": leave that at /job out");
     }
-    static constexpr std::array<std::string_view, 2> models{"noise_scale_law", "recorded_curves"};
+    static constexpr std::array<std::string_view, 3> models{"noise_scale_law", "recorded_curves",
+                                                            "real_gradients"};
     const std::string model = config->one_of("model", models, "noise_scale_law");
+    if (model == "real_gradients") {
+        job.learning = read_real_gradients(root, *config, scenario);
+        config->finish();
+        return;
+    }
     const std::int64_t reference = config->integer("reference_batch", 1, batch_most,
                                                    samples_per_step(job.plan, job.workers_min));
     job.learning = model == "noise_scale_law" ? read_law(*config, job, reference)

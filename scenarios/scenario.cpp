@@ -136,11 +136,11 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
         root.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
     read_cluster(root.object("cluster"), scenario);
     read_job(root.object("job"), scenario);
+    read_training(root, file.parent_path(), scenario);
     read_learning(root, scenario);
     check_work(root, scenario.job);
     read_market(root.object("market"), file.parent_path(), scenario);
     read_plan(root, scenario);
-    read_training(root, file.parent_path(), scenario);
     read_limits(root, scenario.job);
     static constexpr std::array<std::string_view, 2> oracles{"none", "future_availability"};
     scenario.oracle_allowed = root.one_of("oracle", oracles, "none") != "none";

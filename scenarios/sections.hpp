@@ -23,8 +23,11 @@ Duration bounded_duration(ConfigReader& config, std::string_view key, Duration l
 void read_job(ConfigReader config, Scenario& scenario);  // after the cluster
 // "step_time" of the job: how long a step takes, by batch. False if there is none.
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario);
-// The section "learning", if there is one: what a step is worth. After the job and the cluster.
+// The section "learning", if there is one: what a step is worth. After the job, the cluster and
+// "training".
 void read_learning(ConfigReader& root, Scenario& scenario);
+std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, ConfigReader& learning,
+                                                         Scenario& scenario);
 void read_cluster(ConfigReader config, Scenario& scenario);
 // Of the section "market": notice, billing, bids and whatever else the provider makes the rules of.
 void read_market_rules(ConfigReader& market, Scenario& scenario);

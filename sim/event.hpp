@@ -42,7 +42,7 @@ struct WorkerFailed {  // gone without an announcement: not the market's doing
     InstanceId instance;
 };
 struct PlanAgreed {};   // every member has taken over the Plan that was proposed
-struct StepReached {};  // a step boundary at which policies have a hook
+struct StepReached {};  // a step boundary to look at: for policies, or for what was learned
 struct LaunchFailed {   // the provider had none to give after all
     InstanceId instance;
 };

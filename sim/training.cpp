@@ -22,13 +22,17 @@ double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples
 Training::Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue,
                    std::uint64_t seed)
     : job_(&job), controller_(&controller), ledger_(&ledger), queue_(&queue) {
-    if (job.learning) learning_ = job.learning->drawn(seed);
+    if (job.learning) {
+        learning_ = job.learning->drawn(seed);
+        learned_ = learned_at_start_ = learned_safe_ = learning_->start();
+    }
     show_what_is_left();
 }
 
 LearningStep Training::step_settings() const {
     const Plan& plan = controller_->plan();
-    return {samples_per_step(plan, std::max(workers_, job_->workers_min)), plan.learning_rate};
+    const std::int32_t workers = std::max(workers_, job_->workers_min);
+    return {samples_per_step(plan, workers), plan.learning_rate, workers, plan.learners_per_gpu};
 }
 
 // Policies are told what a real job could know: the way to go at the present worth of a step, and
@@ -36,8 +40,8 @@ LearningStep Training::step_settings() const {
 void Training::show_what_is_left() {
     if (!learning_) return;
     const LearningStep step = step_settings();
-    const bool done = progress_ >= learning_->target();
-    const std::int64_t guess = samples_left(*job_->learning, progress_, step);
+    const bool done = learned_.progress >= learning_->target();
+    const std::int64_t guess = job_->learning->samples_left(learned_, step);
     controller_->work_is_left(done ? 0 : std::max(step.batch, guess));
 }
 
@@ -58,7 +62,7 @@ void Training::report(Instant now) {
     controller_->uneven_steps_finished(news, samples);
     steps_reported_ = steps;
     if (learning_) {
-        progress_ = progress_after(*learning_, progress_at_start_, steps, step_);
+        learned_ = learning_->after(learned_at_start_, steps, step_);
         show_what_is_left();
     }
     samples_high_ = std::max(samples_high_, controller_->samples_done());
@@ -117,8 +121,9 @@ bool Training::start(InstanceId instance, Instant now) {
 
 std::optional<Learned> Training::learned() const {
     if (!learning_) return std::nullopt;
-    const double share = static_cast<double>(progress_) / static_cast<double>(learning_->target());
-    return Learned{std::min(share, 1.0), learning_->metric(progress_)};
+    const double share =
+        static_cast<double>(learned_.progress) / static_cast<double>(learning_->target());
+    return Learned{std::min(share, 1.0), learning_->metric(learned_)};
 }
 
 void Training::observe(Observation& seen) const {
@@ -127,7 +132,7 @@ void Training::observe(Observation& seen) const {
         seen.exchange = exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
     }
     if (learning_) {
-        seen.gradient = learning_->gradient(progress_, step_settings());
+        seen.gradient = learning_->gradient(learned_, step_settings());
         return;
     }
     if (job_->noise_scale.empty()) return;
@@ -154,12 +159,10 @@ void Training::begin_transition(std::span<const InstanceId> members, Duration ti
     due_ = queue_->schedule(until_, Phase::completion, TransitionEnded{});
 }
 
-// More than anybody waits for, if the target is never reached.
-std::int64_t Training::steps_to_the_end(std::int64_t samples_left) const {
-    if (!learning_) return (samples_left + per_step_ - 1) / per_step_;
-    const Int128 fit = static_cast<Int128>(longest_segment.raw()) * rate_.steps / rate_.per.raw();
-    const auto most = static_cast<std::int64_t>(std::max<Int128>(fit, 1));
-    return std::min(most, steps_to_target(*learning_, progress_, step_).value_or(most));
+// The work's end, or how far ahead it is known that it is not there yet.
+LookAhead Training::look_ahead(std::int64_t samples_left, std::int64_t most) const {
+    if (!learning_) return {(samples_left + per_step_ - 1) / per_step_, true};
+    return learning_->look_ahead(learned_, step_, most);
 }
 
 void Training::begin_running(Instant now) {
@@ -170,18 +173,26 @@ void Training::begin_running(Instant now) {
     rate_ = scaled(rate_of(job_->profile, controller_->plan(), workers_), speed_per_mille_);
     per_step_ = samples_per_step(controller_->plan(), workers_);
     step_ = step_settings();
-    progress_at_start_ = progress_;
+    learned_at_start_ = learned_;
     steps_reported_ = 0;
     samples_at_start_ = controller_->samples_done();
     high_at_start_ = samples_high_;
     const std::int64_t left = controller_->samples_total() - samples_at_start_;
     INVARIANT(left > 0);
-    const std::int64_t steps_left = steps_to_the_end(left);
-    due_ = queue_->schedule(now + time_for(rate_, steps_left), Phase::completion, WorkFinished{});
+    // More steps than anybody waits for, if the target is never reached.
+    const Int128 fit = static_cast<Int128>(longest_segment.raw()) * rate_.steps / rate_.per.raw();
+    const auto farthest = static_cast<std::int64_t>(std::max<Int128>(fit, 1));
     const auto hook_in = controller_->steps_until_hook(workers_);
-    if (hook_in && *hook_in < steps_left) {
+    const LookAhead ahead = look_ahead(left, std::min(farthest, hook_in.value_or(farthest)));
+    const std::int64_t steps_left = ahead.target ? ahead.steps : farthest;
+    if (ahead.target) {
+        due_ =
+            queue_->schedule(now + time_for(rate_, ahead.steps), Phase::completion, WorkFinished{});
+    }
+    const std::int64_t look_in = ahead.target ? hook_in.value_or(ahead.steps) : ahead.steps;
+    if (look_in < steps_left) {
         hook_due_ =
-            queue_->schedule(now + time_for(rate_, *hook_in), Phase::completion, StepReached{});
+            queue_->schedule(now + time_for(rate_, look_in), Phase::completion, StepReached{});
     }
     const Duration interval = controller_->plan().checkpoint_interval;
     if (job_->profile.lossless || interval == never_checkpoint) return;
@@ -219,7 +230,7 @@ void Training::finish_checkpoint(Instant now) {
     INVARIANT(phase_ == JobPhase::checkpointing);
     settle(now);
     samples_safe_ = controller_->samples_done();
-    progress_safe_ = progress_;
+    learned_safe_ = learned_;
     steps_safe_ = controller_->steps_done();
     run_since_checkpoint_ = Duration{};
     ++checkpoints_;
@@ -236,7 +247,7 @@ void Training::roll_back() {
     INVARIANT(phase_ == JobPhase::waiting);
     if (!unsaved()) return;
     controller_->rolled_back(samples_safe_, steps_safe_);
-    progress_ = progress_safe_;
+    learned_ = learned_safe_;
     show_what_is_left();
     run_since_checkpoint_ = Duration{};
 }

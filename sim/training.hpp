@@ -60,7 +60,7 @@ private:
     void cancel_what_is_due();
     LearningStep step_settings() const;
     void show_what_is_left();
-    std::int64_t steps_to_the_end(std::int64_t samples_left) const;
+    LookAhead look_ahead(std::int64_t samples_left, std::int64_t most) const;
     bool unsaved() const { return controller_->samples_done() > samples_safe(); }
 
     const JobSpec* job_;
@@ -77,15 +77,15 @@ private:
     std::int64_t steps_reported_ = 0;  // of this segment
     RunQueue::Ticket due_;             // the end of the work, of a transition or of a checkpoint
     RunQueue::Ticket checkpoint_due_;
-    RunQueue::Ticket hook_due_;      // the next step that policies want to look at
+    RunQueue::Ticket hook_due_;  // the next step that policies, or whoever learns, want to look at
     RunQueue::Ticket boundary_due_;  // that somebody waits for
 
     std::int64_t per_step_ = 1;                      // samples, of this segment
     std::shared_ptr<const LearningModel> learning_;  // empty: samples are what counts
     LearningStep step_;                              // of this segment
-    std::int64_t progress_at_start_ = 0;             // likewise
-    std::int64_t progress_ = 0;                      // of learning
-    std::int64_t progress_safe_ = 0;
+    LearningState learned_at_start_;                 // likewise
+    LearningState learned_;
+    LearningState learned_safe_;
 
     std::int64_t samples_at_start_ = 0;  // of this segment
     std::int64_t samples_high_ = 0;      // most that were ever done: below it, work is redone

@@ -1,6 +1,7 @@
 #include "sim/learning/learning_model.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/invariant.hpp"
 
@@ -12,45 +13,63 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a - 1) / b + 1
 
 }  // namespace
 
-std::int64_t progress_after(const LearningModel& model, std::int64_t from, std::int64_t steps,
-                            const LearningStep& step) {
-    std::int64_t progress = from;
-    while (steps > 0 && progress < model.target()) {
-        const std::int64_t worth = model.worth(progress, step);
-        INVARIANT(worth >= 0);
-        if (worth == 0) break;
-        const std::int64_t until = std::min(model.same_until(progress), model.target());
+LearningState ProgressLaw::after(const LearningState& from, std::int64_t steps,
+                                 const LearningStep& step) const {
+    std::int64_t progress = from.progress;
+    while (steps > 0 && progress < target()) {
+        const std::int64_t one = worth(progress, step);
+        INVARIANT(one >= 0);
+        if (one == 0) break;
+        const std::int64_t until = std::min(same_until(progress), target());
         INVARIANT(until > progress);
-        const std::int64_t made = std::min(steps, divided_up(until - progress, worth));
-        progress += made * worth;
+        const std::int64_t made = std::min(steps, divided_up(until - progress, one));
+        progress += made * one;
         steps -= made;
     }
     return progress;
 }
 
-std::optional<std::int64_t> steps_to_target(const LearningModel& model, std::int64_t from,
-                                            const LearningStep& step) {
-    std::int64_t progress = from;
+LookAhead ProgressLaw::look_ahead(const LearningState& from, const LearningStep& step,
+                                  std::int64_t most) const {
+    std::int64_t progress = from.progress;
     std::int64_t steps = 0;
-    while (progress < model.target()) {
-        const std::int64_t worth = model.worth(progress, step);
-        if (worth == 0) return std::nullopt;
-        const std::int64_t until = std::min(model.same_until(progress), model.target());
-        const std::int64_t made = divided_up(until - progress, worth);
-        progress += made * worth;
+    while (progress < target()) {
+        const std::int64_t one = worth(progress, step);
+        if (one == 0) return {most, false};
+        const std::int64_t until = std::min(same_until(progress), target());
+        const std::int64_t made = divided_up(until - progress, one);
+        progress += made * one;
         steps += made;
     }
-    return steps;
+    return steps <= most ? LookAhead{steps, true} : LookAhead{most, false};
 }
 
-std::int64_t samples_left(const LearningModel& model, std::int64_t progress,
-                          const LearningStep& step) {
+std::int64_t ProgressLaw::samples_left(const LearningState& at, const LearningStep& step) const {
     constexpr std::int64_t most = 1'000'000'000'000'000;
-    if (progress >= model.target()) return 0;
-    const std::int64_t worth = model.worth(progress, step);
-    if (worth == 0) return most;
-    const std::int64_t steps = divided_up(model.target() - progress, worth);
+    if (at.progress >= target()) return 0;
+    const std::int64_t one = worth(at.progress, step);
+    if (one == 0) return most;
+    const std::int64_t steps = divided_up(target() - at.progress, one);
     return steps > most / step.batch ? most : steps * step.batch;
+}
+
+std::int64_t progress_after(const LearningModel& model, const LearningState& from,
+                            std::int64_t steps, const LearningStep& step) {
+    return model.after(from, steps, step).progress;
+}
+
+std::optional<std::int64_t> steps_to_target(const LearningModel& model, LearningState from,
+                                            const LearningStep& step) {
+    constexpr std::int64_t farthest = std::numeric_limits<std::int64_t>::max() / 2;
+    std::int64_t steps = 0;
+    while (from.progress < model.target()) {
+        const LookAhead ahead = model.look_ahead(from, step, farthest - steps);
+        steps += ahead.steps;
+        if (ahead.target) break;
+        if (steps >= farthest) return std::nullopt;
+        from = model.after(from, ahead.steps, step);
+    }
+    return steps;
 }
 
 }  // namespace ukemi

@@ -1,14 +1,16 @@
 // learning_model.hpp — what a step of training is worth, and when enough has been learned.
 //
-// Progress is an integer: millionths of a sample at the reference batch, so that at this batch a
-// step is worth exactly its samples, reports may come at any moment, and equal runs are equal to
-// the bit. A model is a pure function of the progress and of how a step is made. Worths are
-// computed with + − × ÷, square roots and exact_math, never with libm.
+// Progress is an integer. A law (ProgressLaw) counts millionths of a sample at the reference batch,
+// so that at this batch a step is worth exactly its samples, and needs to know nothing else. A
+// model that really trains keeps its weights beside the number. Either way a model is a pure
+// function of a state and of how steps are made: reports may come at any moment, and equal runs are
+// equal to the bit. Worths are computed with + − × ÷, square roots and exact_math, never with libm.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "policies/observation.hpp"
 
@@ -19,7 +21,27 @@ inline constexpr std::int64_t progress_per_sample = 1'000'000;
 struct LearningStep {
     std::int64_t batch = 1;
     double learning_rate = 0;  // of the Plan
+    std::int32_t workers = 1;  // who make the step together
+    std::int32_t learners_per_worker = 1;
     friend bool operator==(const LearningStep&, const LearningStep&) = default;
+};
+
+// What a model remembers beside the number. Never changed once it is there, so states are values.
+class LearningMemory {
+public:
+    virtual ~LearningMemory() = default;
+};
+
+struct LearningState {
+    LearningState(std::int64_t made = 0, std::shared_ptr<const LearningMemory> kept = nullptr)
+        : progress(made), memory(std::move(kept)) {}
+    std::int64_t progress;
+    std::shared_ptr<const LearningMemory> memory;  // of a model that needs one; else empty
+};
+
+struct LookAhead {
+    std::int64_t steps = 0;  // at least 1
+    bool target = false;     // whether the target is reached after so many, and not before
 };
 
 class LearningModel {
@@ -27,28 +49,47 @@ public:
     virtual ~LearningModel() = default;
 
     virtual std::int64_t target() const = 0;  // the work is done there; at least 1
+    virtual LearningState start() const { return {}; }
+    virtual LearningState after(const LearningState& from, std::int64_t steps,
+                                const LearningStep& step) const = 0;
+    // How far it is to the target, which is not reached yet. A model that has to train to know may
+    // look a part of the way, `most` ≥ 1 steps at the farthest: ask again from there.
+    virtual LookAhead look_ahead(const LearningState& from, const LearningStep& step,
+                                 std::int64_t most) const = 0;
+    // As a real job would guess; 0 exactly at the target.
+    virtual std::int64_t samples_left(const LearningState& at, const LearningStep& step) const = 0;
+    // What a monitor would measure. What the model does not know stays zero.
+    virtual GradientStatistics gradient(const LearningState& at,
+                                        const LearningStep& step) const = 0;
+    virtual std::optional<double> metric(const LearningState& at) const = 0;
+    // Whether the learning rate is the Plan's, so that policies may turn it; else a rule sets it.
+    virtual bool rate_of_plan() const = 0;
+    // The same task as one run meets it: luck with the seed makes the way longer or shorter. What
+    // it gives serves one run, so one thread; the model itself serves any number.
+    virtual std::shared_ptr<const LearningModel> drawn(std::uint64_t seed) const = 0;
+};
+
+// A model to which a state is only the number, and whose steps are worth numbers.
+class ProgressLaw : public LearningModel {
+public:
     // Progress that one step makes at this point, never negative; 0: it learns nothing.
     virtual std::int64_t worth(std::int64_t progress, const LearningStep& step) const = 0;
     // A step's worth stays what it is until there: more than `progress`.
     virtual std::int64_t same_until(std::int64_t progress) const = 0;
-    // What a monitor would measure. What the model does not know stays zero.
-    virtual GradientStatistics gradient(std::int64_t progress, const LearningStep& step) const = 0;
-    virtual std::optional<double> metric(std::int64_t progress) const = 0;
-    // Whether the learning rate is the Plan's, so that policies may turn it; else a rule sets it.
-    virtual bool rate_of_plan() const = 0;
-    // The same task as one run meets it: luck with the seed makes the way longer or shorter.
-    virtual std::shared_ptr<const LearningModel> drawn(std::uint64_t seed) const = 0;
+
+    LearningState after(const LearningState& from, std::int64_t steps,
+                        const LearningStep& step) const final;
+    LookAhead look_ahead(const LearningState& from, const LearningStep& step,
+                         std::int64_t most) const final;
+    // What is left if every step is worth what one is worth now; at most 10^15.
+    std::int64_t samples_left(const LearningState& at, const LearningStep& step) const final;
 };
 
 // Where `steps` steps lead from `from`: not much farther than the target.
-std::int64_t progress_after(const LearningModel& model, std::int64_t from, std::int64_t steps,
-                            const LearningStep& step);
+std::int64_t progress_after(const LearningModel& model, const LearningState& from,
+                            std::int64_t steps, const LearningStep& step);
 // The first number of steps after which the target is reached; nothing if it never is.
-std::optional<std::int64_t> steps_to_target(const LearningModel& model, std::int64_t from,
+std::optional<std::int64_t> steps_to_target(const LearningModel& model, LearningState from,
                                             const LearningStep& step);
-// As a real job would guess: what is left, if every step is worth what one is worth now. At most
-// 10^15, and 0 exactly at the target.
-std::int64_t samples_left(const LearningModel& model, std::int64_t progress,
-                          const LearningStep& step);
 
 }  // namespace ukemi

@@ -70,7 +70,7 @@ std::vector<Cell> cells_of(const NoiseScaleLaw& law) {
     return cells;
 }
 
-class NoiseScaleModel final : public LearningModel {
+class NoiseScaleModel final : public ProgressLaw {
 public:
     explicit NoiseScaleModel(NoiseScaleLaw law)
         : law_(std::move(law)), cells_(cells_of(law_)), target_(progress_of(law_.samples)) {}
@@ -97,14 +97,14 @@ public:
         return std::max(until, progress + 1);
     }
 
-    GradientStatistics gradient(std::int64_t progress, const LearningStep&) const override {
-        const Cell& cell = cell_at(progress);
+    GradientStatistics gradient(const LearningState& at, const LearningStep&) const override {
+        const Cell& cell = cell_at(at.progress);
         return {cell.squared_norm, cell.squared_norm * cell.noise_scale, cell.noise_scale};
     }
 
-    std::optional<double> metric(std::int64_t progress) const override {
+    std::optional<double> metric(const LearningState& at) const override {
         if (law_.metric.empty()) return std::nullopt;
-        const std::int64_t samples = round_nearest(static_cast<double>(progress) / stretch_ /
+        const std::int64_t samples = round_nearest(static_cast<double>(at.progress) / stretch_ /
                                                    static_cast<double>(progress_per_sample));
         const auto after =
             std::ranges::upper_bound(law_.metric, samples, {}, &MetricPoint::samples);
@@ -189,7 +189,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<const LearningModel> make_noise_scale_law(NoiseScaleLaw law) {
+std::shared_ptr<const ProgressLaw> make_noise_scale_law(NoiseScaleLaw law) {
     constexpr std::int64_t samples_most = 1'000'000'000'000;  // so that progress can be counted
     INVARIANT(law.samples >= 1 && law.samples <= samples_most && law.reference_batch >= 1);
     INVARIANT(!law.noise.empty());

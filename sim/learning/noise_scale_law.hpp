@@ -68,6 +68,6 @@ struct NoiseScaleLaw {
     double spread = 0;
 };
 
-std::shared_ptr<const LearningModel> make_noise_scale_law(NoiseScaleLaw law);
+std::shared_ptr<const ProgressLaw> make_noise_scale_law(NoiseScaleLaw law);
 
 }  // namespace ukemi

@@ -72,7 +72,7 @@ std::vector<Level> levels_of(const RecordedCurves& all) {
     return levels;
 }
 
-class RecordedCurvesModel final : public LearningModel {
+class RecordedCurvesModel final : public ProgressLaw {
 public:
     explicit RecordedCurvesModel(RecordedCurves all)
         : all_(std::move(all)), levels_(levels_of(all_)) {
@@ -95,14 +95,16 @@ public:
         return std::max(next == levels_.end() ? target_ : next->progress, progress + 1);
     }
 
-    GradientStatistics gradient(std::int64_t, const LearningStep&) const override { return {}; }
+    GradientStatistics gradient(const LearningState&, const LearningStep&) const override {
+        return {};
+    }
 
-    std::optional<double> metric(std::int64_t progress) const override {
-        const auto next = level_after(progress);
+    std::optional<double> metric(const LearningState& at) const override {
+        const auto next = level_after(at.progress);
         const Level& level = *(next - 1);
         const std::int64_t end = next == levels_.end() ? target_ : next->progress;
         const double goal = next == levels_.end() ? all_.target : next->metric;
-        const double part = static_cast<double>(std::min(progress, end) - level.progress) /
+        const double part = static_cast<double>(std::min(at.progress, end) - level.progress) /
                             static_cast<double>(end - level.progress);
         return level.metric + part * (goal - level.metric);
     }
@@ -166,7 +168,7 @@ std::string curves_problem(const RecordedCurves& all) {
     return {};
 }
 
-std::shared_ptr<const LearningModel> make_recorded_curves(RecordedCurves curves) {
+std::shared_ptr<const ProgressLaw> make_recorded_curves(RecordedCurves curves) {
     INVARIANT(curves_problem(curves).empty());
     return std::make_shared<RecordedCurvesModel>(std::move(curves));
 }

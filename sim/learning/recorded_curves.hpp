@@ -33,6 +33,6 @@ struct RecordedCurves {
 // Why these are no such curves; empty if all is well.
 std::string curves_problem(const RecordedCurves& curves);
 
-std::shared_ptr<const LearningModel> make_recorded_curves(RecordedCurves curves);
+std::shared_ptr<const ProgressLaw> make_recorded_curves(RecordedCurves curves);
 
 }  // namespace ukemi

@@ -1,0 +1,138 @@
+// group.hpp — virtual workers that train one model with true gradients: their state, and a step.
+//
+// The state is a value: whoever keeps a copy can go on from it, and equal states and equal steps
+// give equal bits on a given binary, whatever the number of threads around. A step's samples are
+// the next ones of the sample order (kernels/sample_order.hpp), shared by learner as live workers
+// share them by rank; a learner is one replica, of which a worker may have several.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/averaging.hpp"
+#include "kernels/codec.hpp"
+#include "kernels/model.hpp"
+#include "kernels/replica.hpp"
+#include "kernels/sample_order.hpp"
+#include "sim/learning/learning_model.hpp"
+
+namespace ukemi {
+
+// How learners are kept together. What a rule does not use is left alone.
+struct SynchronisationSettings {
+    std::string rule = "s_sgd";
+    double averaging_rate = 0;      // α; 0: 1/k (synchronous), 0.9/k (elastic), 0.1 (KungFu's)
+    double averaging_momentum = 0;  // μ of the central model (synchronous)
+    std::int64_t period = 1;        // elastic averaging, local SGD: an exchange every so many steps
+    bool uniform_peers = false;     // pair averaging: else KungFu's choice
+    std::int64_t change_step = 0;   // AdaSGD: S-SGD from it on
+    std::int64_t clock_lead_max = staleness_unbounded;  // stale-synchronous server
+    bool by_staleness = false;                          // of a server: η ÷ staleness
+    std::int32_t backups = 0;                           // slowest learners that a step leaves out
+    double straggling = 0;       // coefficient of variation of the learners' step times, lognormal
+    std::string codec = "none";  // of the gradients, S-SGD only
+    double codec_level = 0;      // 0: its default
+    bool error_feedback = false;
+    friend bool operator==(const SynchronisationSettings&,
+                           const SynchronisationSettings&) = default;
+};
+
+struct GroupState {
+    struct Learner {
+        std::vector<float> weights;
+        std::vector<float> velocity;
+    };
+    std::int64_t steps = 0;     // made
+    std::int64_t position = 0;  // samples used
+    double rate = 0;            // learning rate of the last step; 0 before the first
+    NoiseAverages noise;
+    std::vector<float> common;         // the model that is meant and evaluated, by the rule
+    std::vector<float> velocity;       // of `common`, where learners share one optimiser
+    std::vector<float> common_before;  // of a central model: z before the last step
+    std::vector<Learner> learners;     // replicas; empty where all have `common`
+    std::vector<float> codec_memory;   // what codecs keep from step to step, of all learners
+    std::int32_t group = 0;            // learners of the last step; 0 before the first
+    std::optional<ParameterServer> server;
+    std::vector<std::int64_t> finish;  // when each learner pushes next; −1: it waits for others
+};
+
+struct RealTask {  // constant, shared by all runs
+    DataSet training;
+    DataSet test;
+    std::unique_ptr<Model> model;
+    OptimiserSettings optimiser;
+    SynchronisationSettings synchronisation;
+    double noise_smoothing = 0.99;
+};
+
+// What a rule works with in one step. Buffers stay between steps.
+class GroupStep {
+public:
+    GroupStep(const RealTask& task, std::uint64_t seed);
+
+    void begin(const LearningStep& settings, std::int64_t step, std::int64_t position);
+
+    const RealTask& task() const { return *task_; }
+    std::uint64_t seed() const { return seed_; }
+    std::int64_t step() const { return step_; }
+    int learners() const { return learners_; }
+    std::int64_t batch() const { return static_cast<std::int64_t>(samples_.size()); }
+    float rate() const { return rate_; }
+    MomentumRule rule() const;  // of the local optimiser
+    std::size_t parameters() const { return task_->model->parameter_count(); }
+
+    // The mean gradient over the samples of this part of the batch, of so many equal parts; zeros
+    // if it has none. Valid until the next call for the same part.
+    struct Part {
+        std::span<const float> mean;
+        std::int64_t samples = 0;
+    };
+    Part gradient(int part, int parts, std::span<const float> weights);
+    // Mean over the whole batch, all parts at the same weights, those that `counts` leaves out
+    // excepted (empty: none), and what their norms say about the noise.
+    std::span<const float> mean_gradient(std::span<const float> weights, GroupState& state,
+                                         std::span<const int> counted = {});
+
+    // Passes the learners' gradients through the codec; only whoever has one.
+    std::span<const float> coded_mean(std::span<const float> weights, GroupState& state);
+
+    // The time that a learner's step takes, in millionths of the mean.
+    std::int64_t step_time(int learner, std::int64_t step) const;
+
+private:
+    void make_codecs();
+    std::vector<float> memory_of_codecs();
+    void load_codecs(std::span<const float> memory);
+    void note_noise(GroupState& state, std::span<const LocalNorm> norms);
+
+    const RealTask* task_;
+    std::uint64_t seed_;
+    SampleOrder order_;
+    std::unique_ptr<Model::Workspace> workspace_;
+    std::vector<std::uint32_t> samples_;
+    std::vector<std::vector<float>> parts_;  // gradients
+    std::vector<float> mean_;
+    std::int64_t step_ = 0;
+    int learners_ = 1;
+    float rate_ = 0;
+    std::vector<std::vector<std::unique_ptr<TensorCodec>>> codecs_;  // by tensor, by learner
+    std::vector<float> fresh_memory_;   // of codecs before their first step
+    std::vector<CodecLayout> layouts_;  // by tensor
+};
+
+// A tensor of weights lies before its biases, of which it has one an output; in memory the outputs
+// of one input lie together.
+std::vector<TensorShape> tensor_shapes(const Model& model);
+double squared_norm(std::span<const float> values);
+
+// The state before the first step.
+GroupState first_state(const RealTask& task, std::uint64_t seed);
+// One step under `settings`; learners that are new, or whose number has changed, begin anew from
+// the common model, as after Crossbow's restart.
+void take_step(GroupState& state, GroupStep& step, const LearningStep& settings);
+BatchResult evaluated(const RealTask& task, const DataSet& data, std::span<const float> weights);
+
+}  // namespace ukemi

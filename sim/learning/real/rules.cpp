@@ -1,0 +1,101 @@
+// rules.cpp — the table: one line a rule; and what exchanges cost.
+#include "sim/learning/real/rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/exact_math.hpp"
+#include "base/invariant.hpp"
+#include "base/rng.hpp"
+
+namespace ukemi {
+
+namespace {
+
+constexpr std::array table{
+    SynchronisationRule{"ada_sgd", Exchange::all_reduce, "weights, later gradients", false, true,
+                        false, true, "KungFu, ada_sgd.py", ada_sgd_step},
+    SynchronisationRule{"backup_workers", Exchange::all_reduce, "gradients", false, true, false,
+                        true, "Chen et al., arXiv:1604.00981", backup_workers_step},
+    SynchronisationRule{"elastic_averaging", Exchange::all_reduce, "corrections", true, true, false,
+                        true, "Zhang et al., arXiv:1412.6651", elastic_averaging_step},
+    SynchronisationRule{"kungfu_averaging", Exchange::all_reduce, "weights", false, true, false,
+                        true, "KungFu, sma_sgd.py", kungfu_averaging_step},
+    SynchronisationRule{"local_sgd", Exchange::all_reduce, "weights", true, true, false, true,
+                        "Stich, arXiv:1805.09767", local_sgd_step},
+    SynchronisationRule{"pair_averaging", Exchange::pair, "weights", false, false, false, true,
+                        "Lian et al., arXiv:1710.06952; KungFu, async_sgd.py", pair_averaging_step},
+    SynchronisationRule{"parameter_server", Exchange::server, "gradients and weights", false, false,
+                        false, false, "Ho et al., NIPS'13; Zhang et al., arXiv:1511.05950",
+                        parameter_server_step},
+    SynchronisationRule{"s_sgd", Exchange::all_reduce, "gradients", false, true, true, true,
+                        "Chen et al., arXiv:1604.00981; KungFu, sync_sgd.py", s_sgd_step},
+    SynchronisationRule{"synchronous_averaging", Exchange::all_reduce, "corrections", false, true,
+                        false, true, "Koliousis et al., VLDB'19, Alg. 1",
+                        synchronous_averaging_step},
+};
+
+}  // namespace
+
+std::span<const SynchronisationRule> synchronisation_rules() { return table; }
+
+const SynchronisationRule* find_synchronisation_rule(std::string_view name) {
+    const auto* found = std::ranges::find(table, name, &SynchronisationRule::name);
+    return found == table.end() ? nullptr : found;
+}
+
+ExchangeCost exchange_cost(const SynchronisationRule& rule, const SynchronisationSettings& settings,
+                           int workers, std::int64_t model_bytes, std::int64_t codec_bytes,
+                           bool codec_gathers) {
+    INVARIANT(workers >= 1 && model_bytes >= 1 && codec_bytes >= 0);
+    ExchangeCost cost;
+    if (rule.periodic) cost.every_steps = settings.period;
+    if (workers == 1) return cost;
+    const std::int64_t others = workers - 1;
+    const std::int64_t bytes = codec_bytes > 0 ? codec_bytes : model_bytes;
+    switch (rule.exchange) {
+        case Exchange::all_reduce:
+            cost.messages = codec_gathers ? others : 2 * others;
+            cost.bytes = codec_gathers ? others * bytes : (2 * others * bytes - 1) / workers + 1;
+            break;
+        case Exchange::pair:
+            cost.messages = 1;
+            cost.bytes = bytes;
+            break;
+        case Exchange::server:
+            cost.messages = 2;
+            cost.bytes = (2 * others * bytes - 1) / workers + 1;
+            break;
+    }
+    return cost;
+}
+
+Duration exchange_time(const ExchangeCost& cost, Duration latency, double bytes_per_s) {
+    INVARIANT(bytes_per_s > 0 && cost.every_steps >= 1);
+    const double wire_ns = static_cast<double>(cost.bytes) / bytes_per_s * 1e9;
+    const double latency_ns =
+        static_cast<double>(cost.messages) * static_cast<double>(latency.raw());
+    return nanoseconds(round_up((wire_ns + latency_ns) / static_cast<double>(cost.every_steps)));
+}
+
+std::int64_t straggling_per_mille(const SynchronisationRule& rule,
+                                  const SynchronisationSettings& settings, int learners) {
+    INVARIANT(learners >= 1);
+    if (settings.straggling <= 0 || !rule.waits || learners == 1) return 1000;
+    const int backups = rule.name == "backup_workers" ? settings.backups : 0;
+    const auto waited_for = static_cast<std::size_t>(std::max(1, learners - backups) - 1);
+    const double variance = exact::log1p(settings.straggling * settings.straggling);
+    RandomStream random(0, "straggling/mean");
+    constexpr int draws = 4096;
+    double sum = 0;
+    std::vector<double> times(static_cast<std::size_t>(learners));
+    for (int draw = 0; draw < draws; ++draw) {
+        for (double& time : times) time = random.lognormal(-variance / 2, std::sqrt(variance));
+        std::ranges::sort(times);
+        sum += times[waited_for];
+    }
+    return std::max<std::int64_t>(1, round_nearest(1000 * sum / draws));
+}
+
+}  // namespace ukemi

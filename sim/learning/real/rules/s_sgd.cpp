@@ -1,0 +1,13 @@
+// s_sgd.cpp — synchronous SGD: one model, the mean gradient over all learners, maybe coded.
+#include "sim/learning/real/rules.hpp"
+
+namespace ukemi {
+
+void s_sgd_step(GroupState& state, GroupStep& step) {
+    const bool coded = step.task().synchronisation.codec != "none";
+    const auto mean =
+        coded ? step.coded_mean(state.common, state) : step.mean_gradient(state.common, state);
+    local_step(step.rule(), mean, state.common, state.velocity);
+}
+
+}  // namespace ukemi

@@ -1,0 +1,64 @@
+// small_tasks.hpp — tasks that are trained for real in tests, and how far learners get with them.
+#pragma once
+
+#include <filesystem>
+#include <tuple>
+
+#include "sim/learning/real/real_gradients.hpp"
+#include "sim/learning/real/rules.hpp"
+#include "tests/recorded.hpp"
+
+namespace ukemi {
+
+struct TaskChoice {
+    ModelSpec model = {};
+    SynchronisationSettings synchronisation = {};
+    double momentum = 0;
+};
+
+inline std::shared_ptr<const RealTask> task_of(const DataSet& all, const TaskChoice& choice) {
+    auto task = std::make_shared<RealTask>();
+    std::tie(task->training, task->test) = split_data(all, 0.2);
+    task->model = make_model(choice.model, task->training);
+    task->optimiser.momentum = choice.momentum;
+    task->synchronisation = choice.synchronisation;
+    return task;
+}
+
+// Always there: uniform features, labels of a noisy linear teacher.
+inline DataSet synthetic_data(std::int64_t samples = 1280, std::int32_t features = 16,
+                              std::int32_t classes = 5) {
+    return load_data({"synthetic", {}, {}, samples, features, classes, 7});
+}
+
+// 1797 handwritten digits (UCI), where they are.
+inline std::optional<DataSet> digits_data() {
+    const auto folder = recorded_data();
+    if (!folder || !std::filesystem::exists(*folder / "ml_uci_digits/digits.csv.gz")) {
+        return std::nullopt;
+    }
+    return load_data({"digits", *folder / "ml_uci_digits/digits.csv.gz", {}, 0, 0, 0, 0});
+}
+
+struct Trained {
+    GroupState state;
+    double accuracy = 0;  // on the test samples
+    double loss = 0;      // mean over the training samples
+};
+
+// So many epochs of equal steps, from the seed's first weights.
+inline Trained trained(const RealTask& task, const LearningStep& step, double epochs,
+                       std::uint64_t seed) {
+    GroupStep group(task, seed);
+    Trained result{first_state(task, seed)};
+    const auto samples =
+        static_cast<std::int64_t>(epochs * static_cast<double>(task.training.count));
+    while (result.state.position < samples) take_step(result.state, group, step);
+    const BatchResult test = evaluated(task, task.test, result.state.common);
+    const BatchResult training = evaluated(task, task.training, result.state.common);
+    result.accuracy = test.correct / static_cast<double>(task.test.count);
+    result.loss = training.loss_sum / static_cast<double>(task.training.count);
+    return result;
+}
+
+}  // namespace ukemi
