@@ -72,6 +72,13 @@ std::vector<std::int32_t> read_ranks(ConfigReader& config, const Topology& topol
     return ranks;
 }
 
+bool all_there(const StepJob& job, std::span<const std::int32_t> first_ranks) {
+    return std::ranges::all_of(first_ranks, [&](std::int32_t first) {
+        if (job.departures == 0) return true;
+        return std::ranges::find(job.first_ranks, first) != job.first_ranks.end();
+    });
+}
+
 // Those who are left after each departure must be able to go on.
 void check_departures(const ConfigReader& config, const StepScenario& scenario,
                       std::span<const Departure> departures) {
@@ -79,21 +86,17 @@ void check_departures(const ConfigReader& config, const StepScenario& scenario,
     for (const StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
     for (const Departure& departure : departures) {
         StepJob& job = jobs[departure.job];
-        const auto leaves = [&](std::int32_t rank) {
-            return std::ranges::find(departure.ranks, rank) != departure.ranks.end();
-        };
-        std::vector<std::int32_t> there = job.first_ranks;
-        for (std::int32_t rank = 0; there.size() < job.workers.size(); ++rank) {
-            there.push_back(rank);
+        const auto left = ranks_left(job, departure.ranks);
+        if (!all_there(job, departure.ranks)) {
+            config.fail("events",
+                        fmt::format("a worker of {} leaves that is there no more", job.name));
         }
-        const auto gone = static_cast<std::size_t>(std::ranges::count_if(there, leaves));
-        if (gone < departure.ranks.size()) {
-            config.fail("events", fmt::format("a worker of {} leaves twice", job.name));
-        }
-        if (gone == there.size()) {
-            config.fail("events", fmt::format("no worker of {} would be left", job.name));
+        if (left.empty()) {
+            config.fail("events", fmt::format("no {} of {} would be left",
+                                              job.layout ? "replica" : "worker", job.name));
         }
         job = without(job, scenario.topology, departure.ranks, 0);
+        if (job.layout) continue;
         if (job.workers.size() < 2 || !job.servers.empty() || job.buckets.empty()) continue;
         ClusterNetwork network(scenario.topology);
         const std::array groups = {job.workers};
@@ -114,10 +117,11 @@ StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario) {
             Departure departure;
             departure.at = instant_of(config, "at");
             departure.job = job_of(config, scenario);
-            const StepJob& job = scenario.jobs[departure.job].job;
-            if (job.layout || job.asynchronous) {
-                config.fail("", fmt::format("{} cannot go on with fewer workers: its model is cut, "
-                                            "or they do not wait for each other",
+            const StepJobEntry& entry = scenario.jobs[departure.job];
+            const StepJob& job = entry.job;
+            if (job.asynchronous || entry.request.split_dense) {
+                config.fail("", fmt::format("{} cannot go on with fewer workers: they do not wait "
+                                            "for each other, or layers are split over them",
                                             job.name));
             }
             departure.ranks = read_ranks(config, scenario.topology, job);

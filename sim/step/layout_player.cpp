@@ -395,7 +395,9 @@ void LayoutPlayer::end_if_done(Instant now) {
     sums_.coding = workers * rest.coding;
     sums_.agreeing = workers * rest.agreeing;
     for (const Cell& cell : cells_) {
-        note_span(cell, "wait for input", record().begin, record().compute_begin);
+        const Instant whole = record().begin + record().parts.torn;
+        note_span(cell, "torn", record().begin, whole);
+        note_span(cell, "wait for input", whole, record().compute_begin);
         note_span(cell, "wait for all gradients", computed_at(), now);
     }
     update(now);

@@ -31,6 +31,10 @@ void add_cross_traffic(ClusterNetwork& network, std::span<const CrossTraffic> al
     }
 }
 
+std::int32_t first_rank(const StepJob& job, std::size_t rank) {
+    return job.first_ranks.empty() ? static_cast<std::int32_t>(rank) : job.first_ranks[rank];
+}
+
 // One job through all its memberships.
 struct Members {
     std::unique_ptr<StepJob> job;
@@ -104,22 +108,47 @@ private:
 
 }  // namespace
 
+std::vector<std::size_t> ranks_left(const StepJob& job, std::span<const std::int32_t> first_ranks) {
+    const auto replica_of = [&](std::size_t rank) {
+        if (!job.layout) return rank;
+        const Layout& degrees = job.layout->degrees;
+        return rank / static_cast<std::size_t>(degrees.tensor) %
+               static_cast<std::size_t>(degrees.data);
+    };
+    std::vector<bool> lost(job.workers.size());  // by replica
+    for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
+        const std::int32_t first = first_rank(job, rank);
+        if (std::ranges::find(first_ranks, first) == first_ranks.end()) continue;
+        lost[replica_of(rank)] = true;
+    }
+    std::vector<std::size_t> left;
+    for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
+        if (!lost[replica_of(rank)]) left.push_back(rank);
+    }
+    return left;
+}
+
 StepJob without(const StepJob& job, const Topology& topology,
                 std::span<const std::int32_t> first_ranks, std::int64_t steps_done) {
-    INVARIANT(!job.layout && !job.asynchronous);
+    INVARIANT(!job.asynchronous);
+    const std::vector<std::size_t> ranks = ranks_left(job, first_ranks);
+    INVARIANT(!ranks.empty());
     StepJob left = job;
     left.workers.clear();
     left.compute.clear();
+    left.update.clear();
     left.first_ranks.clear();
-    for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
-        const std::int32_t first =
-            job.first_ranks.empty() ? static_cast<std::int32_t>(rank) : job.first_ranks[rank];
-        if (std::ranges::find(first_ranks, first) != first_ranks.end()) continue;
+    for (const std::size_t rank : ranks) {
         left.workers.push_back(job.workers[rank]);
         left.compute.push_back(job.compute[rank]);
-        left.first_ranks.push_back(first);
+        if (!job.update.empty()) left.update.push_back(job.update[rank]);
+        left.first_ranks.push_back(first_rank(job, rank));
     }
-    INVARIANT(!left.workers.empty());
+    if (left.layout) {
+        Layout& degrees = left.layout->degrees;
+        degrees.data =
+            static_cast<std::int32_t>(ranks.size()) / (degrees.tensor * degrees.pipeline);
+    }
     left.per_host = workers_per_machine(topology, left.workers);
     ++left.departures;
     left.steps -= steps_done;

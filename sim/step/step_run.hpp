@@ -30,8 +30,9 @@ struct LinkChange {
     BytesPerSecond bandwidth;
 };
 
-// Workers leave: what their job has on its way is cancelled, the step under way is torn, and
-// `delay` later those who are left begin it anew. Nothing if the job is over by then.
+// Workers leave, and with them the replicas of a layout that they are part of: what their job has
+// on its way is cancelled, the step under way is torn, and `delay` later those who are left begin
+// it anew. Nothing if the job is over by then.
 struct Departure {
     Instant at;
     std::size_t job = 0;
@@ -44,8 +45,10 @@ struct StepEvents {
     std::vector<Departure> departures;  // in the order of time
 };
 
-// A job without these workers, as it goes on after `steps_done` more of its steps. INVARIANT: it
-// has neither a layout nor asynchronous workers, and somebody is left.
+// The ranks, as they are now, of those who are left without these.
+std::vector<std::size_t> ranks_left(const StepJob& job, std::span<const std::int32_t> first_ranks);
+// A job without these workers, as it goes on after `steps_done` more of its steps. INVARIANT:
+// somebody is left, its workers wait for each other, and no layer is split over replicas.
 StepJob without(const StepJob& job, const Topology& topology,
                 std::span<const std::int32_t> first_ranks, std::int64_t steps_done);
 

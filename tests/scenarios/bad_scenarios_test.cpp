@@ -152,6 +152,10 @@ constexpr Refusal refusals[] = {
     {"samples_without_batch", ": at /job: missing key \"batch\""},
     {"seed_as_text", ": at /seed: expected an integer of at least 0, found \"1\""},
     {"seed_not_whole", ": at /seed: expected an integer of at least 0, found 1.5"},
+    {"simulate_asynchronous_departure",
+     ": at /events/0: resnet50 cannot go on with fewer workers: they do not wait for each other, "
+     "or "
+     "layers are split over them"},
     {"simulate_batch_too_large",
      ": at /job/batch: megatron_8b with a batch of 64 needs 303687843840 bytes on pipeline rank 0 "
      "(parameters, gradients and optimiser 16696786944, kept for 1 backward pass 285917315072, "
@@ -160,12 +164,10 @@ constexpr Refusal refusals[] = {
      ": at /job/codec: qsgd rides all-reduces and all-gathers, and parameter_server has neither"},
     {"simulate_heads_not_divided",
      ": at /job/layout: gpt2_xl has 25 heads of a hidden size of 1600: no multiples of tensor 8"},
-    {"simulate_leaves_twice", ": at /events: a worker of resnet50 leaves twice"},
+    {"simulate_leaves_twice", ": at /events: a worker of resnet50 leaves that is there no more"},
     {"simulate_link_change_ends_before", ": at /events/0/until: expected later than \"at\""},
     {"simulate_nobody_is_left", ": at /events: no worker of resnet50 would be left"},
-    {"simulate_pipeline_loses_a_worker",
-     ": at /events/0: bert_large cannot go on with fewer workers: its model is cut, or they do not "
-     "wait for each other"},
+    {"simulate_pipeline_loses_a_worker", ": at /events: no replica of bert_large would be left"},
     {"simulate_validation_of_a_pipeline",
      ": at /job/validation: is for synchronous workers that hold the whole model"},
     {"simulate_who_leaves",

@@ -3,6 +3,7 @@
 
 #include "base/input_error.hpp"
 #include "sim/cluster/fabric.hpp"
+#include "sim/step/layout_plan.hpp"
 #include "sim/step/perfetto_trace.hpp"
 #include "sim/step/step_run.hpp"
 
@@ -151,6 +152,40 @@ TEST_CASE("events: who is left keeps its pace, and its row in a trace", "[events
     const std::vector<JobSteps> results = {result};
     const std::string text = perfetto_trace(four.topology, std::span(&four.job, 1), results);
     CHECK_THAT(text, Catch::Contains("\"torn\""));
+}
+
+TEST_CASE("events: with a worker of a layout its replica goes", "[events]") {
+    const Topology dgx = build_cluster("dgx1_v100", 3);
+    StepJob job;
+    job.name = "job";
+    job.workers = dgx.workers();
+    job.compute.assign(24, milliseconds(40));
+    job.batch = 2;
+    job.accumulation = 4;
+    job.steps = 6;
+    LayoutRequest request;
+    request.degrees = {3, 2, 4};
+    request.micro_batches = 4;
+    request.batch = 2;
+    request.value_bytes = 2;
+    const ModelProfile model = model_named("bert_base", "test");
+    job.layout = make_layout(model, request, "test");
+    StepEvents events;
+    events.departures = {{Instant::at(milliseconds(70)), 0, {5}, milliseconds(500)}};
+    CHECK(ranks_left(job, events.departures[0].ranks).size() == 16);
+    const JobSteps result = run_steps(dgx, std::span(&job, 1), {}, {1, 6}, events).front();
+    check_chain(result);
+    REQUIRE(result.steps.size() == 6);
+    CHECK(result.steps.front().samples == 3 * 8);
+    CHECK(result.steps.back().samples == 2 * 8);
+    CHECK(result.steps.back().workers == 16);
+    // Replica 1 is ranks 4 to 7 of the first stage and 16 to 19 of the second.
+    CHECK(result.steps.back().first_ranks ==
+          std::vector<std::int32_t>{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23});
+    Duration torn;
+    for (const StepRecord& step : result.steps) torn += step.parts.torn;
+    CHECK(torn > milliseconds(500));
+    CHECK(torn < milliseconds(570));
 }
 
 TEST_CASE("events: flows of a torn step leave the links to others", "[events]") {
