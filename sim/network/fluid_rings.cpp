@@ -96,8 +96,14 @@ void FluidRings::review(std::uint32_t run, Phase& phase, std::uint32_t index) {
     cancel_alarm(edge);
     if (!faster(pace, leading)) return;
     const double ahead = network_.bytes_left(before.flow) - network_.bytes_left(edge.flow);
-    const double left = phase.round_bytes * (1 - leading / pace) - ahead;
-    if (left <= std::max(1.0, 1e-6 * phase.round_bytes)) return follow(run, phase, index);
+    // 1 − s/2 (1/f + 1/g), f alone the pace of the one before and g its own.
+    const double slower = before.locked && before.alone > leading ? leading / before.alone : 1;
+    const double lead = 1 - (slower + leading / pace) / 2;
+    const double left = phase.round_bytes * lead - ahead;
+    if (left <= std::max(1.0, 1e-6 * phase.round_bytes)) {
+        edge.alone = pace;
+        return follow(run, phase, index);
+    }
     const double ticks = left / (pace - leading) * FlowNetwork::ticks_per_second;
     edge.alarm = network_.start_alarm(
         ticks < 1e18 ? static_cast<FlowNetwork::Tick>(ticks + 0.5) : FlowNetwork::Tick{1} << 60,

@@ -2,12 +2,13 @@
 // part of a round, and no further.
 //
 // An edge sends in round k what its rank received in round k − 1, so it cannot stay faster than the
-// edge before it. How far ahead it gets: an edge of own pace f behind one of pace s < f waits at
-// the end of each round; averaged over a round it is 1 − s/f rounds ahead (the second and later
-// edges behind a slow one exactly, the first by half as much). The flow of an edge carries all
-// rounds of the phase; one that is as far ahead as that is capped at the pace of the edge before,
-// until it falls behind, that one changes its pace, or is done. So a ring of n edges may run ahead
-// of a slow link by up to n rounds, half of an all-reduce, as it does when every round is played.
+// edge before it. How far ahead it gets: in a ring that moves at the pace s of its slowest edge, an
+// edge of own pace g begins its round when the one before, of own pace f, has ended one, and waits
+// when it has ended its own; averaged over a round it is 1 − s/2 (1/f + 1/g) rounds ahead. (The
+// edge behind the slow one has f = s, so half of 1 − s/g.) The flow of an edge carries all rounds
+// of the phase; one that is as far ahead as that is capped at the pace of the edge before, until it
+// falls behind, that one changes its pace, or is done. So a ring of n edges may run ahead of a slow
+// link by up to n rounds, half of an all-reduce, as it does when every round is played.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +58,7 @@ private:
         bool alarmed = false;
         bool locked = false;  // capped at the pace of the edge before
         double cap = 0;
+        double alone = 0;  // its pace before it was capped
     };
     struct Phase {
         std::vector<Edge> edges;

@@ -116,19 +116,25 @@ TEST_CASE("fluid: a bottleneck that moves leaves a ring within 1 % of exact",
     CHECK(difference(moving_bottleneck("tree-ring", 1, 256, 0.2)) < 0.01);
 }
 
-// Which ring runs ahead when decides who gets what they share: in 40 seeds the mean difference was
-// below 1 %, the most 9.5 %.
-TEST_CASE("fluid: two rings and a bottleneck that moves stay within 10 % of exact",
-          "[network][property]") {
+// Which ring runs ahead when decides who gets what they share, and a flow does not know that an
+// edge behind a slow one sends in bursts. In 40 seeds (10 for 256 hosts) the mean difference was at
+// most 1.9, 0.9 and 0.7 %, the greatest 11.5, 9.6 and 2.5 %.
+TEST_CASE(
+    "fluid: two rings and a bottleneck that moves stay within 12 % of exact, and nearer the "
+    "more they are",
+    "[network][property]") {
+    const auto [hosts, mean, most] = GENERATE(table<std::int32_t, double, double>(
+        {{8, 0.025, 0.12}, {64, 0.02, 0.1}, {256, 0.01, 0.03}}));
     for (const char* name : {"tree-2rings", "tree-2rings-samehosts"}) {
         double sum = 0;
-        for (std::uint64_t seed = 0; seed < 10; ++seed) {
-            CAPTURE(name, seed);
-            const double off = difference(moving_bottleneck(name, seed, 64, 0.2));
-            CHECK(off < 0.1);
+        const std::uint64_t seeds = hosts == 8 ? 40 : hosts == 64 ? 10 : 4;
+        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+            CAPTURE(name, hosts, seed);
+            const double off = difference(moving_bottleneck(name, seed, hosts, 0.2));
+            CHECK(off < most);
             sum += off;
         }
-        CHECK(sum / 10 < 0.02);
+        CHECK(sum / static_cast<double>(seeds) < mean);
     }
 }
 
@@ -158,7 +164,8 @@ TEST_CASE("fluid: a ring with one slow edge runs ahead of it at the cost of othe
         CHECK(difference(scenario) < 0.001);
         CHECK(difference(scenario, Fidelity::coupled) < 0.001);
         scenario.jobs.push_back(second);
-        CHECK(difference(scenario) < 0.005);
+        // Where in its round the first ring is when the second ends may be half a round of 14.
+        CHECK(difference(scenario) < (hosts == 8 ? 0.5 / 14 : 0.005));
         CHECK(difference(scenario, Fidelity::coupled) > 0.1);  // what the coupled flow cannot know
     }
 }
