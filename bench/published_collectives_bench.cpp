@@ -1,11 +1,12 @@
-// published_collectives_bench.cpp — recorded all-reduces of NCCL beside what nccl_times says.
+// published_collectives_bench.cpp — recorded collectives of NCCL beside what nccl_times says.
 //
 // The rule of fitting, the same for every series of records (one GPU kind, or one system with one
 // setting of its network): of the fewest and of the most ranks, and of those whose rings pass
 // through other GPUs (nothing else says what a relay costs), the sizes that are powers of four. All
-// other sizes and all other numbers of ranks are predicted. Beside it stands NCCL's own model on
-// the predicted rows. Needs the recorded data beside the checkout.
-// Usage: bench_published_collectives [all] [--csv FILE]   (all: every row, not only means)
+// other sizes and all other numbers of ranks are predicted, and so is every all-gather and
+// reduce-scatter of the series. Beside it stands NCCL's own model on the predicted rows. Needs the
+// recorded data beside the checkout. Usage: bench_published_collectives [all] [--csv FILE]   (all:
+// every row, not only means)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -88,8 +90,11 @@ bool is_power_of_four(Bytes size) {
 
 void choose_fitted(std::vector<Recorded>& all) {
     std::set<std::int32_t> ranks;
-    for (const Recorded& one : all) ranks.insert(one.row.place.ranks());
+    for (const Recorded& one : all) {
+        if (one.record.collective == "all_reduce") ranks.insert(one.row.place.ranks());
+    }
     for (Recorded& one : all) {
+        if (one.record.collective != "all_reduce") continue;
         const std::int32_t count = one.row.place.ranks();
         const bool at_end = count == *ranks.begin() || count == *ranks.rbegin();
         one.fitted = (at_end || one.row.place.relayed) && is_power_of_four(one.record.size);
@@ -121,10 +126,57 @@ struct Means {
     double percent() const { return count == 0 ? 0 : 100 * sum / count; }
 };
 
-struct Totals {
-    Means ours[2];  // one machine, several
-    Means own[2];
+std::optional<NcclCollective> collective_of(const std::string& name) {
+    if (name == "all_reduce") return NcclCollective::all_reduce;
+    if (name == "all_gather") return NcclCollective::all_gather;
+    if (name == "reduce_scatter") return NcclCollective::reduce_scatter;
+    return std::nullopt;
+}
+
+struct Beside {  // mean errors of ours and of NCCL's own model
+    Means ours;
+    Means own;
+    void add(double recorded, double our_time, double own_time) {
+        ours.add(our_time / recorded - 1);
+        own.add(own_time / recorded - 1);
+    }
+    void print(const std::string& what) const {
+        if (ours.count == 0) return;
+        fmt::print("    {}: {:.1f} % over {} predicted rows; NCCL's own model {:.1f} %\n", what,
+                   ours.percent(), ours.count, own.percent());
+    }
 };
+using Totals = std::map<std::string, Beside>;
+
+void compare_one(const std::string& series, const std::string& collective,
+                 const NcclNumbers& numbers, const std::vector<Recorded>& all,
+                 published::Tables& tables, bool each, Totals& totals) {
+    const NcclCollective kind = collective_of(collective).value();
+    std::vector<Row> rows;
+    Totals by_count;
+    Beside large;
+    for (const Recorded& one : all) {
+        if (one.record.collective != collective) continue;
+        const auto& [place, size, recorded] = one.row;
+        const NcclChoice choice = nccl_choice(place, size, kind);
+        const double ours = nccl_seconds(place, numbers, choice, size, kind);
+        rows.push_back(
+            {name_of(one.record), recorded * 1e6, ours * 1e6, one.fitted ? "fitted" : "predicted"});
+        if (one.fitted) continue;
+        const double own = nccl_own_seconds(place, choice, size, kind);
+        by_count[fmt::format("{:>4} x {} GPUs", place.machines, place.per_machine)].add(recorded,
+                                                                                        ours, own);
+        if (size >= mebibytes(1)) large.add(recorded, ours, own);
+        totals[fmt::format("{}, {}", collective,
+                           place.machines == 1 ? "one machine" : "several machines")]
+            .add(recorded, ours, own);
+    }
+    if (rows.empty()) return;
+    tables.add(fmt::format("{}, {}", series, collective), fmt::format("{}, {}", series, collective),
+               rows, each);
+    for (const auto& [count, beside] : by_count) beside.print(count);
+    large.print("from 1 MiB on");
+}
 
 void compare(const std::string& series, std::vector<Recorded> all, published::Tables& tables,
              bool each, Totals& totals) {
@@ -133,37 +185,12 @@ void compare(const std::string& series, std::vector<Recorded> all, published::Ta
     for (const Recorded& one : all) {
         if (one.fitted) fit.push_back(one.row);
     }
-    if (fit.empty()) return;
+    if (fit.empty()) return;  // no all-reduce of such a size
     const NcclNumbers numbers = fit_nccl_numbers(fit);
-    std::vector<Row> rows;
-    std::map<std::string, std::pair<Means, Means>> by_count;  // ours, NCCL's own
-    Means large;
-    Means own_large;
-    for (const Recorded& one : all) {
-        const NcclPlace& place = one.row.place;
-        const NcclChoice choice = nccl_choice(place, one.row.bytes);
-        const double ours = nccl_seconds(place, numbers, choice, one.row.bytes);
-        const double own = nccl_own_seconds(place, choice, one.row.bytes);
-        rows.push_back({name_of(one.record), one.row.seconds * 1e6, ours * 1e6,
-                        one.fitted ? "fitted" : "predicted"});
-        if (one.fitted) continue;
-        const std::size_t several = place.machines > 1 ? 1 : 0;
-        totals.ours[several].add(ours / one.row.seconds - 1);
-        totals.own[several].add(own / one.row.seconds - 1);
-        auto& means = by_count[fmt::format("{:>4} x {}", place.machines, place.per_machine)];
-        means.first.add(ours / one.row.seconds - 1);
-        means.second.add(own / one.row.seconds - 1);
-        if (one.row.bytes < mebibytes(1)) continue;
-        large.add(ours / one.row.seconds - 1);
-        own_large.add(own / one.row.seconds - 1);
+    fmt::print("\n{}\n", numbers_text(numbers));
+    for (const char* collective : {"all_reduce", "all_gather", "reduce_scatter"}) {
+        compare_one(series, collective, numbers, all, tables, each, totals);
     }
-    tables.add(fmt::format("{}: {}", series, numbers_text(numbers)), series, rows, each);
-    for (const auto& [count, means] : by_count) {
-        fmt::print("    {} GPUs: {:.1f} % over {} predicted rows; NCCL's own model {:.1f} %\n",
-                   count, means.first.percent(), means.first.count, means.second.percent());
-    }
-    fmt::print("    from 1 MiB on: {:.1f} % over {}; NCCL's own model {:.1f} %\n", large.percent(),
-               large.count, own_large.percent());
 }
 
 }  // namespace
@@ -185,7 +212,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     std::erase_if(records, [](const CollectiveRecord& record) {
-        return record.collective != "all_reduce" || record.machines * record.per_machine < 2;
+        return !collective_of(record.collective) || record.machines * record.per_machine < 2;
     });
     std::map<std::string, std::vector<CollectiveRecord>> series;
     for (CollectiveRecord& record : medians(std::move(records))) {
@@ -196,12 +223,7 @@ int main(int argc, char** argv) {
     for (const auto& [name, some] : series) {
         compare(name, placed(some), tables, options.all, totals);
     }
-    for (std::size_t several = 0; several < 2; ++several) {
-        fmt::print("\n{}: {:.1f} % over {} predicted rows; NCCL's own model {:.1f} %",
-                   several == 0 ? "one machine" : "several machines",
-                   totals.ours[several].percent(), totals.ours[several].count,
-                   totals.own[several].percent());
-    }
-    fmt::print("\n");
+    fmt::print("\nall series\n");
+    for (const auto& [what, beside] : totals) beside.print(what);
     if (options.csv) tables.write_csv(*options.csv);
 }

@@ -44,16 +44,22 @@ std::int32_t whole_log2(std::int64_t value) {
 
 constexpr double nvls_us = 25;
 
+// How often the buffer goes round a ring.
+std::int32_t passes_of(NcclCollective collective) {
+    return collective == NcclCollective::all_reduce ? 2 : 1;
+}
+
 double latency_us(const NcclPlace& place, const NcclNumbers& numbers, NcclChoice choice,
-                  Bytes bytes) {
+                  Bytes bytes, NcclCollective collective) {
     if (choice.algorithm == NcclAlgorithm::nvls) return numbers.latency[2] * nvls_us;
     const auto a = static_cast<std::size_t>(choice.algorithm);
     const auto p = static_cast<std::size_t>(choice.protocol);
     const double between = numbers.network_latency * network_us[a][p];
     double hops = 0;
     if (choice.algorithm == NcclAlgorithm::ring) {
-        const std::int32_t crossing = 2 * (place.machines - 1);
-        hops = (2 * (place.ranks() - 1) - crossing) * nvlink_us[a][p] + crossing * between;
+        const std::int32_t passes = passes_of(collective);
+        const std::int32_t crossing = passes * (place.machines - 1);
+        hops = (passes * (place.ranks() - 1) - crossing) * nvlink_us[a][p] + crossing * between;
     } else {
         hops =
             2 * ((place.per_machine - 1) * nvlink_us[a][p] + whole_log2(place.machines) * between);
@@ -61,6 +67,7 @@ double latency_us(const NcclPlace& place, const NcclNumbers& numbers, NcclChoice
     double latency = numbers.latency[p] * (base_us[a][p] + hops);
     // "Plateau effect of ring" (tuning.cc).
     if (choice == NcclChoice{NcclAlgorithm::ring, NcclProtocol::simple} && place.machines > 1 &&
+        collective == NcclCollective::all_reduce &&
         bytes.raw() >= std::int64_t{64} * place.channels * place.ranks()) {
         latency *= place.generation == NcclGeneration::volta ? 1.9 : 1.4;
     }
@@ -103,17 +110,17 @@ double tree_gb_per_s(const NcclPlace& place, const NcclNumbers& numbers, NcclPro
 }
 
 double priced(const NcclPlace& place, const NcclNumbers& numbers, NcclChoice choice,
-              double crossings, Bytes bytes) {
+              double crossings, Bytes bytes, NcclCollective collective) {
     const double ranks = place.ranks();
     const double inside =
         numbers.inside * (place.relayed ? numbers.relay : 1) * place.inside.raw() / 1e9;
     const double between = numbers.between * place.between.raw() / 1e9;
     const double size = static_cast<double>(bytes.raw());
-    double us = latency_us(place, numbers, choice, bytes);
+    double us = latency_us(place, numbers, choice, bytes, collective);
     switch (choice.algorithm) {
         case NcclAlgorithm::ring: {
             const double rate = ring_gb_per_s(place, numbers, choice.protocol, inside, between);
-            us += size / 1e3 * 2 * (ranks - 1) / ranks / rate;
+            us += size / 1e3 * passes_of(collective) * (ranks - 1) / ranks / rate;
             us += size / ranks * numbers.copy_s_per_byte * 1e6;
             break;
         }
@@ -247,20 +254,23 @@ NcclNumbers nccl_own_numbers(NcclGeneration generation) {
 }
 
 double nccl_seconds(const NcclPlace& place, const NcclNumbers& numbers, NcclChoice choice,
-                    Bytes bytes) {
+                    Bytes bytes, NcclCollective collective) {
     const double machines = place.machines;
-    return priced(place, numbers, choice, 2 * (machines - 1) / machines, bytes);
+    return priced(place, numbers, choice, 2 * (machines - 1) / machines, bytes, collective);
 }
 
-double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes) {
-    return priced(place, nccl_own_numbers(place.generation), choice, 2, bytes);
+double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
+                        NcclCollective collective) {
+    return priced(place, nccl_own_numbers(place.generation), choice, 2, bytes, collective);
 }
 
-NcclChoice nccl_choice(const NcclPlace& place, Bytes bytes) {
-    const std::span<const NcclChoice> possible(all_choices,
-                                               std::size(all_choices) - (place.nvls ? 0 : 1));
-    return *std::ranges::min_element(
-        possible, {}, [&](NcclChoice choice) { return nccl_own_seconds(place, choice, bytes); });
+NcclChoice nccl_choice(const NcclPlace& place, Bytes bytes, NcclCollective collective) {
+    std::span<const NcclChoice> possible(all_choices);
+    if (!place.nvls) possible = possible.first(possible.size() - 1);
+    if (collective != NcclCollective::all_reduce) possible = possible.first(nccl_protocols);
+    return *std::ranges::min_element(possible, {}, [&](NcclChoice choice) {
+        return nccl_own_seconds(place, choice, bytes, collective);
+    });
 }
 
 NcclNumbers fit_nccl_numbers(std::span<const NcclRow> rows) {

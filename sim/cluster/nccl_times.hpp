@@ -1,4 +1,4 @@
-// nccl_times.hpp — how long an all-reduce of NCCL takes, by the algorithm and protocol that it
+// nccl_times.hpp — how long a collective of NCCL takes, by the algorithm and protocol that it
 // picks.
 //
 // NCCL prices ring and tree in three protocols (LL, LL128, Simple) as latency + bytes / bandwidth,
@@ -31,6 +31,10 @@ enum class NcclAlgorithm : std::uint8_t { ring, tree, nvls };  // nvls: sums in 
 enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
 inline constexpr std::size_t nccl_protocols = 3;
 enum class NcclGeneration : std::uint8_t { volta, ampere, hopper };  // what its constants depend on
+
+// Gathering and scattering go over rings alone, with half of the steps. Bytes are those of the
+// whole buffer, as nccl-tests counts them.
+enum class NcclCollective : std::uint8_t { all_reduce, all_gather, reduce_scatter };
 
 struct NcclChoice {
     NcclAlgorithm algorithm = NcclAlgorithm::ring;
@@ -74,14 +78,16 @@ struct NcclNumbers {
 NcclNumbers nccl_own_numbers(NcclGeneration generation);
 
 double nccl_seconds(const NcclPlace& place, const NcclNumbers& numbers, NcclChoice choice,
-                    Bytes bytes);
+                    Bytes bytes, NcclCollective collective = NcclCollective::all_reduce);
 // What NCCL itself expects: its own numbers, and a tree at half of the rings' bandwidth whatever
 // the number of machines.
-double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes);
+double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
+                        NcclCollective collective = NcclCollective::all_reduce);
 // The cheapest by that; ring before tree and LL before Simple among equals.
-NcclChoice nccl_choice(const NcclPlace& place, Bytes bytes);
+NcclChoice nccl_choice(const NcclPlace& place, Bytes bytes,
+                       NcclCollective collective = NcclCollective::all_reduce);
 
-struct NcclRow {
+struct NcclRow {  // of an all-reduce
     NcclPlace place;
     Bytes bytes;
     double seconds = 0;  // recorded, above 0

@@ -97,6 +97,18 @@ TEST_CASE("nccl times: sums in the switches carry (n + 1)/n of the buffer", "[nc
           Approx(0.0624).epsilon(0.03));
 }
 
+TEST_CASE("nccl times: gathering and scattering go round the rings once", "[nccl_times]") {
+    const NcclPlace place = place_on("dgx1_v100", 1, 8);
+    for (const NcclCollective one : {NcclCollective::all_gather, NcclCollective::reduce_scatter}) {
+        CHECK(nccl_choice(place, mebibytes(1024), one) == ring_simple);
+        CHECK(nccl_own_seconds(place, ring_simple, mebibytes(1024), one) ==
+              Approx((8.4 + 7 * 3.4) / 1e6 + 0.875 * 1073741824.0 / 120e9));
+    }
+    const NcclPlace h100 = place_on("dgx_h100", 1, 8);
+    CHECK(nccl_choice(h100, mebibytes(1024), NcclCollective::all_gather) == ring_simple);
+    CHECK(nccl_choice(h100, mebibytes(1024)).algorithm == NcclAlgorithm::nvls);
+}
+
 TEST_CASE("nccl times: fitting finds the numbers that made the rows", "[nccl_times][property]") {
     NcclNumbers truth = nccl_own_numbers(NcclGeneration::volta);
     truth.inside = 0.9;
