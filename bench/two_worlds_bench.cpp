@@ -116,8 +116,8 @@ int main(int argc, char** argv) {
     write_file_atomically(out / "box.json", costs_json(costs));
     fmt::print("{}\n", costs.device);
     for (const StepCosts& step : costs.steps) {
-        fmt::print("step, {} worker{}: {:.3f} ms (10 to 90 %: {:.3f} to {:.3f})\n", step.workers,
-                   step.workers == 1 ? "" : "s", step.step.mean() * 1e3,
+        fmt::print("step, {}: {:.3f} ms (10 to 90 %: {:.3f} to {:.3f})\n",
+                   setting_text(step.setting), step.step.median() * 1e3,
                    step.step.quantile(0.1) * 1e3, step.step.quantile(0.9) * 1e3);
     }
     fmt::print("spawn {:.1f} ms, resize {:.1f} ms, loss {:.1f} ms, checkpoint {:.1f} ms\n\n",

@@ -16,12 +16,75 @@ struct Options {
     LiveWorkerOptions live;
     CalibrationOptions calibration;
     std::string out;
+    std::string compare;
+    bool only_plan = false;
+    bool no_machine = false;
 };
 
 void print_times(std::string_view name, const MeasuredTimes& times) {
     if (times.s.empty()) return;
-    fmt::print("{:<22}{:>12.3f}{:>12.3f}{:>12.3f}{:>8}\n", name, times.median() * 1e3,
+    fmt::print("{:<50}{:>12.3f}{:>12.3f}{:>12.3f}{:>8}\n", name, times.median() * 1e3,
                times.quantile(0.1) * 1e3, times.quantile(0.9) * 1e3, times.s.size());
+}
+
+void print_costs(const LiveCosts& costs) {
+    fmt::print("{}\n\n{:<50}{:>12}{:>12}{:>12}{:>8}\n", costs.device, "wall time (ms)", "median",
+               "10 %", "90 %", "values");
+    for (const StepCosts& step : costs.steps) {
+        print_times("step, " + setting_text(step.setting), step.step);
+    }
+    print_times("spawn", costs.spawn);
+    print_times("restart", costs.restart);
+    print_times("resize", costs.resize);
+    print_times("  of it the rendezvous", costs.rendezvous);
+    print_times("  of it the state's transfer", costs.state_transfer);
+    print_times("loss of a member", costs.loss);
+    print_times("checkpoint", costs.checkpoint);
+    print_times("restart, restoring", costs.restore);
+    for (const StepLaw::Line& line : costs.law().lines()) {
+        fmt::print(
+            "s_sgd, {} worker{}: {:.3f} ms + {:.3f} us a sample ({:.0f} to {:.0f}, off by "
+            "{:.1f} % at most)\n",
+            line.workers, line.workers == 1 ? "" : "s", line.fit.fixed * 1e3,
+            line.fit.per_unit * 1e6, line.fit.x_min, line.fit.x_max, 100 * line.fit.off_most);
+    }
+}
+
+// The columns of nccl-tests and what it leaves to -I; bytes a second are of the medians.
+void print_machine(const MachineCosts& machine) {
+    if (machine.curves.empty()) return;
+    fmt::print("\n{:<30}{:>6}{:>12}{:>11}{:>11}{:>8}{:>9}{:>9}{:>7}\n", "machine", "ranks", "bytes",
+               "p50 us", "p99 us", "cv %", "algbw", "busbw", "#wrong");
+    for (const MachineCurve& curve : machine.curves) {
+        const std::string kind = curve.name.substr(0, curve.name.find(' '));
+        for (const MachinePoint& point : curve.points) {
+            const double s = point.times.median();
+            const double rate = static_cast<double>(point.bytes) / s / 1e9;
+            fmt::print("{:<30}{:>6}{:>12}{:>11.1f}{:>11.1f}{:>8.1f}{:>9.3f}{:>9.3f}{:>7}\n",
+                       curve.name, curve.ranks, point.bytes, s * 1e6,
+                       point.times.quantile(0.99) * 1e6, 100 * point.times.cv(), rate,
+                       rate * bus_factor(kind, curve.ranks), point.wrong);
+        }
+        if (const auto fit = curve.fit()) {
+            fmt::print("{:<30}  {:.1f} us + bytes / {:.3f} GB/s, off by {:.0f} % at most\n", "",
+                       fit->fixed * 1e6, 1e-9 / std::max(fit->per_unit, 1e-18),
+                       100 * fit->off_most);
+        }
+    }
+}
+
+void print_differences(const LiveCosts& costs, const std::string& other) {
+    const auto all = differences(costs, read_costs(other), other);
+    fmt::print("\n{:<50}{:>10}{:>10}{:>9}{:>9}\n", "median (ms)", "now", "there", "apart",
+               "spread");
+    std::size_t agree = 0;
+    for (const CostDifference& one : all) {
+        agree += one.agrees() ? 1 : 0;
+        fmt::print("{:<50}{:>10.3f}{:>10.3f}{:>+7.1f} %{:>7.1f} %{}\n", one.name, one.first_s * 1e3,
+                   one.second_s * 1e3, 100 * (one.first_s / one.second_s - 1), 100 * one.spread,
+                   one.agrees() ? "" : "  beyond it");
+    }
+    fmt::print("{} of {} agree with {} within their stated spread\n", agree, all.size(), other);
 }
 
 void calibrate(const Options& given) {
@@ -30,21 +93,18 @@ void calibrate(const Options& given) {
     options.workers_max = given.live.workers.value_or(std::min(scenario.job.instances_max, 2));
     const std::filesystem::path out = given.out;
     options.live = given.live.live_options(out.string() + "-checkpoints");
+    if (!given.only_plan) options.settings = calibration_grid(scenario, options.workers_max);
+    if (!given.no_machine) {
+        options.machine.emplace();
+        options.machine->ranks = options.workers_max;
+        options.machine->folder = options.live.folder;
+    }
     const LiveCosts costs = measure_costs(scenario, options);
     std::filesystem::remove_all(options.live.folder);
     write_file_atomically(out, costs_json(costs));
-    fmt::print("{}\n\n{:<22}{:>12}{:>12}{:>12}{:>8}\n", costs.device, "wall time (ms)", "median",
-               "10 %", "90 %", "values");
-    for (const StepCosts& step : costs.steps) {
-        print_times(fmt::format("step, {} worker{}", step.workers, step.workers == 1 ? "" : "s"),
-                    step.step);
-    }
-    print_times("spawn", costs.spawn);
-    print_times("restart", costs.restart);
-    print_times("resize", costs.resize);
-    print_times("loss of a member", costs.loss);
-    print_times("checkpoint", costs.checkpoint);
-    print_times("restart, restoring", costs.restore);
+    print_costs(costs);
+    print_machine(costs.machine);
+    if (!given.compare.empty()) print_differences(costs, given.compare);
     fmt::print("\ncosts: {}\n", out.string());
 }
 
@@ -65,6 +125,13 @@ void add_calibrate(CLI::App& app) {
                      "repetitions, with new processes each (default: 3)")
         ->check(CLI::Range(1, 1000));
     command->add_option("--out", options->out, "where to write the costs, as box.json")->required();
+    command->add_option("--compare", options->compare,
+                        "costs measured earlier: say whether both agree within their spread");
+    command->add_flag(
+        "--only-plan", options->only_plan,
+        "only the scenario's own Plan, no other batches, codecs and synchronisations");
+    command->add_flag("--no-machine", options->no_machine,
+                      "leave out copies, collectives, codecs, monitors and checkpoints by size");
     command->callback([options] { calibrate(*options); });
 }
 

@@ -23,6 +23,7 @@ void add_replay_log(CLI::App& app);
 void add_plot(CLI::App& app);
 void add_train(CLI::App& app);
 void add_calibrate(CLI::App& app);
+void add_predict(CLI::App& app);
 void add_worker(CLI::App& app);
 void add_simulate(CLI::App& app);
 

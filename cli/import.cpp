@@ -9,6 +9,7 @@
 #include "base/read_file.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
+#include "cli/import_nccl.hpp"
 #include "traces/reader.hpp"
 #include "traces/timestamp.hpp"
 
@@ -26,6 +27,8 @@ struct Options {
     std::string times;
     std::string zone;
     std::string instance_type;
+    std::string collective;
+    int ranks = 0;
     bool join = false;
     bool force = false;
 };
@@ -171,6 +174,13 @@ private:
 };
 
 void import(Options options) {
+    if (!options.arguments.empty() && options.arguments.front() == "nccl-tests") {
+        options.arguments.erase(options.arguments.begin());
+        if (options.arguments.empty()) throw CLI::RequiredError("FILE");
+        import_nccl({options.arguments, options.out, options.collective, options.ranks,
+                     options.join, options.force});
+        return;
+    }
     const std::string form = take_form(options.arguments);
     const ReadOptions read = read_options(options, form);
     const auto finish = [&](const std::string& what, const Trace& trace) {
@@ -191,10 +201,12 @@ void import(Options options) {
 void add_import(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
-        "import", "convert public records of markets to the plain form, and report on them");
+        "import",
+        "convert public records of markets, or nccl-tests' output, to the plain form, and report "
+        "on them");
     command->add_option("KIND FILE", options->arguments,
-                        "a form of `ukemi list traces` (auto or none: found from the content), "
-                        "and files, gzip or not");
+                        "a form of `ukemi list traces` (auto or none: found from the content) or "
+                        "nccl-tests, and files, gzip or not");
     command->add_option("--out", options->out, "folder for the plain files (none: report only)");
     command->add_flag("--join", options->join, "all files are one record: pages, rounds, months");
     command->add_option("--zone", options->zone, "this zone only, of a file with several");
@@ -203,6 +215,10 @@ void add_import(CLI::App& app) {
         ->check(CLI::IsMember({"as_documented", "available", "unavailable"}));
     command->add_option("--gap", options->gap, "time between samples, for forms that lack it");
     command->add_option("--times", options->times, "a file whose rows have the samples' times");
+    command->add_option("--collective", options->collective,
+                        "nccl-tests: which it is, for output that does not say it");
+    command->add_option("--ranks", options->ranks, "nccl-tests: how many, likewise")
+        ->check(CLI::Range(1, 1 << 20));
     command->add_flag("--force", options->force, "replace files that are there already");
     command->callback([options] { import(*options); });
 }

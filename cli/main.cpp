@@ -93,6 +93,7 @@ int run(int argc, char** argv) {
     ukemi::add_compare(app);
     ukemi::add_train(app);
     ukemi::add_calibrate(app);
+    ukemi::add_predict(app);
     ukemi::add_check(app);
     ukemi::add_list(app);
     ukemi::add_import(app);

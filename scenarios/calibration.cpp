@@ -4,31 +4,20 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <deque>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
 
-#include "base/config_reader.hpp"
+#include "base/input_error.hpp"
 #include "base/plain_text.hpp"
-#include "base/read_file.hpp"
-#include "base/statistics.hpp"
+#include "kernels/training_rules.hpp"
 
 namespace ukemi {
 
 using Wall = std::chrono::steady_clock;
-
-double MeasuredTimes::mean() const { return summarise(s).mean; }
-
-double MeasuredTimes::median() const { return quantile(0.5); }
-
-double MeasuredTimes::quantile(double q) const {
-    std::vector<double> sorted = s;
-    std::ranges::sort(sorted);
-    return ukemi::quantile(sorted, q);
-}
 
 std::string this_device() {
     std::string processor = "unknown processor";
@@ -44,23 +33,73 @@ std::string this_device() {
                        known ? system.sysname : "unknown", known ? system.machine : "system");
 }
 
-namespace {
-
-// What the costs depend on: the same text for the same work.
+// What the costs depend on beside the setting: the same text for the same work.
 std::string training_text(const Scenario& scenario) {
     INVARIANT(scenario.training.has_value());
-    const Plan& plan = scenario.job.plan;
     TrainingSpec spec = *scenario.training;
     spec.seed = spec.step.seed = 0;  // other samples and weights cost the same
-    return fmt::format("{} batch {} per worker {} accumulation {} synchronisation {} collective {}",
-                       training_spec_text(spec), plan.global_batch, plan.batch_per_learner,
-                       plan.accumulation,
-                       synchronisation_names()[static_cast<std::size_t>(plan.synchronisation)],
-                       collective_names()[static_cast<std::size_t>(plan.collective)]);
+    return training_spec_text(spec);
 }
+
+std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t workers_max) {
+    std::vector<StepSetting> grid;
+    const auto add = [&](const StepSetting& setting) {
+        const Plan plan = plan_with(scenario.job.plan, setting);
+        if (training_refusal(plan, setting.workers).empty()) grid.push_back(setting);
+    };
+    for (std::int32_t workers = 1; workers <= workers_max; ++workers) {
+        StepSetting own = setting_of(scenario.job.plan, workers);
+        StepSetting plain = own;
+        plain.synchronisation = Synchronisation::s_sgd;
+        plain.codec = Codec::none;
+        plain.codec_level = 0;
+        plain.micro_steps = 1;
+        std::vector<StepSetting> wanted;
+        for (const std::int64_t batch : {own.batch / 2, own.batch, 2 * own.batch}) {
+            plain.batch = std::max<std::int64_t>(batch, 1);
+            wanted.push_back(plain);
+        }
+        plain.batch = wanted.front().batch;
+        plain.micro_steps = 2;
+        wanted.push_back(plain);
+        plain.micro_steps = 1;
+        plain.batch = own.batch;
+        for (const Synchronisation other :
+             {Synchronisation::synchronous_averaging, Synchronisation::pair_averaging}) {
+            wanted.push_back(plain);
+            wanted.back().synchronisation = other;
+        }
+        for (std::size_t codec = 1; codec < codec_names().size(); ++codec) {
+            // Singular values of a whole layer take seconds on a CPU.
+            if (static_cast<Codec>(codec) == Codec::atomo) continue;
+            wanted.push_back(plain);
+            wanted.back().codec = static_cast<Codec>(codec);
+        }
+        for (const StepSetting& setting : wanted) {
+            if (setting != own) add(setting);
+        }
+    }
+    return grid;
+}
+
+namespace {
 
 double seconds_since(Wall::time_point start) {
     return std::chrono::duration<double>(Wall::now() - start).count();
+}
+
+// The most that the process has had resident; 0 if that is not to be known.
+std::int64_t memory_of(int process) {
+    std::ifstream status(fmt::format("/proc/{}/status", process));
+    for (std::string line; std::getline(status, line);) {
+        if (!line.starts_with("VmHWM:")) continue;
+        const std::size_t digit = line.find_first_of("0123456789");
+        if (digit == std::string::npos) return 0;
+        std::int64_t kibibytes = 0;
+        std::from_chars(line.data() + digit, line.data() + line.size(), kibibytes);
+        return kibibytes * 1024;
+    }
+    return 0;
 }
 
 // Drives a crew through what is to be measured, step by step, and waits for each to be over.
@@ -75,6 +114,14 @@ public:
             costs_.spawn.s.push_back(wall_seconds(wait<WorkerReady>().spawn));
             ready_.push_back(InstanceId{next_id_ - 1});
         }
+    }
+
+    // The same group under the setting's Plan.
+    void change_plan(const StepSetting& setting) {
+        Plan next = plan_with(plan_, setting);
+        next.version = PlanVersion{++version_};
+        crew_.begin_transition(members_, next);
+        step_ = wait<GroupEntered>().step;
     }
 
     // Forms a group of the first `workers` and lets it make one step.
@@ -107,6 +154,13 @@ public:
         return seconds_since(start);
     }
 
+    void note_memory() {
+        for (const InstanceId worker : ready_) {
+            costs_.worker_memory_bytes =
+                std::max(costs_.worker_memory_bytes, memory_of(crew_.process_of(worker)));
+        }
+    }
+
     // Everybody leaves; whoever comes next starts anew.
     void kill_all() {
         for (const InstanceId worker : ready_) {
@@ -134,9 +188,16 @@ private:
     }
 
     double enter_members(Wall::time_point start, const std::filesystem::path& checkpoint) {
-        crew_.begin_transition(members_, plan_, checkpoint);
-        step_ = wait<GroupEntered>().step;
+        Plan plan = plan_;
+        plan.version = PlanVersion{++version_};
+        crew_.begin_transition(members_, plan, checkpoint);
+        const auto entered = wait<GroupEntered>();
+        step_ = entered.step;
         const double entered_s = seconds_since(start);
+        if (members_.size() > 1) {
+            costs_.rendezvous.s.push_back(wall_seconds(entered.rendezvous));
+            costs_.state_transfer.s.push_back(wall_seconds(entered.state_transfer));
+        }
         run_to(step_ + 1);
         return entered_s;
     }
@@ -181,19 +242,41 @@ private:
     std::vector<InstanceId> members_;
     std::int64_t step_ = 0;
     std::uint32_t next_id_ = 0;
+    std::uint32_t version_ = 0;
 };
+
+StepCosts& costs_of(LiveCosts& costs, const StepSetting& setting) {
+    for (StepCosts& one : costs.steps) {
+        if (one.setting == setting) return one;
+    }
+    costs.steps.push_back({setting, {}});
+    return costs.steps.back();
+}
+
+void measure_setting(Measurement& run, const CalibrationOptions& options,
+                     const StepSetting& setting, LiveCosts& costs) {
+    run.stretch(std::max<std::int64_t>(options.steps / 5, 5));  // warm-up
+    StepCosts& step = costs_of(costs, setting);
+    for (int stretch = 0; stretch < options.stretches; ++stretch) {
+        step.step.s.push_back(run.stretch(options.steps));
+    }
+}
 
 void measure_once(const Scenario& scenario, const CalibrationOptions& options, LiveCosts& costs) {
     Measurement run(scenario, options, costs);
     run.spawn(options.workers_max);
     for (std::int32_t workers = 1; workers <= options.workers_max; ++workers) {
         (workers == 1 ? costs.restart : costs.resize).s.push_back(run.enter(workers));
-        run.stretch(std::max<std::int64_t>(options.steps / 5, 5));  // warm-up
-        StepCosts& step = costs.steps[static_cast<std::size_t>(workers - 1)];
-        for (int stretch = 0; stretch < options.stretches; ++stretch) {
-            step.step.s.push_back(run.stretch(options.steps));
+        measure_setting(run, options, setting_of(scenario.job.plan, workers), costs);
+        for (const StepSetting& setting : options.settings) {
+            if (setting.workers != workers) continue;
+            run.change_plan(setting);
+            measure_setting(run, options, setting, costs);
         }
+        run.change_plan(setting_of(scenario.job.plan, workers));
+        run.stretch(1);
     }
+    run.note_memory();
     std::filesystem::path file;
     for (int save = 0; save < options.stretches; ++save) {
         costs.checkpoint.s.push_back(run.save(file));
@@ -218,124 +301,12 @@ LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& opti
     LiveCosts costs;
     costs.training = training_text(scenario);
     costs.device = this_device();
-    for (std::int32_t workers = 1; workers <= options.workers_max; ++workers) {
-        costs.steps.push_back({workers, {}});
-    }
     for (int repetition = 0; repetition < options.repetitions; ++repetition) {
         measure_once(scenario, options, costs);
     }
+    std::ranges::sort(costs.steps, {}, &StepCosts::setting);
+    if (options.machine) costs.machine = measure_machine(*options.machine);
     return costs;
-}
-
-namespace {
-
-struct NamedTimes {
-    const char* name;
-    MeasuredTimes LiveCosts::*times;
-};
-constexpr NamedTimes named_times[] = {
-    {"spawn", &LiveCosts::spawn},           {"restart", &LiveCosts::restart},
-    {"resize", &LiveCosts::resize},         {"loss", &LiveCosts::loss},
-    {"checkpoint", &LiveCosts::checkpoint}, {"restore", &LiveCosts::restore},
-};
-
-nlohmann::ordered_json times_json(const MeasuredTimes& times) {
-    nlohmann::ordered_json object;
-    if (!times.s.empty()) {
-        object["mean_s"] = times.mean();
-        object["median_s"] = times.median();
-        object["p10_s"] = times.quantile(0.1);
-        object["p90_s"] = times.quantile(0.9);
-    }
-    object["raw_s"] = times.s;
-    return object;
-}
-
-MeasuredTimes times_from(ConfigReader config) {
-    MeasuredTimes times;
-    times.s = config.numbers("raw_s", 0, 1e6);
-    for (const char* derived : {"mean_s", "median_s", "p10_s", "p90_s"}) {
-        if (config.has(derived)) config.number(derived, 0, 1e6);
-    }
-    config.finish();
-    return times;
-}
-
-}  // namespace
-
-std::string costs_json(const LiveCosts& costs) {
-    nlohmann::ordered_json document;
-    document["kind"] = "ukemi live costs";
-    document["version"] = 1;
-    document["device"] = costs.device;
-    document["training"] = costs.training;
-    document["steps"] = nlohmann::ordered_json::array();
-    for (const StepCosts& step : costs.steps) {
-        document["steps"].push_back({{"workers", step.workers}, {"step", times_json(step.step)}});
-    }
-    for (const NamedTimes& one : named_times) document[one.name] = times_json(costs.*one.times);
-    return document.dump(1) + "\n";
-}
-
-LiveCosts read_costs(const std::filesystem::path& file) {
-    ConfigReader config = ConfigReader::from_file(file);
-    static constexpr std::string_view kinds[] = {"ukemi live costs"};
-    config.one_of("kind", kinds);
-    config.integer("version", 1, 1);
-    LiveCosts costs;
-    costs.device = config.text("device");
-    costs.training = config.text("training");
-    for (ConfigReader& step : config.objects("steps")) {
-        StepCosts one;
-        one.workers = static_cast<std::int32_t>(step.integer("workers", 1, 100'000));
-        one.step = times_from(step.object("step"));
-        if (one.step.s.empty()) step.fail("step", "expected at least one measured time");
-        if (!costs.steps.empty() && one.workers <= costs.steps.back().workers) {
-            step.fail("workers", "expected numbers of workers that grow");
-        }
-        step.finish();
-        costs.steps.push_back(std::move(one));
-    }
-    if (costs.steps.empty()) config.fail("steps", "expected at least one number of workers");
-    for (const NamedTimes& one : named_times) {
-        costs.*one.times = times_from(config.object(one.name));
-    }
-    config.finish();
-    return costs;
-}
-
-JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
-                            const std::filesystem::path& file) {
-    if (!scenario.training || costs.training != training_text(scenario)) {
-        throw InputError(file.string(), "/training",
-                         fmt::format("these costs are of another training than that of {}",
-                                     scenario.file.string()));
-    }
-    if (costs.device != this_device()) {
-        throw InputError(file.string(), "/device",
-                         fmt::format("these costs were measured on another machine ({}; this is "
-                                     "{})",
-                                     costs.device, this_device()));
-    }
-    const auto scaled = [&](const MeasuredTimes& times) {
-        return times.s.empty() ? Duration{} : seconds(times.median() * time_scale);
-    };
-    JobProfile profile = scenario.job.profile;
-    profile.throughput.clear();
-    for (const StepCosts& step : costs.steps) {
-        profile.throughput.push_back(
-            {step.workers, {1, std::max(seconds(step.step.mean() * time_scale), nanoseconds(1))}});
-    }
-    profile.spawn = scaled(costs.spawn);
-    profile.restart = scaled(costs.restart);
-    MeasuredTimes resizes = costs.resize;
-    resizes.s.insert(resizes.s.end(), costs.loss.s.begin(), costs.loss.s.end());
-    profile.resize = scaled(resizes);
-    if (!profile.lossless) {
-        profile.checkpoint = scaled(costs.checkpoint);
-        profile.restore = std::max(scaled(costs.restore) - profile.restart, Duration{});
-    }
-    return profile;
 }
 
 }  // namespace ukemi

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "scenarios/calibration.hpp"
+
 namespace ukemi {
 namespace {
 
@@ -30,6 +32,25 @@ std::vector<CostCurve::Point> read_points(ConfigReader table) {
     return points;
 }
 
+// The line of a calibration's steps of one worker, who waits for nobody.
+CostCurve measured_curve(ConfigReader& compute, const std::string& where, std::string& source) {
+    for (const std::string_view key : {"floor", "fixed", "per_sample", "table"}) {
+        if (!compute.has(key)) continue;
+        compute.fail(key, "stands beside \"costs\", which says it: expected one of them");
+    }
+    const std::filesystem::path given = compute.text("costs");
+    const std::filesystem::path folder = std::filesystem::path(compute.file()).parent_path();
+    const std::filesystem::path file = given.is_absolute() ? given : folder / given;
+    const LiveCosts costs = read_costs(file);
+    const auto lines = costs.law().lines();
+    if (lines.empty() || lines.front().workers != 1) {
+        throw InputError(file.string(), "/steps", "no steps of one worker were measured");
+    }
+    source = fmt::format("measured on {}", costs.device);
+    const LineFit& line = lines.front().fit;
+    return CostCurve::affine(line.fixed, line.per_unit, where);
+}
+
 }  // namespace
 
 ComputeCurves::ComputeCurves(ConfigReader& job)
@@ -37,7 +58,9 @@ ComputeCurves::ComputeCurves(ConfigReader& job)
     auto compute = job.object_if_present("compute");
     if (!compute) return;
     const std::string where = fmt::format("{}: at {}", job.file(), compute->path());
-    if (compute->has("arithmetic_share")) {
+    if (compute->has("costs")) {
+        given_ = measured_curve(*compute, where, given_source_);
+    } else if (compute->has("arithmetic_share")) {
         shares_ = RooflineShares{compute->number("arithmetic_share", 0.001, 1),
                                  compute->number("memory_share", 0.001, 1, 0.75), 0};
     } else if (compute->has("table")) {
@@ -53,7 +76,7 @@ ComputeCurves::ComputeCurves(ConfigReader& job)
 CostCurve ComputeCurves::curve(const ModelProfile& model, const GpuProfile& gpu,
                                Precision precision, std::string& source) const {
     if (given_) {
-        source = "of the scenario";
+        source = given_source_.empty() ? "of the scenario" : given_source_;
         return *given_;
     }
     if (shares_) {

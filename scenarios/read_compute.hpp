@@ -9,9 +9,10 @@
 
 namespace ukemi {
 
-// One of four forms: `fixed` and `per_sample`, with a `floor` that small batches do not go below; a
+// One of five forms: `fixed` and `per_sample`, with a `floor` that small batches do not go below; a
 // `table` of times by batch; a roofline at `arithmetic_share` and `memory_share` of a GPU's peaks;
-// or, without the section, a measured curve or a roofline with known shares.
+// `costs`, a file of `ukemi calibrate`, whose steps of one worker it takes; or, without the
+// section, a measured curve or a roofline with known shares.
 class ComputeCurves {
 public:
     explicit ComputeCurves(ConfigReader& job);
@@ -23,6 +24,7 @@ public:
 private:
     std::string where_;
     std::optional<CostCurve> given_;
+    std::string given_source_;
     std::optional<RooflineShares> shares_;
 };
 

@@ -91,6 +91,19 @@ std::vector<NoisePoint> read_noise_scale(ConfigReader& job, std::int64_t samples
     return curve;
 }
 
+// A calibration in place of all that it measured. It is looked into when the Plan is known.
+void read_costs_file(ConfigReader& job, bool by_time, Scenario& scenario) {
+    if (by_time) job.fail("costs", "goes with \"samples\", and this job is given as \"work\"");
+    for (const std::string_view key : {"throughput", "step_time", "spawn", "restart", "resize"}) {
+        if (!job.has(key)) continue;
+        job.fail(key, "stands beside \"costs\", which says it: expected one of them");
+    }
+    const std::filesystem::path given = job.text("costs");
+    if (given.empty()) job.fail("costs", "expected a file, found \"\"");
+    scenario.costs = given.is_absolute() ? given : scenario.file.parent_path() / given;
+    scenario.job.profile.throughput.push_back({1, {1, whole_seconds(1)}});
+}
+
 void read_checkpoint(ConfigReader& job, JobProfile& profile) {
     auto checkpoint = job.object_if_present("checkpoint");
     if (!checkpoint) return;
@@ -156,7 +169,9 @@ void read_job(ConfigReader config, Scenario& scenario) {
         job.samples_per_epoch = config.integer("samples_per_epoch", 1, most, job.samples_total);
         job.noise_scale = read_noise_scale(config, job.samples_total);
     }
-    if (!read_step_time(config, by_time, scenario)) {
+    if (config.has("costs")) {
+        read_costs_file(config, by_time, scenario);
+    } else if (!read_step_time(config, by_time, scenario)) {
         job.profile.throughput = read_throughput(config, by_time, job.plan);
     }
     if (config.has("deadline")) {

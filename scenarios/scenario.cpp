@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/calibration.hpp"
 #include "scenarios/sections.hpp"
 
 namespace ukemi {
@@ -141,6 +142,11 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
     check_work(root, scenario.job);
     read_market(root.object("market"), file.parent_path(), scenario);
     read_plan(root, scenario);
+    if (!scenario.costs.empty()) {
+        scenario.job.profile =
+            measured_profile(read_costs(scenario.costs), scenario, 1, scenario.costs, false);
+        check_work(root, scenario.job);
+    }
     read_limits(root, scenario.job);
     static constexpr std::array<std::string_view, 2> oracles{"none", "future_availability"};
     scenario.oracle_allowed = root.one_of("oracle", oracles, "none") != "none";

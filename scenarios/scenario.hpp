@@ -76,6 +76,7 @@ struct Scenario {
     std::optional<Duration> give_up_after;  // as the scenario says
     MarketSource market;
     std::optional<Bytes> model_size;       // of what moves with the job
+    std::filesystem::path costs;           // a calibration that the job's profile is from, or empty
     std::optional<TrainingSpec> training;  // what live workers train; a simulation needs none
     std::vector<PolicyList> policies;      // what a replay runs unless told otherwise
     bool oracle_allowed = false;

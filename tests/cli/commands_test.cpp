@@ -22,8 +22,8 @@ const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n36
 TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
     const ScratchFolder scratch;
     for (const char* command :
-         {"", "replay", "train", "calibrate", "check", "list", "import", "describe", "fit",
-          "replay-log", "plot", "diff", "worker", "simulate"}) {
+         {"", "replay", "train", "calibrate", "predict", "check", "list", "import", "describe",
+          "fit", "replay-log", "plot", "diff", "worker", "simulate"}) {
         CAPTURE(command);
         std::vector<std::string> arguments{"--help"};
         if (*command != '\0') arguments.insert(arguments.begin(), command);
@@ -46,14 +46,12 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     const ScratchFolder scratch;
     write_file(scratch.path() / "b.csv", capacity_csv);
     constexpr const char* commands =
-        "(replay, compare, train, calibrate, check, list, import, describe, fit, replay-log, plot, "
-        "diff, "
-        "worker, simulate)";
+        "(replay, compare, train, calibrate, predict, check, list, import, describe, fit, "
+        "replay-log, plot, diff, worker, simulate)";
     const Wrong wrong[] = {
         {{},
-         "expected a command (replay, compare, train, calibrate, check, list, import, describe, "
-         "fit, "
-         "replay-log, plot, diff, worker, simulate)"},
+         "expected a command (replay, compare, train, calibrate, predict, check, list, import, "
+         "describe, fit, replay-log, plot, diff, worker, simulate)"},
         {{"replya"}, "found \"replya\" (did you mean \"replay\"?)"},
         {{"qwertyuiop"}, "found \"qwertyuiop\""},
         {{"--hlep"}, "unexpected argument \"--hlep\" (did you mean \"--help\"?)"},

@@ -1,0 +1,99 @@
+// predict.cpp — `ukemi predict`: what runs will take that nobody measured, written down; then the
+// runs.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/input_error.hpp"
+#include "base/read_file.hpp"
+#include "cli/command.hpp"
+#include "cli/live_workers.hpp"
+#include "scenarios/prediction.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    LiveWorkerOptions live;
+    std::string costs;
+    std::string out;
+    std::vector<std::string> settings;
+    std::size_t most = 8;
+    int repetitions = 3;
+    double wall_s = 3;
+    bool force = false;
+    bool no_run = false;
+};
+
+std::vector<StepSetting> the_settings(const Options& options, const LiveCosts& costs,
+                                      const Scenario& scenario) {
+    std::vector<StepSetting> settings;
+    for (const std::string& text : options.settings) {
+        settings.push_back(parse_setting(text, scenario, "--run"));
+    }
+    if (settings.empty()) settings = unmeasured_settings(costs, scenario, options.most);
+    if (settings.empty()) {
+        throw InputError(
+            options.costs, "/steps",
+            "there are no batches between those measured: calibrate with more of them, "
+            "or name runs with --run");
+    }
+    return settings;
+}
+
+void predict(const Options& options) {
+    const Scenario scenario = options.live.read_scenario();
+    const LiveCosts costs = read_costs(options.costs);
+    const fs::path folder = options.out;
+    if (fs::exists(folder / "prediction.json") && !options.force) {
+        throw InputError(folder.string(), "", "a prediction is there already; --force replaces it");
+    }
+    const auto settings = the_settings(options, costs, scenario);
+    const Prediction prediction =
+        predict_runs(costs, options.costs, scenario, settings, options.wall_s);
+    fs::create_directories(folder);
+    const std::string digest = write_prediction(prediction, folder);
+    fmt::print("{} runs predicted, digest {}, written before any of them ({})\n",
+               prediction.runs.size(), digest, (folder / "prediction.json").string());
+    std::fflush(stdout);
+    if (options.no_run) return;
+    LiveOptions live = options.live.live_options(folder / "checkpoints");
+    const auto compared = run_predicted(scenario, prediction, folder, options.repetitions, live);
+    fs::remove_all(live.folder);
+    write_file_atomically(folder / "comparison.csv", comparison_csv(compared, digest));
+    fmt::print("{}\n\n{}", prediction.device, comparison_table(compared));
+    fmt::print("\nmedian of {}, in turn; error = predicted / measured - 1: {}\n",
+               options.repetitions, (folder / "comparison.csv").string());
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand(
+        "predict", "predict runs that no calibration measured, then run them and compare");
+    options->live.add_to(*command);
+    command->add_option("--costs", options->costs, "costs measured by `ukemi calibrate`")
+        ->required();
+    command->add_option("--out", options->out, "folder for the prediction and the comparison")
+        ->required();
+    command
+        ->add_option("--run", options->settings,
+                     "a run, as in workers=2,batch=96,learners=2,synchronisation=pair_averaging,"
+                     "codec=top_k:0.01 (default: what lies between the measured ones)")
+        ->allow_extra_args(false);
+    command->add_option("--most", options->most, "runs at most, without --run (default: 8)")
+        ->check(CLI::Range(1, 1000));
+    command->add_option("--repeat", options->repetitions, "times that each is run (default: 3)")
+        ->check(CLI::Range(1, 1000));
+    command->add_option("--seconds", options->wall_s, "about so long each time (default: 3)")
+        ->check(CLI::Range(0.01, 86'400.0));
+    command->add_flag("--only-predict", options->no_run, "stop before anything runs");
+    command->add_flag("--force", options->force, "replace results that are there already");
+    command->callback([options] { predict(*options); });
+}
+
+}  // namespace ukemi

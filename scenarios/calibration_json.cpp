@@ -1,0 +1,302 @@
+// calibration_json.cpp — measured costs as a document, and what is made of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/config_reader.hpp"
+#include "scenarios/calibration.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct NamedTimes {
+    const char* name;
+    MeasuredTimes LiveCosts::*times;
+};
+constexpr NamedTimes named_times[] = {
+    {"spawn", &LiveCosts::spawn},
+    {"restart", &LiveCosts::restart},
+    {"resize", &LiveCosts::resize},
+    {"rendezvous", &LiveCosts::rendezvous},
+    {"state_transfer", &LiveCosts::state_transfer},
+    {"loss", &LiveCosts::loss},
+    {"checkpoint", &LiveCosts::checkpoint},
+    {"restore", &LiveCosts::restore},
+};
+
+nlohmann::ordered_json times_json(const MeasuredTimes& times) {
+    nlohmann::ordered_json object;
+    if (!times.s.empty()) {
+        object["mean_s"] = times.mean();
+        object["median_s"] = times.median();
+        object["p10_s"] = times.quantile(0.1);
+        object["p90_s"] = times.quantile(0.9);
+        object["p99_s"] = times.quantile(0.99);
+        object["cv"] = times.cv();
+    }
+    object["raw_s"] = times.s;
+    return object;
+}
+
+MeasuredTimes times_from(ConfigReader config) {
+    MeasuredTimes times;
+    times.s = config.numbers("raw_s", 0, 1e6);
+    for (const char* derived : {"mean_s", "median_s", "p10_s", "p90_s", "p99_s", "cv"}) {
+        if (config.has(derived)) config.number(derived, 0, 1e6);
+    }
+    config.finish();
+    return times;
+}
+
+nlohmann::ordered_json fit_json(const LineFit& fit, const char* unit) {
+    return {{"fixed_s", fit.fixed},  {fmt::format("per_{}_s", unit), fit.per_unit},
+            {"points", fit.points},  {"from", fit.x_min},
+            {"to", fit.x_max},       {"off_most", fit.off_most},
+            {"off_rms", fit.off_rms}};
+}
+
+nlohmann::ordered_json setting_json(const StepSetting& setting) {
+    const auto name = [](auto names, auto value) { return names[static_cast<std::size_t>(value)]; };
+    return {{"workers", setting.workers},
+            {"batch", setting.batch},
+            {"micro_steps", setting.micro_steps},
+            {"synchronisation", name(synchronisation_names(), setting.synchronisation)},
+            {"collective", name(collective_names(), setting.collective)},
+            {"codec", name(codec_names(), setting.codec)},
+            {"codec_level", setting.codec_level}};
+}
+
+template <class Kind>
+Kind named(ConfigReader& config, std::string_view key, std::span<const std::string_view> names) {
+    return static_cast<Kind>(std::ranges::find(names, config.one_of(key, names)) - names.begin());
+}
+
+StepSetting setting_from(ConfigReader& config) {
+    StepSetting setting;
+    setting.workers = static_cast<std::int32_t>(config.integer("workers", 1, 100'000));
+    setting.batch = config.integer("batch", 1, 1'000'000'000);
+    setting.micro_steps = static_cast<std::int32_t>(config.integer("micro_steps", 1, 1'000'000));
+    setting.synchronisation =
+        named<Synchronisation>(config, "synchronisation", synchronisation_names());
+    setting.collective = named<Collective>(config, "collective", collective_names());
+    setting.codec = named<Codec>(config, "codec", codec_names());
+    setting.codec_level = config.number("codec_level", 0, 1e9);
+    return setting;
+}
+
+nlohmann::ordered_json machine_json(const MachineCosts& machine) {
+    nlohmann::ordered_json curves = nlohmann::ordered_json::array();
+    for (const MachineCurve& curve : machine.curves) {
+        nlohmann::ordered_json one{{"name", curve.name}, {"ranks", curve.ranks}};
+        one["points"] = nlohmann::ordered_json::array();
+        for (const MachinePoint& point : curve.points) {
+            one["points"].push_back({{"bytes", point.bytes},
+                                     {"wrong", point.wrong},
+                                     {"times", times_json(point.times)}});
+        }
+        if (const auto fit = curve.fit()) one["fit"] = fit_json(*fit, "byte");
+        curves.push_back(std::move(one));
+    }
+    return {{"warm_up", machine.warm_up}, {"curves", std::move(curves)}};
+}
+
+MachineCosts machine_from(ConfigReader config) {
+    MachineCosts machine;
+    machine.warm_up = static_cast<int>(config.integer("warm_up", 0, 1'000'000));
+    for (ConfigReader& read : config.objects("curves")) {
+        MachineCurve curve{
+            read.text("name"), static_cast<int>(read.integer("ranks", 1, 100'000)), {}};
+        for (ConfigReader& point : read.objects("points")) {
+            MachinePoint one;
+            one.bytes = point.integer("bytes", 0, std::int64_t{1} << 50);
+            if (!curve.points.empty() && one.bytes <= curve.points.back().bytes) {
+                point.fail("bytes", "expected sizes that grow");
+            }
+            one.wrong = point.integer("wrong", 0, std::int64_t{1} << 50);
+            one.times = times_from(point.object("times"));
+            point.finish();
+            curve.points.push_back(std::move(one));
+        }
+        read.object_if_present("fit");  // derived
+        read.finish();
+        machine.curves.push_back(std::move(curve));
+    }
+    config.finish();
+    return machine;
+}
+
+// For people and plots; the reader makes its own.
+nlohmann::ordered_json law_json(const LiveCosts& costs) {
+    const StepLaw law = costs.law();
+    nlohmann::ordered_json document;
+    document["form"] =
+        "fixed + per_sample * micro_steps * batch + (micro_steps - 1) * micro + exchange(kind)";
+    document["lines"] = nlohmann::ordered_json::array();
+    for (const StepLaw::Line& line : law.lines()) {
+        nlohmann::ordered_json one{{"workers", line.workers}, {"micro_s", line.micro_s}};
+        one["line"] = fit_json(line.fit, "sample");
+        document["lines"].push_back(std::move(one));
+    }
+    document["residuals"] = nlohmann::ordered_json::array();
+    for (const StepLaw::Residual& residual : law.residuals()) {
+        nlohmann::ordered_json one = setting_json(residual.setting);
+        one["measured_s"] = residual.measured_s;
+        one["law_s"] = residual.law_s;
+        document["residuals"].push_back(std::move(one));
+    }
+    return document;
+}
+
+}  // namespace
+
+std::string costs_json(const LiveCosts& costs) {
+    nlohmann::ordered_json document;
+    document["kind"] = "ukemi live costs";
+    document["version"] = 2;
+    document["device"] = costs.device;
+    document["training"] = costs.training;
+    document["steps"] = nlohmann::ordered_json::array();
+    for (const StepCosts& step : costs.steps) {
+        nlohmann::ordered_json one = setting_json(step.setting);
+        one["step"] = times_json(step.step);
+        document["steps"].push_back(std::move(one));
+    }
+    for (const NamedTimes& one : named_times) document[one.name] = times_json(costs.*one.times);
+    document["worker_memory_bytes"] = costs.worker_memory_bytes;
+    document["machine"] = machine_json(costs.machine);
+    document["law"] = law_json(costs);
+    return document.dump(1) + "\n";
+}
+
+LiveCosts read_costs(const std::filesystem::path& file) {
+    ConfigReader config = ConfigReader::from_file(file);
+    static constexpr std::string_view kinds[] = {"ukemi live costs"};
+    config.one_of("kind", kinds);
+    config.integer("version", 2, 2);
+    LiveCosts costs;
+    costs.device = config.text("device");
+    costs.training = config.text("training");
+    for (ConfigReader& step : config.objects("steps")) {
+        StepCosts one;
+        one.setting = setting_from(step);
+        one.step = times_from(step.object("step"));
+        if (one.step.s.empty() || one.step.quantile(0) < 1e-9) {
+            step.fail("step", "expected at least one measured time");
+        }
+        if (!costs.steps.empty() && !(costs.steps.back().setting < one.setting)) {
+            step.fail("workers", "expected settings in order, each once");
+        }
+        step.finish();
+        costs.steps.push_back(std::move(one));
+    }
+    if (costs.steps.empty()) config.fail("steps", "expected at least one number of workers");
+    for (const NamedTimes& one : named_times) {
+        costs.*one.times = times_from(config.object(one.name));
+    }
+    costs.worker_memory_bytes = config.integer("worker_memory_bytes", 0, std::int64_t{1} << 50, 0);
+    if (auto machine = config.object_if_present("machine")) {
+        costs.machine = machine_from(std::move(*machine));
+    }
+    config.object_if_present("law");  // derived
+    config.finish();
+    return costs;
+}
+
+StepLaw LiveCosts::law() const {
+    std::vector<MeasuredStep> measured;
+    for (const StepCosts& one : steps) measured.push_back({one.setting, one.step.median()});
+    return StepLaw(measured);
+}
+
+const StepCosts* LiveCosts::find(const StepSetting& setting) const {
+    const auto found = std::ranges::find(steps, setting, &StepCosts::setting);
+    return found == steps.end() ? nullptr : &*found;
+}
+
+JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
+                            const std::filesystem::path& file, bool on_this_machine) {
+    // A job without "training" takes the costs as they are: a profile of what they were measured
+    // on.
+    if (scenario.training && costs.training != training_text(scenario)) {
+        throw InputError(file.string(), "/training",
+                         fmt::format("these costs are of another training than that of {}",
+                                     scenario.file.string()));
+    }
+    if (on_this_machine && costs.device != this_device()) {
+        throw InputError(file.string(), "/device",
+                         fmt::format("these costs were measured on another machine ({}; this is "
+                                     "{})",
+                                     costs.device, this_device()));
+    }
+    constexpr double longest_s = 1e8;  // whatever the file says, sums of it fit a Duration
+    const auto scaled = [&](const MeasuredTimes& times) {
+        return times.s.empty() ? Duration{}
+                               : seconds(std::min(times.median() * time_scale, longest_s));
+    };
+    JobProfile profile = scenario.job.profile;
+    profile.throughput.clear();
+    profile.step_time.reset();
+    const StepLaw law = costs.law();
+    std::string why;
+    const std::int32_t workers_max = costs.steps.back().setting.workers;
+    for (std::int32_t workers = 1; workers <= workers_max; ++workers) {
+        const StepSetting setting = setting_of(scenario.job.plan, workers);
+        const StepCosts* measured = costs.find(setting);
+        const std::string refused = measured != nullptr ? "" : law.refusal(setting);
+        if (why.empty()) why = refused;
+        if (!refused.empty()) continue;
+        const double s = measured != nullptr ? measured->step.median() : law.step_s(setting);
+        profile.throughput.push_back(
+            {workers, {1, std::max(seconds(std::min(s * time_scale, longest_s)), nanoseconds(1))}});
+    }
+    if (profile.throughput.empty()) {
+        throw InputError(file.string(), "/steps", fmt::format("no step can be predicted: {}", why));
+    }
+    profile.spawn = scaled(costs.spawn);
+    profile.restart = scaled(costs.restart);
+    MeasuredTimes resizes = costs.resize;
+    resizes.add(costs.loss);
+    profile.resize = scaled(resizes);
+    if (!profile.lossless) {
+        profile.checkpoint = scaled(costs.checkpoint);
+        profile.restore = std::max(scaled(costs.restore) - profile.restart, Duration{});
+    }
+    return profile;
+}
+
+bool CostDifference::agrees() const {
+    const double larger = std::max(first_s, second_s);
+    return std::max(first_s - second_s, second_s - first_s) <= spread * larger;
+}
+
+std::vector<CostDifference> differences(const LiveCosts& first, const LiveCosts& second,
+                                        const std::filesystem::path& file) {
+    if (first.device != second.device) {
+        throw InputError(file.string(), "/device",
+                         fmt::format("measured on {}, and not on {}: costs of two machines are "
+                                     "not compared",
+                                     first.device, second.device));
+    }
+    if (first.training != second.training) {
+        throw InputError(file.string(), "/training", "these costs are of another training");
+    }
+    constexpr double spread_least = 0.05;  // a clock step and a cache apart
+    std::vector<CostDifference> all;
+    const auto add = [&](std::string name, const MeasuredTimes& a, const MeasuredTimes& b) {
+        if (a.s.empty() || b.s.empty()) return;
+        all.push_back({std::move(name), a.median(), b.median(),
+                       std::max({a.spread(), b.spread(), spread_least})});
+    };
+    for (const StepCosts& one : first.steps) {
+        if (const StepCosts* other = second.find(one.setting)) {
+            add("step, " + setting_text(one.setting), one.step, other->step);
+        }
+    }
+    for (const NamedTimes& one : named_times) add(one.name, first.*one.times, second.*one.times);
+    return all;
+}
+
+}  // namespace ukemi

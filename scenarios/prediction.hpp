@@ -1,0 +1,75 @@
+// prediction.hpp — predict, then run: step and total time of Plans that no calibration measured,
+// written down before real workers train under them.
+//
+// A prediction is simulated: the scenario's job at a fixed Plan on a calm market, with the costs
+// of a calibration and the step time of its law. It is a document with a digest; whoever runs
+// afterwards keeps that digest with what was measured, so that a prediction cannot be made to fit.
+// Errors are predicted ÷ measured − 1. Times are wall times.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scenarios/calibration.hpp"
+
+namespace ukemi {
+
+struct PredictedRun {
+    StepSetting setting;
+    std::int64_t steps = 0;
+    double step_s = 0;
+    double total_s = 0;   // from asking for the machines to the last step
+    bool covered = true;  // its batch lies within those that were measured
+};
+
+struct Prediction {
+    std::string scenario;  // its name
+    std::string device;
+    std::string costs_digest;  // of the calibration's text
+    std::uint64_t seed = 0;
+    std::vector<PredictedRun> runs;
+};
+
+// Settings that the costs do not hold but their law can predict: batches between those measured,
+// under every measured kind, with every measured number of workers. Different kinds come first.
+std::vector<StepSetting> unmeasured_settings(const LiveCosts& costs, const Scenario& scenario,
+                                             std::size_t most);
+// "workers=2,batch=96,learners=2,synchronisation=pair_averaging,codec=top_k:0.01", the rest as in
+// the scenario's Plan. InputError that names the option for anything else.
+StepSetting parse_setting(std::string_view text, const Scenario& scenario, std::string_view option);
+
+// The scenario's job with this setting, long enough for so many steps.
+Scenario scenario_with(const Scenario& scenario, const StepSetting& setting, std::int64_t steps);
+
+// `wall_s`: about how long each run shall take. InputError for a setting that was measured (there
+// is nothing to predict), and for one about which the costs say nothing.
+Prediction predict_runs(const LiveCosts& costs, const std::filesystem::path& costs_file,
+                        const Scenario& scenario, std::span<const StepSetting> settings,
+                        double wall_s);
+std::string prediction_json(const Prediction& prediction);
+
+// Writes `prediction.json` and, after it, `prediction.digest` into the folder; returns the digest.
+std::string write_prediction(const Prediction& prediction, const std::filesystem::path& folder);
+
+struct ComparedRun {
+    PredictedRun predicted;
+    MeasuredTimes step;   // mean step time of each repetition
+    MeasuredTimes total;  // of each repetition
+    double step_error() const;
+    double total_error() const;
+};
+
+// Lives through every predicted run `repetitions` times, in turn, and before the first checks that
+// the folder holds the prediction under its digest.
+std::vector<ComparedRun> run_predicted(const Scenario& scenario, const Prediction& prediction,
+                                       const std::filesystem::path& folder, int repetitions,
+                                       const LiveOptions& live);
+
+std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view digest);
+std::string comparison_table(std::span<const ComparedRun> runs);
+
+}  // namespace ukemi

@@ -1,0 +1,95 @@
+#include "scenarios/step_law.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace ukemi;
+
+namespace {
+
+// One group of n workers whose steps follow the law exactly, in seconds.
+double law_s(const StepSetting& setting) {
+    const double samples = static_cast<double>(setting.batch) * setting.micro_steps;
+    double s = 0.001 * setting.workers + 1e-5 * samples + 0.0004 * (setting.micro_steps - 1);
+    if (setting.synchronisation == Synchronisation::pair_averaging) s -= 0.0003;
+    if (setting.codec == Codec::top_k) s += 0.002;
+    return s;
+}
+
+std::vector<MeasuredStep> grid() {
+    std::vector<StepSetting> settings;
+    for (const int workers : {1, 2}) {
+        for (const int batch : {32, 64, 128}) {
+            settings.push_back({.workers = workers, .batch = batch});
+        }
+        settings.push_back({.workers = workers, .batch = 32, .micro_steps = 2});
+        settings.push_back(
+            {.workers = workers, .batch = 64, .synchronisation = Synchronisation::pair_averaging});
+    }
+    settings.push_back({.workers = 2, .batch = 64, .codec = Codec::top_k, .codec_level = 0.01});
+    std::vector<MeasuredStep> measured;
+    for (const StepSetting& setting : settings) measured.push_back({setting, law_s(setting)});
+    return measured;
+}
+
+}  // namespace
+
+TEST_CASE("step law: finds the parts that steps were made of", "[step_law]") {
+    const StepLaw law(grid());
+    const std::vector<StepSetting> unmeasured{
+        {.workers = 1, .batch = 96},
+        {.workers = 2, .batch = 48},
+        {.workers = 2, .batch = 32, .micro_steps = 4},
+        {.workers = 1, .batch = 100, .synchronisation = Synchronisation::pair_averaging},
+        {.workers = 2, .batch = 100, .codec = Codec::top_k, .codec_level = 0.01},
+        {.workers = 2, .batch = 16, .micro_steps = 3, .codec = Codec::top_k, .codec_level = 0.01},
+    };
+    for (const StepSetting& setting : unmeasured) {
+        CAPTURE(setting_text(setting));
+        REQUIRE(law.refusal(setting).empty());
+        CHECK(law.step_s(setting) == Approx(law_s(setting)).epsilon(1e-9));
+        CHECK(law.covers(setting));
+    }
+    for (const StepLaw::Residual& residual : law.residuals()) {
+        CHECK(residual.law_s == Approx(residual.measured_s).epsilon(1e-9));
+    }
+    REQUIRE(law.lines().size() == 2);
+    CHECK(law.lines()[1].fit.fixed == Approx(0.002));
+    CHECK(law.lines()[1].fit.per_unit == Approx(1e-5));
+    CHECK(law.lines()[1].micro_s == Approx(0.0004));
+    CHECK_FALSE(law.covers({.workers = 2, .batch = 31}));
+    CHECK_FALSE(law.covers({.workers = 2, .batch = 129}));
+}
+
+TEST_CASE("step law: says nothing about what nobody measured", "[step_law]") {
+    const StepLaw law(grid());
+    CHECK(law.refusal({.workers = 3, .batch = 64}) ==
+          "no steps of plain s_sgd were measured with 3 workers");
+    CHECK(law.refusal({.workers = 1, .batch = 64, .codec = Codec::top_k, .codec_level = 0.01}) ==
+          "nothing of this kind was measured with so many workers (1 worker, batch 64, s_sgd, "
+          "top_k:0.01)");
+    CHECK_FALSE(law.refusal({.workers = 2, .batch = 64, .collective = Collective::ring}).empty());
+    const std::vector<MeasuredStep> one{{{.workers = 1, .batch = 8}, 0.5}};
+    CHECK(StepLaw(one).refusal({.workers = 1, .batch = 8}).empty());
+    CHECK(StepLaw(one).refusal({.workers = 1, .batch = 9}) ==
+          "only one batch was measured with 1 workers");
+    const std::vector<MeasuredStep> averaged{
+        {{.workers = 1, .batch = 8, .synchronisation = Synchronisation::pair_averaging}, 0.5}};
+    CHECK(StepLaw(averaged).lines().empty());
+}
+
+TEST_CASE("step law: a setting is what a Plan does in a step, and makes one again", "[step_law]") {
+    Plan plan;
+    plan.global_batch = 100;
+    plan.accumulation = 3;
+    const StepSetting setting = setting_of(plan, 3);  // 34 samples in 3 parts: 12 at most
+    CHECK(setting.batch == 12);
+    CHECK(setting.micro_steps == 3);
+    const Plan again = plan_with(plan, setting);
+    CHECK(setting_of(again, 3) == setting);
+    CHECK(again.global_batch == 0);
+    StepSetting averaging = setting;
+    averaging.synchronisation = Synchronisation::synchronous_averaging;
+    CHECK(plan_with(plan, averaging).learners_per_gpu == 1);
+    CHECK(setting_of(plan_with(plan, averaging), 3) == averaging);
+    CHECK(setting_text(averaging) == "3 workers, batch 12, 3 learners, synchronous_averaging");
+}

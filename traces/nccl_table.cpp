@@ -1,0 +1,317 @@
+// nccl_table.cpp — the table that nccl-tests prints.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
+#include "traces/nccl_columns.hpp"
+
+namespace ukemi::nccl {
+
+namespace {
+
+using Tokens = std::vector<std::string_view>;
+
+constexpr std::size_t tokens_max = 64;  // of a line that can be a row
+
+Tokens split(std::string_view line) {
+    Tokens tokens;
+    std::size_t at = 0;
+    while (tokens.size() <= tokens_max) {
+        at = line.find_first_not_of(" \t\r", at);
+        if (at == std::string_view::npos) break;
+        const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+        tokens.push_back(line.substr(at, end - at));
+        at = end;
+    }
+    return tokens;
+}
+
+bool all_digits(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// mpirun -tag-output writes "[1,0]<stdout>:" before a line, srun -l "0: ".
+std::string_view without_prefix(std::string_view line) {
+    if (line.starts_with("[")) {
+        const std::size_t end = line.find(">:");
+        if (end != std::string_view::npos && end < 40) return line.substr(end + 2);
+    }
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string_view::npos && colon < 8 &&
+        all_digits(split(line.substr(0, colon)).empty() ? std::string_view()
+                                                        : split(line.substr(0, colon)).front()) &&
+        split(line.substr(0, colon)).size() == 1) {
+        return line.substr(colon + 2);
+    }
+    return line;
+}
+
+enum class Column { size, count, type, other, time, algbw, busbw, wrong, error, p99, cv, stamp };
+
+struct Heading {
+    std::vector<Column> columns;
+    std::size_t first_time = 0;   // columns before it are of the row
+    std::size_t second_time = 0;  // of the in-place half; 0: there is none
+    bool stamped = false;
+    double time_us = 1;  // of its unit
+    bool cpu_time = false;
+};
+
+Column column_named(std::string_view name) {
+    struct Named {
+        std::string_view name;
+        Column column;
+    };
+    static constexpr std::array names{
+        Named{"size", Column::size},       Named{"count", Column::count},
+        Named{"type", Column::type},       Named{"time", Column::time},
+        Named{"cputime", Column::time},    Named{"algbw", Column::algbw},
+        Named{"busbw", Column::busbw},     Named{"#wrong", Column::wrong},
+        Named{"wrong", Column::wrong},     Named{"error", Column::error},
+        Named{"i_p99", Column::p99},       Named{"i_cv%", Column::cv},
+        Named{"timestamp", Column::stamp},
+    };
+    const auto* found = std::ranges::find(names, name, &Named::name);
+    return found == names.end() ? Column::other : found->column;
+}
+
+std::optional<Heading> heading_of(const Tokens& tokens) {
+    Heading heading;
+    for (const std::string_view name : tokens) {
+        const Column column = column_named(name);
+        if (column == Column::time) {
+            std::size_t& place = heading.first_time == 0 ? heading.first_time : heading.second_time;
+            place = heading.columns.size();
+            heading.cpu_time = heading.cpu_time || name == "cputime";
+        }
+        heading.stamped = heading.stamped || column == Column::stamp;
+        heading.columns.push_back(column);
+    }
+    const bool whole =
+        tokens.size() >= 4 && tokens[0] == "size" && tokens[1] == "count" && heading.first_time > 0;
+    if (!whole) return std::nullopt;
+    return heading;
+}
+
+class TableReader {
+public:
+    TableReader(std::string_view text, const std::filesystem::path& file)
+        : text_(text), file_(file) {}
+
+    std::vector<CollectiveTable> read() {
+        std::size_t at = 0;
+        while (at < text_.size()) {
+            const std::size_t end = std::min(text_.find('\n', at), text_.size());
+            ++line_;
+            read_line(text_.substr(at, end - at));
+            at = end + 1;
+        }
+        close();
+        return std::move(tables_);
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& problem) const {
+        throw InputError(file_.string(), line_, 1, problem);
+    }
+
+    void read_line(std::string_view line) {
+        line = without_prefix(line);
+        const Tokens tokens = split(line);
+        if (tokens.empty()) return;
+        if (tokens.front().starts_with("#")) {
+            read_comment(line.substr(line.find('#') + 1));
+        } else if (all_digits(tokens.front()) && heading_) {
+            read_row(tokens);
+        } else {
+            ++other_lines_;
+        }
+    }
+
+    void read_comment(std::string_view comment) {
+        const Tokens words = split(comment);
+        if (words.empty()) return;
+        const auto after = [&](std::string_view start) {
+            return comment.find(start) == std::string_view::npos
+                       ? Tokens()
+                       : split(comment.substr(comment.find(start) + start.size()));
+        };
+        if (const Tokens name = after("Collective test starting:"); !name.empty()) {
+            begin();
+            table_.collective = collective_in(name.front());
+        } else if (const Tokens version = after("nccl-tests version"); !version.empty()) {
+            begin();
+            table_.version = one_line(comment.substr(comment.find("version") + 8));
+        } else if (words.front() == "nThread" || words.front() == "nthread") {
+            read_settings(words);
+        } else if (words.front() == "Rank") {
+            read_rank(words, comment);
+        } else if (auto heading = heading_of(words)) {
+            if (!table_.rows.empty()) close();
+            heading_ = std::move(heading);
+        } else if (heading_ && words.front() == "(B)") {
+            read_units(words);
+        } else if (const Tokens bounds = after("Out of bounds values"); bounds.size() >= 2) {
+            table_.out_of_bounds = whole(bounds[1]);
+        } else if (const Tokens average = after("Avg bus bandwidth"); average.size() >= 2) {
+            table_.average_busbw = amount(average[1]);
+        }
+    }
+
+    // What came before belongs to the next table, unless the present one has rows already.
+    void begin() {
+        if (!table_.rows.empty()) close();
+    }
+
+    void read_settings(const Tokens& words) {
+        begin();
+        for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+            if (words[i] == "warmup" && words[i + 1] == "iters:") {
+                table_.warm_up = static_cast<int>(whole(words[i + 2]).value_or(-1));
+            } else if (words[i] != "warmup" && words[i] != "agg" && words[i + 1] == "iters:") {
+                table_.iterations = static_cast<int>(whole(words[i + 2]).value_or(-1));
+            }
+        }
+    }
+
+    // "Rank  0 Group  0 Pid  1 on host device  0 [0x07] NVIDIA A100-SXM4-40GB"
+    void read_rank(const Tokens& words, std::string_view comment) {
+        if (words.size() < 2 || !whole(words[1])) return;
+        begin();
+        ranks_.insert(*whole(words[1]));
+        const auto on = std::ranges::find(words, "on");
+        if (on != words.end() && on + 1 != words.end()) hosts_.insert(std::string(on[1]));
+        const std::size_t bracket = comment.find(']');
+        if (bracket == std::string_view::npos) return;
+        const Tokens name = split(comment.substr(bracket + 1));
+        if (!name.empty()) devices_.insert(one_line(fmt::format("{}", fmt::join(name, " "))));
+    }
+
+    void read_units(const Tokens& words) {
+        for (const std::string_view unit : words) {
+            if (unit == "(us)") heading_->time_us = 1;
+            if (unit == "(ns)") heading_->time_us = 1e-3;
+            if (unit == "(ms)") heading_->time_us = 1e3;
+            if (unit == "(us)" || unit == "(ns)" || unit == "(ms)") return;
+        }
+    }
+
+    double number(std::string_view text, const char* what) const {
+        const auto value = amount(text);
+        if (!value) fail(fmt::format("expected {}, found {}", what, ukemi::quoted(text)));
+        return *value;
+    }
+
+    // One half of a row, from the column of its time to the next half.
+    CollectiveTime half(const Tokens& tokens, std::size_t begin, std::size_t end,
+                        std::size_t shift) {
+        CollectiveTime half;
+        for (std::size_t column = begin; column < end; ++column) {
+            const std::string_view text = tokens[column - shift];
+            switch (heading_->columns[column]) {
+                case Column::time: half.time_us = number(text, "a time") * heading_->time_us; break;
+                case Column::algbw: half.algbw_gbytes_s = bandwidth(text); break;
+                case Column::busbw: half.busbw_gbytes_s = bandwidth(text); break;
+                case Column::wrong:
+                    if (text == "N/A") break;
+                    half.wrong = static_cast<std::int64_t>(
+                        std::min(number(text, "a number of elements or N/A"), 1e15));
+                    break;
+                case Column::p99: half.p99_us = number(text, "a time") * heading_->time_us; break;
+                case Column::cv: half.cv_percent = number(text, "a share in percent"); break;
+                default: break;
+            }
+        }
+        return half;
+    }
+
+    double bandwidth(std::string_view text) {
+        if (text == "inf" || text == "nan" || text == "-nan") {
+            ++not_finite_;
+            return 0;
+        }
+        return number(text, "a bandwidth");
+    }
+
+    void read_row(const Tokens& tokens) {
+        const Heading& heading = *heading_;
+        const std::size_t named = heading.columns.size() - (heading.stamped ? 1 : 0);
+        const std::size_t stamp = heading.stamped ? 2 : 0;  // a day and a time
+        const std::size_t first_half = heading.second_time - heading.first_time;
+        const bool whole_row = tokens.size() == named || tokens.size() == named + stamp;
+        // A replayed trace has no out-of-place half.
+        const bool in_place_only =
+            !whole_row && heading.second_time > 0 &&
+            (tokens.size() + first_half == named || tokens.size() + first_half == named + stamp);
+        if (!whole_row && !in_place_only) {
+            fail(fmt::format("expected a row of {} columns as in the heading, found {}", named,
+                             tokens.size()));
+        }
+        if (++rows_ > nccl_rows_max) fail(fmt::format("more than {} rows", nccl_rows_max));
+        CollectiveRow row;
+        row.bytes = exact(tokens[0], "a size in bytes");
+        row.count = exact(tokens[1], "a number of elements");
+        if (heading.columns[2] == Column::type) row.type = one_line(tokens[2]);
+        const std::size_t end = heading.second_time > 0 ? heading.second_time : named;
+        if (whole_row) row.out_of_place = half(tokens, heading.first_time, end, 0);
+        if (heading.second_time > 0) {
+            row.in_place = half(tokens, heading.second_time, named, in_place_only ? first_half : 0);
+        }
+        table_.cpu_time = heading.cpu_time;
+        table_.rows.push_back(std::move(row));
+    }
+
+    std::int64_t exact(std::string_view text, const char* what) const {
+        const auto value = whole(text);
+        if (!value) fail(fmt::format("expected {}, found {}", what, ukemi::quoted(text)));
+        return *value;
+    }
+
+    void close() {
+        if (!table_.rows.empty()) {
+            table_.form = "nccl-tests table";
+            table_.ranks = static_cast<int>(ranks_.size());
+            table_.nodes = static_cast<int>(hosts_.size());
+            table_.devices.assign(devices_.begin(), devices_.end());
+            if (other_lines_ > 0) {
+                table_.notes.push_back(fmt::format("{} lines of other output", other_lines_));
+            }
+            if (not_finite_ > 0) {
+                table_.notes.push_back(fmt::format("{} bandwidths are no numbers", not_finite_));
+            }
+            tables_.push_back(std::move(table_));
+        }
+        table_ = {};
+        heading_.reset();
+        ranks_.clear();
+        hosts_.clear();
+        devices_.clear();
+        other_lines_ = not_finite_ = 0;
+    }
+
+    std::string_view text_;
+    const std::filesystem::path& file_;
+    std::size_t line_ = 0;
+    std::size_t rows_ = 0;
+    std::int64_t other_lines_ = 0;
+    std::int64_t not_finite_ = 0;
+    std::optional<Heading> heading_;
+    std::set<std::int64_t> ranks_;
+    std::set<std::string> hosts_;
+    std::set<std::string> devices_;
+    CollectiveTable table_;
+    std::vector<CollectiveTable> tables_;
+};
+
+}  // namespace
+
+std::vector<CollectiveTable> read_tables(std::string_view text, const std::filesystem::path& file) {
+    return TableReader(text, file).read();
+}
+
+}  // namespace ukemi::nccl
