@@ -46,7 +46,7 @@ if(UKEMI_NCCL_INCLUDE_DIR AND UKEMI_NCCL_LIBRARY)
   string(REGEX REPLACE "#define NCCL_[A-Z]+ ([0-9]+)" "\\1" UKEMI_NCCL_VERSION
          "${UKEMI_NCCL_VERSION}")
   string(REPLACE ";" "." UKEMI_NCCL_VERSION "${UKEMI_NCCL_VERSION}")
-  message(STATUS "NCCL: ${UKEMI_NCCL_LIBRARY} ${UKEMI_NCCL_VERSION} (nothing uses it yet)")
+  message(STATUS "NCCL: ${UKEMI_NCCL_LIBRARY} ${UKEMI_NCCL_VERSION}")
 else()
   message(STATUS "NCCL: not found")
 endif()

@@ -1,0 +1,161 @@
+#include "kernels/nccl/nccl_communicator.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "base/invariant.hpp"
+#include "kernels/nccl/nccl_group.hpp"
+#include "kernels/nccl/nccl_order.hpp"
+
+namespace ukemi {
+
+struct NcclCommunicator::State {
+    State(NcclCalls& with, NcclSettings given)
+        : calls(with),
+          settings(std::move(given)),
+          group(with, settings.deadline),
+          order(settings.round),
+          members(settings.membership) {}
+
+    // The part of an operation that has memory where the device reaches it.
+    struct Staged {
+        std::byte* device = nullptr;
+        std::shared_ptr<std::byte> owned;  // if it is not the caller's own
+    };
+    Staged stage(const void* memory, std::size_t bytes) {
+        Staged staged;
+        if (bytes == 0 || calls.reaches(memory)) {
+            // The operation's own contract says whether it writes there.
+            staged.device = static_cast<std::byte*>(const_cast<void*>(memory));
+        } else {
+            staged.owned = calls.staging(bytes);
+            staged.device = staged.owned.get();
+        }
+        return staged;
+    }
+    NcclState bring(const Staged& staged, const void* from, std::size_t bytes) {
+        if (!staged.owned) return NcclState::done;
+        return calls.copy(staged.device, static_cast<const std::byte*>(from), bytes);
+    }
+    NcclState fetch(const Staged& staged, void* to, std::size_t bytes) {
+        if (!staged.owned) return NcclState::done;
+        return calls.copy(static_cast<std::byte*>(to), staged.device, bytes);
+    }
+
+    Outcome run(std::string_view name, const NcclGroup::Start& start, const NcclGroup::Then& then) {
+        const Outcome turn = order.take_turn(name, settings.deadline);
+        if (turn != Outcome::ok) return turn;
+        const Outcome outcome = group.run(start, then);
+        suspect = group.suspect();
+        if (outcome != Outcome::ok) order.abort();
+        order.done();
+        return outcome;
+    }
+
+    NcclCalls& calls;
+    NcclSettings settings;
+    NcclGroup group;
+    NcclOrder order;
+    Membership members;
+    std::atomic<int> suspect{-1};
+};
+
+namespace {
+
+bool failed(NcclState state) { return state == NcclState::failed; }
+
+}  // namespace
+
+NcclCommunicator::NcclCommunicator(NcclCalls& calls, NcclSettings settings)
+    : state_(std::make_unique<State>(calls, std::move(settings))) {}
+NcclCommunicator::~NcclCommunicator() = default;
+
+Outcome NcclCommunicator::connect(const NcclId& id) {
+    const Outcome outcome = state_->group.connect(id, state_->members);
+    state_->suspect = state_->group.suspect();
+    if (outcome != Outcome::ok) state_->order.abort();
+    return outcome;
+}
+
+Outcome NcclCommunicator::shrink(std::span<const int> excluded) {
+    const Outcome outcome = state_->group.shrink(excluded);
+    if (outcome == Outcome::ok) {
+        state_->members = state_->group.membership();
+    } else {
+        state_->order.abort();
+    }
+    return outcome;
+}
+
+void NcclCommunicator::report_lost(int rank) { state_->group.report_lost(rank); }
+std::string NcclCommunicator::why() const { return state_->group.why(); }
+Membership NcclCommunicator::membership() const { return state_->members; }
+int NcclCommunicator::suspect() const { return state_->suspect; }
+
+void NcclCommunicator::abort() {
+    state_->group.abort();
+    state_->order.abort();
+}
+
+Outcome NcclCommunicator::all_reduce_sum(std::string_view name, const Schedule& schedule,
+                                         std::span<float> values) {
+    State& state = *state_;
+    INVARIANT(schedule.ranks == state.members.size);
+    const std::size_t bytes = values.size_bytes();
+    const State::Staged staged = state.stage(values.data(), bytes);
+    return state.run(
+        name,
+        [&](const NcclCalls::Handle& on) {
+            const std::span<float> device(reinterpret_cast<float*>(staged.device), values.size());
+            if (failed(state.bring(staged, values.data(), bytes))) return NcclState::failed;
+            return state.calls.all_reduce(on, device);
+        },
+        [&] { return state.fetch(staged, values.data(), bytes); });
+}
+
+Outcome NcclCommunicator::all_gather(std::string_view name, std::span<const std::byte> own,
+                                     std::span<std::byte> all) {
+    State& state = *state_;
+    INVARIANT(all.size() == own.size() * static_cast<std::size_t>(state.members.size));
+    const State::Staged from = state.stage(own.data(), own.size());
+    const State::Staged into = state.stage(all.data(), all.size());
+    return state.run(
+        name,
+        [&](const NcclCalls::Handle& on) {
+            if (failed(state.bring(from, own.data(), own.size()))) return NcclState::failed;
+            return state.calls.all_gather(on, from.device, own.size(), into.device);
+        },
+        [&] { return state.fetch(into, all.data(), all.size()); });
+}
+
+Outcome NcclCommunicator::broadcast(std::string_view name, std::span<std::byte> bytes, int root) {
+    State& state = *state_;
+    INVARIANT(root >= 0 && root < state.members.size);
+    const State::Staged staged = state.stage(bytes.data(), bytes.size());
+    return state.run(
+        name,
+        [&](const NcclCalls::Handle& on) {
+            if (failed(state.bring(staged, bytes.data(), bytes.size()))) return NcclState::failed;
+            const std::span<std::byte> device(staged.device, bytes.size());
+            return state.calls.broadcast(on, device, root);
+        },
+        [&] { return state.fetch(staged, bytes.data(), bytes.size()); });
+}
+
+Outcome NcclCommunicator::exchange(std::string_view name, int peer, std::span<const std::byte> out,
+                                   std::span<std::byte> in) {
+    State& state = *state_;
+    INVARIANT(out.size() == in.size() && peer >= 0 && peer < state.members.size);
+    const State::Staged from = state.stage(out.data(), out.size());
+    const State::Staged into = state.stage(in.data(), in.size());
+    return state.run(
+        name,
+        [&](const NcclCalls::Handle& on) {
+            if (failed(state.bring(from, out.data(), out.size()))) return NcclState::failed;
+            const std::span<const std::byte> device(from.device, out.size());
+            return state.calls.exchange(on, peer, device, into.device);
+        },
+        [&] { return state.fetch(into, in.data(), in.size()); });
+}
+
+}  // namespace ukemi

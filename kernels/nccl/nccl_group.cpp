@@ -1,0 +1,134 @@
+#include "kernels/nccl/nccl_group.hpp"
+
+#include <algorithm>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+NcclGroup::NcclGroup(NcclCalls& calls, std::chrono::milliseconds deadline)
+    : calls_(calls), deadline_(deadline) {}
+
+NcclGroup::~NcclGroup() { close(); }
+
+Outcome NcclGroup::wait(const std::function<NcclState()>& state) {
+    const auto until = calls_.now() + deadline_;
+    for (;;) {
+        if (aborted_) return Outcome::aborted;
+        const int lost = lost_;
+        if (lost >= 0) {
+            suspect_ = lost;
+            return Outcome::peer_lost;
+        }
+        switch (state()) {
+            case NcclState::done: return Outcome::ok;
+            case NcclState::failed:
+                why_ = calls_.why(handle_);
+                return Outcome::peer_lost;  // of whom nothing is known
+            case NcclState::in_progress: break;
+        }
+        if (calls_.now() >= until) return Outcome::timed_out;
+        calls_.pause();
+    }
+}
+
+Outcome NcclGroup::broke(Outcome outcome) {
+    phase_ = Phase::broken;
+    if (handle_) calls_.abort(handle_);
+    return outcome;
+}
+
+Outcome NcclGroup::connect(const NcclId& id, Membership members) {
+    INVARIANT(phase_ == Phase::absent && members.size >= 1);
+    INVARIANT(members.rank >= 0 && members.rank < members.size);
+    members_ = members;
+    handle_ = calls_.init(id, members.rank, members.size);
+    const Outcome outcome = wait([&] { return calls_.state(handle_); });
+    if (outcome != Outcome::ok) return broke(outcome);
+    phase_ = Phase::ready;
+    return Outcome::ok;
+}
+
+Outcome NcclGroup::run(const Start& start, const Then& then) {
+    if (phase_ != Phase::ready) return Outcome::aborted;
+    if (aborted_) return broke(Outcome::aborted);
+    if (start(handle_) == NcclState::failed) {
+        why_ = calls_.why(handle_);
+        return broke(Outcome::peer_lost);
+    }
+    Outcome outcome = wait([&] { return calls_.state(handle_); });
+    if (outcome == Outcome::ok && then() == NcclState::failed) {
+        why_ = calls_.why(handle_);
+        return broke(Outcome::peer_lost);
+    }
+    if (outcome == Outcome::ok) {
+        outcome = wait([&] {
+            // An error of another rank shows in the communicator, while the stream only hangs.
+            const NcclState state = calls_.state(handle_);
+            return state == NcclState::failed ? state : calls_.stream();
+        });
+    }
+    return outcome == Outcome::ok ? Outcome::ok : broke(outcome);
+}
+
+Outcome NcclGroup::shrink(std::span<const int> excluded) {
+    INVARIANT(!excluded.empty());
+    if (phase_ != Phase::ready) return Outcome::aborted;
+    INVARIANT(std::ranges::is_sorted(excluded) && excluded.front() >= 0 &&
+              excluded.back() < members_.size);
+    INVARIANT(std::ranges::find(excluded, members_.rank) == excluded.end());
+    const NcclCalls::Handle parent = handle_;
+    handle_ = calls_.shrink(parent, excluded);
+    const Outcome outcome = wait([&] { return calls_.state(handle_); });
+    // An orderly end of the parent would wait for those who have left.
+    calls_.abort(parent);
+    if (outcome != Outcome::ok) return broke(outcome);
+    const auto before = [&](int rank) {
+        return static_cast<int>(
+            std::ranges::count_if(excluded, [&](int gone) { return gone < rank; }));
+    };
+    members_.rank -= before(members_.rank);
+    members_.size -= static_cast<int>(excluded.size());
+    ++members_.epoch;
+    phase_ = Phase::ready;
+    return Outcome::ok;
+}
+
+void NcclGroup::close() {
+    if (phase_ == Phase::ready) {
+        calls_.finish(handle_);
+        const Outcome outcome = wait([&] { return calls_.state(handle_); });
+        if (outcome != Outcome::ok) calls_.abort(handle_);
+    }
+    handle_.reset();
+    phase_ = Phase::absent;
+}
+
+void NcclGroup::report_lost(int rank) { lost_ = rank; }
+void NcclGroup::abort() { aborted_ = true; }
+
+GroupChange change_between(std::span<const InstanceId> present, std::span<const InstanceId> next,
+                           bool reason_to_distrust) {
+    GroupChange change;
+    if (std::ranges::equal(present, next)) {
+        if (reason_to_distrust) change.kind = GroupChange::Kind::anew;
+        return change;
+    }
+    change.kind = GroupChange::Kind::anew;
+    if (reason_to_distrust || next.empty()) return change;
+    std::size_t at = 0;  // in `next`
+    std::vector<int> excluded;
+    for (std::size_t rank = 0; rank < present.size(); ++rank) {
+        if (at < next.size() && next[at] == present[rank]) {
+            ++at;
+        } else {
+            excluded.push_back(static_cast<int>(rank));
+        }
+    }
+    if (at < next.size()) return change;  // somebody is new, or stands elsewhere
+    change.kind = GroupChange::Kind::shrink;
+    change.excluded = std::move(excluded);
+    return change;
+}
+
+}  // namespace ukemi

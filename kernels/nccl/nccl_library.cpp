@@ -1,0 +1,182 @@
+#include "kernels/nccl/nccl_library.hpp"
+
+#include <nccl.h>
+
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "kernels/cuda/handles.hpp"
+
+namespace ukemi {
+
+struct NcclCalls::Communicator {
+    ncclComm_t raw = nullptr;
+    ncclResult_t last = ncclSuccess;
+    bool finishing = false;
+    bool ended = false;  // NCCL has freed it
+    ~Communicator() {
+        // After an orderly end there is only memory of this process left to free; before one,
+        // destroying could wait for ranks that are gone.
+        if (raw != nullptr && !ended) {
+            static_cast<void>(finishing ? ncclCommDestroy(raw) : ncclCommAbort(raw));
+        }
+    }
+};
+
+namespace {
+
+class NcclLibrary final : public NcclCalls {
+public:
+    explicit NcclLibrary(int device) : device_(device), stream_(on(device)) {
+        int version = 0;
+        if (ncclGetVersion(&version) != ncclSuccess || version < 22800) {
+            throw std::runtime_error("NCCL 2.28 or later is needed, found version code " +
+                                     std::to_string(version));
+        }
+    }
+
+    NcclId new_id() override {
+        ncclUniqueId raw;
+        const ncclResult_t result = ncclGetUniqueId(&raw);
+        if (result != ncclSuccess) throw std::runtime_error(ncclGetErrorString(result));
+        NcclId id;
+        static_assert(sizeof raw.internal == sizeof id);
+        std::memcpy(id.data(), raw.internal, sizeof raw.internal);
+        return id;
+    }
+
+    Handle init(const NcclId& id, int rank, int size) override {
+        set_device();
+        ncclUniqueId raw;
+        std::memcpy(raw.internal, id.data(), sizeof raw.internal);
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 0;
+        auto made = std::make_shared<Communicator>();
+        made->last = ncclCommInitRankConfig(&made->raw, size, raw, rank, &config);
+        return made;
+    }
+
+    Handle shrink(const Handle& parent, std::span<const int> excluded) override {
+        set_device();
+        std::vector<int> ranks(excluded.begin(), excluded.end());
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 0;
+        auto made = std::make_shared<Communicator>();
+        made->last = ncclCommShrink(parent->raw, ranks.data(), static_cast<int>(ranks.size()),
+                                    &made->raw, &config, NCCL_SHRINK_DEFAULT);
+        return made;
+    }
+
+    NcclState state(const Handle& of) override {
+        if (of->ended) return NcclState::failed;
+        if (of->last != ncclSuccess && of->last != ncclInProgress) return NcclState::failed;
+        if (of->raw == nullptr) return NcclState::in_progress;
+        ncclResult_t now = ncclSuccess;
+        const ncclResult_t asked = ncclCommGetAsyncError(of->raw, &now);
+        of->last = asked == ncclSuccess ? now : asked;
+        if (of->last == ncclInProgress) return NcclState::in_progress;
+        return of->last == ncclSuccess ? NcclState::done : NcclState::failed;
+    }
+
+    std::string why(const Handle& of) override {
+        if (!of || of->ended) return "the communicator has ended";
+        return ncclGetErrorString(of->last);
+    }
+
+    NcclState all_reduce(const Handle& on, std::span<float> values) override {
+        return launched(on, ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat,
+                                          ncclSum, on->raw, stream_.get()));
+    }
+    NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
+                         std::byte* all) override {
+        return launched(on, ncclAllGather(own, all, bytes, ncclUint8, on->raw, stream_.get()));
+    }
+    NcclState broadcast(const Handle& on, std::span<std::byte> bytes, int root) override {
+        return launched(on, ncclBroadcast(bytes.data(), bytes.data(), bytes.size(), ncclUint8, root,
+                                          on->raw, stream_.get()));
+    }
+    NcclState exchange(const Handle& on, int peer, std::span<const std::byte> out,
+                       std::byte* in) override {
+        // Both ways in one group: alone, each would wait for the other.
+        ncclResult_t result = ncclGroupStart();
+        const auto add = [&](ncclResult_t next) {
+            if (result == ncclSuccess || result == ncclInProgress) result = next;
+        };
+        add(ncclSend(out.data(), out.size(), ncclUint8, peer, on->raw, stream_.get()));
+        add(ncclRecv(in, out.size(), ncclUint8, peer, on->raw, stream_.get()));
+        add(ncclGroupEnd());
+        return launched(on, result);
+    }
+
+    NcclState stream() override {
+        const cudaError_t code = cudaStreamQuery(stream_.get());
+        if (code == cudaErrorNotReady) return NcclState::in_progress;
+        return code == cudaSuccess ? NcclState::done : NcclState::failed;
+    }
+
+    void finish(const Handle& of) override {
+        if (of->ended || of->raw == nullptr) return;
+        of->finishing = true;
+        of->last = ncclCommFinalize(of->raw);
+    }
+    void abort(const Handle& of) override {
+        if (of->ended || of->raw == nullptr) return;
+        of->ended = true;
+        static_cast<void>(ncclCommAbort(of->raw));
+    }
+
+    bool reaches(const void* memory) override {
+        cudaPointerAttributes about{};
+        if (cudaPointerGetAttributes(&about, memory) != cudaSuccess) {
+            static_cast<void>(cudaGetLastError());  // an old driver complains about host memory
+            return false;
+        }
+        return about.type == cudaMemoryTypeDevice && about.device == device_;
+    }
+
+    std::shared_ptr<std::byte> staging(std::size_t bytes) override {
+        void* raw = nullptr;
+        set_device();
+        cuda::check(cudaMalloc(&raw, bytes));
+        return {static_cast<std::byte*>(raw),
+                [](std::byte* memory) { static_cast<void>(cudaFree(memory)); }};
+    }
+    NcclState copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+        const cudaError_t code = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get());
+        return code == cudaSuccess ? NcclState::in_progress : NcclState::failed;
+    }
+
+    std::chrono::nanoseconds now() override {
+        return std::chrono::steady_clock::now().time_since_epoch();
+    }
+    void pause() override { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
+
+private:
+    static cuda::Stream on(int device) {
+        cuda::check(cudaSetDevice(device));
+        return cuda::make_stream();
+    }
+    void set_device() const { cuda::check(cudaSetDevice(device_)); }  // of this thread
+
+    static NcclState launched(const Handle& on, ncclResult_t result) {
+        on->last = result;
+        if (result == ncclSuccess) return NcclState::done;
+        return result == ncclInProgress ? NcclState::in_progress : NcclState::failed;
+    }
+
+    int device_;
+    cuda::Stream stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<NcclCalls> make_nccl(int device) {
+    const std::string missing = cuda::gpu_missing();
+    if (!missing.empty()) throw std::runtime_error("NCCL: " + missing);
+    return std::make_unique<NcclLibrary>(device);
+}
+
+}  // namespace ukemi
