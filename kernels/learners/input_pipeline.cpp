@@ -1,0 +1,112 @@
+#include "kernels/learners/input_pipeline.hpp"
+
+#include <algorithm>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+namespace {
+
+std::unique_ptr<InputBatch> make_batch(const DataSet& data, const InputSettings& settings,
+                                       const InputPipeline::Memory& memory) {
+    auto batch = std::make_unique<InputBatch>();
+    const auto count = static_cast<std::size_t>(settings.batch);
+    const std::size_t values = count * static_cast<std::size_t>(data.features);
+    batch->count = settings.batch;
+    batch->features = data.features;
+    batch->memory = memory(values * sizeof(float) + count);
+    batch->values = {reinterpret_cast<float*>(batch->memory.get()), values};
+    batch->labels = {reinterpret_cast<std::uint8_t*>(batch->memory.get() + values * sizeof(float)),
+                     count};
+    batch->samples.resize(count);
+    return batch;
+}
+
+}  // namespace
+
+InputPipeline::InputPipeline(const DataSet& data, InputSettings settings, Memory memory)
+    : data_(data),
+      settings_(std::move(settings)),
+      pool_(static_cast<std::size_t>(settings_.ready_most),
+            [this, memory = std::move(memory)] { return make_batch(data_, settings_, memory); }) {
+    INVARIANT(settings_.batch >= 1 && settings_.threads >= 1 && settings_.ready_most >= 1);
+    for (int i = 0; i < settings_.threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+InputPipeline::~InputPipeline() {
+    {
+        const std::lock_guard lock(mutex_);
+        closing_ = true;
+    }
+    pool_.close();
+    changed_.notify_all();
+    threads_.clear();
+    ready_.clear();  // back into the pool
+}
+
+void InputPipeline::work() {
+    SampleOrder order(settings_.seed, data_.count);
+    for (;;) {
+        // The buffer first: who has a number must be able to fill it, or everybody waits for it.
+        Lease lease = pool_.take();
+        if (!lease) return;
+        std::int64_t number = 0;
+        {
+            const std::lock_guard lock(mutex_);
+            if (closing_) return;
+            number = next_to_fill_++;
+        }
+        fill(order, number, *lease);
+        {
+            const std::lock_guard lock(mutex_);
+            ready_.emplace(number, std::move(lease));
+        }
+        changed_.notify_all();
+    }
+}
+
+void InputPipeline::fill(SampleOrder& order, std::int64_t number, InputBatch& batch) const {
+    batch.number = number;
+    order.fill(number * settings_.batch, batch.samples);
+    const auto features = static_cast<std::size_t>(batch.features);
+    for (std::size_t i = 0; i < batch.samples.size(); ++i) {
+        const std::uint32_t sample = batch.samples[i];
+        const auto into = batch.values.subspan(i * features, features);
+        std::ranges::copy(data_.sample(sample), into.begin());
+        batch.labels[i] = data_.labels[sample];
+        if (settings_.change) settings_.change(into, number, sample);
+    }
+}
+
+InputPipeline::Lease InputPipeline::take_front() {
+    Lease lease = std::move(ready_.begin()->second);
+    ready_.erase(ready_.begin());
+    ++next_out_;
+    return lease;
+}
+
+InputPipeline::Lease InputPipeline::next() {
+    std::unique_lock lock(mutex_);
+    const auto is_ready = [&] { return !ready_.empty() && ready_.begin()->first == next_out_; };
+    if (!is_ready()) ++waits_;
+    changed_.wait(lock, is_ready);
+    return take_front();
+}
+
+InputPipeline::Lease InputPipeline::try_next() {
+    const std::lock_guard lock(mutex_);
+    if (ready_.empty() || ready_.begin()->first != next_out_) return {};
+    return take_front();
+}
+
+std::int64_t InputPipeline::batches() const {
+    const std::lock_guard lock(mutex_);
+    return next_out_;
+}
+std::int64_t InputPipeline::waits() const {
+    const std::lock_guard lock(mutex_);
+    return waits_;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,141 @@
+#include "kernels/learners/learner_engine.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct Ended {
+    TaskBinding task;
+    BatchResult result;
+};
+
+// What learners report, from their threads.
+class EndedTasks {
+public:
+    void put(const Ended& ended) {
+        // Notified under the lock: who takes the last one may destroy this object at once.
+        const std::lock_guard lock(mutex_);
+        ended_.push_back(ended);
+        changed_.notify_one();
+    }
+    Ended take() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return !ended_.empty(); });
+        const Ended first = ended_.front();
+        ended_.pop_front();
+        return first;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Ended> ended_;
+};
+
+// Slots for the corrections of every clock that can be under way at once.
+std::int64_t clocks_of_slots(std::int64_t slack) {
+    constexpr std::int64_t most = 64;  // of an unbounded slack
+    return std::min(slack, most - 1) + 1;
+}
+
+}  // namespace
+
+LearnerEngine::LearnerEngine(LearnerDevice& device, InputPipeline& input, EngineSettings settings)
+    : device_(device),
+      input_(input),
+      settings_(std::move(settings)),
+      now_([] { return std::chrono::steady_clock::now().time_since_epoch(); }) {
+    set_learners(settings_.learners_per_gpu);
+}
+
+void LearnerEngine::set_learners(int per_gpu) {
+    INVARIANT(per_gpu >= 1);
+    settings_.learners_per_gpu = per_gpu;
+    const std::int64_t slots = per_gpu * clocks_of_slots(settings_.slack);
+    device_.use_learners(per_gpu, static_cast<std::size_t>(slots));
+}
+
+EngineReport LearnerEngine::run(std::int64_t clocks) {
+    EngineReport report;
+    TaskScheduler scheduler({.gpus = 1,
+                             .learners_per_gpu = settings_.learners_per_gpu,
+                             .tasks_per_clock = 0,
+                             .slack = settings_.slack,
+                             .binding = settings_.binding});
+    const std::int64_t per_clock = scheduler.tasks_per_clock();
+    const std::int64_t slot_clocks = clocks_of_slots(settings_.slack);
+    const std::int64_t total = clocks * per_clock;
+    report.tasks_of.assign(static_cast<std::size_t>(scheduler.learners()), 0);
+    std::map<std::int64_t, InputPipeline::Lease> batches;  // of tasks under way
+    EndedTasks ended;
+    const std::int64_t waits_before = input_.waits();
+    const auto begun = now_();
+    const auto start_what_can = [&] {
+        while (report.outcome == Outcome::ok && scheduler.next_task() < total) {
+            const std::int64_t clock = scheduler.clock_of(scheduler.next_task());
+            if (clock - scheduler.clock() > slot_clocks) return;  // its slots are still in use
+            const auto task = scheduler.bind();
+            if (!task) return;
+            report.ahead_most = std::max(report.ahead_most, clock - scheduler.clock() - 1);
+            const InputBatch& batch = *(batches[task->task] = input_.next());
+            const std::int64_t slot =
+                task->clock % slot_clocks * per_clock + task->task % per_clock;
+            device_.start(task->learner, batch, settings_.step, static_cast<std::size_t>(slot),
+                          [&ended, task = *task](const BatchResult& result) {
+                              ended.put({task, result});
+                          });
+        }
+    };
+    start_what_can();
+    while (scheduler.running() > 0) {
+        const Ended one = ended.take();
+        report.samples += batches.at(one.task.task)->count;
+        batches.erase(one.task.task);
+        ++report.tasks;
+        ++report.tasks_of[static_cast<std::size_t>(one.task.learner)];
+        report.loss += one.result.loss_sum;
+        report.accuracy += one.result.correct;
+        bool complete = scheduler.finish(one.task);
+        while (complete && report.outcome == Outcome::ok) {
+            const std::int64_t first = (scheduler.clock() + 1) % slot_clocks * per_clock;
+            report.outcome = device_.synchronise(static_cast<std::size_t>(first),
+                                                 static_cast<std::size_t>(per_clock),
+                                                 settings_.central_momentum, settings_.exchange);
+            if (report.outcome != Outcome::ok) break;
+            complete = scheduler.synchronised();
+        }
+        start_what_can();
+    }
+    report.s = std::chrono::duration<double>(now_() - begun).count();
+    report.clocks = scheduler.clock();
+    report.input_waits = input_.waits() - waits_before;
+    if (report.samples > 0) {
+        report.loss /= static_cast<double>(report.samples);
+        report.accuracy /= static_cast<double>(report.samples);
+    }
+    return report;
+}
+
+std::vector<TuningWindow> tune_learners(LearnerEngine& engine, LearnerTuning tuning,
+                                        std::int64_t clocks_of_window) {
+    std::vector<TuningWindow> windows;
+    while (!tuning.done()) {
+        const EngineReport report = engine.run(clocks_of_window);
+        if (report.outcome != Outcome::ok) break;
+        windows.push_back({engine.learners_per_gpu(), report.samples_per_s()});
+        const int next =
+            tuning.after_window(engine.learners_per_gpu(), windows.back().samples_per_s);
+        if (next != engine.learners_per_gpu()) engine.set_learners(next);
+    }
+    return windows;
+}
+
+}  // namespace ukemi

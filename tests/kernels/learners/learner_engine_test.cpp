@@ -1,0 +1,254 @@
+// learner_engine_test.cpp — pools, pipeline and engine with learners that are threads: what a GPU's
+// streams do is held to the same promises where there is one.
+#include "kernels/learners/learner_engine.hpp"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <set>
+
+#include "kernels/averaging.hpp"
+
+using namespace ukemi;
+using namespace std::chrono_literals;
+
+namespace {
+
+DataSet small_data() {
+    return load_data({.kind = "synthetic", .samples = 96, .features = 6, .classes = 3, .seed = 4});
+}
+
+std::shared_ptr<std::byte> plain_memory(std::size_t bytes) {
+    return {new std::byte[bytes], [](std::byte* memory) { delete[] memory; }};
+}
+
+struct Rig {
+    explicit Rig(EngineSettings settings, std::int64_t batch = 8)
+        : data(small_data()),
+          model(make_model({.kind = "mlp", .hidden = {5}}, data)),
+          first(model->initial_weights(9)),
+          device(make_cpu_device(*model, data.features, data.classes, first)),
+          input(data, {.batch = batch, .threads = 2, .ready_most = 24, .seed = 5, .change = {}},
+                [this](std::size_t bytes) { return device->pinned(bytes); }),
+          engine(*device, input, std::move(settings)) {}
+    DataSet data;
+    std::unique_ptr<Model> model;
+    std::vector<float> first;
+    std::unique_ptr<LearnerDevice> device;
+    InputPipeline input;
+    LearnerEngine engine;
+};
+
+constexpr LearnerDevice::Step usual{.rule = {0.9F, 1e-4F, 0.05F}, .pull = 0.25F};
+
+}  // namespace
+
+TEST_CASE("object pool: makes when it must, and then hands out the same again", "[learners]") {
+    int made = 0;
+    ObjectPool<int> pool(2, [&] { return std::make_unique<int>(made++); });
+    CHECK(pool.made() == 0);
+    {
+        const auto one = pool.take();
+        const auto two = pool.take();
+        CHECK(*one + *two == 1);
+        CHECK_FALSE(pool.try_take());
+    }
+    for (int i = 0; i < 5; ++i) CHECK(pool.take());
+    CHECK(made == 2);
+    CHECK(pool.taken() == 7);
+    pool.close();
+    CHECK_FALSE(pool.take());
+}
+
+TEST_CASE("input pipeline: batches come in order, each sample once an epoch, in few buffers",
+          "[learners]") {
+    const DataSet data = small_data();
+    InputSettings settings{.batch = 10, .threads = 3, .ready_most = 4, .seed = 3, .change = {}};
+    InputPipeline input(data, settings, plain_memory);
+    std::vector<int> used(static_cast<std::size_t>(data.count), 0);
+    constexpr int epochs = 5;
+    for (std::int64_t number = 0; number < epochs * data.count / settings.batch; ++number) {
+        const auto batch = input.next();
+        REQUIRE(batch->number == number);
+        for (std::size_t i = 0; i < batch->samples.size(); ++i) {
+            const std::uint32_t sample = batch->samples[i];
+            ++used[sample];
+            REQUIRE(batch->labels[i] == data.labels[sample]);
+            REQUIRE(std::ranges::equal(batch->values.subspan(i * 6, 6), data.sample(sample)));
+        }
+    }
+    CHECK(std::ranges::count(used, epochs) == data.count);
+    CHECK(input.batches() == 48);
+    CHECK(input.buffers_made() <= 4);
+}
+
+TEST_CASE("input pipeline: a sample may be changed on the way, whichever thread does it",
+          "[learners]") {
+    const DataSet data = small_data();
+    InputSettings settings{.batch = 4, .threads = 3, .ready_most = 3, .seed = 3, .change = {}};
+    settings.change = [](std::span<float> values, std::int64_t batch, std::uint32_t) {
+        values[0] = static_cast<float>(batch);
+    };
+    InputPipeline input(data, settings, plain_memory);
+    for (int number = 0; number < 30; ++number) {
+        const auto batch = input.next();
+        REQUIRE(batch->values[0] == static_cast<float>(number));
+        REQUIRE(batch->values[1] == data.sample(batch->samples[0])[1]);
+    }
+    CHECK_FALSE(input.waits() > input.batches());
+}
+
+TEST_CASE("learner engine: with fixed binding it is Crossbow's averaging, bit for bit",
+          "[learners]") {
+    constexpr int learners = 3;
+    constexpr int clocks = 20;
+    Rig rig({.learners_per_gpu = learners,
+             .slack = 0,
+             .binding = Binding::fixed,
+             .step = usual,
+             .central_momentum = 0.9F,
+             .exchange = {}});
+    const EngineReport report = rig.engine.run(clocks);
+    CHECK(report.outcome == Outcome::ok);
+    CHECK(report.clocks == clocks);
+    CHECK(report.samples == learners * clocks * 8);
+    CHECK(report.tasks_of == std::vector<std::int64_t>(learners, clocks));
+    CHECK(report.ahead_most == 0);
+
+    // The same on one thread, from the published rules.
+    const std::size_t size = rig.first.size();
+    CentralModel central(rig.first);
+    std::vector<std::vector<float>> weights(learners, rig.first);
+    std::vector<std::vector<float>> velocity(learners, std::vector<float>(size, 0.0F));
+    SampleOrder order(5, rig.data.count);
+    const auto workspace = rig.model->make_workspace();
+    for (int clock = 0; clock < clocks; ++clock) {
+        std::vector<float> sum(size, 0.0F);
+        for (std::size_t j = 0; j < learners; ++j) {
+            std::vector<std::uint32_t> samples(8);
+            order.fill((clock * learners + static_cast<int>(j)) * 8, samples);
+            std::vector<float> gradient(size, 0.0F);
+            rig.model->gradient(weights[j], rig.data, samples, gradient, *workspace, {});
+            for (float& value : gradient) value /= 8;
+            std::vector<float> correction(size, 0.0F);
+            averaged_learner_step(usual.rule, usual.pull, central.weights(), gradient, weights[j],
+                                  velocity[j], correction);
+            for (std::size_t i = 0; i < size; ++i) sum[i] += correction[i];
+        }
+        central.step(sum, 0.9F);
+    }
+    CHECK(std::ranges::equal(rig.device->central(), central.weights()));
+    for (std::size_t j = 0; j < learners; ++j) {
+        CHECK(rig.device->weights(static_cast<int>(j)) == weights[j]);
+    }
+}
+
+TEST_CASE("learner engine: first come, first served uses every batch once, within the slack",
+          "[learners]") {
+    for (const std::int64_t slack : {std::int64_t{0}, std::int64_t{2}, slack_unbounded}) {
+        CAPTURE(slack);
+        Rig rig({.learners_per_gpu = 4,
+                 .slack = slack,
+                 .binding = Binding::first_come,
+                 .step = usual,
+                 .central_momentum = 0,
+                 .exchange = {}});
+        const EngineReport report = rig.engine.run(30);
+        CHECK(report.outcome == Outcome::ok);
+        CHECK(report.tasks == 120);
+        CHECK(report.clocks == 30);
+        CHECK(rig.input.batches() == 120);
+        CHECK(report.ahead_most <= slack);
+        CHECK(std::accumulate(report.tasks_of.begin(), report.tasks_of.end(), std::int64_t{0}) ==
+              120);
+        CHECK(report.loss > 0);
+        for (const float weight : rig.device->central()) REQUIRE(std::isfinite(weight));
+        CHECK(rig.engine.run(3).clocks == 3);  // and goes on
+    }
+}
+
+TEST_CASE("learner engine: learners are made when wanted, begin at the centre, and are kept",
+          "[learners]") {
+    Rig rig({.learners_per_gpu = 1,
+             .slack = 0,
+             .binding = Binding::fixed,
+             .step = usual,
+             .central_momentum = 0,
+             .exchange = {}});
+    rig.engine.run(5);
+    CHECK(rig.device->learners_made() == 1);
+    rig.engine.set_learners(3);
+    CHECK(rig.device->learners_made() == 3);
+    CHECK(rig.device->weights(2) == rig.device->central());
+    CHECK(rig.device->weights(0) != rig.device->central());
+    rig.engine.run(5);
+    rig.engine.set_learners(2);
+    rig.engine.run(5);
+    rig.engine.set_learners(3);
+    CHECK(rig.device->learners_made() == 3);
+    CHECK(rig.device->weights(2) == rig.device->central());
+    rig.device->restart(rig.first);
+    CHECK(rig.device->weights(0) == rig.first);
+    CHECK(rig.device->central() == rig.first);
+}
+
+TEST_CASE("learner engine: a failed exchange ends the run and changes nothing", "[learners]") {
+    int exchanges = 0;
+    Rig rig({.learners_per_gpu = 2,
+             .slack = 0,
+             .binding = Binding::fixed,
+             .step = usual,
+             .central_momentum = 0,
+             .exchange = [&](std::span<float> sum) {
+                 for (float& value : sum) value *= 2;  // as if another GPU had the same
+                 return ++exchanges == 4 ? Outcome::peer_lost : Outcome::ok;
+             }});
+    rig.engine.run(3);
+    const std::vector<float> before = rig.device->central();
+    const EngineReport report = rig.engine.run(10);
+    CHECK(report.outcome == Outcome::peer_lost);
+    CHECK(report.clocks == 0);
+    CHECK(report.tasks == 2);
+    CHECK(rig.device->central() == before);
+}
+
+TEST_CASE("learner engine: learning goes on while learners average", "[learners]") {
+    Rig rig({.learners_per_gpu = 2,
+             .slack = 0,
+             .binding = Binding::fixed,
+             .step = usual,
+             .central_momentum = 0,
+             .exchange = {}});
+    const double at_first = rig.engine.run(6).loss;
+    rig.engine.run(60);
+    CHECK(rig.engine.run(6).loss < at_first);
+}
+
+TEST_CASE("learner engine: tuning goes up while throughput rises, and one step back",
+          "[learners]") {
+    Rig rig({.learners_per_gpu = 1,
+             .slack = 0,
+             .binding = Binding::first_come,
+             .step = usual,
+             .central_momentum = 0,
+             .exchange = {}});
+    // A clock by which a window of k learners makes 100, 180, 190, … samples a second.
+    const std::vector<double> samples_per_s{100, 180, 190, 195};
+    std::chrono::nanoseconds now{};
+    bool ends = false;
+    rig.engine.set_time([&] {
+        if (ends) {
+            const int learners = rig.engine.learners_per_gpu();
+            const double samples = 4.0 * learners * 8;
+            const double s = samples / samples_per_s.at(static_cast<std::size_t>(learners - 1));
+            now += std::chrono::nanoseconds(std::llround(s * 1e9));
+        }
+        ends = !ends;
+        return now;
+    });
+    const auto windows = tune_learners(rig.engine, LearnerTuning(8), 4);
+    REQUIRE(windows.size() == 3);  // 180 is 80 % above 100, 190 is 6 % above 180
+    CHECK(windows[0].samples_per_s == Approx(100));
+    CHECK(windows[2].learners == 3);
+    CHECK(rig.engine.learners_per_gpu() == 2);
+}
