@@ -58,7 +58,7 @@ public:
 };
 
 struct ModelSpec {
-    std::string kind = "softmax";           // "softmax", "mlp"
+    std::string kind = "softmax";           // of model_kinds()
     std::vector<std::int32_t> hidden = {};  // of an "mlp": the units of each hidden layer
 };
 std::span<const std::string_view> model_kinds();

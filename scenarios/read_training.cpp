@@ -50,8 +50,7 @@ ModelSpec read_model(ConfigReader& training) {
     ModelSpec model;
     auto config = training.object_if_present("model");
     if (!config) return model;
-    static constexpr std::array<std::string_view, 2> kinds{"softmax", "mlp"};
-    model.kind = config->one_of("kind", kinds, "softmax");
+    model.kind = config->one_of("kind", model_kinds(), "softmax");
     if (model.kind == "mlp") {
         const auto width = static_cast<std::int32_t>(config->integer("hidden", 1, 65'536, 64));
         const auto layers = config->integer("layers", 1, 64, 1);

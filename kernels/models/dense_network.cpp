@@ -14,10 +14,10 @@
 #include <cmath>
 #include <utility>
 
-#include "base/exact_math.hpp"
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
+#include "kernels/models/softmax_loss.hpp"
 
 namespace ukemi {
 namespace {
@@ -29,6 +29,8 @@ constexpr std::size_t chunk_samples = 512;
 template <class Scalar>
 using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
 
+}  // namespace
+
 // Eigen keeps the sizes in a static of its own, which products read: set once, before the first.
 void fix_cache_sizes() {
     static const bool done = [] {
@@ -38,14 +40,13 @@ void fix_cache_sizes() {
     INVARIANT(done);
 }
 
-}  // namespace
-
 template <class Scalar>
 struct DenseNetwork<Scalar>::Workspace {
     std::vector<Matrix<Scalar>> activations;  // [0]: the samples; the last: class scores
     Matrix<Scalar> delta;                     // derivative by the layer's sums
     Matrix<Scalar> delta_below;
     std::vector<std::uint8_t> labels;
+    std::vector<double> powers;
     BatchResult result;
 };
 
@@ -94,31 +95,6 @@ auto DenseNetwork<Scalar>::make_workspace() const -> std::unique_ptr<Workspace, 
     return workspace;
 }
 
-// The class scores, then in place of them the derivative of the loss by each: probability minus 1
-// for the right class. Computed in double whatever the scalar: it costs little beside the products.
-template <class Scalar>
-BatchResult softmax_loss(Matrix<Scalar>& scores, std::span<const std::uint8_t> labels) {
-    BatchResult result;
-    std::vector<double> powers(static_cast<std::size_t>(scores.rows()));
-    for (Eigen::Index column = 0; column < scores.cols(); ++column) {
-        Scalar* score = scores.data() + column * scores.rows();
-        const std::size_t label = labels[static_cast<std::size_t>(column)];
-        const std::size_t best =
-            static_cast<std::size_t>(std::max_element(score, score + powers.size()) - score);
-        double sum = 0;
-        for (std::size_t k = 0; k < powers.size(); ++k) {
-            powers[k] = exact::exp(static_cast<double>(score[k] - score[best]));
-            sum += powers[k];
-        }
-        result.loss_sum += exact::log(sum) - static_cast<double>(score[label] - score[best]);
-        result.correct += best == label ? 1 : 0;
-        for (std::size_t k = 0; k < powers.size(); ++k) {
-            score[k] = static_cast<Scalar>(powers[k] / sum - (k == label ? 1 : 0));
-        }
-    }
-    return result;
-}
-
 template <class Scalar>
 void DenseNetwork<Scalar>::forward(std::span<const Scalar> weights, const DataSet& data,
                                    std::span<const std::uint32_t> samples,
@@ -148,7 +124,14 @@ void DenseNetwork<Scalar>::forward(std::span<const Scalar> weights, const DataSe
             }
         }
     }
-    workspace.result = softmax_loss(workspace.activations.back(), workspace.labels);
+    Matrix<Scalar>& scores = workspace.activations.back();
+    workspace.result = {};
+    for (Eigen::Index column = 0; column < columns; ++column) {
+        const std::span score(scores.data() + column * scores.rows(),
+                              static_cast<std::size_t>(scores.rows()));
+        softmax_loss(score, workspace.labels[static_cast<std::size_t>(column)], workspace.powers,
+                     workspace.result);
+    }
 }
 
 template <class Scalar>

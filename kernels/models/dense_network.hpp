@@ -55,6 +55,10 @@ private:
 extern template class DenseNetwork<float>;
 extern template class DenseNetwork<double>;
 
+// Eigen's blocking, and so the order of its sums, depends on the sizes of the CPU's caches: fixed,
+// the same everywhere. Before the first product of any model.
+void fix_cache_sizes();
+
 // The network in single precision as a Model of the given kind; InputError if it is too large.
 std::unique_ptr<Model> make_dense_model(std::string_view kind, std::vector<std::int32_t> units);
 
