@@ -15,6 +15,8 @@
 #include <span>
 #include <string>
 
+#include "kernels/reduction.hpp"
+
 namespace ukemi {
 
 enum class NcclState : std::uint8_t { done, in_progress, failed };
@@ -37,7 +39,9 @@ public:
     virtual std::string why(const Handle& of) = 0;  // after `failed`
 
     // On memory that the device reads. They are under way until `stream` is done.
-    virtual NcclState all_reduce(const Handle& on, std::span<float> values) = 0;
+    // Never of sum_int16, which NCCL has not.
+    virtual NcclState all_reduce(const Handle& on, Reduction reduction,
+                                 std::span<std::byte> elements) = 0;
     virtual NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
                                  std::byte* all) = 0;
     virtual NcclState broadcast(const Handle& on, std::span<std::byte> bytes, int root) = 0;

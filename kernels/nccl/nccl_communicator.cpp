@@ -1,6 +1,7 @@
 #include "kernels/nccl/nccl_communicator.hpp"
 
 #include <atomic>
+#include <cstring>
 #include <utility>
 
 #include "base/invariant.hpp"
@@ -97,20 +98,39 @@ void NcclCommunicator::abort() {
     state_->order.abort();
 }
 
-Outcome NcclCommunicator::all_reduce_sum(std::string_view name, const Schedule& schedule,
-                                         std::span<float> values) {
+Outcome NcclCommunicator::all_reduce(std::string_view name, const Schedule& schedule,
+                                     Reduction reduction, std::span<std::byte> elements) {
     State& state = *state_;
     INVARIANT(schedule.ranks == state.members.size);
-    const std::size_t bytes = values.size_bytes();
-    const State::Staged staged = state.stage(values.data(), bytes);
+    if (reduction == Reduction::sum_int16) return widened_sum(name, schedule, elements);
+    const State::Staged staged = state.stage(elements.data(), elements.size());
     return state.run(
         name,
         [&](const NcclCalls::Handle& on) {
-            const std::span<float> device(reinterpret_cast<float*>(staged.device), values.size());
-            if (failed(state.bring(staged, values.data(), bytes))) return NcclState::failed;
-            return state.calls.all_reduce(on, device);
+            if (failed(state.bring(staged, elements.data(), elements.size()))) {
+                return NcclState::failed;
+            }
+            return state.calls.all_reduce(on, reduction, {staged.device, elements.size()});
         },
-        [&] { return state.fetch(staged, values.data(), bytes); });
+        [&] { return state.fetch(staged, elements.data(), elements.size()); });
+}
+
+Outcome NcclCommunicator::widened_sum(std::string_view name, const Schedule& schedule,
+                                      std::span<std::byte> int16s) {
+    INVARIANT(int16s.empty() || !state_->calls.reaches(int16s.data()));
+    std::vector<std::int32_t> wide(int16s.size() / sizeof(std::int16_t));
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+        std::int16_t narrow = 0;
+        std::memcpy(&narrow, &int16s[i * sizeof narrow], sizeof narrow);
+        wide[i] = narrow;
+    }
+    const Outcome outcome =
+        all_reduce(name, schedule, Reduction::sum_int32, std::as_writable_bytes(std::span(wide)));
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+        const auto narrow = static_cast<std::int16_t>(wide[i]);
+        std::memcpy(&int16s[i * sizeof narrow], &narrow, sizeof narrow);
+    }
+    return outcome;
 }
 
 Outcome NcclCommunicator::all_gather(std::string_view name, std::span<const std::byte> own,

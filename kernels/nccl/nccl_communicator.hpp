@@ -4,7 +4,8 @@
 // schedule of an all-reduce is not followed: sums are equal on all ranks, and not those of a
 // schedule bit for bit. And a rank that is lost has no name unless heartbeats give it one
 // (report_lost). Values may lie in the device's memory, where they are used in place, or in the
-// host's, where they are staged. Operations run one after the other, in the order of `round`.
+// host's, where they are staged; sums of int16, which NCCL has not, are widened there, so theirs
+// must. Operations run one after the other, in the order of `round`.
 #pragma once
 
 #include <memory>
@@ -39,8 +40,8 @@ public:
     std::string why() const;     // after a failure: what NCCL said
 
     Membership membership() const override;
-    Outcome all_reduce_sum(std::string_view name, const Schedule& schedule,
-                           std::span<float> values) override;
+    Outcome all_reduce(std::string_view name, const Schedule& schedule, Reduction reduction,
+                       std::span<std::byte> elements) override;
     Outcome all_gather(std::string_view name, std::span<const std::byte> own,
                        std::span<std::byte> all) override;
     Outcome broadcast(std::string_view name, std::span<std::byte> bytes, int root) override;
@@ -50,6 +51,9 @@ public:
     int suspect() const override;
 
 private:
+    Outcome widened_sum(std::string_view name, const Schedule& schedule,
+                        std::span<std::byte> int16s);
+
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/invariant.hpp"
 #include "kernels/cuda/handles.hpp"
 
 namespace ukemi {
@@ -27,6 +28,19 @@ struct NcclCalls::Communicator {
 };
 
 namespace {
+
+ncclDataType_t type_of(Reduction reduction) {
+    switch (reduction) {
+        case Reduction::sum_single:
+        case Reduction::maximum_single: return ncclFloat32;
+        case Reduction::sum_half: return ncclFloat16;
+        case Reduction::sum_int8: return ncclInt8;
+        case Reduction::sum_int32: return ncclInt32;
+        case Reduction::sum_int16: break;  // widened before it comes here
+    }
+    INVARIANT(false);
+    return ncclFloat32;
+}
 
 class NcclLibrary final : public NcclCalls {
 public:
@@ -86,9 +100,12 @@ public:
         return ncclGetErrorString(of->last);
     }
 
-    NcclState all_reduce(const Handle& on, std::span<float> values) override {
-        return launched(on, ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat,
-                                          ncclSum, on->raw, stream_.get()));
+    NcclState all_reduce(const Handle& on, Reduction reduction,
+                         std::span<std::byte> elements) override {
+        const ncclRedOp_t operation = reduction == Reduction::maximum_single ? ncclMax : ncclSum;
+        return launched(on, ncclAllReduce(elements.data(), elements.data(),
+                                          elements.size() / element_bytes(reduction),
+                                          type_of(reduction), operation, on->raw, stream_.get()));
     }
     NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
                          std::byte* all) override {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/invariant.hpp"
 #include "kernels/nccl/nccl_calls.hpp"
 
 namespace ukemi {
@@ -83,17 +84,20 @@ public:
     }
     std::string why(const Handle&) override { return "unhandled system error"; }
 
-    NcclState all_reduce(const Handle& on, std::span<float> values) override {
-        std::byte* into = reinterpret_cast<std::byte*>(values.data());
-        const std::size_t count = values.size();
-        return launch(on, {into, values.size_bytes()}, [=](const auto& given) {
-            std::vector<float> sum(count, 0.0F);
+    NcclState all_reduce(const Handle& on, Reduction reduction,
+                         std::span<std::byte> elements) override {
+        INVARIANT(reduction != Reduction::sum_int16);
+        return launch(on, elements, [=](const auto& given) {
+            // New memory stands where any element may.
+            std::vector<std::byte> sum(elements.size());
+            bool first = true;
             for (const auto& [rank, bytes] : given) {
-                std::vector<float> own(count);
-                std::memcpy(own.data(), bytes.data(), bytes.size());
-                for (std::size_t i = 0; i < count; ++i) sum[i] += own[i];
+                const std::vector<std::byte> own(bytes.begin(), bytes.end());
+                if (first) sum = own;
+                if (!first) reduce_into(reduction, sum, own);
+                first = false;
             }
-            std::memcpy(into, sum.data(), count * sizeof(float));
+            std::memcpy(elements.data(), sum.data(), sum.size());
         });
     }
     NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,

@@ -65,6 +65,31 @@ TEST_CASE("nccl: all operations between three ranks, staged for the device", "[n
     CHECK(swapped == std::vector{std::byte{12}, std::byte{11}, std::byte{10}});
 }
 
+TEST_CASE("nccl: what codecs hand in is combined, sums that NCCL has not included", "[nccl]") {
+    FakeBoard board;
+    constexpr int ranks = 2;
+    const NcclId id = FakeNccl(board).new_id();
+    const Schedule ring = all_reduce_schedule(Collective::ring, ranks);
+    std::vector<std::vector<std::int16_t>> counts(ranks);
+    std::vector<std::vector<float>> largest(ranks);
+    on_ranks(ranks, [&](int rank) {
+        const auto r = static_cast<std::size_t>(rank);
+        FakeNccl calls(board);
+        NcclCommunicator peers(calls, {{1, rank, ranks}, long_deadline, {}});
+        static_cast<void>(peers.connect(id));
+        counts[r] = {static_cast<std::int16_t>(rank == 0 ? -300 : 200), 7};
+        static_cast<void>(peers.all_reduce("counts", ring, Reduction::sum_int16,
+                                           std::as_writable_bytes(std::span(counts[r]))));
+        largest[r] = {static_cast<float>(rank), 2.5F};
+        static_cast<void>(peers.all_reduce("largest", ring, Reduction::maximum_single,
+                                           std::as_writable_bytes(std::span(largest[r]))));
+    });
+    for (std::size_t r = 0; r < ranks; ++r) {
+        CHECK(counts[r] == std::vector<std::int16_t>{-100, 14});
+        CHECK(largest[r] == std::vector<float>{1, 2.5F});
+    }
+}
+
 TEST_CASE("nccl: a rank that never comes ends the wait at the deadline, and is aborted", "[nccl]") {
     FakeBoard board;
     FakeNccl calls(board);
