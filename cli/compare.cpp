@@ -19,7 +19,7 @@ namespace ukemi {
 namespace {
 
 struct Options {
-    std::filesystem::path scenario;
+    std::vector<std::filesystem::path> scenarios;
     std::vector<std::string> settings;
     std::vector<std::string> varied;
     std::string seeds;
@@ -63,7 +63,11 @@ std::vector<Scenario> scenarios_of(const Options& options, const std::string& po
     for (const std::string& setting : options.settings) {
         overrides.push_back(parse_override(setting));
     }
-    return read_variants(options.scenario, overrides, keys);
+    std::vector<Scenario> all;
+    for (const std::filesystem::path& file : options.scenarios) {
+        for (Scenario& one : read_variants(file, overrides, keys)) all.push_back(std::move(one));
+    }
+    return all;
 }
 
 // What never gets there would squeeze the rest into a corner: it is shown for half as long again
@@ -83,7 +87,10 @@ std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
     std::set<std::string> seen;
     for (const RunResult& result : results) {
         const std::string variant = variant_label(result.varied);
-        const std::string name = variant.empty() ? result.policy : result.policy + ", " + variant;
+        std::string name = variant.empty() ? result.policy : result.policy + ", " + variant;
+        if (results.front().scenario != results.back().scenario) {
+            name = result.scenario + ": " + name;
+        }
         if (!seen.insert(name).second) continue;
         LearningRun run{name, {}, {}, {}};
         for (const TimelineRow& row : result.timeline) {
@@ -153,7 +160,10 @@ void add_compare(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
         "compare", "time, samples, steps and dollars to the target, by policy and setting");
-    command->add_option("SCENARIO", options->scenario, "a scenario file")->required();
+    command
+        ->add_option("SCENARIO", options->scenarios,
+                     "a scenario file, or several: workloads and clusters side by side")
+        ->required();
     command
         ->add_option("--vary", options->varied,
                      "/json/pointer=VALUE,VALUE… or policy=LIST,LIST… (again: every combination)")

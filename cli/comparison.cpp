@@ -19,6 +19,7 @@ double half_width(const Summary& summary) { return summary.mean_high_95 - summar
 
 Candidate candidate_of(std::span<const RunResult* const> runs) {
     Candidate one;
+    one.scenario = runs.front()->scenario;
     one.variant = variant_label(runs.front()->varied);
     one.policy = runs.front()->policy;
     std::vector<double> hours, samples, steps, dollars;
@@ -75,7 +76,9 @@ std::vector<Candidate> candidates_of(std::span<const RunResult> runs) {
     std::vector<std::vector<const RunResult*>> groups;
     for (const RunResult& run : runs) {
         const auto same = std::ranges::find_if(groups, [&](const auto& group) {
-            return group.front()->policy == run.policy && group.front()->varied == run.varied;
+            const RunResult& first = *group.front();
+            return first.policy == run.policy && first.varied == run.varied &&
+                   first.scenario == run.scenario;
         });
         if (same != groups.end()) {
             same->push_back(&run);
@@ -88,11 +91,21 @@ std::vector<Candidate> candidates_of(std::span<const RunResult> runs) {
     return candidates;
 }
 
-std::string comparison_table(std::span<const Candidate> candidates) {
-    constexpr std::size_t name_width = 34;
+namespace {
+
+constexpr std::size_t name_width = 34;
+
+std::vector<std::string> scenarios_of(std::span<const Candidate> candidates) {
+    std::vector<std::string> names;
+    for (const Candidate& one : candidates) {
+        if (std::ranges::find(names, one.scenario) == names.end()) names.push_back(one.scenario);
+    }
+    return names;
+}
+
+std::string rows_of(std::span<const Candidate> sorted) {
     constexpr std::string_view row = "{:<34} {:>14} {:>16} {:>15} {:>14}{}\n";
     std::string text = fmt::format(row, "to the target", "hours", "samples", "steps", "usd", "");
-    const std::vector<Candidate> sorted = fastest_first(candidates);
     for (const Candidate& one : sorted) {
         const bool misses = one.reached < one.runs;
         if (!one.variant.empty()) text += fmt::format("{}\n", shortened(one.variant, 100));
@@ -113,6 +126,66 @@ std::string comparison_table(std::span<const Candidate> candidates) {
     return text;
 }
 
+// A candidate's hours over the least of all in its scenario; nothing where it is not run, or not
+// all of its runs get there.
+std::string over_best(std::span<const Candidate> candidates, const Candidate& like,
+                      const std::string& scenario) {
+    double best = std::numeric_limits<double>::infinity();
+    const Candidate* own = nullptr;
+    for (const Candidate& one : candidates) {
+        if (one.scenario != scenario) continue;
+        if (one.reached == one.runs) best = std::min(best, one.hours.mean);
+        if (one.policy == like.policy && one.variant == like.variant) own = &one;
+    }
+    if (own == nullptr) return "";
+    if (own->reached < own->runs) return "never";
+    return fmt::format("{:.2f}", own->hours.mean / best);
+}
+
+std::string transfer_table(std::span<const Candidate> candidates,
+                           std::span<const std::string> scenarios) {
+    constexpr std::size_t shown_most = 4;  // that fit beside the names
+    const auto shown = scenarios.first(std::min(scenarios.size(), shown_most));
+    std::string text = fmt::format("\n{:<34}", "hours over the best of each");
+    for (const std::string& name : shown) text += fmt::format(" {:>15}", cut(name, 15));
+    text += '\n';
+    std::vector<std::string> told;
+    for (const Candidate& one : candidates) {
+        const std::string label = one.variant.empty()
+                                      ? short_label(one.policy)
+                                      : short_label(one.policy) + ", " + one.variant;
+        if (std::ranges::find(told, label) != told.end()) continue;
+        told.push_back(label);
+        text += fmt::format("{:<34}", cut(label, name_width));
+        for (const std::string& name : shown) {
+            text += fmt::format(" {:>15}", over_best(candidates, one, name));
+        }
+        text += '\n';
+    }
+    if (shown.size() < scenarios.size()) {
+        text +=
+            fmt::format("({} more scenarios: --csv has all)\n", scenarios.size() - shown.size());
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string comparison_table(std::span<const Candidate> candidates) {
+    const std::vector<std::string> scenarios = scenarios_of(candidates);
+    if (scenarios.size() < 2) return rows_of(fastest_first(candidates));
+    std::string text;
+    for (const std::string& name : scenarios) {
+        std::vector<Candidate> own;
+        for (const Candidate& one : candidates) {
+            if (one.scenario == name) own.push_back(one);
+        }
+        text += fmt::format("{}{}\n", text.empty() ? "" : "\n", name);
+        text += rows_of(fastest_first(own));
+    }
+    return text + transfer_table(candidates, scenarios);
+}
+
 std::string comparison_csv(std::span<const Candidate> candidates) {
     std::vector<std::string> columns{"variant", "policy", "runs", "reached"};
     for (const NamedSummary& quantity : quantities_of(Candidate{})) {
@@ -120,6 +193,7 @@ std::string comparison_csv(std::span<const Candidate> candidates) {
         columns.push_back(quantity.name + "_low_95");
         columns.push_back(quantity.name + "_high_95");
     }
+    columns.emplace_back("scenario");
     constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
     CsvWriter csv(columns);
     for (const Candidate& one : candidates) {
@@ -130,6 +204,7 @@ std::string comparison_csv(std::span<const Candidate> candidates) {
                 .add(known ? quantity.summary->mean_low_95 : no_value)
                 .add(known ? quantity.summary->mean_high_95 : no_value);
         }
+        csv.add(one.scenario);
         csv.end_row();
     }
     return csv.text();
@@ -138,7 +213,8 @@ std::string comparison_csv(std::span<const Candidate> candidates) {
 std::string comparison_json(std::span<const Candidate> candidates) {
     nlohmann::json rows = nlohmann::json::array();
     for (const Candidate& one : candidates) {
-        nlohmann::json row = {{"variant", one.variant},
+        nlohmann::json row = {{"scenario", one.scenario},
+                              {"variant", one.variant},
                               {"policy", one.policy},
                               {"runs", one.runs},
                               {"reached", one.reached}};

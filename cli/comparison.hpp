@@ -1,7 +1,7 @@
 // comparison.hpp — what `ukemi compare` says of many runs: what it took each candidate to get
 // there.
 //
-// A candidate is a policy list in one variant of the scenario; its runs differ in seed and trace.
+// A candidate is a policy list in one variant of a scenario; its runs differ in seed and trace.
 // Times, samples, steps and dollars are those of the runs that reached their target, as means with
 // Student's 95 % interval of the mean; how many did not is always said.
 #pragma once
@@ -16,6 +16,7 @@
 namespace ukemi {
 
 struct Candidate {
+    std::string scenario;
     std::string variant;  // "/job/batch=64", or empty
     std::string policy;
     std::size_t runs = 0;
@@ -30,6 +31,8 @@ struct Candidate {
 std::vector<Candidate> candidates_of(std::span<const RunResult> runs);
 
 // At most 100 columns wide; what was not reached at all stands last, the rest from fast to slow.
+// Several scenarios stand one below the other, and then each policy's time in each as a multiple of
+// the best one's there: what does not transfer shows.
 std::string comparison_table(std::span<const Candidate> candidates);
 std::string comparison_csv(std::span<const Candidate> candidates);
 std::string comparison_json(std::span<const Candidate> candidates);

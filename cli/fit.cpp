@@ -9,6 +9,7 @@
 #include "base/read_file.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
+#include "cli/fit_learning.hpp"
 #include "traces/market_comparison.hpp"
 #include "traces/market_file.hpp"
 #include "traces/market_fit.hpp"
@@ -27,6 +28,7 @@ struct Options {
     std::string zone;
     std::string instance_type;
     std::string gap;
+    std::string learning;
     bool force = false;
 };
 
@@ -86,6 +88,15 @@ void print_comparison(const Recording& recording, const MarketParameters& parame
 }
 
 void fit(const Options& options) {
+    if (!options.learning.empty()) {
+        if (!options.files.empty()) {
+            throw InputError("--learning", "", "goes without trace files: it has its own records");
+        }
+        return print_published_learning(options.learning);
+    }
+    if (options.files.empty()) {
+        throw InputError("TRACE", "", "missing: expected trace files, or --learning with a folder");
+    }
     const double usd_on_demand =
         options.on_demand.empty()
             ? 0
@@ -117,7 +128,10 @@ void add_fit(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
         "fit", "set the market generator to recorded series, and say how well it fits");
-    command->add_option("TRACE", options->files, "trace files; zones of one market")->required();
+    command->add_option("TRACE", options->files, "trace files; zones of one market");
+    command->add_option("--learning", options->learning,
+                        "folder of recorded training (pollux/, sia/, zeus/): print what the laws "
+                        "of learning predict of it, and nothing else");
     command->add_option("--out", options->out, "JSON file for scenarios (none: print it)");
     command->add_option("--name", options->name, "what the market is called");
     command->add_option("--source", options->source, "where the records come from");

@@ -6,8 +6,10 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "kernels/codec.hpp"
 #include "plots/figures.hpp"
 #include "policies/registry.hpp"
+#include "scenarios/live_run.hpp"
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/model_profile.hpp"
@@ -34,16 +36,46 @@ void list_policies() {
     MarketData market;
     market.zones.resize(1);
     const KnobSet simulated = simulated_capabilities(market, JobSpec{}).knobs;
-    fmt::print("{:<22}{:<21}{:<6}{}\n", "policy", "knobs", "world", "what it does (source)");
+    // Where a scenario has "learning", "step_time" with codecs, or bids.
+    const KnobSet sometimes{Knob::batch, Knob::accumulation, Knob::learning_rate, Knob::codec,
+                            Knob::bid};
+    const KnobSet live = live_capabilities(market, JobSpec{}).knobs | KnobSet{Knob::bid};
+    const auto worlds = [&](KnobSet knobs) {
+        std::string text = simulated.includes(knobs)                 ? "sim"
+                           : (simulated | sometimes).includes(knobs) ? "(sim)"
+                                                                     : "";
+        if (live.includes(knobs)) text += text.empty() ? "live" : " live";
+        return text;
+    };
+    fmt::print("{:<22}{:<21}{:<12}{}\n", "policy", "knobs", "worlds", "what it does (source)");
     for (const PolicyEntry& entry : all_policies()) {
         ConfigReader none = ConfigReader::from_text("{}", entry.name);
         const KnobSet knobs = make_policy(entry, none)->knobs();
-        fmt::print("{:<22}{:<21}{:<6}{}\n", entry.name, knob_list(knobs),
-                   simulated.includes(knobs) ? "sim" : "", entry.summary);
+        fmt::print("{:<22}{:<21}{:<12}{}\n", entry.name, knob_list(knobs), worlds(knobs),
+                   entry.summary);
         const std::string alias =
             entry.alias.empty() ? "" : fmt::format("; short: {}", entry.alias);
-        fmt::print("{:<49}({}{}{})\n", "", entry.source, alias,
+        fmt::print("{:<55}({}{}{})\n", "", entry.source, alias,
                    entry.needs_deadline ? "; needs a deadline" : "");
+    }
+    fmt::print(
+        "(sim): where the scenario says what it costs or is worth: learning, codecs, bids\n");
+}
+
+void list_codecs() {
+    constexpr std::string_view row = "{:<17}{:<12}{:>15}{:>18}  {}\n";
+    fmt::print("Bytes are those of a matrix of 1000 x 1000 numbers, 4 MB, at the usual level.\n\n");
+    fmt::print(row, "codec", "carried by", "bytes", "error feedback", "level; source");
+    for (const CodecEntry& entry : all_codecs()) {
+        const CodecLayout layout = codec_layout(entry.name, 0, {1000, 1000}, 8);
+        const std::string level =
+            entry.level.empty()
+                ? "no level"
+                : fmt::format("{}, {:g} ({:g} to {:g})", entry.level, entry.level_default,
+                              entry.level_min, entry.level_max);
+        fmt::print(row, entry.name, layout.reduces() ? "all-reduce" : "all-gather",
+                   layout.message_bytes(), entry.contracts ? "yes" : "-",
+                   fmt::format("{}; {}", level, entry.source));
     }
 }
 
@@ -164,6 +196,7 @@ struct Kind {
 constexpr std::array kinds{
     Kind{"policies", "policies, the knobs they turn and the worlds that can turn them",
          list_policies},
+    Kind{"codecs", "gradient codecs: what they send, by what, and their levels", list_codecs},
     Kind{"traces", "forms of recorded traces, and public recordings: where and how to get them",
          list_traces},
     Kind{"markets", "parameter sets of the market generator", list_markets},

@@ -22,6 +22,24 @@ double squared(float value) { return static_cast<double>(value) * static_cast<do
 
 }  // namespace
 
+std::vector<Bucket> make_buckets(std::span<const TensorSlice> tensors, std::size_t bucket_bytes) {
+    std::vector<Bucket> buckets;
+    for (std::size_t tensor = tensors.size(); tensor-- > 0;) {
+        const TensorSlice& slice = tensors[tensor];
+        const bool open =
+            !buckets.empty() &&
+            (buckets.back().end - buckets.back().begin) * sizeof(float) < bucket_bytes;
+        if (!open) {
+            const std::size_t end = slice.begin + slice.count;
+            buckets.push_back(
+                {fmt::format("bucket/{}", buckets.size()), tensor, tensor + 1, end, end});
+        }
+        buckets.back().first_tensor = tensor;
+        buckets.back().begin = slice.begin;
+    }
+    return buckets;
+}
+
 struct EncodedExchange::Tensor {
     TensorSlice slice;
     CodecLayout layout;

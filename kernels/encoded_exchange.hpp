@@ -33,6 +33,10 @@ struct Bucket {
     std::size_t end = 0;
 };
 
+// From the last tensor to the first, since the backward pass finishes them so; each at least so
+// large, except the last bucket.
+std::vector<Bucket> make_buckets(std::span<const TensorSlice> tensors, std::size_t bucket_bytes);
+
 struct EncodedSettings {
     Codec codec = Codec::none;
     double level = 0;

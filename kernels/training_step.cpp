@@ -25,26 +25,6 @@ std::int64_t ns_between(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count();
 }
 
-// From the last tensor to the first, since the backward pass finishes them so; each at least so
-// large, except the last bucket.
-std::vector<Bucket> make_buckets(std::span<const TensorSlice> tensors, std::size_t bucket_bytes) {
-    std::vector<Bucket> buckets;
-    for (std::size_t tensor = tensors.size(); tensor-- > 0;) {
-        const TensorSlice& slice = tensors[tensor];
-        const bool open =
-            !buckets.empty() &&
-            (buckets.back().end - buckets.back().begin) * sizeof(float) < bucket_bytes;
-        if (!open) {
-            const std::size_t end = slice.begin + slice.count;
-            buckets.push_back(
-                {fmt::format("bucket/{}", buckets.size()), tensor, tensor + 1, end, end});
-        }
-        buckets.back().first_tensor = tensor;
-        buckets.back().begin = slice.begin;
-    }
-    return buckets;
-}
-
 double squared_norm(std::span<const float> values) {
     double sum = 0;
     for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);

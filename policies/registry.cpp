@@ -40,6 +40,7 @@ Made make_scaled_rate(ConfigReader& parameters);
 Made make_accordion_batch(ConfigReader& parameters);
 Made make_dynamic_batch(ConfigReader& parameters);
 Made make_noise_doubling_batch(ConfigReader& parameters);
+Made make_ada_sgd(ConfigReader& parameters);
 Made make_accordion(ConfigReader& parameters);
 Made make_adaptive_codec(ConfigReader& parameters);
 
@@ -121,6 +122,8 @@ constexpr std::array table{
                 "Lin et al. (2019)", !oracle, !deadline, make_dynamic_batch},
     PolicyEntry{"noise_doubling_batch", "", "a batch twice as large when gradients became noisier",
                 "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_noise_doubling_batch},
+    PolicyEntry{"ada_sgd", "", "averages models first, and gradients later",
+                "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_ada_sgd},
     PolicyEntry{"accordion", "", "little compression while the gradient's norm changes",
                 "Accordion (Agarwal et al., MLSys'21)", !oracle, !deadline, make_accordion},
     PolicyEntry{"adaptive_codec", "", "tries codecs, and takes one only where it pays",

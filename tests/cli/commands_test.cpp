@@ -2,6 +2,7 @@
 // which a command line can be wrong.
 #include <catch2/catch.hpp>
 
+#include "kernels/codec.hpp"
 #include "plots/figures.hpp"
 #include "policies/registry.hpp"
 #include "sim/cluster/gpu_profile.hpp"
@@ -84,6 +85,20 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     CHECK_THAT(run_ukemi(scratch.path(), {"x"}).err, Catch::Contains(commands));
 }
 
+TEST_CASE("ukemi fit --learning: published training beside the laws, each row with its role",
+          "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(scratch.path(), {"fit", "--learning", "."});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("not there, left out: ./pollux/traces"));
+    CHECK_THAT(ran.out, Catch::Contains("batch 32768") && Catch::Contains("  predicted\n") &&
+                            Catch::Contains("  fitted\n") && Catch::Contains("Titan X"));
+    CHECK(run_ukemi(scratch.path(), {"fit", "--learning", "nowhere"}).code == 2);
+    CHECK(run_ukemi(scratch.path(), {"fit"}).code == 2);
+    CHECK(run_ukemi(scratch.path(), {"fit", "a.csv", "--learning", "."}).code == 2);
+}
+
 TEST_CASE("ukemi list: each kind names everything in its table", "[cli]") {
     const ScratchFolder scratch;
     const auto listed = [&](const char* kind) {
@@ -114,8 +129,11 @@ TEST_CASE("ukemi list: each kind names everything in its table", "[cli]") {
     for (const ModelEntry& each : all_models()) {
         CHECK_THAT(listed("models"), Catch::Contains(std::string(each.name)));
     }
+    for (const CodecEntry& each : all_codecs()) {
+        CHECK_THAT(listed("codecs"), Catch::Contains(std::string(each.name)));
+    }
     for (const char* kind :
-         {"policies", "traces", "markets", "figures", "machines", "gpus", "models"}) {
+         {"policies", "codecs", "traces", "markets", "figures", "machines", "gpus", "models"}) {
         CHECK_THAT(kinds, Catch::Contains(kind));
     }
 }

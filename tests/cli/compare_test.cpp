@@ -60,6 +60,27 @@ TEST_CASE("ukemi compare: seeds give a band, and files and figures stand in the 
     CHECK(csv.out == text_in(scratch.path() / "out/compare.csv"));
 }
 
+TEST_CASE("ukemi compare: several scenarios stand in one table, and what does not transfer shows",
+          "[cli]") {
+    const ScratchFolder scratch;
+    std::string noisy = small;  // a batch costs little here, and much there
+    noisy.replace(noisy.find("small"), 5, "noisy");
+    noisy.replace(noisy.find("300"), 3, "9000");
+    noisy.replace(noisy.find("\"1 ms\""), 6, "\"1 us\", \"fixed\": \"1 s\"");
+    write_file(scratch.path() / "noisy.json", noisy);
+    const std::vector<std::string> lists{"noisy.json", "--set", "/learning/spread=0", "--vary",
+                                         "policy=constant_batch:50,constant_batch:800"};
+    const Ran ran = compare(scratch.path(), lists);
+    INFO(ran.out << ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("small\nto the target"));
+    CHECK_THAT(ran.out, Catch::Contains("\nnoisy\nto the target"));
+    CHECK_THAT(ran.out, Catch::Contains("hours over the best of each"));
+    // 1989 + 1 steps of a second are 14.7 times 135; 344 · 800 ms 3.15 times 87.5 s.
+    CHECK_THAT(ran.out, Catch::Contains("1.00           14.7"));
+    CHECK_THAT(ran.out, Catch::Contains("3.15            1.00"));
+}
+
 TEST_CASE("ukemi compare: who does not get there is said, and has no numbers", "[cli]") {
     const ScratchFolder scratch;
     const std::vector<std::string> stuck{

@@ -158,6 +158,19 @@ TEST_CASE("adaptive_codec: silent where nothing is measured", "[codec_policies]"
     }
 }
 
+TEST_CASE("ada_sgd: averages models until its step, then gradients", "[codec_policies]") {
+    BatchSituation job;
+    const auto policy = policy_named("ada_sgd", R"({"change_step": 100})");
+    CHECK(policy->every_steps() == 100);
+    job.carry_out(*policy, Hook::before_train);
+    CHECK(job.plan.synchronisation == Synchronisation::synchronous_averaging);
+    job.seen.steps_done = 100;
+    CHECK(job.carry_out(*policy, Hook::after_step).synchronisation == Synchronisation::s_sgd);
+    job.seen.steps_done = 50;  // set back by a loss
+    job.carry_out(*policy, Hook::after_step);
+    CHECK(job.plan.synchronisation == Synchronisation::synchronous_averaging);
+}
+
 TEST_CASE("codec policies: what is no codec is refused by path", "[codec_policies]") {
     const auto complaint = [](std::string_view name, std::string_view parameters) {
         try {

@@ -20,7 +20,7 @@ Scenario with(std::string_view more, std::string_view training = "") {
             "job": {{"samples": 4000, "batch": 4,
                      "step_time": {{"table": {{"1": "100 ms"}}, {}}}}},
             {} "cluster": {{"count": 4}}, "plan": {{"market": "on_demand"}},
-            "market": {{"on_demand_price": "3 USD/h"}},
+            "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
             "replay": ["on_demand", "on_demand+adaptive_codec", "on_demand+accordion"]}})",
                                           more, training),
                               "small.json");
@@ -152,6 +152,23 @@ TEST_CASE("codec scenario: the first Plan's codec is read, and what cannot be is
     CHECK_THAT(time(link + R"(, "codecs": [{"codec": "fp16", "bytes": "1 MB"},
                                            {"codec": "fp16", "bytes": "2 MB"}])"),
                Contains("twice"));
+}
+
+TEST_CASE("codec scenario: codecs_on_slow_links shows that compression pays there",
+          "[scenario][codec]") {
+    const Scenario scenario = read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) /
+                                            "scenarios/codecs_on_slow_links.json");
+    REQUIRE(scenario.policies.size() == 3);
+    std::vector<RunResult> results;
+    for (const PolicyList& list : scenario.policies) {
+        for (FinishedRun& run : runs_of(scenario, list.label())) results.push_back(run.result);
+    }
+    REQUIRE(results.size() == 3);
+    for (const RunResult& result : results) CHECK(result.finished);
+    // As many samples, in less time.
+    CHECK(results[1].samples_done == results[0].samples_done);
+    CHECK(to_hours(results[1].duration) < 0.6 * to_hours(results[0].duration));
+    CHECK(to_hours(results[2].duration) < 0.6 * to_hours(results[0].duration));
 }
 
 }  // namespace ukemi

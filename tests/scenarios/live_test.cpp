@@ -123,6 +123,20 @@ TEST_CASE("live run: codecs are tried, changed on all workers at once, and judge
     CHECK(log.find("\"exchange\":{") != std::string::npos);
 }
 
+TEST_CASE("live run: models are averaged first, and gradients later", "[live]") {
+    const ScratchFolder folder;
+    Scenario scenario = live_scenario(1600, 2, "", "spot_only+ada_sgd");
+    scenario.job.workers_min = 2;
+    scenario.policies.front().items.back().parameters = R"({"change_step": 50})";
+    const LiveRun live = run(scenario, calm_market(scenario), options_in(folder, 10));
+    require_finished(live, scenario);
+    REQUIRE(live.record.steps.size() == 100);
+    // Only gradients that are everybody's tell of their noise.
+    CHECK_FALSE(live.record.steps[49].report.noise_measured);
+    CHECK(live.record.steps[50].report.noise_measured);
+    CHECK(live.record.steps.back().report.loss < live.record.steps.front().report.loss);
+}
+
 TEST_CASE("live run: equal seeds and equal groups give equal weights", "[live]") {
     const ScratchFolder folder;
     const Scenario scenario = live_scenario(800, 2, "", "spot_only");

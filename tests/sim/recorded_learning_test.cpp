@@ -1,174 +1,163 @@
-// recorded_learning_test.cpp — the law against recorded training: fitted on few batches, predicted
-// at the others. What is fitted is not counted as predicted. The two batches that Zeus and the
-// Titan X are fitted on were chosen with the data in sight: those errors say how well one law can
-// pass through all of it, not how well it would have been foreseen. The output says so, too.
+// recorded_learning_test.cpp — the laws against recorded and published training: what they were
+// fitted on is not counted as predicted, and what was chosen with the data in sight is said in the
+// tables (`ukemi fit --learning` prints them).
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <map>
+#include <fstream>
 
-#include "base/read_file.hpp"
-#include "base/statistics.hpp"
-#include "sim/learning/fit.hpp"
+#include "base/input_error.hpp"
+#include "sim/learning/published_learning.hpp"
+#include "sim/learning/recorded_runs.hpp"
+#include "tests/plots/scratch_folder.hpp"
 #include "tests/recorded.hpp"
-#include "traces/csv_scanner.hpp"
 
 namespace ukemi {
 namespace {
 
-using Runs = std::map<std::int64_t, std::vector<RecordedProgress>>;  // by batch
-
-Runs pollux_runs(const std::filesystem::path& folder) {
-    Runs runs;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        const std::string name = entry.path().stem().string();
-        if (!name.starts_with("validation-")) continue;
-        const std::string text = read_file(entry.path());
-        CsvScanner rows(text, entry.path().string());
-        rows.read_header();
-        const std::size_t progress = rows.column("progress");
-        const std::size_t steps = rows.column("iteration");
-        std::vector<RecordedProgress>& run = runs[std::stoll(name.substr(11))];
-        while (rows.next_row()) {
-            run.push_back({std::stod(std::string(rows.field(progress))),
-                           std::stod(std::string(rows.field(steps)))});
-        }
+std::optional<std::filesystem::path> data_at(const char* place) {
+    const auto data = recorded_data();
+    if (!data || !std::filesystem::exists(*data / place)) {
+        WARN("skipped: no " << place << " beside the checkout");
+        return std::nullopt;
     }
-    return runs;
+    return *data / place;
 }
 
-struct PredictionError {
-    double worst = 0;
+int predictions(const std::vector<LearningTable>& tables) {
     int count = 0;
-    void add(double predicted, double measured) {
-        worst = std::max(worst, std::abs(predicted / measured - 1));
-        ++count;
+    for (const LearningTable& table : tables) {
+        for (const LearningRow& row : table.rows) count += row.role == FitRole::predicted ? 1 : 0;
     }
-};
+    return count;
+}
+
+const LearningRow& row_named(const LearningTable& table, std::string_view name) {
+    const auto found = std::ranges::find(table.rows, name, &LearningRow::name);
+    REQUIRE(found != table.rows.end());
+    return *found;
+}
+
+void write(const std::filesystem::path& file, std::string_view text) {
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+}
 
 }  // namespace
 
 TEST_CASE("recorded learning: the steps of Pollux's runs at other batches than the fitted ones",
           "[learning][recorded]") {
-    const auto data = recorded_data();
-    if (!data || !std::filesystem::is_directory(*data / "pollux/traces")) {
-        WARN("skipped: no recorded data beside the checkout");
+    const auto folder = data_at("pollux/traces");
+    if (!folder) return;
+    const auto tables = pollux_iterations(*folder);
+    for (const LearningTable& table : tables) {
+        for (const LearningRow& row : table.rows) {
+            CAPTURE(row.name, row.predicted, row.published);
+            CHECK(std::abs(row.error()) < (row.role == FitRole::fitted ? 0.01 : 0.05));
+        }
+    }
+    if (tables.size() < 4) {
+        WARN("some models are kept back");
         return;
     }
-    PredictionError error;
-    for (const char* model : {"cifar10", "imagenet", "bert", "ncf"}) {
-        const Runs runs = pollux_runs(*data / "pollux/traces" / model);
-        if (runs.size() < 3) continue;  // kept back
-        const std::int64_t reference = runs.begin()->first;
-        const std::int64_t largest = runs.rbegin()->first;
-        NoiseScaleLaw law;
-        law.reference_batch = reference;
-        law.noise = noise_scale_from_run(runs.at(largest), largest, reference);
-        std::string line = fmt::format("{}, fitted on {} and {}:", model, reference, largest);
-        for (const auto& [batch, run] : runs) {
-            // Each run ends a little after the same progress.
-            law.samples = round_nearest(run.back().progress_steps * static_cast<double>(reference));
-            const auto steps = steps_to_target(*make_noise_scale_law(law), 0, {batch, 0});
-            REQUIRE(steps.has_value());
-            const auto predicted = static_cast<double>(*steps);
-            const bool fitted = batch == reference || batch == largest;
-            CAPTURE(model, batch, predicted, run.back().steps);
-            if (fitted) {
-                CHECK(predicted == Approx(run.back().steps).epsilon(0.01));
-                continue;
-            }
-            error.add(predicted, run.back().steps);
-            CHECK(predicted == Approx(run.back().steps).epsilon(0.05));
-            line += fmt::format(" {}: {} of {:.0f} ({:+.1f} %)", batch, *steps, run.back().steps,
-                                100 * (predicted / run.back().steps - 1));
-        }
-        fmt::print("{}\n", line);
-    }
-    fmt::print("Pollux: {} predictions, worst {:.1f} %\n", error.count, 100 * error.worst);
-    CHECK(error.count >= 10);
+    CHECK(predictions(tables) >= 10);
 }
 
-TEST_CASE("recorded learning: Zeus's epochs at batches between and beyond two fitted ones",
+TEST_CASE("recorded learning: AdaScale's iterations from statistics that others recorded",
           "[learning][recorded]") {
-    const auto data = recorded_data();
-    if (!data || !std::filesystem::exists(*data / "zeus/summary_train.csv")) {
-        WARN("skipped: no recorded data beside the checkout");
-        return;
+    const auto folder = data_at("pollux/traces");
+    if (!folder) return;
+    for (const LearningTable& table : ada_scale_iterations(*folder)) {
+        REQUIRE(table.rows.size() == 4);
+        for (const LearningRow& row : table.rows) {
+            CAPTURE(row.name, row.predicted, row.published);
+            CHECK(row.role == FitRole::predicted);
+            CHECK(std::abs(row.error()) < 0.30);  // beyond what was recorded, too
+        }
+        // The scales within what was recorded.
+        CHECK(std::abs(table.rows[0].error()) < 0.06);
+        CHECK(std::abs(table.rows[1].error()) < 0.13);
     }
-    const std::filesystem::path file = *data / "zeus/summary_train.csv";
-    const std::string text = read_file(file);
-    CsvScanner rows(text, file.string());
-    rows.read_header();
-    std::map<std::int64_t, std::vector<double>> epochs;  // ShuffleNet V2, CIFAR-100, to 50 %
-    while (rows.next_row()) {
-        if (rows.field(rows.column("network")) != "shufflenetv2") continue;
-        if (rows.field(rows.column("target_metric")) != "0.5") continue;
-        const std::string_view epoch = rows.field(rows.column("target_epoch"));
-        REQUIRE_FALSE(epoch.empty());  // all runs get to 50 %
-        epochs[std::stoll(std::string(rows.field(rows.column("batch_size"))))].push_back(
-            std::stod(std::string(epoch)));
+}
+
+TEST_CASE("recorded learning: Zeus's epochs, each batch from all others", "[learning][recorded]") {
+    const auto file = data_at("zeus/summary_train.csv");
+    if (!file) return;
+    const auto tables = zeus_epochs(*file);
+    REQUIRE_FALSE(tables.empty());
+    for (const LearningTable& table : tables) {
+        CAPTURE(table.title);
+        CHECK(table.rows.size() >= 4);
+        CHECK(std::isfinite(table.worst_error()));
+        CHECK(table.mean_error() < 0.5);
     }
-    if (epochs.size() < 10) {
-        WARN("skipped: some batches are kept back");
-        return;
+}
+
+TEST_CASE("recorded learning: a GPU's compute time between two fitted batches",
+          "[learning][recorded]") {
+    for (const char* place : {"pollux/traces", "sia/traces"}) {
+        const auto folder = data_at(place);
+        if (!folder) continue;
+        const auto tables = step_compute_times(*folder);
+        REQUIRE_FALSE(tables.empty());
+        for (const LearningTable& table : tables) {
+            CAPTURE(place, table.title);
+            CHECK(table.mean_error() < 0.15);
+            CHECK(table.worst_error() < 0.35);
+        }
     }
-    constexpr std::int64_t small = 32;
-    constexpr std::int64_t large = 2048;
-    const EpochsByBatch law = epochs_through(small, summarise(epochs.at(small)).mean, large,
-                                             summarise(epochs.at(large)).mean);
-    fmt::print(
-        "Zeus ShuffleNet V2, fitted on 32 and 2048 (chosen with the data in sight): {:.2f} epochs "
-        "at least, B_crit {:.0f}\n",
-        law.epochs_min, law.critical_batch);
-    PredictionError error;
-    for (const auto& [batch, measured] : epochs) {
-        if (batch == small || batch == large) continue;
-        const Summary summary = summarise(measured);
-        const double predicted = law.at(static_cast<double>(batch));
-        fmt::print("  {}: predicted {:.1f}, measured {:.1f} +- {:.1f} ({:+.1f} %)\n", batch,
-                   predicted, summary.mean, summary.mean_high_95 - summary.mean,
-                   100 * (predicted / summary.mean - 1));
-        if (batch < small) continue;  // smaller batches take more epochs here: not in the law
-        error.add(predicted, summary.mean);
-        CHECK(predicted == Approx(summary.mean).epsilon(0.25));
+}
+
+TEST_CASE("recorded learning: Goyal's errors are flat, and then a power of the batch",
+          "[learning][golden]") {
+    const LearningTable table = goyal_errors();
+    REQUIRE(table.rows.size() == 9);
+    for (const LearningRow& row : table.rows) {
+        CAPTURE(row.name, row.predicted);
+        CHECK(std::abs(row.error()) < (row.role == FitRole::fitted ? 1e-9 : 0.02));
     }
-    CHECK(error.count == 6);
+    CHECK(predictions({table}) == 6);
 }
 
 TEST_CASE("recorded learning: time to accuracy by batch on one Titan X, and what is not explained",
-          "[learning]") {
-    // Crossbow's slides (VLDB'19 talk, slide 9): seconds to the target on one Titan X. The time of
-    // a step comes from another source, ResNet-56 on CIFAR by Or et al. (MLSys'20): 369 img/s at
-    // batch 32, 909 img/s at 1024. T(B) = A·(1 + B_half/B)·(1 + B/B_crit), A and B_crit fitted at
-    // 64 and 1024.
-    const std::map<double, double> measured{{32, 1134}, {64, 361},  {128, 302},
-                                            {256, 354}, {512, 379}, {1024, 445}};
-    const double per_sample = (1024 / 909.0 - 32 / 369.0) / (1024 - 32);
-    const double half_batch = (32 / 369.0 - 32 * per_sample) / per_sample;
-    const auto without_throughput = [&](double batch) {
-        return measured.at(batch) / (1 + half_batch / batch);
-    };
-    const EpochsByBatch law =
-        epochs_through(64, without_throughput(64), 1024, without_throughput(1024));
-    fmt::print(
-        "Titan X, fitted on 64 and 1024 (chosen with the data in sight): B_half {:.0f}, B_crit "
-        "{:.0f}\n",
-        half_batch, law.critical_batch);
-    for (const auto& [batch, seconds] : measured) {
-        if (batch == 64 || batch == 1024) continue;
-        const double predicted = law.at(batch) * (1 + half_batch / batch);
-        fmt::print("  {:.0f}: predicted {:.0f} s, measured {:.0f} s ({:+.0f} %)\n", batch,
-                   predicted, seconds, 100 * (predicted / seconds - 1));
-        if (batch == 32) {
-            // A step of half the samples takes half the time at best, so no throughput explains
-            // three times the time: at the one learning rate of all batches the noise floor keeps
-            // 32 below the target until the rate drops.
-            CHECK(predicted < 0.6 * seconds);
-        } else {
-            CHECK(predicted == Approx(seconds).epsilon(0.25));
-        }
+          "[learning][golden]") {
+    const auto tables = titan_x_times();
+    REQUIRE(tables.size() == 2);
+    // By throughput and the critical batch alone: a step of half the samples takes half the time at
+    // best, so nothing in it explains three times the time.
+    CHECK(row_named(tables[0], "batch 32").error() < -0.4);
+    for (const char* name : {"batch 128", "batch 256", "batch 512"}) {
+        CHECK(std::abs(row_named(tables[0], name).error()) < 0.25);
     }
+    // If 32 waits for the first drop of the rate, the other four are predicted.
+    CHECK(predictions({tables[1]}) == 4);
+    CHECK(tables[1].worst_error() < 0.25);
+}
+
+TEST_CASE("recorded runs: any files of the form are read, and others refused by name",
+          "[learning]") {
+    const ScratchFolder folder;
+    const auto model = folder.path() / "traces" / "some_model";
+    CHECK(recorded_runs(model).empty());
+    write(model / "validation-10.csv", "iteration,progress\n9,9\n20,20\n");
+    write(model / "validation-40.csv", "progress,iteration,grad_sqr,grad_var\n20,8,1,4\n");
+    write(model / "notes.csv", "nothing\n");
+    const RecordedRuns runs = recorded_runs(model);
+    REQUIRE(runs.size() == 2);
+    CHECK(runs.at(10).rows.back().progress_steps == 20);
+    CHECK(runs.at(40).rows.front().variance == 4);
+    CHECK_FALSE(has_statistics(runs));
+    CHECK(pollux_iterations(folder.path() / "traces").empty());  // two batches predict nothing
+    write(model / "validation-20.csv", "progress,iteration\n9,5\n20,12\n");
+    const auto tables = pollux_iterations(folder.path() / "traces");
+    REQUIRE(tables.size() == 1);
+    CHECK(row_named(tables[0], "some_model at 20").role == FitRole::predicted);
+    CHECK(row_named(tables[0], "some_model at 40").predicted == 8);
+    write(model / "validation-80.csv", "progress,iteration\n9,5\n9,6\n");
+    CHECK_THROWS_WITH(recorded_runs(model), Catch::Contains("that rise, row 2"));
+    write(model / "validation-80.csv", "progress,iteration\n9,many\n");
+    CHECK_THROWS_WITH(recorded_runs(model), Catch::Contains("found \"many\""));
 }
 
 }  // namespace ukemi

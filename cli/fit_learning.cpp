@@ -1,0 +1,75 @@
+#include "cli/fit_learning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/input_error.hpp"
+#include "sim/learning/published_learning.hpp"
+
+namespace ukemi {
+namespace {
+
+// Words on lines of at most 100 columns.
+std::string wrapped(std::string_view text) {
+    std::string lines = " ";
+    std::size_t column = 1;
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(' '));
+        if (column + 1 + word.size() > 100) {
+            lines += "\n ";
+            column = 1;
+        }
+        lines += ' ';
+        lines += word;
+        column += 1 + word.size();
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+    }
+    return lines;
+}
+
+void print_table(const LearningTable& table) {
+    fmt::print("\n{}\n{}\n", table.title, wrapped(table.note));
+    fmt::print("  {:<24}{:>12}{:>12}{:>10}  role\n", "", "published", "predicted", "error");
+    for (const LearningRow& row : table.rows) {
+        fmt::print("  {:<24}{:>12.5g}{:>12.5g}{:>+8.1f} %  {}\n", row.name, row.published,
+                   row.predicted, 100 * row.error(),
+                   row.role == FitRole::fitted ? "fitted" : "predicted");
+    }
+    fmt::print("  predicted rows: mean error {:.1f} %, worst {:.1f} %\n", 100 * table.mean_error(),
+               100 * table.worst_error());
+}
+
+}  // namespace
+
+void print_published_learning(const std::filesystem::path& data) {
+    using Tables = std::vector<LearningTable>;
+    struct Study {
+        std::filesystem::path place;
+        std::function<Tables(const std::filesystem::path&)> tables;
+    };
+    const std::array studies{Study{data / "pollux/traces", pollux_iterations},
+                             Study{data / "pollux/traces", ada_scale_iterations},
+                             Study{data / "zeus/summary_train.csv", zeus_epochs},
+                             Study{data / "pollux/traces", step_compute_times},
+                             Study{data / "sia/traces", pollux_iterations},
+                             Study{data / "sia/traces", step_compute_times}};
+    if (!std::filesystem::is_directory(data)) {
+        throw InputError(data.string(), "", "expected a folder with pollux/, sia/ or zeus/");
+    }
+    for (const Study& study : studies) {
+        if (!std::filesystem::exists(study.place)) {
+            fmt::print("\nnot there, left out: {}\n", study.place.string());
+            continue;
+        }
+        for (const LearningTable& table : study.tables(study.place)) print_table(table);
+    }
+    print_table(goyal_errors());
+    for (const LearningTable& table : titan_x_times()) print_table(table);
+}
+
+}  // namespace ukemi

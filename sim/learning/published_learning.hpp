@@ -1,0 +1,60 @@
+// published_learning.hpp — published and recorded training by batch, beside what the laws say.
+//
+// Every row has a role: `fitted` rows chose the law's constants, `predicted` ones did not. Readers
+// take any files of the same form, so records that were kept back can be put in the place of those
+// that were in sight. What was chosen with the data in sight is said in a table's note.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ukemi {
+
+enum class FitRole : std::uint8_t { fitted, predicted };
+
+struct LearningRow {
+    std::string name;  // "imagenet at 3200"
+    double published = 0;
+    double predicted = 0;
+    FitRole role = FitRole::predicted;
+    double error() const { return predicted / published - 1; }
+};
+
+struct LearningTable {
+    std::string title;  // with the unit and the source
+    std::string note;   // what was fitted, and what remains unexplained
+    std::vector<LearningRow> rows;
+    double worst_error() const;  // of the predicted rows, without its sign; 0 if there is none
+    double mean_error() const;   // likewise
+};
+
+// Iterations of Pollux's recorded runs to their last progress, for each model under `folder` with
+// runs at three batches at least (validation-BATCH.csv: progress, iteration): the noise-scale law
+// fitted on the smallest and the largest batch, predicted between them. (Qiao et al., OSDI'21; the
+// artifact's simulator traces.)
+std::vector<LearningTable> pollux_iterations(const std::filesystem::path& folder);
+
+// AdaScale's published iterations (Johnson et al., ICML'20, table 2) from nothing but gradient
+// statistics that Pollux recorded on the same task (grad_sqr, grad_var): τ = Σ r up to the steps
+// of scale 1, with the gain r of the run whose batch is nearest. Nothing is fitted.
+std::vector<LearningTable> ada_scale_iterations(const std::filesystem::path& folder);
+
+// Compute time of a step (step_time − sync_time, medians) by the batch of a GPU, from each
+// scalability*.csv under `folder`: α + β·m through the smallest and the largest batch, predicted
+// between them (Pollux, OSDI'21, eq. 9; Sia, SOSP'23, has the same form for other clusters).
+std::vector<LearningTable> step_compute_times(const std::filesystem::path& folder);
+
+// Epochs to a target by batch in Zeus's summary_train.csv (You et al., NSDI'23): for each task the
+// highest target that every run of every batch reaches, E = E_min·(1 + B/B_crit) by least squares
+// of relative errors, each batch predicted from all others.
+std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file);
+
+// Top-1 error by batch of ResNet-50 on ImageNet after 90 epochs (Goyal et al., arXiv:1706.02677,
+// fig. 1): flat, then a power of the batch.
+LearningTable goyal_errors();
+
+// Seconds to the target on one Titan X by batch (Crossbow, VLDB'19 talk, slide 9), by two models.
+std::vector<LearningTable> titan_x_times();
+
+}  // namespace ukemi

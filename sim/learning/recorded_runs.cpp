@@ -1,0 +1,302 @@
+#include "sim/learning/recorded_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
+#include "base/read_file.hpp"
+#include "base/statistics.hpp"
+#include "sim/learning/fit.hpp"
+#include "sim/learning/published_learning.hpp"
+#include "traces/csv_scanner.hpp"
+
+namespace ukemi {
+namespace {
+
+std::optional<double> number_in(std::string_view field) {
+    double value = 0;
+    const char* const end = field.data() + field.size();
+    const auto [stopped, error] = std::from_chars(field.data(), end, value);
+    if (error != std::errc{} || stopped != end || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+double needed(const CsvScanner& rows, std::size_t column, const std::filesystem::path& file) {
+    if (const auto value = number_in(rows.field(column))) return *value;
+    throw InputError(
+        file.string(), "",
+        fmt::format("expected a number in column \"{}\" of row {}, found {}", rows.header(column),
+                    rows.rows(), ukemi::quoted(rows.field(column))));
+}
+
+// "name" of "name.csv" and "name.csv.gz"; empty for other files.
+std::string stem_of_csv(const std::filesystem::path& file) {
+    const std::string name = file.filename().string();
+    for (const std::string_view end : {".csv", ".csv.gz"}) {
+        if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
+    }
+    return {};
+}
+
+// BATCH of "validation-BATCH"; nothing for other names.
+std::optional<std::int64_t> batch_of_name(const std::string& stem) {
+    constexpr std::string_view begins = "validation-";
+    if (!stem.starts_with(begins)) return std::nullopt;
+    const auto batch = number_in(std::string_view(stem).substr(begins.size()));
+    if (!batch || *batch < 1 || *batch > 1e9 || *batch != std::floor(*batch)) return std::nullopt;
+    return static_cast<std::int64_t>(*batch);
+}
+
+RecordedRun read_run(const std::filesystem::path& file) {
+    const std::string text = read_file(file);
+    CsvScanner rows(text, file.string());
+    rows.read_header();
+    const std::size_t progress = rows.column("progress");
+    const std::size_t steps = rows.column("iteration");
+    const std::size_t squared = rows.column_if_present("grad_sqr");
+    const std::size_t variance = rows.column_if_present("grad_var");
+    RecordedRun run;
+    while (rows.next_row()) {
+        RecordedStatistics row;
+        row.progress_steps = needed(rows, progress, file);
+        row.steps = needed(rows, steps, file);
+        if (squared != CsvScanner::no_column && variance != CsvScanner::no_column) {
+            row.squared_norm = needed(rows, squared, file);
+            row.variance = needed(rows, variance, file);
+        }
+        const RecordedStatistics before = run.rows.empty() ? RecordedStatistics{} : run.rows.back();
+        if (!(row.progress_steps > before.progress_steps && row.steps > before.steps)) {
+            throw InputError(
+                file.string(), "",
+                fmt::format("expected progress and iterations that rise, row {}", rows.rows()));
+        }
+        run.rows.push_back(row);
+    }
+    if (run.rows.empty()) throw InputError(file.string(), "", "expected rows, found none");
+    return run;
+}
+
+std::vector<std::filesystem::path> sorted_entries(const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> entries;
+    if (!std::filesystem::is_directory(folder)) return entries;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        entries.push_back(entry.path());
+    }
+    std::ranges::sort(entries);
+    return entries;
+}
+
+}  // namespace
+
+RecordedRuns recorded_runs(const std::filesystem::path& folder) {
+    RecordedRuns runs;
+    for (const std::filesystem::path& file : sorted_entries(folder)) {
+        const auto batch = batch_of_name(stem_of_csv(file));
+        if (batch) runs[*batch] = read_run(file);
+    }
+    return runs;
+}
+
+bool has_statistics(const RecordedRuns& runs) {
+    return std::ranges::all_of(runs, [](const auto& run) {
+        return std::ranges::any_of(run.second.rows,
+                                   [](const auto& row) { return row.squared_norm > 0; });
+    });
+}
+
+std::vector<LearningTable> pollux_iterations(const std::filesystem::path& folder) {
+    std::vector<LearningTable> tables;
+    for (const std::filesystem::path& model : sorted_entries(folder)) {
+        if (!std::filesystem::is_directory(model)) continue;
+        const RecordedRuns runs = recorded_runs(model);
+        if (runs.size() < 3) continue;
+        const std::int64_t reference = runs.begin()->first;
+        const std::int64_t largest = runs.rbegin()->first;
+        std::vector<RecordedProgress> rows;
+        for (const RecordedStatistics& row : runs.at(largest).rows) {
+            rows.push_back({row.progress_steps, row.steps});
+        }
+        NoiseScaleLaw law;
+        law.reference_batch = reference;
+        law.noise = noise_scale_from_run(rows, largest, reference);
+        const std::string name = model.filename().string();
+        LearningTable table;
+        table.title = fmt::format("Pollux, {}: iterations to the end of each recorded run", name);
+        table.note = fmt::format("the noise scale fitted on {} and {}", reference, largest);
+        for (const auto& [batch, run] : runs) {
+            // Each run ends a little after the same progress.
+            const RecordedStatistics& end = run.rows.back();
+            law.samples = round_nearest(end.progress_steps * static_cast<double>(reference));
+            const auto steps = steps_to_target(*make_noise_scale_law(law), 0, {batch, 0});
+            if (!steps) continue;
+            const bool fitted = batch == reference || batch == largest;
+            table.rows.push_back({fmt::format("{} at {}", name, batch), end.steps,
+                                  static_cast<double>(*steps),
+                                  fitted ? FitRole::fitted : FitRole::predicted});
+        }
+        tables.push_back(std::move(table));
+    }
+    return tables;
+}
+
+namespace {
+
+// Medians of step_time − sync_time, by the batch of a GPU.
+std::map<double, double> compute_medians(const std::filesystem::path& file) {
+    const std::string text = read_file(file);
+    CsvScanner rows(text, file.string());
+    rows.read_header();
+    const std::size_t batch = rows.column("local_bsz");
+    const std::size_t step = rows.column("step_time");
+    const std::size_t sync = rows.column("sync_time");
+    std::map<double, std::vector<double>> times;
+    while (rows.next_row()) {
+        const double compute = needed(rows, step, file) - needed(rows, sync, file);
+        if (compute > 0) times[needed(rows, batch, file)].push_back(compute);
+    }
+    std::map<double, double> medians;
+    for (auto& [size, values] : times) {
+        std::ranges::sort(values);
+        medians[size] = 0.5 * (values[(values.size() - 1) / 2] + values[values.size() / 2]);
+    }
+    return medians;
+}
+
+}  // namespace
+
+std::vector<LearningTable> step_compute_times(const std::filesystem::path& folder) {
+    std::vector<LearningTable> tables;
+    for (const std::filesystem::path& model : sorted_entries(folder)) {
+        for (const std::filesystem::path& file : sorted_entries(model)) {
+            const std::string stem = stem_of_csv(file);
+            if (!stem.starts_with("scalability")) continue;
+            const std::map<double, double> medians = compute_medians(file);
+            if (medians.size() < 3) continue;
+            const auto [small, at_small] = *medians.begin();
+            const auto [large, at_large] = *medians.rbegin();
+            const double slope = (at_large - at_small) / (large - small);
+            LearningTable table;
+            table.title =
+                fmt::format("{}, {}: compute time of a step, s", model.filename().string(), stem);
+            table.note = fmt::format("fitted on {:.0f} and {:.0f}: {:.4g} + {:.4g} a sample", small,
+                                     large, at_small - slope * small, slope);
+            for (const auto& [batch, time_s] : medians) {
+                const bool fitted = batch == small || batch == large;
+                table.rows.push_back({fmt::format("{:.0f} a GPU", batch), time_s,
+                                      at_small + slope * (batch - small),
+                                      fitted ? FitRole::fitted : FitRole::predicted});
+            }
+            tables.push_back(std::move(table));
+        }
+    }
+    return tables;
+}
+
+namespace {
+
+using EpochsOfRuns = std::map<std::int64_t, std::vector<std::optional<double>>>;  // by batch
+
+// a + b·B with the least relative errors squared, and b no less than zero.
+struct Line {
+    double at_zero = 0;
+    double slope = 0;
+};
+Line relative_line(const std::map<std::int64_t, double>& points, std::int64_t without) {
+    double w = 0;
+    double wx = 0;
+    double wxx = 0;
+    double wy = 0;
+    double wxy = 0;
+    for (const auto& [batch, epochs] : points) {
+        if (batch == without) continue;
+        const auto x = static_cast<double>(batch);
+        const double weight = 1 / (epochs * epochs);
+        w += weight;
+        wx += weight * x;
+        wxx += weight * x * x;
+        wy += weight * epochs;
+        wxy += weight * x * epochs;
+    }
+    const double spread = w * wxx - wx * wx;
+    const double slope = spread > 0 ? std::max((w * wxy - wx * wy) / spread, 0.0) : 0;
+    return {(wy - slope * wx) / w, slope};
+}
+
+bool all_arrive(const EpochsOfRuns& batches) {
+    return std::ranges::all_of(batches, [](const auto& batch) {
+        return std::ranges::all_of(batch.second, [](const auto& run) { return run.has_value(); });
+    });
+}
+
+LearningTable zeus_table(const std::string& task, double target, const EpochsOfRuns& batches) {
+    std::map<std::int64_t, double> means;
+    for (const auto& [batch, runs] : batches) {
+        double sum = 0;
+        for (const auto& run : runs) sum += *run;
+        means[batch] = sum / static_cast<double>(runs.size());
+    }
+    LearningTable table;
+    table.title = fmt::format("Zeus, {}: epochs to {:g}", task, target);
+    const Line all = relative_line(means, 0);
+    // A slope that is no more than rounding is none.
+    const bool rises = all.slope * static_cast<double>(means.rbegin()->first) > 1e-6 * all.at_zero;
+    table.note = rises ? fmt::format(
+                             "each batch from a fit on all others (on all: {:.2f} epochs "
+                             "at least, B_crit {:.0f})",
+                             all.at_zero, all.at_zero / all.slope)
+                       : "each batch from a fit on all others; epochs do not grow with the batch "
+                         "here, so the law says no more than their mean";
+    for (const auto& [batch, epochs] : means) {
+        const Line others = relative_line(means, batch);
+        table.rows.push_back({fmt::format("batch {}", batch), epochs,
+                              others.at_zero + others.slope * static_cast<double>(batch)});
+    }
+    return table;
+}
+
+}  // namespace
+
+std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file) {
+    const std::string text = read_file(file);
+    CsvScanner rows(text, file.string());
+    rows.read_header();
+    const std::size_t batch = rows.column("batch_size");
+    const std::size_t target = rows.column("target_metric");
+    const std::size_t epoch = rows.column("target_epoch");
+    const std::array<std::size_t, 3> names{rows.column("dataset"), rows.column("network"),
+                                           rows.column("optimizer")};
+    std::map<std::string, std::map<double, EpochsOfRuns>> tasks;
+    while (rows.next_row()) {
+        const std::string task = fmt::format("{} on {} ({})", rows.field(names[1]),
+                                             rows.field(names[0]), rows.field(names[2]));
+        const double size = needed(rows, batch, file);
+        if (!(size >= 1 && size <= 1e9)) continue;
+        tasks[task][needed(rows, target, file)][static_cast<std::int64_t>(size)].push_back(
+            number_in(rows.field(epoch)));
+    }
+    std::vector<LearningTable> tables;
+    for (const auto& [task, targets] : tasks) {
+        // The hardest is the one that takes longest: some metrics fall.
+        std::optional<LearningTable> hardest;
+        double longest = 0;
+        for (const auto& [value, batches] : targets) {
+            if (batches.size() < 4 || !all_arrive(batches)) continue;
+            LearningTable table = zeus_table(task, value, batches);
+            double sum = 0;
+            for (const LearningRow& row : table.rows) sum += row.published;
+            if (sum <= longest) continue;
+            longest = sum;
+            hardest = std::move(table);
+        }
+        if (hardest) tables.push_back(std::move(*hardest));
+    }
+    return tables;
+}
+
+}  // namespace ukemi
