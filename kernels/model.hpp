@@ -23,7 +23,8 @@ struct TensorSlice {
     std::string name;  // "layer0.weight"
     std::size_t begin = 0;
     std::size_t count = 0;
-    std::size_t columns = 1;  // of a weight as a matrix, outputs × the rest; 1 for a vector
+    std::size_t columns = 1;  // of a weight as a matrix, row after row: outputs × the rest, or the
+                              // other way round; 1 for a vector
 };
 
 struct BatchResult {

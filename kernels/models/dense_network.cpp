@@ -68,7 +68,7 @@ DenseNetwork<Scalar>::DenseNetwork(std::vector<std::int32_t> units) : units_(std
                 {fmt::format("layer{}.{}", layer, part), parameter_count_, count, columns});
             parameter_count_ += count;
         };
-        add("weight", outputs, inputs);
+        add("weight", inputs, outputs);  // column after column of outputs × inputs
         add("bias", outputs, 1);
     }
 }

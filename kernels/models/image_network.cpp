@@ -89,16 +89,17 @@ private:
     void add_tensors(ImageLayer& layer, const std::string& name, std::size_t weights,
                      std::size_t biases) {
         layer.first_tensor = network_.tensors.size();
-        const auto tensor = [&](const char* part, std::size_t count) {
+        const auto tensor = [&](const char* part, std::size_t count, std::size_t columns) {
             const std::size_t begin = network_.parameter_count;
-            network_.tensors.push_back({fmt::format("{}.{}", name, part), begin, count});
+            network_.tensors.push_back({fmt::format("{}.{}", name, part), begin, count, columns});
             network_.parameter_count += count;
             ++layer.tensor_count;
             return begin;
         };
-        layer.weight = tensor("weight", weights);
+        layer.weight =
+            tensor("weight", weights, weights / static_cast<std::size_t>(layer.out.channels));
         layer.weight_count = weights;
-        if (biases > 0) layer.bias = tensor("bias", biases);
+        if (biases > 0) layer.bias = tensor("bias", biases, 1);
         layer.bias_count = biases;
     }
     std::size_t add(const ImageLayer& layer) {
@@ -186,7 +187,9 @@ ImageNetwork network_of(const ModelSpec& spec, std::int32_t features, std::int32
     for (ImageLayer& layer : network.layers) {
         if (layer.kind != LayerKind::dense) continue;
         layer.by_columns = true;
-        network.tensors[layer.first_tensor].name = fmt::format("layer{}.weight", number);
+        TensorSlice& weight = network.tensors[layer.first_tensor];
+        weight.name = fmt::format("layer{}.weight", number);
+        weight.columns = static_cast<std::size_t>(layer.out.channels);
         network.tensors[layer.first_tensor + 1].name = fmt::format("layer{}.bias", number++);
     }
     return network;

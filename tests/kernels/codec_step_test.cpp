@@ -8,6 +8,7 @@
 
 #include "kernels/codec.hpp"
 #include "kernels/encoded_exchange.hpp"
+#include "kernels/models/image_network.hpp"
 #include "tests/kernels/forked_ranks.hpp"
 #include "tests/kernels/training_ranks.hpp"
 
@@ -238,6 +239,21 @@ TEST_CASE("codec step: processes over Gloo get the bits of threads", "[codec_ste
             CHECK(ranks.report(rank).right);
         }
     }
+}
+
+TEST_CASE("codec step: tensors are matrices as their layers have them", "[codec_step][golden]") {
+    // LeNet-5: 20 × 25, 50 × 500, 500 × 800 and 10 × 500, each with its biases.
+    const ImageNetwork lenet = image_network("lenet5", 28 * 28, 10);
+    CHECK(encoded_bytes(Codec::power_sgd, 1, lenet.tensors, 2) ==
+          4 * (45 + 20 + 550 + 50 + 1300 + 500 + 510 + 10));
+    CHECK(encoded_bytes(Codec::none, 0, lenet.tensors, 2) == 4 * 431'080);
+    const DataSet data = small_data();
+    const auto model = make_model(mlp, data);
+    const auto tensors = model->tensors();
+    CHECK(tensors[0].columns == 24);  // column after column of 24 × 12
+    CHECK(tensors[1].columns == 1);
+    CHECK(encoded_bytes(Codec::power_sgd, 2, tensors, 2) ==
+          4 * (2 * (12 + 24) + 24 + 2 * (24 + 16) + 16 + 2 * (16 + 4) + 4));
 }
 
 TEST_CASE("codec step: what cannot be encoded is said", "[codec_step]") {
