@@ -26,6 +26,11 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 __global__ void __launch_bounds__(block_threads)
+    add_to_kernel(const float* __restrict__ values, float* __restrict__ sum, std::size_t count) {
+    for_elements(count, [&](std::size_t i) { sum[i] += values[i]; });
+}
+
+__global__ void __launch_bounds__(block_threads)
     central_kernel(const float* __restrict__ correction_sum, float momentum,
                    float* __restrict__ central, float* __restrict__ previous, std::size_t count) {
     for_elements(count, [&](std::size_t i) {
@@ -55,6 +60,13 @@ cudaError_t launch_averaged_learners(MomentumRule rule, float pull, const float*
     const unsigned blocks = blocks_for(count, 4);
     learners_kernel<<<blocks, block_threads, 0, stream>>>(
         rule, pull, central, gradients, weights, velocities, learners, count, correction_sum);
+    return cudaGetLastError();
+}
+
+cudaError_t launch_add_to(const float* values, float* sum, std::size_t count, cudaStream_t stream) {
+    if (count == 0) return cudaSuccess;
+    const unsigned blocks = blocks_for(count, 4);
+    add_to_kernel<<<blocks, block_threads, 0, stream>>>(values, sum, count);
     return cudaGetLastError();
 }
 

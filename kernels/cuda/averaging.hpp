@@ -19,6 +19,9 @@ cudaError_t launch_averaged_learners(MomentumRule rule, float pull, const float*
                                      std::size_t learners, std::size_t count, float* correction_sum,
                                      cudaStream_t stream);
 
+// sum ← sum + values. Reads two numbers an element and writes one.
+cudaError_t launch_add_to(const float* values, float* sum, std::size_t count, cudaStream_t stream);
+
 // z ← z + Σ c + μ(z − z_prev). Reads three and writes two numbers an element.
 cudaError_t launch_central_step(const float* correction_sum, float momentum, float* central,
                                 float* previous, std::size_t count, cudaStream_t stream);

@@ -1,5 +1,6 @@
 #include "kernels/nccl/nccl_library.hpp"
 
+#include <dlfcn.h>
 #include <nccl.h>
 
 #include <cstring>
@@ -13,6 +14,50 @@
 
 namespace ukemi {
 
+namespace {
+
+// NCCL by name: found when a program runs, for it is larger than everything else together.
+struct Library {
+    template <class Function>
+    Function find(const char* name) {
+        void* found = shared == nullptr ? nullptr : dlsym(shared, name);
+        if (found == nullptr && missing.empty()) {
+            const char* error = dlerror();
+            missing = error == nullptr ? name : error;
+        }
+        return reinterpret_cast<Function>(found);
+    }
+
+    std::string missing;  // what is not there; then nothing may be called
+    void* shared = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);  // never closed
+    decltype(&ncclGetVersion) get_version = find<decltype(&ncclGetVersion)>("ncclGetVersion");
+    decltype(&ncclGetErrorString) get_error_string =
+        find<decltype(&ncclGetErrorString)>("ncclGetErrorString");
+    decltype(&ncclGetUniqueId) get_unique_id = find<decltype(&ncclGetUniqueId)>("ncclGetUniqueId");
+    decltype(&ncclCommInitRankConfig) init_rank_config =
+        find<decltype(&ncclCommInitRankConfig)>("ncclCommInitRankConfig");
+    decltype(&ncclCommShrink) shrink = find<decltype(&ncclCommShrink)>("ncclCommShrink");
+    decltype(&ncclCommGetAsyncError) get_async_error =
+        find<decltype(&ncclCommGetAsyncError)>("ncclCommGetAsyncError");
+    decltype(&ncclCommFinalize) finalize = find<decltype(&ncclCommFinalize)>("ncclCommFinalize");
+    decltype(&ncclCommDestroy) destroy = find<decltype(&ncclCommDestroy)>("ncclCommDestroy");
+    decltype(&ncclCommAbort) abort = find<decltype(&ncclCommAbort)>("ncclCommAbort");
+    decltype(&ncclAllReduce) all_reduce = find<decltype(&ncclAllReduce)>("ncclAllReduce");
+    decltype(&ncclAllGather) all_gather = find<decltype(&ncclAllGather)>("ncclAllGather");
+    decltype(&ncclBroadcast) broadcast = find<decltype(&ncclBroadcast)>("ncclBroadcast");
+    decltype(&ncclSend) send = find<decltype(&ncclSend)>("ncclSend");
+    decltype(&ncclRecv) recv = find<decltype(&ncclRecv)>("ncclRecv");
+    decltype(&ncclGroupStart) group_start = find<decltype(&ncclGroupStart)>("ncclGroupStart");
+    decltype(&ncclGroupEnd) group_end = find<decltype(&ncclGroupEnd)>("ncclGroupEnd");
+};
+
+Library& library() {
+    static Library loaded;
+    return loaded;
+}
+
+}  // namespace
+
 struct NcclCalls::Communicator {
     ncclComm_t raw = nullptr;
     ncclResult_t last = ncclSuccess;
@@ -22,7 +67,7 @@ struct NcclCalls::Communicator {
         // After an orderly end there is only memory of this process left to free; before one,
         // destroying could wait for ranks that are gone.
         if (raw != nullptr && !ended) {
-            static_cast<void>(finishing ? ncclCommDestroy(raw) : ncclCommAbort(raw));
+            static_cast<void>(finishing ? library().destroy(raw) : library().abort(raw));
         }
     }
 };
@@ -45,17 +90,14 @@ ncclDataType_t type_of(Reduction reduction) {
 class NcclLibrary final : public NcclCalls {
 public:
     explicit NcclLibrary(int device) : device_(device), stream_(on(device)) {
-        int version = 0;
-        if (ncclGetVersion(&version) != ncclSuccess || version < 22800) {
-            throw std::runtime_error("NCCL 2.28 or later is needed, found version code " +
-                                     std::to_string(version));
-        }
+        const std::string refused = nccl_missing();
+        if (!refused.empty()) throw std::runtime_error(refused);
     }
 
     NcclId new_id() override {
         ncclUniqueId raw;
-        const ncclResult_t result = ncclGetUniqueId(&raw);
-        if (result != ncclSuccess) throw std::runtime_error(ncclGetErrorString(result));
+        const ncclResult_t result = library().get_unique_id(&raw);
+        if (result != ncclSuccess) throw std::runtime_error(library().get_error_string(result));
         NcclId id;
         static_assert(sizeof raw.internal == sizeof id);
         std::memcpy(id.data(), raw.internal, sizeof raw.internal);
@@ -69,7 +111,7 @@ public:
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
         auto made = std::make_shared<Communicator>();
-        made->last = ncclCommInitRankConfig(&made->raw, size, raw, rank, &config);
+        made->last = library().init_rank_config(&made->raw, size, raw, rank, &config);
         return made;
     }
 
@@ -79,8 +121,8 @@ public:
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
         auto made = std::make_shared<Communicator>();
-        made->last = ncclCommShrink(parent->raw, ranks.data(), static_cast<int>(ranks.size()),
-                                    &made->raw, &config, NCCL_SHRINK_DEFAULT);
+        made->last = library().shrink(parent->raw, ranks.data(), static_cast<int>(ranks.size()),
+                                      &made->raw, &config, NCCL_SHRINK_DEFAULT);
         return made;
     }
 
@@ -89,7 +131,7 @@ public:
         if (of->last != ncclSuccess && of->last != ncclInProgress) return NcclState::failed;
         if (of->raw == nullptr) return NcclState::in_progress;
         ncclResult_t now = ncclSuccess;
-        const ncclResult_t asked = ncclCommGetAsyncError(of->raw, &now);
+        const ncclResult_t asked = library().get_async_error(of->raw, &now);
         of->last = asked == ncclSuccess ? now : asked;
         if (of->last == ncclInProgress) return NcclState::in_progress;
         return of->last == ncclSuccess ? NcclState::done : NcclState::failed;
@@ -97,34 +139,36 @@ public:
 
     std::string why(const Handle& of) override {
         if (!of || of->ended) return "the communicator has ended";
-        return ncclGetErrorString(of->last);
+        return library().get_error_string(of->last);
     }
 
     NcclState all_reduce(const Handle& on, Reduction reduction,
                          std::span<std::byte> elements) override {
         const ncclRedOp_t operation = reduction == Reduction::maximum_single ? ncclMax : ncclSum;
-        return launched(on, ncclAllReduce(elements.data(), elements.data(),
-                                          elements.size() / element_bytes(reduction),
-                                          type_of(reduction), operation, on->raw, stream_.get()));
+        return launched(
+            on, library().all_reduce(elements.data(), elements.data(),
+                                     elements.size() / element_bytes(reduction), type_of(reduction),
+                                     operation, on->raw, stream_.get()));
     }
     NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
                          std::byte* all) override {
-        return launched(on, ncclAllGather(own, all, bytes, ncclUint8, on->raw, stream_.get()));
+        return launched(on,
+                        library().all_gather(own, all, bytes, ncclUint8, on->raw, stream_.get()));
     }
     NcclState broadcast(const Handle& on, std::span<std::byte> bytes, int root) override {
-        return launched(on, ncclBroadcast(bytes.data(), bytes.data(), bytes.size(), ncclUint8, root,
-                                          on->raw, stream_.get()));
+        return launched(on, library().broadcast(bytes.data(), bytes.data(), bytes.size(), ncclUint8,
+                                                root, on->raw, stream_.get()));
     }
     NcclState exchange(const Handle& on, int peer, std::span<const std::byte> out,
                        std::byte* in) override {
         // Both ways in one group: alone, each would wait for the other.
-        ncclResult_t result = ncclGroupStart();
+        ncclResult_t result = library().group_start();
         const auto add = [&](ncclResult_t next) {
             if (result == ncclSuccess || result == ncclInProgress) result = next;
         };
-        add(ncclSend(out.data(), out.size(), ncclUint8, peer, on->raw, stream_.get()));
-        add(ncclRecv(in, out.size(), ncclUint8, peer, on->raw, stream_.get()));
-        add(ncclGroupEnd());
+        add(library().send(out.data(), out.size(), ncclUint8, peer, on->raw, stream_.get()));
+        add(library().recv(in, out.size(), ncclUint8, peer, on->raw, stream_.get()));
+        add(library().group_end());
         return launched(on, result);
     }
 
@@ -137,12 +181,12 @@ public:
     void finish(const Handle& of) override {
         if (of->ended || of->raw == nullptr) return;
         of->finishing = true;
-        of->last = ncclCommFinalize(of->raw);
+        of->last = library().finalize(of->raw);
     }
     void abort(const Handle& of) override {
         if (of->ended || of->raw == nullptr) return;
         of->ended = true;
-        static_cast<void>(ncclCommAbort(of->raw));
+        static_cast<void>(library().abort(of->raw));
     }
 
     bool reaches(const void* memory) override {
@@ -189,6 +233,15 @@ private:
 };
 
 }  // namespace
+
+std::string nccl_missing() {
+    if (!library().missing.empty()) return "no NCCL: " + library().missing;
+    int version = 0;
+    if (library().get_version(&version) != ncclSuccess || version < 22800) {
+        return "NCCL 2.28 or later is needed, found version code " + std::to_string(version);
+    }
+    return {};
+}
 
 std::unique_ptr<NcclCalls> make_nccl(int device) {
     const std::string missing = cuda::gpu_missing();

@@ -1,0 +1,319 @@
+// learners_bench.cpp — several learners on one device: how many it bears, whether their time can be
+// predicted, and what averaging does to accuracy.
+//
+// Four parts, each bounded in time: a sweep over learners and Crossbow's search for their number;
+// clock times of a grid (learners × batch), a law fitted to them, its predictions for combinations
+// that were not measured, written with their digest before those are run; and accuracy after equal
+// numbers of samples, of k averaging learners with batch b, one learner with batch b, and one with
+// batch k·b (which is S-SGD of k workers). The device is the GPU where one answers, else, or with
+// --device cpu, threads: then the numbers say how the program works, and nothing about a GPU.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <numeric>
+#include <optional>
+
+#include "base/line_fit.hpp"
+#include "base/read_file.hpp"
+#include "base/text_digest.hpp"
+#include "kernels/learners/learner_engine.hpp"
+#include "kernels/measured_times.hpp"
+#ifdef UKEMI_WITH_CUDA
+#include "kernels/cuda/cuda_device.hpp"
+#include "kernels/cuda/device_network.hpp"
+#endif
+
+namespace {
+
+using namespace ukemi;
+using Time = std::chrono::duration<double>;
+
+struct Options {
+    bool cpu = false;
+    ModelSpec model{.kind = "lenet5", .hidden = {}};
+    DataSpec data{.kind = "synthetic", .samples = 4096, .features = 784, .classes = 10, .seed = 1};
+    int learners_most = 8;
+    double seconds = 1;  // of one measurement, about
+    std::filesystem::path out = "results/learners_bench";
+};
+
+struct Rig {
+    Rig(const Options& options, const DataSet& training, int learners, std::int64_t batch,
+        LearnerDevice::Step step)
+        : model(make_model(options.model, training)),
+          network(network_of(options.model, training.features, training.classes)),
+          device(make_device(options, training, batch)),
+          input(training,
+                {.batch = batch,
+                 .threads = options.cpu ? 1 : 4,
+                 .ready_most = 4 * learners + 8,
+                 .seed = 1,
+                 .change = {}},
+                [this](std::size_t bytes) { return device->pinned(bytes); }),
+          engine(*device, input,
+                 {.learners_per_gpu = learners,
+                  .slack = 0,
+                  .binding = Binding::first_come,
+                  .step = step,
+                  .central_momentum = 0,
+                  .exchange = {}}) {}
+
+    std::unique_ptr<LearnerDevice> make_device(const Options& options, const DataSet& training,
+                                               std::int64_t batch) const {
+        const std::vector<float> weights = model->initial_weights(1);
+#ifdef UKEMI_WITH_CUDA
+        if (!options.cpu) {
+            cuda::CudaDeviceSettings settings;
+            settings.samples_most = static_cast<int>(batch);
+            return cuda::make_cuda_device(network, weights, settings);
+        }
+#endif
+        static_cast<void>(options);
+        static_cast<void>(batch);
+        return make_cpu_device(*model, training.features, training.classes, weights);
+    }
+
+    std::unique_ptr<Model> model;
+    ImageNetwork network;
+    std::unique_ptr<LearnerDevice> device;
+    InputPipeline input;
+    LearnerEngine engine;
+};
+
+LearnerDevice::Step step_of(double rate, float pull) {
+    return {{.momentum = 0.9F, .weight_decay = 0, .rate = static_cast<float>(rate)}, pull};
+}
+
+// Seconds of a clock: stretches of clocks, each about a third of the time there is.
+MeasuredTimes clock_times(const Options& options, const DataSet& training, int learners,
+                          std::int64_t batch) {
+    Rig rig(options, training, learners, batch, step_of(0.01, 0.1F));
+    rig.engine.run(3);  // warm: allocations, graphs, caches
+    const double once = rig.engine.run(3).s / 3;
+    const auto clocks = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(options.seconds / 5 / std::max(once, 1e-7)), 3, 100'000);
+    MeasuredTimes times;
+    for (int stretch = 0; stretch < 5; ++stretch) {
+        times.s.push_back(rig.engine.run(clocks).s / static_cast<double>(clocks));
+    }
+    return times;
+}
+
+void sweep(const Options& options, const DataSet& training) {
+    constexpr std::int64_t batch = 16;
+    fmt::print("\nlearners, batch {} each\n{:>9}{:>12}{:>12}{:>9}{:>10}\n", batch, "learners",
+               "clock us", "samples/s", "spread", "of one");
+    double one = 0;
+    for (int learners = 1; learners <= options.learners_most; ++learners) {
+        const MeasuredTimes times = clock_times(options, training, learners, batch);
+        const double rate = static_cast<double>(learners * batch) / times.median();
+        if (learners == 1) one = rate;
+        fmt::print("{:>9}{:>12.1f}{:>12.0f}{:>7.1f} %{:>9.2f}x\n", learners, times.median() * 1e6,
+                   rate, 100 * times.spread(), rate / one);
+        std::fflush(stdout);
+    }
+    Rig rig(options, training, 1, batch, step_of(0.01, 0.1F));
+    const double once = std::max(rig.engine.run(5).s / 5, 1e-7);
+    const auto window =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(options.seconds / once), 5, 100'000);
+    const auto windows = tune_learners(rig.engine, LearnerTuning(options.learners_most), window);
+    fmt::print("the search took {} windows and stays at {} learners:", windows.size(),
+               rig.engine.learners_per_gpu());
+    for (const TuningWindow& one_window : windows) {
+        fmt::print(" {}: {:.0f}/s", one_window.learners, one_window.samples_per_s);
+    }
+    fmt::print("\n");
+}
+
+struct Combination {
+    int learners = 1;
+    std::int64_t batch = 1;
+};
+
+// A line over batches for each measured number of learners; between two of them, the mean.
+class ClockLaw {
+public:
+    void add(int learners, const LineFit& fit) { lines_.emplace_back(learners, fit); }
+    double clock_s(const Combination& wanted) const {
+        const auto batch = static_cast<double>(wanted.batch);
+        for (std::size_t i = 0; i < lines_.size(); ++i) {
+            const auto& [learners, line] = lines_[i];
+            if (learners == wanted.learners) return line.at(batch);
+            if (learners > wanted.learners) {
+                const auto& [fewer, below] = lines_.at(i - 1);
+                const double share = static_cast<double>(wanted.learners - fewer) /
+                                     static_cast<double>(learners - fewer);
+                return below.at(batch) + share * (line.at(batch) - below.at(batch));
+            }
+        }
+        return 0;
+    }
+
+private:
+    std::vector<std::pair<int, LineFit>> lines_;
+};
+
+void predict_then_run(const Options& options, const DataSet& training) {
+    ClockLaw law;
+    for (const int learners : {1, 2, 4}) {
+        std::vector<LinePoint> points;
+        for (const std::int64_t batch : {8, 32, 128}) {
+            const MeasuredTimes times = clock_times(options, training, learners, batch);
+            points.push_back({static_cast<double>(batch), times.median()});
+        }
+        const LineFit fit = fit_line(points);
+        fmt::print("{} learner{}: {:.1f} us + {:.3f} us a sample, off by {:.1f} % at most\n",
+                   learners, learners == 1 ? "" : "s", fit.fixed * 1e6, fit.per_unit * 1e6,
+                   100 * fit.off_most);
+        law.add(learners, fit);
+    }
+    const std::vector<Combination> wanted{{1, 16}, {1, 64}, {2, 16}, {2, 64},
+                                          {3, 16}, {3, 64}, {4, 16}, {4, 64}};
+    std::string text = "learners,batch,clock_s\n";
+    for (const Combination& one : wanted) {
+        text += fmt::format("{},{},{:.9f}\n", one.learners, one.batch, law.clock_s(one));
+    }
+    write_file_atomically(options.out / "prediction.csv", text);
+    fmt::print(
+        "\npredictions of {} combinations that were not measured: digest {:016x}, written "
+        "before they ran\n{:>9}{:>7}{:>14}{:>14}{:>9}\n",
+        wanted.size(), text_digest(text), "learners", "batch", "predicted us", "measured us",
+        "error");
+    std::size_t near = 0;
+    for (const Combination& one : wanted) {
+        const MeasuredTimes times = clock_times(options, training, one.learners, one.batch);
+        const double error = law.clock_s(one) / times.median() - 1;
+        near += std::abs(error) <= 0.1 ? 1 : 0;
+        fmt::print("{:>9}{:>7}{:>14.1f}{:>14.1f}{:>+7.1f} %\n", one.learners, one.batch,
+                   law.clock_s(one) * 1e6, times.median() * 1e6, 100 * error);
+        std::fflush(stdout);
+    }
+    fmt::print("{} of {} within 10 %\n", near, wanted.size());
+}
+
+double accuracy_of(const Rig& rig, const DataSet& test, std::span<const float> weights) {
+    std::vector<std::uint32_t> samples(static_cast<std::size_t>(test.count));
+    std::iota(samples.begin(), samples.end(), 0U);
+    const auto workspace = rig.model->make_workspace();
+    return rig.model->evaluate(weights, test, samples, *workspace).correct /
+           static_cast<double>(test.count);
+}
+
+void accuracies(const Options& options, const DataSet& training, const DataSet& test) {
+    constexpr int learners = 4;
+    constexpr std::int64_t batch = 16;
+    struct Way {
+        const char* name;
+        int learners;
+        std::int64_t batch;
+        float pull;
+    };
+    fmt::print(
+        "\naccuracy on {} other samples after equal numbers of samples\n{:<44}{:>9}{:>10}"
+        "{:>9}\n",
+        test.count, "", "samples", "loss", "accuracy");
+    for (const Way& way : {Way{"averaging, 4 learners of batch 16", learners, batch, 0.25F},
+                           Way{"S-SGD, batch 64 (of 4 workers with 16)", 1, learners * batch, 0},
+                           Way{"one learner, batch 16", 1, batch, 0}}) {
+        Rig rig(options, training, way.learners, way.batch, step_of(0.01, way.pull));
+        const std::int64_t clocks =
+            10 * training.count / (way.batch * static_cast<std::int64_t>(way.learners));
+        const EngineReport report = rig.engine.run(clocks);
+        const auto weights = way.pull > 0 ? rig.device->central() : rig.device->weights(0);
+        fmt::print("{:<44}{:>9}{:>10.4f}{:>9.4f}\n", way.name, report.samples, report.loss,
+                   accuracy_of(rig, test, weights));
+        std::fflush(stdout);
+    }
+}
+
+// Of one data set, the first part and the rest.
+std::pair<DataSet, DataSet> split(const DataSet& whole) {
+    const std::int64_t first = whole.count * 3 / 4;
+    const auto part = [&](std::int64_t begin, std::int64_t count) {
+        DataSet data;
+        data.count = count;
+        data.features = whole.features;
+        data.classes = whole.classes;
+        const auto values = whole.values.begin() + begin * whole.features;
+        data.values.assign(values, values + count * whole.features);
+        data.labels.assign(whole.labels.begin() + begin, whole.labels.begin() + begin + count);
+        return data;
+    };
+    return {part(0, first), part(first, whole.count - first)};
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() && number > 0;
+}
+
+bool read_options(std::span<char* const> given, Options& options) {
+    std::vector<std::string_view> arguments(given.begin(), given.end());
+    std::erase_if(arguments,
+                  [](std::string_view text) { return text.starts_with("--benchmark_"); });
+    if (arguments.size() % 2 != 0) return false;
+    for (std::size_t i = 0; i < arguments.size(); i += 2) {
+        const std::string_view name = arguments[i];
+        const std::string value(arguments[i + 1]);
+        if (name == "--device") {
+            options.cpu = value == "cpu";
+        } else if (name == "--model") {
+            options.model.kind = value;
+            if (value == "mlp") options.model.hidden = {128};
+        } else if (name == "--images") {
+            options.data.kind = "idx";
+            options.data.images = value;
+        } else if (name == "--labels") {
+            options.data.labels = value;
+        } else if (name == "--out") {
+            options.out = value;
+        } else if (name == "--learners") {
+            if (!read_number(value, options.learners_most)) return false;
+        } else if (name != "--seconds" || !read_number(value, options.seconds)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::string device_missing() {
+#ifdef UKEMI_WITH_CUDA
+    return cuda::gpu_missing();
+#else
+    return "built without CUDA";
+#endif
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    Options options;
+    if (!read_options(std::span(arguments, static_cast<std::size_t>(count)).subspan(1), options)) {
+        fmt::print(stderr,
+                   "usage: bench_learners [--device cpu] [--model KIND] [--learners N] "
+                   "[--seconds S] [--images FILE --labels FILE] [--out FOLDER]\n");
+        return 2;
+    }
+    const std::string missing = device_missing();
+    if (!options.cpu && !missing.empty()) {
+        fmt::print("no GPU answers ({}): nothing measured (--device cpu takes threads)\n", missing);
+        return 0;
+    }
+    try {
+        std::filesystem::create_directories(options.out);
+        const auto [training, test] = split(load_data(options.data));
+        fmt::print("{} on {}, {} samples of {} features\n", options.model.kind,
+                   options.cpu ? "threads of this CPU" : "the GPU", training.count,
+                   training.features);
+        sweep(options, training);
+        predict_then_run(options, training);
+        accuracies(options, training, test);
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "bench_learners: {}\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,242 @@
+#include "kernels/cuda/cuda_device.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/invariant.hpp"
+#include "kernels/cuda/averaging.hpp"
+#include "kernels/cuda/device_network.hpp"
+#include "kernels/cuda/handles.hpp"
+
+namespace ukemi::cuda {
+
+namespace {
+
+using Graph = Handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+Event make_plain_event() {
+    cudaEvent_t raw = nullptr;
+    check(cudaEventCreateWithFlags(&raw, cudaEventDisableTiming));
+    return Event(raw);
+}
+
+std::shared_ptr<std::byte> pinned_memory(std::size_t bytes) {
+    void* raw = nullptr;
+    check(cudaHostAlloc(&raw, std::max<std::size_t>(bytes, 1), cudaHostAllocDefault));
+    return {static_cast<std::byte*>(raw),
+            [](std::byte* memory) { static_cast<void>(cudaFreeHost(memory)); }};
+}
+
+// What a learner's stream tells the host when a task is over.
+struct Ending {
+    LearnerDevice::Done done;
+    const double* result = nullptr;  // pinned
+};
+
+void CUDART_CB tell(void* given) {
+    const std::unique_ptr<Ending> ending(static_cast<Ending*>(given));
+    ending->done({ending->result[0], ending->result[1]});
+}
+
+struct Learner {
+    Learner(const ImageNetwork& of, const CudaDeviceSettings& settings)
+        : stream(make_stream()),
+          stepped(make_plain_event()),
+          network(of, settings.samples_most, stream.get(), settings.products),
+          weights(of.parameter_count),
+          velocity(of.parameter_count),
+          gradient(of.parameter_count),
+          values(static_cast<std::size_t>(settings.samples_most) *
+                 static_cast<std::size_t>(of.layers.front().out.size())),
+          labels(static_cast<std::size_t>(settings.samples_most)),
+          result(2),
+          result_host(pinned_memory(2 * sizeof(double))) {}
+
+    Stream stream;
+    Event stepped;  // its last step has read the central model
+    DeviceNetwork network;
+    Buffer<float> weights;
+    Buffer<float> velocity;
+    Buffer<float> gradient;
+    Buffer<float> values;
+    Buffer<std::uint8_t> labels;
+    Buffer<double> result;
+    std::shared_ptr<std::byte> result_host;
+    std::map<int, Graph> graphs;  // of gradients, by samples
+    bool has_stepped = false;
+};
+
+class CudaDevice final : public LearnerDevice {
+public:
+    CudaDevice(const ImageNetwork& network, std::span<const float> weights,
+               const CudaDeviceSettings& settings)
+        : network_(network),
+          settings_(settings),
+          stream_(on_device(settings.device)),
+          central_done_(make_plain_event()),
+          central_(weights),
+          previous_(weights),
+          sum_(weights.size()) {
+        INVARIANT(weights.size() == network.parameter_count);
+        check(cudaEventRecord(central_done_.get(), stream_.get()));
+    }
+    ~CudaDevice() override {
+        // Nothing may be freed that a stream still uses.
+        static_cast<void>(cudaSetDevice(settings_.device));
+        for (const auto& learner : learners_) {
+            static_cast<void>(cudaStreamSynchronize(learner->stream.get()));
+        }
+        static_cast<void>(cudaStreamSynchronize(stream_.get()));
+    }
+
+    std::size_t parameters() const override { return network_.parameter_count; }
+    std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
+        check(cudaSetDevice(settings_.device));  // input threads call this, too
+        return pinned_memory(bytes);
+    }
+
+    void use_learners(int count, std::size_t slots) override {
+        INVARIANT(count >= 1);
+        check(cudaSetDevice(settings_.device));
+        while (slots_.size() < slots) slots_.emplace_back(parameters());
+        const auto wanted = static_cast<std::size_t>(count);
+        while (learners_.size() < wanted) {
+            learners_.push_back(std::make_unique<Learner>(network_, settings_));
+        }
+        for (std::size_t i = used_; i < wanted; ++i) begin_at_centre(*learners_[i]);
+        used_ = wanted;
+    }
+    int learners_made() const override { return static_cast<int>(learners_.size()); }
+
+    void start(int number, const InputBatch& batch, const Step& step, std::size_t slot,
+               Done done) override {
+        const auto place = static_cast<std::size_t>(number);
+        INVARIANT(place < used_ && slot < slots_.size());
+        INVARIANT(batch.count >= 1 && batch.count <= settings_.samples_most);
+        Learner& learner = *learners_[place];
+        cudaStream_t stream = learner.stream.get();
+        const auto samples = static_cast<int>(batch.count);
+        check(cudaMemcpyAsync(learner.values.data(), batch.values.data(), batch.values.size_bytes(),
+                              cudaMemcpyHostToDevice, stream));
+        check(cudaMemcpyAsync(learner.labels.data(), batch.labels.data(), batch.labels.size_bytes(),
+                              cudaMemcpyHostToDevice, stream));
+        launch_gradient(learner, samples);
+        check(cudaStreamWaitEvent(stream, central_done_.get(), 0));
+        check(launch_averaged_learners(
+            step.rule, step.pull, central_.data(), learner.gradient.data(), learner.weights.data(),
+            learner.velocity.data(), 1, parameters(), slots_[slot].data(), stream));
+        check(cudaEventRecord(learner.stepped.get(), stream));
+        learner.has_stepped = true;
+        auto* result = reinterpret_cast<double*>(learner.result_host.get());
+        check(cudaMemcpyAsync(result, learner.result.data(), 2 * sizeof(double),
+                              cudaMemcpyDeviceToHost, stream));
+        auto ending = std::make_unique<Ending>(Ending{std::move(done), result});
+        check(cudaLaunchHostFunc(stream, tell, ending.get()));
+        static_cast<void>(ending.release());  // its callback's now
+    }
+
+    Outcome synchronise(std::size_t first, std::size_t count, float momentum,
+                        const Exchange& exchange) override {
+        INVARIANT(count >= 1 && first + count <= slots_.size());
+        cudaStream_t stream = stream_.get();
+        const std::size_t bytes = parameters() * sizeof(float);
+        // Steps that were launched before read the central model as it is now.
+        for (const auto& learner : learners_) {
+            if (!learner->has_stepped) continue;
+            check(cudaStreamWaitEvent(stream, learner->stepped.get(), 0));
+        }
+        check(cudaMemsetAsync(sum_.data(), 0, bytes, stream));
+        for (std::size_t slot = first; slot < first + count; ++slot) {
+            check(launch_add_to(slots_[slot].data(), sum_.data(), parameters(), stream));
+        }
+        if (exchange) {
+            check(cudaStreamSynchronize(stream));  // the exchange has a stream of its own
+            const Outcome outcome = exchange({sum_.data(), parameters()});
+            if (outcome != Outcome::ok) return outcome;
+        }
+        check(launch_central_step(sum_.data(), momentum, central_.data(), previous_.data(),
+                                  parameters(), stream));
+        check(cudaEventRecord(central_done_.get(), stream));
+        return Outcome::ok;
+    }
+
+    std::vector<float> central() override {
+        check(cudaStreamSynchronize(stream_.get()));
+        return central_.read();
+    }
+    std::vector<float> weights(int learner) override {
+        Learner& one = *learners_.at(static_cast<std::size_t>(learner));
+        check(cudaStreamSynchronize(one.stream.get()));
+        return one.weights.read();
+    }
+    void restart(std::span<const float> weights) override {
+        INVARIANT(weights.size() == parameters());
+        check(cudaStreamSynchronize(stream_.get()));
+        central_.fill(weights);
+        previous_.fill(weights);
+        for (const auto& learner : learners_) begin_at_centre(*learner);
+    }
+
+private:
+    static Stream on_device(int device) {
+        check(cudaSetDevice(device));
+        return make_stream();
+    }
+
+    void begin_at_centre(Learner& learner) {
+        cudaStream_t stream = learner.stream.get();
+        const std::size_t bytes = parameters() * sizeof(float);
+        check(cudaStreamWaitEvent(stream, central_done_.get(), 0));
+        check(cudaMemcpyAsync(learner.weights.data(), central_.data(), bytes,
+                              cudaMemcpyDeviceToDevice, stream));
+        check(cudaMemsetAsync(learner.velocity.data(), 0, bytes, stream));
+        check(cudaEventRecord(learner.stepped.get(), stream));
+        learner.has_stepped = true;
+    }
+
+    void launch_gradient(Learner& learner, int samples) {
+        const auto gradient = [&] {
+            learner.network.gradient(learner.weights.data(), learner.values.data(),
+                                     learner.labels.data(), samples, learner.gradient.data(),
+                                     learner.result.data());
+        };
+        if (samples > settings_.graph_samples_most) {
+            gradient();
+            return;
+        }
+        cudaStream_t stream = learner.stream.get();
+        auto found = learner.graphs.find(samples);
+        if (found == learner.graphs.end()) {
+            cudaGraph_t graph = nullptr;
+            check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+            gradient();
+            check(cudaStreamEndCapture(stream, &graph));
+            const Handle<cudaGraph_t, cudaGraphDestroy> captured(graph);
+            cudaGraphExec_t executable = nullptr;
+            check(cudaGraphInstantiate(&executable, graph, 0));
+            found = learner.graphs.emplace(samples, Graph(executable)).first;
+        }
+        check(cudaGraphLaunch(found->second.get(), stream));
+    }
+
+    const ImageNetwork& network_;
+    const CudaDeviceSettings settings_;
+    Stream stream_;  // of synchronisations
+    Event central_done_;
+    Buffer<float> central_;
+    Buffer<float> previous_;
+    Buffer<float> sum_;
+    std::vector<Buffer<float>> slots_;
+    std::vector<std::unique_ptr<Learner>> learners_;
+    std::size_t used_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<LearnerDevice> make_cuda_device(const ImageNetwork& network,
+                                                std::span<const float> weights,
+                                                const CudaDeviceSettings& settings) {
+    return std::make_unique<CudaDevice>(network, weights, settings);
+}
+
+}  // namespace ukemi::cuda

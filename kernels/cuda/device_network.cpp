@@ -1,0 +1,230 @@
+#include "kernels/cuda/device_network.hpp"
+
+#include <algorithm>
+
+#include "base/invariant.hpp"
+
+namespace ukemi::cuda {
+
+namespace {
+
+PlaneShape plane(const ImageShape& shape) { return {shape.channels, shape.height, shape.width}; }
+
+LayerShape shape_of(const ImageLayer& layer, int samples) {
+    return {plane(layer.in), plane(layer.out), layer.kernel, layer.stride, layer.padding, samples};
+}
+
+std::size_t inputs_of(const ImageLayer& layer) {
+    return layer.weight_count / static_cast<std::size_t>(layer.out.channels);
+}
+
+// Of the layers of this kind, the most that `of` says.
+template <class Of>
+std::size_t most_of(const ImageNetwork& network, LayerKind kind, Of of) {
+    std::size_t most = 0;
+    for (const ImageLayer& layer : network.layers) {
+        if (layer.kind == kind) most = std::max(most, static_cast<std::size_t>(of(layer)));
+    }
+    return most;
+}
+
+std::size_t unfolded_of(const ImageNetwork& network) {
+    return most_of(network, LayerKind::convolution, [](const ImageLayer& layer) {
+        return inputs_of(layer) * static_cast<std::size_t>(layer.out.plane());
+    });
+}
+
+}  // namespace
+
+DeviceNetwork::DeviceNetwork(const ImageNetwork& network, int samples_most, cudaStream_t stream,
+                             MatrixProducts::Use use)
+    : network_(network),
+      samples_most_(samples_most),
+      stream_(stream),
+      products_(stream, use),
+      unfolded_(unfolded_of(network) * static_cast<std::size_t>(samples_most)),
+      unfolded_delta_(unfolded_.size()),
+      partial_(static_cast<std::size_t>(samples_most) *
+               most_of(network, LayerKind::convolution,
+                       [](const ImageLayer& layer) { return layer.weight_count; })),
+      losses_(2 * static_cast<std::size_t>(samples_most)) {
+    INVARIANT(samples_most >= 1);
+    const auto whole = static_cast<std::size_t>(samples_most);
+    for (const ImageLayer& layer : network.layers) {
+        const bool is_input = layer.kind == LayerKind::input;
+        const std::size_t count = is_input ? 0 : whole * static_cast<std::size_t>(layer.out.size());
+        values_.emplace_back(count);
+        deltas_.emplace_back(count);
+        statistics_.emplace_back(layer.kind == LayerKind::normalisation ? 2 * layer.weight_count
+                                                                        : 0);
+        bytes_ += (2 * count + statistics_.back().size()) * sizeof(float);
+    }
+    bytes_ += (unfolded_.size() + unfolded_delta_.size() + partial_.size()) * sizeof(float) +
+              losses_.size() * sizeof(double);
+}
+
+const float* DeviceNetwork::output(std::size_t node) const {
+    return node == 0 ? input_ : values_[node].data();
+}
+
+void DeviceNetwork::convolve(const ImageLayer& layer, const LayerShape& shape, const float* weights,
+                             const float* in, float* out) {
+    check(launch_unfold(shape, in, unfolded_.data(), stream_));
+    const auto inputs = static_cast<int>(inputs_of(layer));
+    const auto pixels = static_cast<int>(layer.out.plane());
+    products_.product({layer.out.channels, pixels, inputs, shape.samples},
+                      rows_of(weights + layer.weight, inputs),
+                      rows_of(unfolded_.data(), pixels, std::int64_t{inputs} * pixels), out,
+                      layer.out.size(), false);
+    if (layer.bias_count > 0) check(launch_bias(shape, weights + layer.bias, out, stream_));
+}
+
+void DeviceNetwork::convolve_back(const ImageLayer& layer, const LayerShape& shape,
+                                  const float* weights, const float* in, const float* delta,
+                                  float* gradient, float* below) {
+    check(launch_unfold(shape, in, unfolded_.data(), stream_));
+    const auto outputs = layer.out.channels;
+    const auto inputs = static_cast<int>(inputs_of(layer));
+    const auto pixels = static_cast<int>(layer.out.plane());
+    const std::int64_t unfolded_size = std::int64_t{inputs} * pixels;
+    const MatrixView own = rows_of(delta, pixels, layer.out.size());
+    // Sample by sample, then summed in their order: one order whoever multiplies.
+    products_.product({outputs, inputs, pixels, shape.samples}, own,
+                      rows_of(unfolded_.data(), pixels, unfolded_size).transposed(),
+                      partial_.data(), static_cast<std::int64_t>(layer.weight_count), false);
+    check(launch_sum_samples(partial_.data(), static_cast<std::size_t>(shape.samples),
+                             layer.weight_count, gradient + layer.weight, stream_));
+    if (layer.bias_count > 0) {
+        check(launch_bias_gradient(shape, delta, gradient + layer.bias, stream_));
+    }
+    if (below == nullptr) return;  // nobody asks how pixels should have been
+    products_.product({inputs, pixels, outputs, shape.samples},
+                      rows_of(weights + layer.weight, inputs).transposed(), own,
+                      unfolded_delta_.data(), unfolded_size, false);
+    check(launch_fold(shape, unfolded_delta_.data(), below, stream_));
+}
+
+namespace {
+
+// Outputs × inputs, whichever way it lies.
+MatrixView weight_of(const ImageLayer& layer, const float* weights) {
+    const float* at = weights + layer.weight;
+    return layer.by_columns ? rows_of(at, layer.out.channels).transposed()
+                            : rows_of(at, layer.in.size());
+}
+
+}  // namespace
+
+void DeviceNetwork::dense(const ImageLayer& layer, const LayerShape& shape, const float* weights,
+                          const float* in, float* out) {
+    const auto inputs = static_cast<int>(layer.in.size());
+    products_.product({shape.samples, layer.out.channels, inputs}, rows_of(in, inputs),
+                      weight_of(layer, weights).transposed(), out, 0, false);
+    check(launch_bias(shape, weights + layer.bias, out, stream_));
+}
+
+void DeviceNetwork::dense_back(const ImageLayer& layer, const LayerShape& shape,
+                               const float* weights, const float* in, const float* delta,
+                               float* gradient, float* below) {
+    const auto outputs = layer.out.channels;
+    const auto inputs = static_cast<int>(layer.in.size());
+    const MatrixView input = rows_of(in, inputs);
+    const MatrixView own = rows_of(delta, outputs);
+    float* into = gradient + layer.weight;
+    if (layer.by_columns) {
+        products_.product({inputs, outputs, shape.samples}, input.transposed(), own, into, 0, true);
+    } else {
+        products_.product({outputs, inputs, shape.samples}, own.transposed(), input, into, 0, true);
+    }
+    check(launch_bias_gradient(shape, delta, gradient + layer.bias, stream_));
+    if (below == nullptr) return;
+    products_.product({shape.samples, inputs, outputs}, own, weight_of(layer, weights), below, 0,
+                      true);
+}
+
+void DeviceNetwork::forward(std::size_t node, const float* weights, int samples) {
+    const ImageLayer& layer = network_.layers[node];
+    const LayerShape shape = shape_of(layer, samples);
+    const float* in = output(layer.from);
+    float* out = values_[node].data();
+    switch (layer.kind) {
+        case LayerKind::input: break;
+        case LayerKind::convolution: convolve(layer, shape, weights, in, out); break;
+        case LayerKind::normalisation:
+            check(launch_normalise(shape, weights + layer.weight, weights + layer.bias, in, out,
+                                   statistics_[node].data(), stream_));
+            break;
+        case LayerKind::rectifier:
+            check(launch_rectify(in, out, static_cast<std::size_t>(samples * layer.out.size()),
+                                 stream_));
+            break;
+        case LayerKind::max_pool: check(launch_max_pool(shape, in, out, stream_)); break;
+        case LayerKind::average_pool: check(launch_average_pool(shape, in, out, stream_)); break;
+        case LayerKind::dense: dense(layer, shape, weights, in, out); break;
+        case LayerKind::add:
+            check(launch_add(shape, plane(network_.layers[layer.shortcut].out), in,
+                             output(layer.shortcut), out, stream_));
+            break;
+    }
+}
+
+void DeviceNetwork::backward(std::size_t node, const float* weights, float* gradient, int samples) {
+    const ImageLayer& layer = network_.layers[node];
+    const LayerShape shape = shape_of(layer, samples);
+    const float* in = output(layer.from);
+    const float* delta = deltas_[node].data();
+    float* below = layer.from == 0 ? nullptr : deltas_[layer.from].data();
+    const auto values = static_cast<std::size_t>(samples * layer.out.size());
+    switch (layer.kind) {
+        case LayerKind::input: break;
+        case LayerKind::convolution:
+            convolve_back(layer, shape, weights, in, delta, gradient, below);
+            break;
+        case LayerKind::normalisation:
+            check(launch_normalise_back(shape, weights + layer.weight, in, delta,
+                                        statistics_[node].data(), gradient + layer.weight,
+                                        gradient + layer.bias, below, stream_));
+            break;
+        case LayerKind::rectifier:
+            check(launch_rectify_back(in, delta, below, values, stream_));
+            break;
+        case LayerKind::max_pool:
+            check(launch_max_pool_back(shape, in, delta, below, stream_));
+            break;
+        case LayerKind::average_pool:
+            check(launch_average_pool_back(shape, delta, below, stream_));
+            break;
+        case LayerKind::dense: dense_back(layer, shape, weights, in, delta, gradient, below); break;
+        case LayerKind::add:
+            check(launch_add_back(shape, plane(network_.layers[layer.shortcut].out), delta, below,
+                                  deltas_[layer.shortcut].data(), stream_));
+            break;
+    }
+}
+
+void DeviceNetwork::gradient(const float* weights, const float* values, const std::uint8_t* labels,
+                             int samples, float* gradient, double* result) {
+    INVARIANT(samples >= 1 && samples <= samples_most_);
+    const auto clear = [&](void* memory, std::size_t bytes) {
+        check(cudaMemsetAsync(memory, 0, bytes, stream_));
+    };
+    input_ = values;
+    clear(gradient, network_.parameter_count * sizeof(float));
+    clear(result, 2 * sizeof(double));
+    const std::size_t nodes = network_.layers.size();
+    for (std::size_t node = 1; node < nodes; ++node) {
+        forward(node, weights, samples);
+        if (node + 1 < nodes) clear(deltas_[node].data(), deltas_[node].size() * sizeof(float));
+    }
+    const auto classes = network_.layers.back().out.channels;
+    check(launch_softmax_loss(values_.back().data(), labels, samples, classes, losses_.data(),
+                              result, stream_));
+    check(cudaMemcpyAsync(
+        deltas_.back().data(), values_.back().data(),
+        static_cast<std::size_t>(samples) * static_cast<std::size_t>(classes) * sizeof(float),
+        cudaMemcpyDeviceToDevice, stream_));
+    for (std::size_t node = nodes; node-- > 1;) backward(node, weights, gradient, samples);
+    check(launch_divide(gradient, network_.parameter_count, static_cast<float>(samples), stream_));
+}
+
+}  // namespace ukemi::cuda

@@ -1,0 +1,61 @@
+// device_network.hpp — an ImageNetwork's gradient on a GPU: cuBLAS for the products, our kernels
+// for the rest. It means Model::gradient of the same kind; sums run in another order.
+//
+// Everything is launched on one stream and nothing waits, so that a gradient can be captured as a
+// graph; what it needs for its largest batch is allocated at once. One object serves one learner.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cuda/handles.hpp"
+#include "kernels/cuda/image_layers.hpp"
+#include "kernels/cuda/matrix_product.hpp"
+#include "kernels/models/image_network.hpp"
+
+namespace ukemi::cuda {
+
+class DeviceNetwork {
+public:
+    // `network` outlives this object; the stream is the caller's.
+    DeviceNetwork(const ImageNetwork& network, int samples_most, cudaStream_t stream,
+                  MatrixProducts::Use use = MatrixProducts::Use::cublas_if_there);
+    DeviceNetwork(const DeviceNetwork&) = delete;
+    DeviceNetwork& operator=(const DeviceNetwork&) = delete;
+
+    // The mean gradient over the samples; `result` gets the loss, summed, and how many were right.
+    // All pointers are the device's.
+    void gradient(const float* weights, const float* values, const std::uint8_t* labels,
+                  int samples, float* gradient, double* result);
+    std::size_t bytes() const { return bytes_; }  // that it has allocated for activations
+    std::string products_by() const { return products_.by(); }
+
+private:
+    void forward(std::size_t node, const float* weights, int samples);
+    void backward(std::size_t node, const float* weights, float* gradient, int samples);
+    void convolve(const ImageLayer& layer, const LayerShape& shape, const float* weights,
+                  const float* in, float* out);
+    void convolve_back(const ImageLayer& layer, const LayerShape& shape, const float* weights,
+                       const float* in, const float* delta, float* gradient, float* below);
+    void dense(const ImageLayer& layer, const LayerShape& shape, const float* weights,
+               const float* in, float* out);
+    void dense_back(const ImageLayer& layer, const LayerShape& shape, const float* weights,
+                    const float* in, const float* delta, float* gradient, float* below);
+    const float* output(std::size_t node) const;
+
+    const ImageNetwork& network_;
+    int samples_most_;
+    cudaStream_t stream_;
+    MatrixProducts products_;
+    const float* input_ = nullptr;
+    std::size_t bytes_ = 0;
+    std::vector<Buffer<float>> values_;  // of every node but the first
+    std::vector<Buffer<float>> deltas_;
+    std::vector<Buffer<float>> statistics_;  // of every node; empty but for normalisations
+    Buffer<float> unfolded_;
+    Buffer<float> unfolded_delta_;
+    Buffer<float> partial_;  // weights' gradients, sample by sample
+    Buffer<double> losses_;
+};
+
+}  // namespace ukemi::cuda

@@ -1,0 +1,94 @@
+// matrix_products.cpp — cuBLAS found at run time, or our own kernel.
+#include <cublas_v2.h>
+#include <dlfcn.h>
+
+#include <stdexcept>
+
+#include "base/invariant.hpp"
+#include "kernels/cuda/handles.hpp"
+#include "kernels/cuda/matrix_product.hpp"
+
+namespace ukemi::cuda {
+
+// cuBLAS's calls by name, and one handle of it.
+struct MatrixProducts::Library {
+    static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;  // its own on Hopper
+
+    Library(void* opened, cudaStream_t stream) : shared(opened), workspace(workspace_bytes) {
+        const auto create = find<decltype(&cublasCreate_v2)>("cublasCreate_v2");
+        const auto set_stream = find<decltype(&cublasSetStream_v2)>("cublasSetStream_v2");
+        const auto set_workspace = find<decltype(&cublasSetWorkspace_v2)>("cublasSetWorkspace_v2");
+        const auto set_mode = find<decltype(&cublasSetMathMode)>("cublasSetMathMode");
+        const auto get_version = find<decltype(&cublasGetVersion_v2)>("cublasGetVersion_v2");
+        destroy = find<decltype(destroy)>("cublasDestroy_v2");
+        gemm = find<decltype(gemm)>("cublasSgemmStridedBatched");
+        require(create(&handle));
+        require(set_stream(handle, stream));
+        // Its own memory would be allocated in the middle of what is captured as a graph.
+        require(set_workspace(handle, workspace.data(), workspace_bytes));
+        require(set_mode(handle, CUBLAS_PEDANTIC_MATH));
+        require(get_version(handle, &version));
+    }
+    ~Library() {
+        if (handle != nullptr) static_cast<void>(destroy(handle));
+    }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+
+    template <class Function>
+    Function find(const char* name) const {
+        void* found = dlsym(shared, name);
+        if (found == nullptr) throw std::runtime_error(std::string("cuBLAS has no ") + name);
+        return reinterpret_cast<Function>(found);
+    }
+    static void require(cublasStatus_t status) {
+        if (status == CUBLAS_STATUS_SUCCESS) return;
+        throw std::runtime_error("cuBLAS: status " + std::to_string(static_cast<int>(status)));
+    }
+
+    void* shared;
+    Buffer<std::byte> workspace;
+    cublasHandle_t handle = nullptr;
+    int version = 0;
+    decltype(&cublasDestroy_v2) destroy = nullptr;
+    decltype(&cublasSgemmStridedBatched) gemm = nullptr;
+};
+
+MatrixProducts::MatrixProducts(cudaStream_t stream, Use use) : stream_(stream) {
+    if (use == Use::own) return;
+    // Never closed: other objects use it too, and the driver keeps pointers into it.
+    const std::string name = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
+    void* shared = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (shared != nullptr) library_ = std::make_unique<Library>(shared, stream);
+}
+
+MatrixProducts::~MatrixProducts() = default;
+
+std::string MatrixProducts::by() const {
+    return library_ ? "cuBLAS " + std::to_string(library_->version) : "own kernel";
+}
+
+void MatrixProducts::product(const ProductSize& size, const MatrixView& a, const MatrixView& b,
+                             float* c, std::int64_t c_batch, bool add) {
+    if (!library_) {
+        check(launch_product(size, a, b, c, c_batch, add, stream_));
+        return;
+    }
+    INVARIANT((a.row == 1 || a.column == 1) && (b.row == 1 || b.column == 1));
+    // Its matrices lie by columns: C = A B is asked for as Cᵀ = Bᵀ Aᵀ. A matrix by rows is then
+    // what it wants; one by columns is to be transposed.
+    const auto operation = [](const MatrixView& view) {
+        return view.column == 1 ? CUBLAS_OP_N : CUBLAS_OP_T;
+    };
+    const auto leading = [](const MatrixView& view) {
+        return static_cast<int>(view.column == 1 ? view.row : view.column);
+    };
+    const float one = 1;
+    const float before = add ? 1 : 0;
+    Library::require(library_->gemm(library_->handle, operation(b), operation(a), size.columns,
+                                    size.rows, size.inner, &one, b.at, leading(b), b.batch, a.at,
+                                    leading(a), a.batch, &before, c, size.columns, c_batch,
+                                    size.batches));
+}
+
+}  // namespace ukemi::cuda

@@ -1,0 +1,173 @@
+// device_network_test.cpp — products, gradients and learners on a GPU against their CPU meaning;
+// skipped, and said to be, where no GPU answers.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/cuda/cases.hpp"
+#include "kernels/cuda/cuda_device.hpp"
+#include "kernels/cuda/device_network.hpp"
+#include "kernels/learners/learner_engine.hpp"
+
+using namespace ukemi;
+using namespace ukemi::cuda;
+
+namespace {
+
+bool gpu_answers() {
+    const std::string missing = gpu_missing();
+    if (!missing.empty()) WARN("no GPU answers (" << missing << "): skipped");
+    return missing.empty();
+}
+
+// C = A B of every batch, in double; `a` and `b` by rows, then perhaps looked at transposed.
+std::vector<float> product_of(const ProductSize& size, const MatrixView& a, const MatrixView& b,
+                              std::span<const float> before) {
+    std::vector<float> c(before.begin(), before.end());
+    std::size_t place = 0;
+    for (std::int64_t batch = 0; batch < size.batches; ++batch) {
+        for (std::int64_t i = 0; i < size.rows; ++i) {
+            for (std::int64_t j = 0; j < size.columns; ++j) {
+                double sum = 0;
+                for (std::int64_t k = 0; k < size.inner; ++k) {
+                    sum += static_cast<double>(a.at[batch * a.batch + i * a.row + k * a.column]) *
+                           static_cast<double>(b.at[batch * b.batch + k * b.row + j * b.column]);
+                }
+                c[place] = static_cast<float>(static_cast<double>(c[place]) + sum);
+                ++place;
+            }
+        }
+    }
+    return c;
+}
+
+DataSet images(std::int32_t features, std::int64_t samples) {
+    return load_data({.kind = "synthetic",
+                      .images = {},
+                      .labels = {},
+                      .samples = samples,
+                      .features = features,
+                      .classes = 10,
+                      .seed = 6});
+}
+
+ModelSpec spec_of(std::string_view kind) {
+    ModelSpec spec{.kind = std::string(kind), .hidden = {}};
+    if (kind == "mlp") spec.hidden = {50, 33};
+    return spec;
+}
+
+}  // namespace
+
+TEST_CASE("device products: every shape, way and batch, by cuBLAS and by our kernel", "[gpu]") {
+    if (!gpu_answers()) return;
+    const Stream stream = make_stream();
+    for (const auto use : {MatrixProducts::Use::cublas_if_there, MatrixProducts::Use::own}) {
+        MatrixProducts products(stream.get(), use);
+        for (const ProductSize size :
+             {ProductSize{1, 1, 1, 1}, ProductSize{64, 64, 16, 1}, ProductSize{65, 63, 17, 3},
+              ProductSize{10, 200, 500, 1}, ProductSize{500, 7, 129, 2}}) {
+            const auto count = [&](int rows, int columns) {
+                return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+            };
+            const auto batches = static_cast<std::size_t>(size.batches);
+            const auto a = made_gradient("a", batches * count(size.rows, size.inner));
+            const auto b = made_gradient("b", batches * count(size.inner, size.columns));
+            const auto before = made_gradient("c", batches * count(size.rows, size.columns));
+            const Buffer<float> device_a(a);
+            const Buffer<float> device_b(b);
+            for (int way = 0; way < 4; ++way) {
+                const auto view_a = [&](const float* at) {
+                    const std::int64_t batch = std::int64_t{size.rows} * size.inner;
+                    return (way & 1) == 0 ? rows_of(at, size.inner, batch)
+                                          : rows_of(at, size.rows, batch).transposed();
+                };
+                const auto view_b = [&](const float* at) {
+                    const std::int64_t batch = std::int64_t{size.inner} * size.columns;
+                    return (way & 2) == 0 ? rows_of(at, size.columns, batch)
+                                          : rows_of(at, size.inner, batch).transposed();
+                };
+                Buffer<float> c(before);
+                products.product(size, view_a(device_a.data()), view_b(device_b.data()), c.data(),
+                                 std::int64_t{size.rows} * size.columns, true);
+                check(cudaStreamSynchronize(stream.get()));
+                CAPTURE(products.by(), size.rows, size.columns, size.inner, way);
+                CHECK(
+                    difference_beyond("c", c.read(),
+                                      product_of(size, view_a(a.data()), view_b(b.data()), before),
+                                      1e-4) == "");
+            }
+        }
+    }
+}
+
+TEST_CASE("device network: gradients of all models are those of the CPU", "[gpu]") {
+    if (!gpu_answers()) return;
+    for (const std::string_view kind : model_kinds()) {
+        for (const int samples : {1, 7, 64}) {
+            const DataSet data = images(kind.starts_with("resnet") ? 3 * 32 * 32 : 28 * 28, 64);
+            const ModelSpec spec = spec_of(kind);
+            const auto model = make_model(spec, data);
+            const ImageNetwork network = network_of(spec, data.features, data.classes);
+            const std::vector<float> weights = model->initial_weights(1);
+            std::vector<std::uint32_t> order(static_cast<std::size_t>(samples));
+            std::iota(order.begin(), order.end(), 0U);
+            std::vector<float> expected(weights.size(), 0.0F);
+            const auto workspace = model->make_workspace();
+            const BatchResult right =
+                model->gradient(weights, data, order, expected, *workspace, {});
+            for (float& value : expected) value /= static_cast<float>(samples);
+            const Stream stream = make_stream();
+            DeviceNetwork device(network, 64, stream.get());
+            const Buffer<float> device_weights(weights);
+            const Buffer<float> values(std::span(data.values)
+                                           .first(static_cast<std::size_t>(samples) *
+                                                  static_cast<std::size_t>(data.features)));
+            const Buffer<std::uint8_t> labels(data.labels);
+            const Buffer<float> gradient(weights.size());
+            const Buffer<double> result(2);
+            for (int again = 0; again < 2; ++again) {  // nothing is left over from before
+                device.gradient(device_weights.data(), values.data(), labels.data(), samples,
+                                gradient.data(), result.data());
+            }
+            check(cudaStreamSynchronize(stream.get()));
+            CAPTURE(kind, samples, device.products_by());
+            // A ResNet of one sample divides by tiny deviations: its gradient is worth less.
+            const double share = samples == 1 ? 5e-2 : 5e-3;
+            CHECK(difference_beyond("gradient", gradient.read(), expected, share) == "");
+            CHECK(result.read()[0] == Approx(right.loss_sum).epsilon(1e-3));
+        }
+    }
+}
+
+TEST_CASE("cuda device: learners average as threads do, with graphs and without", "[gpu]") {
+    if (!gpu_answers()) return;
+    const DataSet data = images(28 * 28, 256);
+    const ModelSpec spec = spec_of("lenet5");
+    const auto model = make_model(spec, data);
+    const ImageNetwork network = network_of(spec, data.features, data.classes);
+    const std::vector<float> weights = model->initial_weights(1);
+    const auto central_after = [&](LearnerDevice& device) {
+        InputPipeline input(data,
+                            {.batch = 16, .threads = 2, .ready_most = 16, .seed = 5, .change = {}},
+                            [&](std::size_t bytes) { return device.pinned(bytes); });
+        EngineSettings settings;
+        settings.learners_per_gpu = 3;
+        settings.binding = Binding::fixed;
+        settings.step = {{0.9F, 1e-4F, 0.01F}, 0.25F};
+        settings.central_momentum = 0.5F;
+        LearnerEngine engine(device, input, settings);
+        CHECK(engine.run(5).outcome == Outcome::ok);
+        return device.central();
+    };
+    const auto expected =
+        central_after(*make_cpu_device(*model, data.features, data.classes, weights));
+    for (const int graphs : {0, 64}) {
+        CAPTURE(graphs);
+        CudaDeviceSettings settings;
+        settings.graph_samples_most = graphs;
+        const auto found = central_after(*make_cuda_device(network, weights, settings));
+        CHECK(difference_beyond("central", found, expected, 1e-2) == "");
+    }
+}
