@@ -221,7 +221,11 @@ int main(int argc, char** argv) {
     }
     Totals totals;
     for (const auto& [name, some] : series) {
-        compare(name, placed(some), tables, options.all, totals);
+        try {
+            compare(name, placed(some), tables, options.all, totals);
+        } catch (const InputError& error) {  // more GPUs than the machine we take it for
+            fmt::print(stderr, "{}: left out: {}\n", name, error.what());
+        }
     }
     fmt::print("\nall series\n");
     for (const auto& [what, beside] : totals) beside.print(what);

@@ -212,7 +212,8 @@ void compare_pollux(bool each, Tables& tables) {
         std::ranges::sort(points, {}, &CostCurve::Point::batch);
         const CostCurve curve = CostCurve::table(points, "bench");
         // Each application has a share of its own: what a step does besides sending differs. Not
-        // fitted to two machines, where NCCL has a tree that gets round the ring's bound.
+        // fitted to two machines, which NCCL prices by their inside (tuning.cc: speedIntra for two
+        // nodes) and where it was slower than at the rate of three and four.
         inside = fit_share([&](double share) {
             return squares_of(model, curve, all, {"2", "4"}, share, 1);
         });
