@@ -341,6 +341,10 @@ bool ConfigReader::has(std::string_view key) {
     return node_->contains(key);
 }
 
+bool ConfigReader::is_object(std::string_view key) {
+    return has(key) && node_->at(std::string(key)).is_object();
+}
+
 void ConfigReader::finish() const {
     for (const auto& item : node_->items()) {
         const std::string& key = item.key();

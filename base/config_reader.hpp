@@ -67,7 +67,8 @@ public:
     EgressPrice egress_price(std::string_view key);            // "0.02 USD/GB"
     double rate(std::string_view key, std::string_view unit);  // "120 samples/s" > 0
 
-    bool has(std::string_view key);  // knows the key from now on, as a name that may be meant
+    bool has(std::string_view key);        // knows the key from now on, as a name that may be meant
+    bool is_object(std::string_view key);  // and not text or a number; likewise
     // Call last: throws if this object has a key that was never read.
     void finish() const;
     [[noreturn]] void fail(std::string_view key, std::string_view problem) const;

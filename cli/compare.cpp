@@ -10,6 +10,7 @@
 #include "base/read_file.hpp"
 #include "cli/command.hpp"
 #include "cli/comparison.hpp"
+#include "cli/table.hpp"
 #include "plots/figures.hpp"
 #include "scenarios/experiment.hpp"
 #include "scenarios/variants.hpp"
@@ -150,7 +151,7 @@ void compare(const Options& options) {
     } else if (options.csv) {
         fmt::print("{}", comparison_csv(candidates));
     } else {
-        fmt::print("{}", comparison_table(candidates));
+        fmt::print("{}{}", comparison_table(candidates), phase_table(results));
     }
 }
 

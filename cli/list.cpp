@@ -13,6 +13,7 @@
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/model_profile.hpp"
+#include "sim/transition_systems.hpp"
 #include "sim/world.hpp"
 #include "traces/generator.hpp"
 #include "traces/public_datasets.hpp"
@@ -128,6 +129,30 @@ void list_markets() {
     }
 }
 
+void list_transitions() {
+    constexpr std::size_t indent = 22;
+    fmt::print(
+        "What changes of a training group cost, for \"system\" of a job's \"transition\".\n"
+        "role input: every number was typed in from its source; none is fitted here.\n\n");
+    for (const TransitionSystem& system : all_transition_systems()) {
+        fmt::print("{:<{}}{}\n", system.name, indent, wrapped(system.summary, indent));
+        const TransitionCosts costs = system.costs();
+        for (std::size_t index = 0; index < group_change_count; ++index) {
+            const PhaseTimes small = phase_times(costs, static_cast<GroupChange>(index), 2, 1);
+            const PhaseTimes large = phase_times(costs, static_cast<GroupChange>(index), 32, 16);
+            fmt::print("{:<{}}{:<8}stands still {:.3g} s with 2 workers, {:.3g} s with 32\n", "",
+                       indent, group_change_names[index], to_seconds(sum_of(small)),
+                       to_seconds(sum_of(large)));
+        }
+        if (costs.overlapped_spawn > Duration{}) {
+            fmt::print("{:<{}}spawn   {:.3g} s while the others train\n", "", indent,
+                       to_seconds(costs.overlapped_spawn));
+        }
+        const std::string source = fmt::format("(input: {})", system.source);
+        fmt::print("{:<{}}{}\n", "", indent, wrapped(source, indent));
+    }
+}
+
 void list_figures() {
     for (const Figure& figure : all_figures()) {
         fmt::print("{:<26}{}\n", figure.name, figure.summary);
@@ -201,6 +226,7 @@ constexpr std::array kinds{
          list_traces},
     Kind{"markets", "parameter sets of the market generator", list_markets},
     Kind{"figures", "figures that replay, plot and describe draw", list_figures},
+    Kind{"transitions", "systems whose transition costs a scenario may name", list_transitions},
     Kind{"machines", "machines: GPUs, wires and networks (ukemi describe --topology)",
          list_machines},
     Kind{"gpus", "GPUs: peaks, memory and links", list_gpus},

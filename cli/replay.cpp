@@ -198,7 +198,7 @@ void replay(const Options& options) {
         fmt::print("{}", runs_json(results));
         return;
     }
-    fmt::print("{}", policy_table(results));
+    fmt::print("{}{}", policy_table(results), phase_table(results));
     print_polarity(*inputs.scenario, setup);
     print_zones(*inputs.scenario, setup);
     if (files) print_figures(folder, figures);

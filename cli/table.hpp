@@ -16,4 +16,7 @@ std::string short_label(std::string_view label);
 // the 95 % confidence interval of the mean cost.
 std::string policy_table(std::span<const RunResult> runs);
 
+// What transitions cost by phase, where a scenario tells phases apart; else empty.
+std::string phase_table(std::span<const RunResult> runs);
+
 }  // namespace ukemi

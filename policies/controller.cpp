@@ -99,6 +99,10 @@ std::string refusal(const Capabilities& world, const Plan& to) {
     if (std::min({to.layout.data, to.layout.pipeline, to.layout.tensor}) < 1) {
         return "a layout with nothing in one direction";
     }
+    const auto not_below = std::ranges::greater_equal{};
+    if (std::ranges::adjacent_find(to.replaced, not_below) != to.replaced.end()) {
+        return "machines to replace that are not in ascending order";
+    }
     if (!samples_can_be_counted(world, to)) return "more samples in a step than can be counted";
     return {};
 }

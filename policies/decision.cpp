@@ -78,6 +78,7 @@ KnobSet knobs_turned(const Decision& decision) {
     if (decision.layout) turned = turned | KnobSet{Knob::layout};
     if (decision.checkpoint_interval) turned = turned | KnobSet{Knob::checkpoint_interval};
     if (decision.checkpoint_on_notice) turned = turned | KnobSet{Knob::checkpoint_on_notice};
+    if (decision.replaced) turned = turned | KnobSet{Knob::machines};
     return turned;
 }
 
@@ -121,6 +122,7 @@ void apply(const Decision& decision, Plan& plan) {
     plan.layout = decision.layout.value_or(plan.layout);
     plan.checkpoint_interval = decision.checkpoint_interval.value_or(plan.checkpoint_interval);
     plan.checkpoint_on_notice = decision.checkpoint_on_notice.value_or(plan.checkpoint_on_notice);
+    if (decision.replaced) plan.replaced = *decision.replaced;
 }
 
 }  // namespace ukemi

@@ -39,18 +39,28 @@ Duration common_span(StepRate a, StepRate b) {
 
 }  // namespace
 
-StepRate scaled(StepRate rate, std::int32_t per_mille) {
-    INVARIANT(per_mille > 0);
-    if (per_mille == 1000) return rate;
+namespace {
+
+StepRate times_ratio(StepRate rate, std::int64_t numerator, std::int64_t denominator) {
     const std::int64_t shared = std::gcd(rate.steps, rate.per.raw());
-    Int128 steps = static_cast<Int128>(rate.steps / shared) * per_mille;
-    Int128 per = static_cast<Int128>(rate.per.raw() / shared) * 1000;
+    Int128 steps = static_cast<Int128>(rate.steps / shared) * numerator;
+    Int128 per = static_cast<Int128>(rate.per.raw() / shared) * denominator;
     constexpr Int128 most = std::numeric_limits<std::int64_t>::max();
     while (steps > most || per > most) {  // to 1 part in 10^15, and equal on every machine
         steps /= 2;
         per /= 2;
     }
+    steps = std::max<Int128>(steps, 1);
     return {static_cast<std::int64_t>(steps), Duration::of(static_cast<std::int64_t>(per))};
+}
+
+}  // namespace
+
+StepRate slowed(StepRate rate, Duration more) { return {1, time_for(rate, 1) + more}; }
+
+StepRate scaled(StepRate rate, std::int32_t per_mille) {
+    INVARIANT(per_mille > 0);
+    return per_mille == 1000 ? rate : times_ratio(rate, per_mille, 1000);
 }
 
 Duration time_for(StepRate rate, std::int64_t steps) {
@@ -80,9 +90,34 @@ StepRate rate_of(const JobProfile& profile, std::int32_t workers) {
     return points.back().rate;
 }
 
+Duration exposed_communication(const JobProfile& profile, const Plan& plan) {
+    const auto& known = profile.communication;
+    const auto own = std::ranges::find(known, plan.collective, &ExposedCommunication::collective);
+    if (own != known.end()) return own->time;
+    Duration longest;
+    for (const ExposedCommunication& one : known) longest = std::max(longest, one.time);
+    return longest;
+}
+
+namespace {
+
+StepRate compute_rate(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
+    if (profile.step_time) return {1, step_of(*profile.step_time, plan, workers)};
+    const StepRate rate = rate_of(profile, workers);
+    if (profile.learner_speeds.empty() || plan.learners_per_gpu == 1) return rate;
+    const auto last = std::ssize(profile.learner_speeds) - 1;
+    const auto index = std::min<std::ptrdiff_t>(plan.learners_per_gpu - 1, last);
+    // A step has as many batches as there are learners.
+    return times_ratio(rate, profile.learner_speeds[static_cast<std::size_t>(index)],
+                       std::int64_t{1000} * plan.learners_per_gpu);
+}
+
+}  // namespace
+
 StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
-    if (!profile.step_time) return rate_of(profile, workers);
-    return {1, step_of(*profile.step_time, plan, workers)};
+    const StepRate rate = compute_rate(profile, plan, workers);
+    const Duration exposed = exposed_communication(profile, plan);
+    return exposed > Duration{} && workers > 1 ? slowed(rate, exposed) : rate;
 }
 
 namespace {
@@ -110,7 +145,7 @@ public:
         return nanoseconds(static_cast<std::int64_t>(std::min(with_saves, longest)));
     }
     Duration transition_time(const Plan&, const Plan&) const override {
-        return profile_.provisioning + profile_.restart;
+        return profile_.provisioning + profile_.spawn + profile_.restart;
     }
     Duration checkpoint_time(const Plan&) const override {
         return profile_.lossless ? Duration{} : profile_.checkpoint;

@@ -25,11 +25,17 @@ std::int64_t steps_within(StepRate rate, Duration time);  // whole steps, rounde
 Duration time_for(StepRate rate, std::int64_t steps);     // rounded up: the last step is done
 
 StepRate scaled(StepRate rate,
-                std::int32_t per_mille);  // so much of it; never rounded where it fits
+                std::int32_t per_mille);        // so much of it; never rounded where it fits
+StepRate slowed(StepRate rate, Duration more);  // each step takes so much longer
 
 struct ThroughputPoint {
     std::int32_t workers = 1;
     StepRate rate;
+};
+
+struct ExposedCommunication {  // that a step waits for, on top of what `throughput` says
+    Collective collective = Collective::automatic;
+    Duration time;
 };
 
 struct JobProfile {
@@ -42,6 +48,10 @@ struct JobProfile {
     Duration restore;      // added to a restart from a checkpoint
     bool sharded = false;  // losing any worker loses the state (else one survivor is enough)
     std::optional<StepTime> step_time;  // by batch; takes the place of `throughput`
+    // What a machine does with one, two, … learners on each of its GPUs, per mille of what it does
+    // with one; flat beyond. Empty: nobody knows.
+    std::vector<std::int32_t> learner_speeds;
+    std::vector<ExposedCommunication> communication;  // of others: as the longest
     Duration spawn;  // from a machine's being there until its worker can join; others train
 };
 
@@ -51,6 +61,9 @@ StepRate rate_of(const JobProfile& profile, std::int32_t workers);
 
 // With the Plan's batch, where the profile knows what that changes.
 StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers);
+
+// What a step of this Plan waits for, on an idle network.
+Duration exposed_communication(const JobProfile& profile, const Plan& plan);
 
 std::unique_ptr<Predictor> make_profile_predictor(JobProfile profile);
 

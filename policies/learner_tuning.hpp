@@ -6,7 +6,7 @@
 // so two questions may fall into one window and end the search early: ask once a whole window under
 // one number of learners.
 //
-// A rule and not yet a policy: no world turns learners_per_gpu.
+// tune_learners asks it where a world turns learners_per_gpu.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/config_reader.hpp"
 #include "policies/policy.hpp"
@@ -18,8 +19,8 @@ namespace {
 
 class NoiseScaleResize final : public Policy {
 public:
-    NoiseScaleResize(std::int64_t period_steps, std::int64_t measure_every)
-        : period_steps_(period_steps), measure_every_(measure_every) {}
+    NoiseScaleResize(std::int64_t period_steps, std::int64_t measure_every, Duration analysis)
+        : period_steps_(period_steps), measure_every_(measure_every), analysis_(analysis) {}
     std::string_view name() const override { return "noise_scale_resize"; }
     KnobSet knobs() const override { return {Knob::count, Knob::workers}; }
     HookSet hooks() const override {
@@ -35,7 +36,7 @@ public:
             ++count_;
         }
         const bool ends = period_steps_ > 0 && view.seen.steps_done % period_steps_ == 0;
-        return ends ? end_period(view) : Decision{};
+        return ends ? end_period(view) : known_by_now(view);
     }
     Decision after_epoch(const PolicyView& view) override { return end_period(view); }
 
@@ -47,8 +48,15 @@ private:
         before_ = mean;
         sum_ = 0;
         count_ = 0;
+        if (rose) known_at_.push_back(view.seen.now + analysis_);
+        return known_by_now(view);
+    }
+    // What was measured is known at once, or when the records have been processed.
+    Decision known_by_now(const PolicyView& view) {
+        if (known_at_.empty() || known_at_.front() > view.seen.now) return {};
+        known_at_.erase(known_at_.begin());
         const std::int32_t size = view.plan.workers_max;
-        if (!rose || size >= view.instances_max) return {};
+        if (size >= view.instances_max) return {};
         Decision decision = resized_to(size + 1);
         decision.reason = "the noise scale rose";
         return decision;
@@ -56,7 +64,9 @@ private:
 
     std::int64_t period_steps_;  // zero: an epoch
     std::int64_t measure_every_;
-    double sum_ = 0;  // over the measurements of this period
+    Duration analysis_;
+    std::vector<Instant> known_at_;  // rises that were not acted upon yet
+    double sum_ = 0;                 // over the measurements of this period
     std::int64_t count_ = 0;
     std::optional<double> before_;  // the mean of the period before
 };
@@ -70,7 +80,9 @@ std::unique_ptr<Policy> make_noise_scale_resize(ConfigReader& parameters) {
     if (period % measured != 0) {
         parameters.fail("measure_every_steps", "expected a divisor of \"every_steps\"");
     }
-    return std::make_unique<NoiseScaleResize>(period, measured);
+    const Duration analysis = parameters.duration("analysis_time", Duration{});
+    if (analysis > days(366)) parameters.fail("analysis_time", "expected at most 366 d");
+    return std::make_unique<NoiseScaleResize>(period, measured, analysis);
 }
 
 }  // namespace ukemi

@@ -6,7 +6,9 @@
 // it asks for an Oracle, and the scenario has to name one.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -22,6 +24,20 @@ enum class JobPhase : std::uint8_t {
     checkpointing,  // saving; no steps meanwhile
     finished,
 };
+
+// What a change of the group is at; names are data.
+enum class TransitionPhase : std::uint8_t {
+    none,        // not in a transition, or in one whose phases nobody tells apart
+    notice,      // a loss is announced; the group trains on
+    drain,       // saving, so that what follows loses nothing
+    spawn,       // processes start; others may train meanwhile
+    rendezvous,  // the new group forms
+    transfer,    // the model goes to those that lack it, or is read back
+    warm_up,     // until steps are as fast as they will be
+};
+inline constexpr std::size_t transition_phase_count = 7;
+inline constexpr std::array<std::string_view, transition_phase_count> transition_phase_names{
+    "none", "notice", "drain", "spawn", "rendezvous", "transfer", "warm_up"};
 
 // What one place sells: an availability zone, or one instance type in it where there are several.
 struct ZoneView {
@@ -88,6 +104,7 @@ struct Observation {
 
     // The job, by the world.
     JobPhase phase = JobPhase::waiting;
+    TransitionPhase transition_phase = TransitionPhase::none;  // where a world tells them apart
     Duration transition_remaining;
     std::int64_t samples_safe = 0;  // would survive the loss of every instance
     std::int32_t workers = 0;       // training together now

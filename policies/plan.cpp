@@ -33,7 +33,8 @@ std::span<const std::string_view> knob_names() {
                                                                     "codec",
                                                                     "layout",
                                                                     "checkpoint_interval",
-                                                                    "checkpoint_on_notice"};
+                                                                    "checkpoint_on_notice",
+                                                                    "machines"};
     return names;
 }
 

@@ -94,6 +94,9 @@ struct Plan {
     Layout layout;
     Duration checkpoint_interval = never_checkpoint;
     bool checkpoint_on_notice = false;
+    // Machines to be given back as soon as others are there in their places; ascending. Those that
+    // are gone already say nothing.
+    std::vector<InstanceId> replaced;
 
     friend bool operator==(const Plan&, const Plan&) = default;
 };
@@ -124,8 +127,9 @@ enum class Knob : std::uint8_t {
     layout,
     checkpoint_interval,
     checkpoint_on_notice,
+    machines,  // which of them, not how many
 };
-inline constexpr std::size_t knob_count = 16;
+inline constexpr std::size_t knob_count = 17;
 
 class KnobSet {
 public:

@@ -43,6 +43,9 @@ Made make_noise_doubling_batch(ConfigReader& parameters);
 Made make_ada_sgd(ConfigReader& parameters);
 Made make_accordion(ConfigReader& parameters);
 Made make_adaptive_codec(ConfigReader& parameters);
+Made make_capped_batch(ConfigReader& parameters);
+Made make_replace_stragglers(ConfigReader& parameters);
+Made make_tune_learners(ConfigReader& parameters);
 
 namespace {
 
@@ -129,6 +132,12 @@ constexpr std::array table{
     PolicyEntry{"adaptive_codec", "", "tries codecs, and takes one only where it pays",
                 "baseline; «On the Utility of Gradient Compression» (2021)", !oracle, !deadline,
                 make_adaptive_codec},
+    PolicyEntry{"capped_batch", "", "each worker's batch, up to a limit for all",
+                "Or et al. (MLSys'20)", !oracle, !deadline, make_capped_batch},
+    PolicyEntry{"replace_stragglers", "", "another machine for each that is slower than the rest",
+                "Or et al. (MLSys'20)", !oracle, !deadline, make_replace_stragglers},
+    PolicyEntry{"tune_learners", "", "a learner more on every GPU while that brings throughput",
+                "Crossbow (Koliousis et al., VLDB'19)", !oracle, !deadline, make_tune_learners},
 };
 
 }  // namespace

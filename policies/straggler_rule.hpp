@@ -5,8 +5,8 @@
 // which leads the group, never is. A replacement is started first; the straggler trains on until it
 // is there.
 //
-// Not a policy: a Plan says how many machines it wants and not which of them should go. Who owns
-// the machines can ask here.
+// StragglerDetector is what replace_stragglers goes by. ReplaceFirst is for whoever owns the
+// machines and is no World: a World keeps that order by itself.
 #pragma once
 
 #include <cstdint>

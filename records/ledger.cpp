@@ -65,7 +65,7 @@ Ledger::Lease Ledger::open(Instant now) {
         lease = free_.back();
         free_.pop_back();
     }
-    entries_[lease] = Entry{now, now, {}, {}, false, false};
+    entries_[lease] = Entry{now, now, Cause::idle, {}, {}, false, false};
     ++open_count_;
     return lease;
 }
@@ -73,7 +73,7 @@ Ledger::Lease Ledger::open(Instant now) {
 void Ledger::settle(Entry& entry, Instant now) {
     INVARIANT(!entry.closed);
     if (!entry.member) {
-        entry.spent[static_cast<std::size_t>(Cause::idle)] += now - entry.idle_since;
+        entry.spent[static_cast<std::size_t>(entry.alone)] += now - entry.alone_since;
         return;
     }
     INVARIANT(members_at_ == now);
@@ -95,7 +95,16 @@ void Ledger::leave(Lease lease, Instant now) {
     INVARIANT(entry.member);
     settle(entry, now);
     entry.member = false;
-    entry.idle_since = now;
+    entry.alone_since = now;
+    entry.alone = Cause::idle;
+}
+
+void Ledger::set_alone(Lease lease, Instant now, Cause cause) {
+    Entry& entry = entries_.at(lease);
+    INVARIANT(!entry.member);
+    settle(entry, now);
+    entry.alone_since = now;
+    entry.alone = cause;
 }
 
 void Ledger::close(Lease lease, Instant now, Duration paid, Dollars bill) {

@@ -62,9 +62,10 @@ public:
     // The members spent the time since the last call, until `until`, on `cause`.
     void elapse(Instant until, Cause cause);
 
-    Lease open(Instant now);               // idle
-    void join(Lease lease, Instant now);   // becomes a member
-    void leave(Lease lease, Instant now);  // idle again
+    Lease open(Instant now);                                // idle
+    void set_alone(Lease lease, Instant now, Cause cause);  // what it does while no member
+    void join(Lease lease, Instant now);                    // becomes a member
+    void leave(Lease lease, Instant now);                   // idle again
     // Released now, paid for `paid` in all; what was paid after release is wasted.
     void close(Lease lease, Instant now, Duration paid, Dollars bill);
 
@@ -72,7 +73,8 @@ private:
     using Clock = std::array<Duration, cause_count>;
     struct Entry {
         Instant opened;
-        Instant idle_since;       // while it is not a member
+        Instant alone_since;  // while it is not a member
+        Cause alone = Cause::idle;
         Clock members_at_join{};  // while it is one
         Clock spent{};            // before that
         bool member = false;

@@ -130,6 +130,10 @@ json to_json(const Observation& seen) {
     put(object, "deadline_ns", seen.deadline.raw(), Instant::never().raw());
     put(object, "steps_done", seen.steps_done);
     put(object, "epoch", seen.epoch);
+    if (seen.transition_phase != TransitionPhase::none) {
+        object["transition_phase"] =
+            transition_phase_names[static_cast<std::size_t>(seen.transition_phase)];
+    }
     put(object, "transition_remaining_ns", seen.transition_remaining.raw(), std::int64_t{0});
     put(object, "samples_safe", seen.samples_safe);
     put(object, "workers", seen.workers);
@@ -178,6 +182,7 @@ Observation observation_from(const json& object) {
     fields.time("deadline_ns", seen.deadline);
     fields.integer_from("steps_done", none, seen.steps_done);
     fields.integer_from("epoch", none, seen.epoch);
+    fields.name("transition_phase", transition_phase_names, seen.transition_phase);
     fields.time("transition_remaining_ns", seen.transition_remaining);
     fields.integer_from("samples_safe", none, seen.samples_safe);
     fields.integer_from("workers", 0, seen.workers);

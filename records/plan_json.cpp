@@ -45,24 +45,32 @@ std::string_view named(std::span<const std::string_view> names, auto value) {
     return names[static_cast<std::size_t>(value)];
 }
 
+json ids_json(const std::vector<InstanceId>& ids) {
+    json list = json::array();
+    for (const InstanceId id : ids) list.push_back(index_of(id));
+    return list;
+}
+
 }  // namespace
 
 json to_json(const Plan& plan) {
-    return {{"version", index_of(plan.version)},
-            {"fleet", fleet_json(plan.fleet)},
-            {"workers_max", plan.workers_max},
-            {"learners_per_gpu", plan.learners_per_gpu},
-            {"batch_per_learner", plan.batch_per_learner},
-            {"global_batch", plan.global_batch},
-            {"accumulation", plan.accumulation},
-            {"learning_rate", real_json(plan.learning_rate)},
-            {"synchronisation", named(synchronisation_names(), plan.synchronisation)},
-            {"collective", named(collective_names(), plan.collective)},
-            {"codec", named(codec_names(), plan.codec)},
-            {"codec_level", real_json(plan.codec_level)},
-            {"layout", layout_json(plan.layout)},
-            {"checkpoint_interval_ns", plan.checkpoint_interval.raw()},
-            {"checkpoint_on_notice", plan.checkpoint_on_notice}};
+    json object = {{"version", index_of(plan.version)},
+                   {"fleet", fleet_json(plan.fleet)},
+                   {"workers_max", plan.workers_max},
+                   {"learners_per_gpu", plan.learners_per_gpu},
+                   {"batch_per_learner", plan.batch_per_learner},
+                   {"global_batch", plan.global_batch},
+                   {"accumulation", plan.accumulation},
+                   {"learning_rate", real_json(plan.learning_rate)},
+                   {"synchronisation", named(synchronisation_names(), plan.synchronisation)},
+                   {"collective", named(collective_names(), plan.collective)},
+                   {"codec", named(codec_names(), plan.codec)},
+                   {"codec_level", real_json(plan.codec_level)},
+                   {"layout", layout_json(plan.layout)},
+                   {"checkpoint_interval_ns", plan.checkpoint_interval.raw()},
+                   {"checkpoint_on_notice", plan.checkpoint_on_notice}};
+    if (!plan.replaced.empty()) object["replaced"] = ids_json(plan.replaced);
+    return object;
 }
 
 Plan plan_from(const json& object) {
@@ -89,6 +97,11 @@ Plan plan_from(const json& object) {
     }
     fields.quantity("checkpoint_interval_ns", plan.checkpoint_interval);
     fields.flag("checkpoint_on_notice", plan.checkpoint_on_notice);
+    fields.list("replaced", [&](const json& id) {
+        const bool fits = id.is_number_unsigned() && id.get<std::uint64_t>() <= 0xffffffffU;
+        if (!fits) Fields::refuse("replaced", "numbers of instances");
+        plan.replaced.push_back(InstanceId{id.get<std::uint32_t>()});
+    });
     fields.finish();
     return plan;
 }
@@ -139,6 +152,7 @@ json to_json(const Decision& decision) {
         object["checkpoint_interval_ns"] = decision.checkpoint_interval->raw();
     }
     number("checkpoint_on_notice", decision.checkpoint_on_notice);
+    if (decision.replaced) object["replaced"] = ids_json(*decision.replaced);
     if (decision.ask_again_in) object["ask_again_in_ns"] = decision.ask_again_in->raw();
     if (!decision.reason.empty()) object["reason"] = decision.reason;
     return object;
@@ -326,6 +340,13 @@ json to_json(const JobProfile& profile) {
                    {"restore_ns", profile.restore.raw()},
                    {"sharded", profile.sharded}};
     if (profile.step_time) object["step_time"] = step_time_json(*profile.step_time);
+    for (const ExposedCommunication& one : profile.communication) {
+        object["communication"].push_back(
+            {{"collective", named(collective_names(), one.collective)},
+             {"time_ns", one.time.raw()}});
+    }
+    if (!profile.learner_speeds.empty())
+        object["learner_speeds_per_mille"] = profile.learner_speeds;
     if (profile.spawn > Duration{}) object["spawn_ns"] = profile.spawn.raw();
     return object;
 }
@@ -333,6 +354,7 @@ json to_json(const JobProfile& profile) {
 // What a profile may hold, so that sums of its times stay far below what a Duration holds.
 namespace {
 constexpr Duration transition_max = days(366);
+constexpr std::uint64_t learner_speed_max = 100'000;
 constexpr double step_s_min = 1e-15;
 constexpr double step_s_max = 366.0 * 86'400;
 }  // namespace
@@ -360,6 +382,20 @@ JobProfile profile_from(const json& object) {
         profile.throughput.push_back(point);
     });
     if (profile.throughput.empty()) Fields::refuse("throughput", "at least one point");
+    fields.list("communication", [&](const json& element) {
+        ExposedCommunication one;
+        Fields parts(element);
+        parts.name("collective", collective_names(), one.collective);
+        parts.time("time_ns", one.time, transition_max);
+        parts.finish();
+        profile.communication.push_back(one);
+    });
+    fields.list("learner_speeds_per_mille", [&](const json& speed) {
+        const bool fits = speed.is_number_unsigned() && speed.get<std::uint64_t>() >= 1 &&
+                          speed.get<std::uint64_t>() <= learner_speed_max;
+        if (!fits) Fields::refuse("learner_speeds_per_mille", "numbers from 1 to 100000");
+        profile.learner_speeds.push_back(speed.get<std::int32_t>());
+    });
     fields.time("provisioning_ns", profile.provisioning, transition_max);
     fields.time("restart_ns", profile.restart, transition_max);
     fields.time("resize_ns", profile.resize, transition_max);

@@ -1,5 +1,7 @@
 #include "records/run_json.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -83,6 +85,14 @@ std::vector<Column> columns_of(const RunResult& run) {
     columns.push_back({"accuracy", real_or_nothing(run.accuracy)});
     columns.push_back({"egress_usd", to_dollars(run.egress)});
     columns.push_back({"launch_failures", run.launch_failures});
+    for (std::size_t phase = 1; phase < transition_phase_count; ++phase) {
+        std::optional<double> standstill_s, instance_s;
+        if (run.phases) standstill_s = to_seconds((*run.phases)[phase].standstill);
+        if (run.phases) instance_s = to_seconds((*run.phases)[phase].instance_time);
+        const std::string name = fmt::format("{}_phase", transition_phase_names[phase]);
+        columns.push_back({name + "_s", real_or_nothing(standstill_s)});
+        columns.push_back({name + "_instance_s", real_or_nothing(instance_s)});
+    }
     const auto after_seed = std::ranges::find(columns, "oracle", &Column::name);
     std::vector<Column> varied;
     for (const VariedValue& one : run.varied) varied.push_back({one.pointer, Given{one.value}});

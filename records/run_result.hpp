@@ -9,6 +9,7 @@
 #include "base/quantity.hpp"
 #include "records/ledger.hpp"
 #include "records/timeline.hpp"
+#include "records/transition_phases.hpp"
 
 namespace ukemi {
 
@@ -58,6 +59,8 @@ struct RunResult {
     std::optional<double> loss;         // mean over the last step's samples; may be NaN
     std::optional<double> learned;      // share of the way to what the job is to learn
     std::optional<double> accuracy;     // at the end, from 0 to 1
+
+    std::optional<PhaseCosts> phases;  // of transitions, where they are told apart
 
     Timeline timeline;  // only if asked for
 };

@@ -32,6 +32,9 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
     const bool batches = std::ranges::any_of(
         timeline, [](const TimelineRow& row) { return row.batch || row.learned; });
     if (batches) columns.insert(columns.end(), {"batch", "learned"});
+    const bool phases = std::ranges::any_of(
+        timeline, [](const TimelineRow& row) { return row.transition_phase.has_value(); });
+    if (phases) columns.emplace_back("transition_phase");
     CsvWriter csv(columns);
     for (const TimelineRow& row : timeline) {
         csv.add(to_seconds(row.at.since_start()))
@@ -48,6 +51,10 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
         if (batches) {
             csv.add(row.batch ? static_cast<double>(*row.batch) : no_value)
                 .add(row.learned.value_or(no_value));
+        }
+        if (phases) {
+            const auto phase = row.transition_phase.value_or(TransitionPhase::none);
+            csv.add(transition_phase_names[static_cast<std::size_t>(phase)]);
         }
         csv.end_row();
     }

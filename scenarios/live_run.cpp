@@ -72,7 +72,19 @@ void check_training(const Scenario& scenario, const CrewSetup& crew) {
                          "a live run can lose its model: expected what a checkpoint costs, as in "
                          "{\"cost\": \"1 s\"}");
     }
+    if (job.transition && job.transition->whole_program) {
+        throw InputError(scenario.file.string(), "/job/transition",
+                         "a live group changes without ending the program: \"whole_program\" is "
+                         "for simulations");
+    }
     const MarketSource& market = scenario.market;
+    if (market.rules.uneven() || !job.profile.learner_speeds.empty() ||
+        !job.profile.communication.empty()) {
+        throw InputError(
+            scenario.file.string(), market.rules.uneven() ? "/market" : "/job",
+            "real workers are as fast as they are: a live run has no "
+            "\"machine_speeds\", \"slow_machines\", \"learners\" or \"communication\"");
+    }
     for (const ZoneSource& zone : market.zones) {
         if (zone.speed_per_mille == 1000) continue;
         throw InputError(scenario.file.string(), "/market",

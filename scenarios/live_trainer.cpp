@@ -149,14 +149,13 @@ void LiveTrainer::stop(Instant now) {
 }
 
 // Real machines are as fast as they are.
-void LiveTrainer::begin_transition(std::span<const InstanceId> members, Duration time,
-                                   std::int32_t /*speed_per_mille*/, Instant now) {
+void LiveTrainer::begin_transition(const TransitionOrder& order, Instant now) {
     INVARIANT(phase_ == JobPhase::waiting && group_ == Group::none);
     settle(now);
-    members_.assign(members.begin(), members.end());
-    workers_ = static_cast<std::int32_t>(members.size());
+    members_.assign(order.members.begin(), order.members.end());
+    workers_ = static_cast<std::int32_t>(members_.size());
     phase_ = JobPhase::transition;
-    expected_until_ = now + time;
+    expected_until_ = now + sum_of(order.phases);
     group_ = Group::entering;
     member_died_ = false;
     crew_.begin_transition(members_, controller_->plan(), record_->last_checkpoint);

@@ -85,8 +85,7 @@ public:
     bool agree(const Plan& next, Instant now) override;
 
     void stop(Instant now) override;
-    void begin_transition(std::span<const InstanceId> members, Duration time,
-                          std::int32_t speed_per_mille, Instant now) override;
+    void begin_transition(const TransitionOrder& order, Instant now) override;
     void begin_running(Instant now) override;
     void begin_checkpoint(Instant now) override;
     void save_before(Instant deadline, Instant now) override;

@@ -269,6 +269,9 @@ namespace {
 std::int32_t slowest_speed(const Scenario& scenario, const MarketData& market) {
     std::int32_t slowest = 1000;
     for (const ZoneData& zone : market.zones) slowest = std::min(slowest, zone.speed_per_mille);
+    std::int32_t machine = market.rules.slow_share > 0 ? market.rules.slow_speed : 1000;
+    for (const std::int32_t speed : market.rules.machine_speeds) machine = std::min(machine, speed);
+    slowest = std::max(slowest * std::min(machine, 1000) / 1000, 1);
     const JobSpec& job = scenario.job;
     const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;

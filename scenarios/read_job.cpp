@@ -59,6 +59,61 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, co
     return points;
 }
 
+// {"ring": "20 ms", "star": "45 ms"}: what a step waits for under each collective.
+void read_communication(ConfigReader& config, JobSpec& job) {
+    auto table = config.object_if_present("communication");
+    if (!table) return;
+    for (const std::string& name : table->keys()) {
+        const auto place = std::ranges::find(collective_names(), name);
+        if (place == collective_names().end()) {
+            table->fail(name, fmt::format("there is no collective of this name{}",
+                                          did_you_mean(name, collective_names())));
+        }
+        const auto collective = static_cast<Collective>(place - collective_names().begin());
+        job.profile.communication.push_back(
+            {collective, bounded_duration(*table, name, nanoseconds(1), days(1))});
+    }
+    if (job.profile.communication.empty()) {
+        config.fail("communication", "expected at least one time, such as {\"ring\": \"20 ms\"}");
+    }
+    table->finish();
+    job.plan.collective =
+        std::ranges::min(job.profile.communication, {}, &ExposedCommunication::time).collective;
+    if (!config.has("interference")) return;
+    for (ConfigReader& one : config.objects("interference")) {
+        Interference slowed;
+        slowed.from = Instant::at(bounded_duration(one, "from", Duration{}, run_longest));
+        slowed.until = Instant::at(bounded_duration(one, "until", Duration{}, run_longest));
+        if (slowed.until <= slowed.from) one.fail("until", "expected a moment after \"from\"");
+        const std::string name = one.one_of("collective", collective_names());
+        const auto place = std::ranges::find(collective_names(), name);
+        slowed.collective = static_cast<Collective>(place - collective_names().begin());
+        slowed.factor = one.number("factor", 0.01, 1000);
+        one.finish();
+        job.interference.push_back(slowed);
+    }
+}
+
+// {"1": 1.0, "2": 1.6, …}: what a machine does with so many learners on each of its GPUs.
+void read_learners(ConfigReader& job, JobProfile& profile, const Plan& plan) {
+    if (!job.has("learners")) return;
+    if (plan.global_batch > 0 || profile.step_time) {
+        job.fail("learners", "goes with \"batch_per_worker\" and \"throughput\": each has a batch");
+    }
+    ConfigReader table = job.object("learners");
+    constexpr std::size_t most = 64;
+    const std::size_t count = table.keys().size();
+    for (std::size_t learners = 1; learners <= std::min(count, most); ++learners) {
+        const double speed = table.number(fmt::format("{}", learners), 0.01, 100);
+        profile.learner_speeds.push_back(static_cast<std::int32_t>(round_nearest(speed * 1000)));
+    }
+    if (count == 0 || profile.learner_speeds.front() != 1000) {
+        job.fail("learners",
+                 "expected speeds relative to one learner, as in {\"1\": 1, \"2\": 1.6}");
+    }
+    table.finish();
+}
+
 // A fixed batch that the workers share, or one that grows with their number.
 void read_batch(ConfigReader& job, Plan& plan) {
     constexpr std::int64_t most = 1'000'000'000;
@@ -123,6 +178,13 @@ void read_checkpoint(ConfigReader& job, JobProfile& profile) {
     checkpoint->finish();
 }
 
+// What changes of the group cost, in one number each.
+void read_pauses(ConfigReader& config, JobProfile& profile) {
+    profile.restart = bounded_duration(config, "restart", Duration{}, pause_longest, Duration{});
+    profile.spawn = bounded_duration(config, "spawn", Duration{}, pause_longest, Duration{});
+    profile.resize = bounded_duration(config, "resize", Duration{}, pause_longest, profile.restart);
+}
+
 void read_clock(ConfigReader& job_config, JobSpec& job) {
     auto clock = job_config.object_if_present("clock");
     if (!clock) return;
@@ -174,17 +236,18 @@ void read_job(ConfigReader config, Scenario& scenario) {
     } else if (!read_step_time(config, by_time, scenario)) {
         job.profile.throughput = read_throughput(config, by_time, job.plan);
     }
+    read_learners(config, job.profile, job.plan);
+    if (!by_time) read_communication(config, job);
     if (config.has("deadline")) {
         job.deadline =
             Instant::at(bounded_duration(config, "deadline", whole_seconds(1), run_longest));
     }
+    if (config.has("model_size")) scenario.model_size = config.bytes("model_size");
+    read_transition(config, scenario.model_size, job);
     JobProfile& profile = job.profile;
-    profile.restart = bounded_duration(config, "restart", Duration{}, pause_longest, Duration{});
-    profile.spawn = bounded_duration(config, "spawn", Duration{}, pause_longest, Duration{});
-    profile.resize = bounded_duration(config, "resize", Duration{}, pause_longest, profile.restart);
+    if (!job.transition) read_pauses(config, profile);
     read_checkpoint(config, profile);
     read_clock(config, job);
-    if (config.has("model_size")) scenario.model_size = config.bytes("model_size");
     if (config.has("give_up_after")) {
         scenario.give_up_after =
             bounded_duration(config, "give_up_after", whole_seconds(1), run_longest);

@@ -119,6 +119,23 @@ void read_transfer(ConfigReader& market, Scenario& scenario) {
     }
 }
 
+// Machines that are slower, or faster, than the market promises.
+void read_speeds(ConfigReader& market, MarketRules& rules) {
+    const auto per_mille = [](double speed) {
+        return static_cast<std::int32_t>(round_nearest(speed * 1000));
+    };
+    if (market.has("machine_speeds")) {
+        for (const double speed : market.numbers("machine_speeds", 0.01, 100)) {
+            rules.machine_speeds.push_back(per_mille(speed));
+        }
+    }
+    auto slow = market.object_if_present("slow_machines");
+    if (!slow) return;
+    rules.slow_share = slow->number("share", 0, 1);
+    rules.slow_speed = per_mille(slow->number("speed", 0.01, 100));
+    slow->finish();
+}
+
 }  // namespace
 
 void read_market_rules(ConfigReader& market, Scenario& scenario) {
@@ -145,6 +162,7 @@ void read_market_rules(ConfigReader& market, Scenario& scenario) {
     rules.launch_failure = market.number("launch_failure", 0, 0.999, 0);
     rules.launch_retry =
         bounded_duration(market, "launch_retry", whole_seconds(1), pause_longest, minutes(1));
+    read_speeds(market, rules);
     read_transfer(market, scenario);
 }
 

@@ -137,6 +137,7 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
         root.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
     read_cluster(root.object("cluster"), scenario);
     read_job(root.object("job"), scenario);
+    expect_transitions(scenario.job);
     read_training(root, file.parent_path(), scenario);
     read_learning(root, scenario);
     check_work(root, scenario.job);

@@ -23,6 +23,11 @@ Duration bounded_duration(ConfigReader& config, std::string_view key, Duration l
 void read_job(ConfigReader config, Scenario& scenario);  // after the cluster
 // "step_time" of the job: how long a step takes, by batch. False if there is none.
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario);
+// "transition" of the job: what changes of the group cost, if there is more to say of it than
+// "restart" and "resize".
+void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, JobSpec& job);
+// What the profile says of it, once the cluster is known.
+void expect_transitions(JobSpec& job);
 // The section "learning", if there is one: what a step is worth. After the job, the cluster and
 // "training".
 void read_learning(ConfigReader& root, Scenario& scenario);

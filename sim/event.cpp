@@ -13,7 +13,8 @@ std::string_view event_kind(const Event& event) {
         "transition_ended", "checkpoint_due", "checkpoint_ended", "work_finished",
         "plan_due",         "clock_ticked",   "asked_again",      "settled",
         "gave_up",          "worker_started", "worker_failed",    "plan_agreed",
-        "step_reached",     "launch_failed",  "lifetime_over",    "zone_gives_again"};
+        "step_reached",     "launch_failed",  "lifetime_over",    "zone_gives_again",
+        "phase_began"};
     return names[event.index()];
 }
 

@@ -52,11 +52,13 @@ struct LifetimeOver {  // the provider lets no instance grow older: its loss is 
 struct ZoneGivesAgain {  // after a failed launch, or a while after a loss
     ZoneId zone;
 };
+struct PhaseBegan {};  // of a transition whose phases are told apart
 
-using Event = std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost,
-                           TransitionEnded, CheckpointDue, CheckpointEnded, WorkFinished, PlanDue,
-                           ClockTicked, AskedAgain, Settled, GaveUp, WorkerStarted, WorkerFailed,
-                           PlanAgreed, StepReached, LaunchFailed, LifetimeOver, ZoneGivesAgain>;
+using Event =
+    std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost, TransitionEnded,
+                 CheckpointDue, CheckpointEnded, WorkFinished, PlanDue, ClockTicked, AskedAgain,
+                 Settled, GaveUp, WorkerStarted, WorkerFailed, PlanAgreed, StepReached,
+                 LaunchFailed, LifetimeOver, ZoneGivesAgain, PhaseBegan>;
 
 std::string_view event_kind(const Event& event);  // "capacity_changed", …
 // The number that an event carries (a zone, an instance), or −1.

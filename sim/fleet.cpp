@@ -18,6 +18,7 @@ Fleet::Fleet(const SpotMarket& market, Ledger& ledger, RunQueue& queue, std::uin
     for (const ZoneData& zone : market.data().zones) {
         victims_.emplace_back(seed, fmt::format("market/{}/victims", zone.name));
         notices_.emplace_back(seed, fmt::format("market/{}/notices", zone.name));
+        speeds_.emplace_back(seed, fmt::format("market/{}/speeds", zone.name));
         failures_.emplace_back(seed, fmt::format("market/{}/launches", zone.name));
     }
 }
@@ -88,6 +89,16 @@ std::int32_t Fleet::spot_room(ZoneId zone, Price bid, Instant now) const {
     return market_->spot_capacity(zone) - held.spot_held - held.spot_pending;
 }
 
+std::int32_t Fleet::speed_of(const Instance& instance) {
+    const MarketRules& rules = market_->data().rules;
+    if (index_of(instance.id) < rules.machine_speeds.size()) {
+        return rules.machine_speeds[index_of(instance.id)];
+    }
+    const bool slow =
+        rules.slow_share > 0 && speeds_[index_of(instance.zone)].chance(rules.slow_share);
+    return slow ? rules.slow_speed : 1000;
+}
+
 void Fleet::launch(ZoneId zone, Market market, Price bid, Instant now) {
     INVARIANT(market != Market::none);
     Instance instance;
@@ -95,6 +106,7 @@ void Fleet::launch(ZoneId zone, Market market, Price bid, Instant now) {
     instance.zone = zone;
     instance.market = market;
     instance.bid = bid;
+    instance.speed_per_mille = speed_of(instance);
     ++launches_;
     const MarketRules& rules = market_->data().rules;
     const Duration provisioning = market_->data().provisioning;

@@ -28,11 +28,14 @@ struct Instance {
     bool started = false;            // its worker can join a group
     bool member = false;             // trains, or is in a transition with the others
     bool has_state = false;          // holds the present model
+    bool detached = false;           // was in the group and holds its machine, but not its place
     bool retiring = false;           // to be released once its replacement is there
     bool unannounced = false;        // its loss comes without a notice: nobody knows of it yet
     std::optional<Instant> lost_at;  // decided
+    std::int32_t speed_per_mille = 1000;  // of what the market promises
     Price bid;
     Instant opened;
+    Instant spawning_since;  // while it is not started
     Charge meter_at_opening;
     std::optional<PriceCursor> price_at_opening;  // where a bill needs the prices since then
     Ledger::Lease lease = 0;
@@ -97,6 +100,7 @@ private:
     bool notice_arrives(ZoneId zone);
     void count(const Instance& instance, std::int32_t change, Instant now);
     void erase(InstanceId id);
+    std::int32_t speed_of(const Instance& instance);
 
     const SpotMarket* market_;
     Ledger* ledger_;
@@ -104,6 +108,7 @@ private:
     std::vector<RandomStream> victims_;   // a stream a zone
     std::vector<RandomStream> notices_;   // likewise
     std::vector<RandomStream> failures_;  // likewise
+    std::vector<RandomStream> speeds_;    // likewise
     std::vector<Instant> refused_until_;  // likewise: no spot launches before
     std::vector<Instance> instances_;
     struct Meter {  // of one zone, since its counts last changed

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/quantity.hpp"
@@ -10,6 +11,7 @@
 #include "policies/plan.hpp"
 #include "sim/event.hpp"
 #include "sim/learning/learning_model.hpp"
+#include "sim/transition_costs.hpp"
 
 namespace ukemi {
 
@@ -19,6 +21,14 @@ struct NoisePoint {  // of a curve over training; straight in between, level out
 };
 double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples);
 
+// For a while the network carries other traffic, too, and one collective is slowed down by it.
+struct Interference {
+    Instant from;
+    Instant until;
+    Collective collective = Collective::automatic;
+    double factor = 1;  // of what a step waits for
+};
+
 struct JobSpec {
     Plan plan;                       // the first
     std::int32_t instances_max = 1;  // that a Plan may ask for, if more than the first does
@@ -27,10 +37,14 @@ struct JobSpec {
     Instant deadline = Instant::never();
     JobProfile profile;
     std::int32_t workers_min = 1;
-    std::vector<NoisePoint> noise_scale;  // what a simulated run shows as measured; may be empty
+    std::vector<Interference> interference;  // on the profile's exposed communication
+    std::vector<NoisePoint> noise_scale;     // what a simulated run shows as measured; may be empty
     // What a step is worth. Empty: its samples, and samples_total of them are the work. Else the
     // work ends when this says so, and the Plan's batch and learning rate may be turned.
     std::shared_ptr<const LearningModel> learning;
+    // What changes of the group cost, phase by phase. Empty: the profile's restart and resize are
+    // all that is known. The profile's totals are what policies expect, and agree with it.
+    std::optional<TransitionCosts> transition;
     // With a tick the policies are asked at its multiples only, and the end of the work is noticed
     // there; without one they are asked on events.
     Duration tick;

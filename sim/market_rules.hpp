@@ -1,6 +1,9 @@
 // market_rules.hpp — by what rules a market gives, takes and charges, beside the recorded series.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "base/quantity.hpp"
 #include "records/billing.hpp"
 
@@ -16,7 +19,13 @@ struct MarketRules {
     double notice_arrives = 1;  // the share of losses that are announced at all
     Duration blockout;          // no spot launch in a zone for so long after a loss there
     double launch_failure = 0;  // the share of spot requests that come to nothing
-    Duration launch_retry;      // a zone is asked again so long after such a failure
+    // Machines are not alike: the first launched are as fast as these say, per mille of what the
+    // market promises; of the others a share is slow.
+    std::vector<std::int32_t> machine_speeds;
+    double slow_share = 0;
+    std::int32_t slow_speed = 1000;
+    bool uneven() const { return !machine_speeds.empty() || slow_share > 0; }
+    Duration launch_retry;  // a zone is asked again so long after such a failure
     friend bool operator==(const MarketRules&, const MarketRules&) = default;
 };
 

@@ -13,6 +13,7 @@
 #include "base/ids.hpp"
 #include "policies/observation.hpp"
 #include "policies/plan.hpp"
+#include "records/transition_phases.hpp"
 
 namespace ukemi {
 
@@ -28,6 +29,15 @@ struct Learned {
     std::optional<double> metric;  // accuracy or whatever else the model knows
 };
 
+// A group that is to form.
+struct TransitionOrder {
+    std::span<const InstanceId> members;
+    std::span<const std::int32_t> speeds;  // of each member, per mille of the job's profile
+    PhaseTimes phases{};                   // what they are expected to take
+    bool workers_shown = false;            // in Observation::worker_views
+    bool phases_told_apart = false;        // PhaseBegan follows at the beginning of each but one
+};
+
 class Trainer {
 public:
     virtual ~Trainer() = default;
@@ -36,6 +46,8 @@ public:
     virtual std::int32_t workers() const = 0;
     virtual std::int64_t samples_safe() const = 0;  // would survive the loss of every instance
     virtual Duration transition_remaining(Instant now) const = 0;
+    virtual TransitionPhase transition_phase(Instant) const { return TransitionPhase::none; }
+    virtual PhaseCosts phase_costs() const { return {}; }  // of transitions, so far
     virtual std::int64_t checkpoints() const = 0;
     virtual std::int64_t transitions() const = 0;
     virtual StepsMade steps_made() const = 0;
@@ -55,10 +67,9 @@ public:
     // Ends what the group is doing. A step in progress is torn unless `now` is a step boundary.
     // The group's time is in the ledger afterwards, so membership may change.
     virtual void stop(Instant now) = 0;
-    // TransitionEnded follows; `time` is what it is expected to take.
-    // The slowest member's machine trains at `speed_per_mille` of the job's profile.
-    virtual void begin_transition(std::span<const InstanceId> members, Duration time,
-                                  std::int32_t speed_per_mille, Instant now) = 0;
+    // TransitionEnded follows. The group will be as fast as its slowest member.
+    virtual void begin_transition(const TransitionOrder& order, Instant now) = 0;
+    virtual void phase_began(Instant) {}
     virtual void begin_running(
         Instant now) = 0;  // with the workers of the transition, or as before
     virtual void begin_checkpoint(Instant now) = 0;  // CheckpointEnded follows

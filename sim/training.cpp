@@ -92,7 +92,10 @@ void Training::settle_steps(Instant now) {
 void Training::settle(Instant now) {
     switch (phase_) {
         case JobPhase::waiting: break;
-        case JobPhase::transition: ledger_->elapse(now, Cause::transition); break;
+        case JobPhase::transition:
+            add_phases(phase_costs_, phases_, now - since_, workers_);
+            ledger_->elapse(now, Cause::transition);
+            break;
         case JobPhase::running: settle_steps(now); break;
         case JobPhase::checkpointing: ledger_->elapse(now, Cause::checkpoint); break;
         case JobPhase::finished: break;
@@ -106,6 +109,7 @@ void Training::cancel_what_is_due() {
     queue_->cancel(due_);
     queue_->cancel(checkpoint_due_);
     queue_->cancel(hook_due_);
+    queue_->cancel(phase_due_);
 }
 
 void Training::await_boundary(Instant now) {
@@ -126,7 +130,47 @@ std::optional<Learned> Training::learned() const {
     return Learned{std::min(share, 1.0), learning_->metric(learned_)};
 }
 
+// What a step waits for, with whatever else is on the network.
+Duration Training::communication_at(Instant now) const {
+    if (workers_ < 2) return {};
+    Duration time = exposed_communication(job_->profile, controller_->plan());
+    for (const Interference& one : job_->interference) {
+        const bool now_there = one.from <= now && now < one.until;
+        if (now_there && one.collective == controller_->plan().collective) {
+            time = seconds(to_seconds(time) * one.factor);
+        }
+    }
+    return time;
+}
+
+// Steps until the network has changed, at least one.
+std::optional<std::int64_t> Training::steps_to_other_pace(Instant now) const {
+    Instant next = Instant::never();
+    for (const Interference& one : job_->interference) {
+        if (one.from > now) next = std::min(next, one.from);
+        if (one.until > now) next = std::min(next, one.until);
+    }
+    if (next == Instant::never()) return std::nullopt;
+    const std::int64_t whole = steps_within(rate_, next - now);
+    return whole + (time_for(rate_, whole) < next - now || whole == 0 ? 1 : 0);
+}
+
+// In a synchronous step all wait for the slowest.
+void Training::observe_workers(Observation& seen) const {
+    seen.worker_views.clear();
+    if (phase_ != JobPhase::running || members_.empty()) return;
+    const Duration step = time_for(rate_, 1);
+    if (step < nanoseconds(1000)) return;  // time is its work
+    for (const auto& [instance, speed] : members_) {
+        const Int128 own =
+            static_cast<Int128>((step - communication_).raw()) * speed_per_mille_ / speed;
+        const Duration compute = nanoseconds(static_cast<std::int64_t>(own));
+        seen.worker_views.push_back({instance, step, compute, step - compute, Duration{}});
+    }
+}
+
 void Training::observe(Observation& seen) const {
+    observe_workers(seen);
     seen.exchange = {};
     if (job_->profile.step_time && workers_ > 0) {
         seen.exchange = exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
@@ -146,17 +190,39 @@ void Training::stop(Instant now) {
     workers_ = 0;
 }
 
-void Training::begin_transition(std::span<const InstanceId> members, Duration time,
-                                std::int32_t speed_per_mille, Instant now) {
-    const auto workers = static_cast<std::int32_t>(members.size());
+void Training::begin_transition(const TransitionOrder& order, Instant now) {
+    const auto workers = static_cast<std::int32_t>(order.members.size());
     INVARIANT(phase_ == JobPhase::waiting && workers >= job_->workers_min);
     settle(now);
     workers_ = workers;
-    speed_per_mille_ = speed_per_mille;
+    speed_per_mille_ = std::ranges::min(order.speeds);
+    members_.clear();
+    for (std::size_t rank = 0; order.workers_shown && rank < order.members.size(); ++rank) {
+        members_.emplace_back(order.members[rank], order.speeds[rank]);
+    }
+    std::ranges::sort(members_);
     ++transitions_;
     phase_ = JobPhase::transition;
-    until_ = now + time;
+    phases_ = order.phases;
+    until_ = now + sum_of(phases_);
     due_ = queue_->schedule(until_, Phase::completion, TransitionEnded{});
+    if (order.phases_told_apart) phase_began(now);
+}
+
+TransitionPhase Training::transition_phase(Instant now) const {
+    if (phase_ != JobPhase::transition) return TransitionPhase::none;
+    return phase_after(phases_, now - since_);
+}
+
+// The beginning of the next one is an event; the last one ends with the transition.
+void Training::phase_began(Instant now) {
+    Instant next = since_;
+    for (const Duration time : phases_) {
+        if (next > now) break;
+        next = next + time;
+    }
+    if (next <= now || next >= until_) return;
+    phase_due_ = queue_->schedule(next, Phase::completion, PhaseBegan{});
 }
 
 // The work's end, or how far ahead it is known that it is not there yet.
@@ -170,7 +236,15 @@ void Training::begin_running(Instant now) {
     settle(now);
     cancel_what_is_due();
     phase_ = JobPhase::running;
-    rate_ = scaled(rate_of(job_->profile, controller_->plan(), workers_), speed_per_mille_);
+    rate_ = rate_of(job_->profile, controller_->plan(), workers_);
+    communication_ = communication_at(now);
+    if (communication_ > Duration{}) {  // the slow compute more slowly; the network is what it is
+        const Duration calm = exposed_communication(job_->profile, controller_->plan());
+        const StepRate computing{1, time_for(rate_, 1) - calm};
+        rate_ = slowed(scaled(computing, speed_per_mille_), communication_);
+    } else {
+        rate_ = scaled(rate_, speed_per_mille_);
+    }
     per_step_ = samples_per_step(controller_->plan(), workers_);
     step_ = step_settings();
     learned_at_start_ = learned_;
@@ -182,7 +256,9 @@ void Training::begin_running(Instant now) {
     // More steps than anybody waits for, if the target is never reached.
     const Int128 fit = static_cast<Int128>(longest_segment.raw()) * rate_.steps / rate_.per.raw();
     const auto farthest = static_cast<std::int64_t>(std::max<Int128>(fit, 1));
-    const auto hook_in = controller_->steps_until_hook(workers_);
+    auto hook_in = controller_->steps_until_hook(workers_);
+    const auto other_pace_in = steps_to_other_pace(now);
+    if (other_pace_in) hook_in = std::min(hook_in.value_or(*other_pace_in), *other_pace_in);
     const LookAhead ahead = look_ahead(left, std::min(farthest, hook_in.value_or(farthest)));
     const std::int64_t steps_left = ahead.target ? ahead.steps : farthest;
     if (ahead.target) {

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "policies/controller.hpp"
 #include "policies/observation.hpp"
@@ -28,6 +30,8 @@ public:
     std::int32_t workers() const override { return workers_; }
     std::int64_t samples_safe() const override;
     Duration transition_remaining(Instant now) const override;
+    TransitionPhase transition_phase(Instant now) const override;
+    PhaseCosts phase_costs() const override { return phase_costs_; }
     std::int64_t checkpoints() const override { return checkpoints_; }
     std::int64_t transitions() const override { return transitions_; }
     StepsMade steps_made() const override { return made_; }
@@ -40,8 +44,8 @@ public:
     bool agree(const Plan&, Instant) override { return true; }
 
     void stop(Instant now) override;
-    void begin_transition(std::span<const InstanceId> members, Duration time,
-                          std::int32_t speed_per_mille, Instant now) override;
+    void begin_transition(const TransitionOrder& order, Instant now) override;
+    void phase_began(Instant now) override;
     void begin_running(Instant now) override;
     void begin_checkpoint(Instant now) override;
     void save_before(Instant deadline, Instant now) override;
@@ -58,6 +62,9 @@ private:
     void settle_steps(Instant now);
     Instant next_step_boundary(Instant now) const;  // now, or the end of the step in progress
     void cancel_what_is_due();
+    void observe_workers(Observation& seen) const;
+    Duration communication_at(Instant now) const;
+    std::optional<std::int64_t> steps_to_other_pace(Instant now) const;
     LearningStep step_settings() const;
     void show_what_is_left();
     LookAhead look_ahead(std::int64_t samples_left, std::int64_t most) const;
@@ -69,13 +76,18 @@ private:
     RunQueue* queue_;
     JobPhase phase_ = JobPhase::waiting;
     std::int32_t workers_ = 0;
-    std::int32_t speed_per_mille_ = 1000;
+    std::int32_t speed_per_mille_ = 1000;                       // of the slowest
+    std::vector<std::pair<InstanceId, std::int32_t>> members_;  // and their speeds, if shown
 
     Instant since_;  // the beginning of the segment, or of the transition
     Instant until_;  // the end of a transition or checkpoint
     StepRate rate_;
+    Duration communication_;           // of each step of this segment
     std::int64_t steps_reported_ = 0;  // of this segment
-    RunQueue::Ticket due_;             // the end of the work, of a transition or of a checkpoint
+    PhaseTimes phases_{};              // of the transition
+    PhaseCosts phase_costs_{};
+    RunQueue::Ticket phase_due_;
+    RunQueue::Ticket due_;  // the end of the work, of a transition or of a checkpoint
     RunQueue::Ticket checkpoint_due_;
     RunQueue::Ticket hook_due_;  // the next step that policies, or whoever learns, want to look at
     RunQueue::Ticket boundary_due_;  // that somebody waits for

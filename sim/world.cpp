@@ -26,14 +26,19 @@ ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) 
     return result;
 }
 
-// Whether the steps and checkpoints that follow are not those of the old Plan.
-bool goes_on_differently(const Plan& before, const Plan& after) {
-    return before.checkpoint_interval != after.checkpoint_interval ||
+bool trains_differently(const Plan& before, const Plan& after) {
+    return before.learners_per_gpu != after.learners_per_gpu ||
            before.global_batch != after.global_batch ||
            before.batch_per_learner != after.batch_per_learner ||
            before.accumulation != after.accumulation ||
            before.learning_rate != after.learning_rate || before.codec != after.codec ||
            before.codec_level != after.codec_level;
+}
+
+// Whether the steps and checkpoints that follow are not those of the old Plan.
+bool goes_on_differently(const Plan& before, const Plan& after) {
+    return before.checkpoint_interval != after.checkpoint_interval ||
+           before.collective != after.collective || trains_differently(before, after);
 }
 
 }  // namespace
@@ -54,6 +59,10 @@ Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job
             can.codecs.push_back({row.codec, row.level, row.level, false, row.level == 0});
         }
     }
+    if (!job.profile.learner_speeds.empty())
+        can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
+    if (!job.profile.communication.empty()) can.knobs = can.knobs | KnobSet{Knob::collective};
+    if (market.rules.uneven()) can.knobs = can.knobs | KnobSet{Knob::machines};
     if (market.rules.bidding) can.knobs = can.knobs | KnobSet{Knob::bid};
     can.zones = static_cast<std::uint32_t>(market.zones.size());
     can.instance_types = 1;
@@ -133,6 +142,7 @@ void World::observe() {
     seen_.now = now;
     seen_.phase = trainer_->phase();
     seen_.transition_remaining = trainer_->transition_remaining(now);
+    seen_.transition_phase = transition_phase();
     seen_.workers = trainer_->phase() == JobPhase::running ? trainer_->workers() : 0;
     seen_.samples_safe = trainer_->samples_safe();
     seen_.spot_held = fleet_.spot_held();
@@ -204,6 +214,8 @@ void World::commit(const Plan& plan) {
     trainer_->report(queue_.now());
     const bool again = committed_just_now(plan);
     const bool goes_on_otherwise = goes_on_differently(controller_.plan(), plan);
+    const bool whole_program = job_.transition && job_.transition->whole_program;
+    if (whole_program && trains_differently(controller_.plan(), plan)) restart_due_ = true;
     controller_.committed(plan.version);
     ++plans_;
     hash_.add_number(index_of(plan.version));
@@ -300,6 +312,7 @@ void World::record_timeline() {
     row.spot_held = fleet_.spot_held();
     row.on_demand_held = fleet_.on_demand_held();
     row.workers = trainer_->workers();
+    if (job_.transition) row.transition_phase = transition_phase();
     for (std::uint32_t zone = 0; zone < market_.zone_count(); ++zone) {
         row.spot_capacity += market_.spot_capacity(ZoneId{zone});
     }
@@ -362,6 +375,7 @@ RunResult World::result() {
     hash_.add_number(result.cost.raw());
     hash_.add_number(result.duration.raw());
     result.event_hash = hash_.text();
+    if (job_.transition) result.phases = all_phase_costs();
     result.timeline = std::move(timeline_);
     return result;
 }

@@ -81,19 +81,17 @@ private:
     void handle(const LaunchFailed& event);
     void handle(const LifetimeOver& event);
     void handle(const ZoneGivesAgain& event);
+    void handle(const PhaseBegan&);
     void heed_notices(std::int32_t announced_count);
 
     // Membership (world_fleet.cpp).
     std::size_t place_of(ZoneId zone, Market bought) const;
     std::vector<std::int32_t>& wanted_by_place();
-    void acquire();            // launches what the Plan wants and the market gives
-    void mark_surplus();       // what the Plan no longer wants is retiring
+    void acquire();       // launches what the Plan wants and the market gives
+    void mark_surplus();  // what the Plan no longer wants is retiring
+    bool to_be_replaced(const Instance& instance) const;
     void swap_fleets();        // releases what retires, once that may be
-    void reconcile();          // at a boundary: makes the training group what the fleet allows
-    void disband();            // the training group, at this moment
     void lose(InstanceId id);  // it is gone, and with it what it was doing
-    void release(InstanceId id, bool lost);
-    void start_worker(Instance& instance);
     // It refuses for longer than before: looks at it again when it no longer does.
     void await_zone(ZoneId zone, Instant refused_before);
     Price bid_in(ZoneId zone) const;
@@ -109,6 +107,23 @@ private:
     void resume_running();
     void save_before_loss();
     bool unsaved() const { return controller_.samples_done() > trainer_->samples_safe(); }
+
+    // Transitions (world_transitions.cpp).
+    void reconcile();  // at a boundary: makes the training group what the fleet allows
+    void disband();    // the training group, at this moment
+    void release(InstanceId id, bool lost);
+    void start_worker(Instance& instance);
+    void end_spawn(Instance& instance);
+    void reattach();
+    std::vector<Instance*> next_group();
+    void form(std::vector<Instance*>& group);
+    PhaseTimes phases_of(std::int32_t holders, Duration move_time) const;
+    bool falls_together() const;
+    bool saves_first() const;
+    void begin_drain();
+    void end_drain();
+    TransitionPhase transition_phase() const;
+    PhaseCosts all_phase_costs() const;
 
     // Decisions (world.cpp).
     void note(EventKind kind);  // something happened that policies may want to look at
@@ -144,8 +159,13 @@ private:
     std::vector<Price> last_bids_;    // by zone, of the last line there
     std::vector<Plan> plans_of_now_;  // committed at this very instant
     Instant plans_of_now_at_;
-    std::vector<std::int32_t> wanted_;     // kept for its memory
-    std::vector<InstanceId> members_ids_;  // likewise
+    std::vector<std::int32_t> wanted_;         // kept for its memory
+    std::vector<InstanceId> members_ids_;      // likewise
+    std::vector<std::int32_t> member_speeds_;  // likewise
+    PhaseCosts phase_costs_{};                 // beside the trainer's
+    std::optional<Instant> drain_since_;       // a checkpoint that something waits for
+    std::int32_t drain_workers_ = 0;
+    bool restart_due_ = false;  // a Plan that the program has to be started anew for
     std::optional<Plan> pending_plan_;
     EventKind pending_kind_ = EventKind::none;  // the most urgent since the last question
     bool agreeing_ = false;                     // the members are taking the pending Plan over

@@ -91,7 +91,7 @@ void World::lose(InstanceId id) {
     const bool saving = trainer_->phase() == JobPhase::checkpointing;
     if (instance->member || (saving && had_state)) disband();
     release(id, true);
-    if (had_state && job_.profile.sharded) {
+    if (had_state && falls_together()) {
         for (Instance& one : fleet_.instances()) one.has_state = false;
     }
     if (!state_held() && unsaved() && trainer_->phase() != JobPhase::finished) {
@@ -110,6 +110,7 @@ void World::handle(const WorkerStarted& event) {
     Instance* instance = fleet_.find(event.instance);
     if (instance == nullptr) return;
     instance->started = true;
+    end_spawn(*instance);
     trainer_->await_boundary(queue_.now());  // others may be there at this very moment
     note(EventKind::instances_ready);
     record_timeline();
@@ -126,14 +127,26 @@ void World::handle(const TransitionEnded&) {
     record_timeline();
 }
 
+void World::handle(const PhaseBegan&) {
+    trainer_->phase_began(queue_.now());
+    record_timeline();
+}
+
 void World::handle(const CheckpointDue&) {
-    if (trainer_->phase() == JobPhase::running) trainer_->begin_checkpoint(queue_.now());
+    if (trainer_->phase() == JobPhase::running) {
+        if (state_lost_at() < Instant::never()) {
+            begin_drain();
+        } else {
+            trainer_->begin_checkpoint(queue_.now());
+        }
+    }
     record_timeline();
 }
 
 void World::handle(const CheckpointEnded&) {
     const Instant now = queue_.now();
     trainer_->finish_checkpoint(now);
+    end_drain();
     const bool failed = unsaved();
     if (!failed) model_stays_where_it_is();
     // Those who were to leave may do so now; if the Plan has changed its mind, all go on.

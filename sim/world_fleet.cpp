@@ -67,7 +67,7 @@ void World::acquire() {
     std::vector<std::int32_t>& missing = wanted_by_place();
     std::int64_t will_be = 0;
     for (const Instance& one : fleet_.instances()) {
-        if (one.retiring || one.announced()) continue;
+        if (one.retiring || one.announced() || to_be_replaced(one)) continue;
         --missing[place_of(one.zone, one.market)];
         ++will_be;
     }
@@ -98,10 +98,11 @@ void World::mark_surplus() {
     for (Instance& one : fleet_.instances()) {
         one.retiring = !one.announced() || wanted[place_of(one.zone, one.market)] <= 0;
     }
-    // Members first, then those that are there, then the oldest request.
-    for (const int round : {0, 1, 2}) {
+    // Members first, then those that are there, then the oldest request; what is to be replaced has
+    // a place only while nobody else is there for it.
+    for (const int round : {0, 1, 2, 3}) {
         for (Instance& one : fleet_.instances()) {
-            const int rank = one.member ? 0 : one.ready ? 1 : 2;
+            const int rank = to_be_replaced(one) ? 3 : one.member ? 0 : one.ready ? 1 : 2;
             std::int32_t& left = wanted[place_of(one.zone, one.market)];
             if (rank != round || left <= 0 || one.announced()) continue;
             one.retiring = false;
@@ -122,7 +123,7 @@ Instant World::state_lost_at() const {
         if (!one.has_state) continue;
         if (one.announced()) {
             first = std::min(first, *one.lost_at);
-        } else if (!job_.profile.sharded) {
+        } else if (!falls_together()) {
             return Instant::never();
         }
     }
@@ -142,8 +143,13 @@ void World::save_before_loss() {
     if (lost_at < Instant::never()) trainer_->save_before(lost_at, queue_.now());
 }
 
+bool World::to_be_replaced(const Instance& instance) const {
+    return std::ranges::binary_search(controller_.plan().replaced, instance.id);
+}
+
 void World::swap_fleets() {
     const Instant now = queue_.now();
+    if (!controller_.plan().replaced.empty()) mark_surplus();
     std::int32_t staying = 0;
     bool retiring = false;
     std::int32_t coming = 0;
@@ -164,8 +170,8 @@ void World::swap_fleets() {
     const bool nothing_wanted =
         fleet_count(controller_.plan()) == 0 || fleet_market(controller_.plan()) == Market::none;
     const bool replaced = nothing_wanted || (staying >= job_.workers_min && coming == 0);
-    if (job_.profile.sharded && holder_leaves) heir = false;
-    const bool saves = !job_.profile.lossless && !heir && state_held() && unsaved();
+    if (falls_together() && holder_leaves) heir = false;
+    const bool saves = saves_first() && !heir && state_held() && unsaved();
     std::vector<InstanceId> leaving;
     for (const Instance& one : fleet_.instances()) {
         if (one.retiring && (!one.ready || replaced)) leaving.push_back(one.id);
@@ -175,7 +181,7 @@ void World::swap_fleets() {
             return;  // the one in progress will do
         }
         if (trainer_->phase() == JobPhase::transition) trainer_->stop(now);
-        trainer_->begin_checkpoint(now);
+        begin_drain();
         return;
     }
     if (leaving.empty()) return;
@@ -183,7 +189,7 @@ void World::swap_fleets() {
         fleet_.instances(), [&](const Instance& one) { return one.retiring && one.member; });
     if (members_leave && replaced) disband();
     for (const InstanceId id : leaving) release(id, false);
-    if (!job_.profile.sharded || !holder_leaves || !replaced) return;
+    if (!falls_together() || !holder_leaves || !replaced) return;
     for (Instance& one : fleet_.instances()) one.has_state = false;  // a part of it is gone
 }
 
@@ -193,94 +199,10 @@ bool World::fleet_unsettled() const {
     });
 }
 
-void World::disband() {
-    const Instant now = queue_.now();
-    agreeing_ = false;
-    if (trainer_->phase() != JobPhase::finished) trainer_->stop(now);
-    for (Instance& one : fleet_.instances()) {
-        if (one.member) ledger_.leave(one.lease, now);
-        one.member = false;
-    }
-}
-
-void World::start_worker(Instance& instance) {
-    instance.started = trainer_->start(instance.id, queue_.now());
-}
-
-void World::release(InstanceId id, bool lost) {
-    const bool was_held = fleet_.find(id)->ready;
-    const ZoneId zone = fleet_.find(id)->zone;
-    const Instant refused_before = fleet_.spot_refused_until(zone);
-    fleet_.release(id, queue_.now());
-    await_zone(zone, refused_before);
-    if (was_held) trainer_->leave(id, lost, queue_.now());
-}
-
 void World::release_all() {
     while (!fleet_.instances().empty()) {
         release(fleet_.instances().back().id, false);
     }
-}
-
-// The group that could train now: those that are there, members first, those without a notice
-// before those with one. Called at step boundaries only. A group that is already right is left
-// alone; one that is starting or saving first finishes that.
-void World::reconcile() {
-    const Instant now = queue_.now();
-    const JobPhase phase = trainer_->phase();
-    if (ended_ || phase == JobPhase::finished || phase == JobPhase::checkpointing) return;
-    trainer_->report(now);
-    if (controller_.finished()) {  // the last step ended at this very moment
-        finish_work();
-        return;
-    }
-    std::vector<Instance*> group;
-    std::size_t members = 0;
-    for (Instance& one : fleet_.instances()) {
-        if (one.started) group.push_back(&one);
-        if (one.member) ++members;
-    }
-    const auto most = static_cast<std::size_t>(controller_.plan().workers_max);
-    if (group.size() > most) {
-        std::ranges::sort(group, {}, [](const Instance* one) {
-            return std::tuple(!one->member, one->announced(), index_of(one->id));
-        });
-        // Somebody has to bring the model, however soon it leaves.
-        const auto end = group.begin() + static_cast<std::ptrdiff_t>(most);
-        const auto holder = std::ranges::find_if(group, &Instance::has_state);
-        if (holder != group.end() && holder >= end) std::iter_swap(end - 1, holder);
-        group.resize(most);
-    }
-    const bool enough = group.size() >= static_cast<std::size_t>(job_.workers_min);
-    const bool unchanged = group.size() == members && std::ranges::all_of(group, &Instance::member);
-    if (!enough) {
-        if (members > 0) disband();
-        return;
-    }
-    if (unchanged && phase != JobPhase::waiting) return;
-    if (phase == JobPhase::transition) return;
-    const bool survivors = state_held();
-    const Move move = move_of(group);
-    std::int32_t slowest = market_.data().zones[index_of(group.front()->zone)].speed_per_mille;
-    for (const Instance* one : group) {
-        slowest = std::min(slowest, market_.data().zones[index_of(one->zone)].speed_per_mille);
-    }
-    disband();
-    std::ranges::sort(group, {}, [](const Instance* one) {
-        return std::tuple(!one->has_state, index_of(one->id));  // who has the model ranks first
-    });
-    members_ids_.clear();
-    for (Instance* one : group) {
-        ledger_.join(one->lease, now);
-        one->member = true;
-        members_ids_.push_back(one->id);
-    }
-    Duration time = survivors ? job_.profile.resize : job_.profile.restart;
-    if (!survivors && trainer_->samples_safe() > 0 && !job_.profile.lossless) {
-        time += job_.profile.restore;
-    }
-    egress_ = in_all(egress_, move.cost);
-    trainer_->begin_transition(members_ids_, time + move.time, slowest, now);
 }
 
 void World::await_zone(ZoneId zone, Instant refused_before) {

@@ -27,6 +27,10 @@ struct NoisyJob : Situation {
         seen.gradient.noise_scale = noise_scale;
         return policy.after_step(view(*predictor));
     }
+    Decision epoch_ends(Policy& policy) {
+        const auto predictor = make_profile_predictor(profile);
+        return policy.after_epoch(view(*predictor));
+    }
     // An epoch of these steps; what the policy says after it is put into the Plan.
     std::int32_t epoch(Policy& policy, std::initializer_list<double> noise_scales) {
         const auto predictor = make_profile_predictor(profile);
@@ -121,4 +125,25 @@ TEST_CASE("noise_scale_resize: refuses periods that it could not measure", "[noi
         "test.json: at /measure_every_steps: expected a divisor of \"every_steps\"");
     CHECK_THROWS_WITH(policy_named("noise_scale_resize", R"({"every_steps": 0})"),
                       Catch::Contains("/every_steps: expected an integer from 1 to"));
+}
+
+TEST_CASE("noise_scale_resize: monitoring off-line decides the same, and later",
+          "[noise_scale_resize]") {
+    const auto online = policy_named("noise_scale_resize");
+    const auto offline = policy_named("noise_scale_resize", R"({"analysis_time": "10 min"})");
+    NoisyJob job;
+    const auto both = [&](double noise_scale) {
+        return std::pair{job.step(*online, noise_scale), job.step(*offline, noise_scale)};
+    };
+    both(10);
+    CHECK(job.epoch_ends(*online) == Decision{});
+    CHECK(job.epoch_ends(*offline) == Decision{});
+    both(20);
+    CHECK(job.epoch_ends(*online).workers_max == 3);
+    CHECK(job.epoch_ends(*offline) == Decision{});  // the records are being read
+    job.at(minutes(9));
+    CHECK(job.step(*offline, 20) == Decision{});
+    job.at(minutes(10));
+    CHECK(job.step(*offline, 20).workers_max == 3);
+    CHECK(job.step(*offline, 20) == Decision{});
 }

@@ -50,6 +50,9 @@ Plan random_plan(RandomStream& random) {
     plan.layout = {small(random), small(random), small(random)};
     plan.checkpoint_interval = random.chance(0.5) ? never_checkpoint : time(random);
     plan.checkpoint_on_notice = random.chance(0.5);
+    for (std::int64_t ids = random.integer(0, 3); ids > 0; --ids) {
+        plan.replaced.push_back(InstanceId{static_cast<std::uint32_t>(random.bits())});
+    }
     return plan;
 }
 
@@ -209,9 +212,10 @@ TEST_CASE("decision json: has a key for every knob", "[plan_json]") {
     all.layout = Layout{};
     all.checkpoint_interval = minutes(1);
     all.checkpoint_on_notice = true;
+    all.replaced.emplace();
     all.ask_again_in = minutes(1);
     all.reason = "all";
-    CHECK(to_json(all).size() == 20);  // as many as it has fields
+    CHECK(to_json(all).size() == 21);  // as many as it has fields
 }
 
 TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
@@ -234,7 +238,13 @@ TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
     profile.restore = minutes(5);
     profile.sharded = true;
     CHECK_FALSE(to_json(profile).contains("spawn_ns"));  // as before it was known
+    profile.learner_speeds = {1000, 1600};
+    profile.communication = {{Collective::star, milliseconds(20)}};
     profile.spawn = minutes(6);
+    CHECK(profile_from(reread(to_json(profile))).learner_speeds == profile.learner_speeds);
+    const ExposedCommunication star = profile_from(reread(to_json(profile))).communication.at(0);
+    CHECK(star.collective == Collective::star);
+    CHECK(star.time == milliseconds(20));
     CHECK(profile_from(reread(to_json(profile))).spawn == minutes(6));
     CHECK(to_json(profile_from(reread(to_json(profile)))) == to_json(profile));
     CHECK(profile_from(reread(to_json(profile))).throughput[1].rate ==

@@ -92,6 +92,14 @@ TEST_CASE("run json: values by hand", "[run_json]") {
     CHECK(run["useful_usd"] == 0.3);
     CHECK(run["revocations"] == 2);
     CHECK(run["event_hash"] == "00ff");
+    CHECK(run["spawn_phase_s"].is_null());  // no scenario told phases apart
+    RunResult phased = example();
+    phased.phases.emplace();
+    cost_of(*phased.phases, TransitionPhase::spawn) = {2, whole_seconds(3), whole_seconds(12)};
+    const auto told = ordered_json::parse(runs_json(std::vector{phased}))["runs"][0];
+    CHECK(told["spawn_phase_s"] == 3);
+    CHECK(told["spawn_phase_instance_s"] == 12);
+    CHECK(told["drain_phase_s"] == 0);
     for (const std::string_view cause : cause_names()) {
         CHECK(run.contains(std::string(cause) + "_s"));
         CHECK(run.contains(std::string(cause) + "_usd"));
@@ -104,7 +112,7 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     for (const char* key : {"steps", "step_s_mean", "loss", "accuracy"}) {
         CHECK(plain.at(key).is_null());
     }
-    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",00ff,,,,,0,0\n"));
+    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,\n"));
     run.steps = 12;
     run.step_mean = milliseconds(250);
     run.loss = std::nan("");
@@ -114,7 +122,8 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     CHECK(full["step_s_mean"] == 0.25);
     CHECK(full["loss"] == "nan");
     CHECK(full["accuracy"] == 0.75);
-    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",00ff,12,0.25,nan,0.75,0,0\n"));
+    CHECK_THAT(runs_csv(std::vector{run}),
+               Catch::EndsWith(",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,\n"));
 }
 
 TEST_CASE("run json: numbers are written in the shortest form that reads back", "[run_json]") {

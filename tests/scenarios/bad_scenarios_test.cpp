@@ -45,6 +45,8 @@ constexpr Refusal refusals[] = {
     {"codec_without_times",
      ": at /job/step_time/codecs/0/synchronisation: missing: expected times by the number of "
      "workers, or \"bytes\" and a \"link\" at step_time"},
+    {"collective_unknown",
+     ": at /job/communication/rings: there is no collective of this name (did you mean \"ring\"?)"},
     {"comment", ":1:1: syntax error while parsing value - invalid literal; last read: '/'"},
     {"count_and_count_max",
      ": at /cluster: expected either \"count\" or \"count_min\" and \"count_max\", found "
@@ -76,9 +78,12 @@ constexpr Refusal refusals[] = {
      "v100-16-burst, p3-64-group, h100-16-launch, g2-bidding, found \"v100-1-godo\" (did "
      "you mean \"v100-1-good\"?)"},
     {"generator_without_length", ": at /market/generate: missing key \"length\""},
+    {"interference_backwards", ": at /job/interference/0/until: expected a moment after \"from\""},
     {"job_is_text", ": at /job: expected an object, found \"train\""},
     {"launch_failure_certain",
      ": at /market/launch_failure: expected a number from 0 to 0.999, found 1"},
+    {"learners_with_batch",
+     ": at /job/learners: goes with \"batch_per_worker\" and \"throughput\": each has a batch"},
     {"lifetime_within_notice",
      ": at /market/lifetime_max: expected more than the notice of 5 min, found 2 min"},
     {"limits_zero",
@@ -172,6 +177,7 @@ constexpr Refusal refusals[] = {
      ": at /job/validation: is for synchronous workers that hold the whole model"},
     {"simulate_who_leaves",
      ": at /events/0: expected either \"worker\" or \"machine\" to say who leaves"},
+    {"slow_machines_without_speed", ": at /market/slow_machines: missing key \"speed\""},
     {"step_too_short",
      ": at /job/throughput/1: expected steps of 1e-6 s to 1e6 s; a batch of 1 at this "
      "rate takes 1e-07 s"},
@@ -208,6 +214,17 @@ constexpr Refusal refusals[] = {
      ": at /market/transfer/0/price: expected a price such as \"0.02 USD/GB\", found \"0.02 USD\""},
     {"transfer_without_size",
      ": at /market/transfer: needs a \"model_size\" in the job: the size of what is moved"},
+    {"transition_beside_restart",
+     ": at /job/restart: stands beside \"transition\", which says the same in more detail"},
+    {"transition_size_zero",
+     ": at /job/transition/rendezvous: expected sizes of the group from 1 to 100000 as keys, such "
+     "as \"8\", found \"0\""},
+    {"transition_system_unknown",
+     ": at /job/transition/system: expected one of custom, kungfu, or_et_al, checkpoint_restart, "
+     "trial_and_error, parcae, bamboo, elasticflow, pollux, sia_cifar10, sia_deepspeech2, "
+     "sia_bert, sia_yolov3, sia_imagenet, sia_ncf, found \"kung_fu\" (did you mean \"kungfu\"?)"},
+    {"transition_transfer_of_nothing",
+     ": at /job/transition/transfer: needs \"model_size\" of the job: what is sent"},
     {"truncated",
      ":13:1: syntax error while parsing object key - unexpected end of input; expected "
      "string literal"},

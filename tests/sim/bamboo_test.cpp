@@ -3,8 +3,11 @@
 // A harness, not a scenario: the simulated world has no pipelines in which neighbours compute for
 // each other. What it shows is that the trace, the constants and the rules of redundancy are
 // understood (Thorpe et al., NSDI'23; uclasystem/bamboo, project_pactum/simulation). Events of one
-// kind and millisecond leave that simulator in the order of CPython's heap, so that is what is
-// done here. Two of three models come out exactly; ResNet's fatal failures and steps do not.
+// kind and millisecond leave that simulator in the order of CPython's heap, which is played here
+// move by move; its variant with first in, first out is recorded, too. All three models come out
+// exactly with the latter, and two with the former, where ResNet's fatal failures and steps do not.
+// One rule was found by comparison and is in no description: a lost node that held two places
+// is no longer counted as overloaded.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -28,8 +31,9 @@ struct BambooEvent {
     Kind kind = Kind::add;
     std::string node;
     std::int64_t version = 0;
+    std::int64_t sequence = 0;  // zero: whatever the heap makes of it
     bool operator<(const BambooEvent& other) const {
-        return std::tie(at_ms, kind) < std::tie(other.at_ms, other.kind);
+        return std::tie(at_ms, kind, sequence) < std::tie(other.at_ms, other.kind, other.sequence);
     }
 };
 
@@ -68,13 +72,14 @@ private:
 
 class BambooRun {
 public:
-    BambooRun(const json& recorded, const std::string& model)
-        : model_(recorded.at("models").at(model)),
+    BambooRun(const json& recorded, const std::string& model, bool fifo)
+        : fifo_(fifo),
+          model_(recorded.at("models").at(model)),
           stages_(model_.at("stages").get<int>()),
           local_ms_(model_.at("local_rendezvous_ms").get<std::int64_t>()) {
         for (const json& row : recorded.at("traces").at("p3-trace.csv")) {
             const Kind kind = row.at(1) == "add" ? Kind::add : Kind::remove;
-            events_.push({row.at(0).get<std::int64_t>(), kind, row.at(2).get<std::string>(), 0});
+            schedule({row.at(0).get<std::int64_t>(), kind, row.at(2).get<std::string>()});
         }
     }
     void run() {
@@ -111,6 +116,10 @@ private:
         std::vector<Place> places;
     };
 
+    void schedule(BambooEvent event) {
+        if (fifo_) event.sequence = ++scheduled_;
+        events_.push(std::move(event));
+    }
     std::int64_t count() const { return std::ssize(nodes_); }
     Node* find(const std::string& name) {
         const auto found = std::ranges::find(nodes_, name, &Node::name);
@@ -123,7 +132,7 @@ private:
     void add(const std::string& name) {
         note_count();
         nodes_.push_back({name, false, {}});
-        events_.push({now_ + 45'000, Kind::ready, name, 0});
+        schedule({now_ + 45'000, Kind::ready, name, 0});
     }
     void ready(const std::string& name) {
         Node* node = find(name);
@@ -144,7 +153,7 @@ private:
             if (node.created) called_.push_back(node.name);
         }
         const std::int64_t wait = timeout == Kind::global_timeout ? 30'000 : local_ms_;
-        events_.push({now_ + wait, timeout, "", 0});
+        schedule({now_ + wait, timeout, "", 0});
     }
     void remove(const std::string& name) {
         const Node* node = find(name);
@@ -153,6 +162,7 @@ private:
         const std::vector<Place> places = node->places;
         std::erase_if(nodes_, [&](const Node& one) { return one.name == name; });
         bool fatal = places.size() == 2;
+        if (fatal) --overloaded_;
         if (places.size() == 1) {  // the stage before also holds this one
             const Place before{places[0].first, (places[0].second + stages_ - 1) % stages_};
             const auto holder = std::ranges::find_if(nodes_, [&](const Node& one) {
@@ -193,13 +203,13 @@ private:
         state_ = pipelines_ > 0 ? State::running : State::stopped;
         if (pipelines_ == 0) return;
         step_ms_ = model_.at("step_ms").at(std::to_string(pipelines_)).get<std::int64_t>();
-        events_.push({now_ + step_ms_, Kind::step, "", versions});
+        schedule({now_ + step_ms_, Kind::step, "", versions});
     }
     void step(std::int64_t version) {
         if (version != versions) return;
         if (fallback_ && fallback_->first == steps && !fallback_paid_) {
             fallback_paid_ = true;
-            events_.push({now_ + (now_ - fallback_->second) / 2, Kind::step, "", version});
+            schedule({now_ + (now_ - fallback_->second) / 2, Kind::step, "", version});
             return;
         }
         ++steps;
@@ -210,10 +220,12 @@ private:
         if (spares || too_many || (active + waiting_) / stages_ > pipelines_) {
             call_together(Kind::local_timeout);
         } else {
-            events_.push({now_ + step_ms_, Kind::step, "", version});
+            schedule({now_ + step_ms_, Kind::step, "", version});
         }
     }
 
+    bool fifo_;
+    std::int64_t scheduled_ = 0;
     const json& model_;
     int stages_;
     std::int64_t local_ms_;
@@ -235,20 +247,16 @@ private:
 
 }  // namespace
 
-TEST_CASE("bamboo: the recorded runs on the p3 trace", "[bamboo][golden]") {
-    const auto folder = peer_outputs();
-    if (!folder) {
-        WARN("skipped: no recorded outputs of peers beside the checkout");
-        return;
-    }
-    std::ifstream stream(*folder / "bamboo_p3.json");
-    const json recorded = json::parse(stream);
+namespace {
+
+// Compares the runs recorded under `key`; returns how many there were.
+std::int64_t compare(const json& recorded, const std::string& key, bool fifo) {
     std::int64_t compared = 0;
-    for (const json& expected : recorded.at("expected_cpython_heap_order")) {
+    for (const json& expected : recorded.at(key)) {
         if (expected.at("result").is_null()) continue;  // the original gives up on these models
         const auto model = expected.at("model").get<std::string>();
-        CAPTURE(model);
-        BambooRun found(recorded, model);
+        CAPTURE(key, model);
+        BambooRun found(recorded, model, fifo);
         found.run();
         const json& result = expected.at("result");
         CHECK(found.versions == result.at("rendezvous_versions").get<std::int64_t>());
@@ -256,7 +264,8 @@ TEST_CASE("bamboo: the recorded runs on the p3 trace", "[bamboo][golden]") {
               Approx(result.at("average_instances").get<double>()).epsilon(1e-12));
         const auto steps = result.at("num_steps_complete").get<std::int64_t>();
         const auto fatal = result.at("num_fatal_failures").get<std::int64_t>();
-        if (model == "ResNet") {  // some rule that its description does not have: 14 for 13
+        if (model == "ResNet" &&
+            !fifo) {  // some rule that its description does not have: 14 for 13
             CHECK(found.fatal_failures == fatal + 1);
             CHECK(found.steps == Approx(static_cast<double>(steps)).epsilon(0.015));
         } else {
@@ -265,7 +274,21 @@ TEST_CASE("bamboo: the recorded runs on the p3 trace", "[bamboo][golden]") {
         }
         ++compared;
     }
-    CHECK(compared == 3);
+    return compared;
+}
+
+}  // namespace
+
+TEST_CASE("bamboo: the recorded runs on the p3 trace", "[bamboo][golden]") {
+    const auto folder = peer_outputs();
+    if (!folder) {
+        WARN("skipped: no recorded outputs of peers beside the checkout");
+        return;
+    }
+    std::ifstream stream(*folder / "bamboo_p3.json");
+    const json recorded = json::parse(stream);
+    CHECK(compare(recorded, "expected_fifo_ties", true) == 3);
+    CHECK(compare(recorded, "expected_cpython_heap_order", false) == 3);
 }
 
 }  // namespace ukemi

@@ -89,8 +89,8 @@ TEST_CASE("world spawn: the others train while a new worker starts", "[hooks]") 
     // 0–15 spawn, –20 restart, –45 alone (25 min of work), –50 resize, the other 95 min by two.
     CHECK(result.duration == minutes(50) + seconds(95 * 30));
     CHECK(result.transitions == 2);
-    CHECK(result.causes.time_of(Cause::transition) == minutes(5 + 2 * 5));
-    CHECK(result.causes.time_of(Cause::idle) == minutes(15 + 15));
+    CHECK(result.causes.time_of(Cause::transition) == minutes(5 + 2 * 5 + 15 + 15));
+    CHECK(result.causes.time_of(Cause::idle) == Duration{});
 }
 
 TEST_CASE("world resize: growing takes as long as starting a worker, shrinking nothing like it",

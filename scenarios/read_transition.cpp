@@ -1,0 +1,144 @@
+// read_transition.cpp — "transition" of the job: what changes of the group cost, phase by phase.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "scenarios/sections.hpp"
+#include "sim/transition_systems.hpp"
+
+namespace ukemi {
+
+namespace {
+
+// "30 s", or by the size of the group {"1": "29 s", "8": "41 s"}.
+TimeBySize read_times(ConfigReader& config, std::string_view key, TimeBySize otherwise) {
+    if (!config.has(key)) return otherwise;
+    if (!config.is_object(key)) {
+        return {{1, bounded_duration(config, key, Duration{}, pause_longest)}};
+    }
+    ConfigReader table = config.object(key);
+    TimeBySize times;
+    for (const std::string& size : table.keys()) {
+        std::int32_t workers = 0;
+        const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), workers);
+        const bool whole = error == std::errc{} && end == size.data() + size.size();
+        if (!whole || workers < 1 || workers > instances_most || size.front() == '0') {
+            table.fail("", fmt::format("expected sizes of the group from 1 to {} as keys, such as "
+                                       "\"8\", found \"{}\"",
+                                       instances_most, size));
+        }
+        times.push_back({workers, bounded_duration(table, size, Duration{}, pause_longest)});
+    }
+    if (times.empty()) config.fail(key, "expected at least one time, such as {\"1\": \"30 s\"}");
+    std::ranges::sort(times, {}, &SizedTime::workers);
+    table.finish();
+    return times;
+}
+
+ChangeCosts read_change(ConfigReader& config, const ChangeCosts& otherwise) {
+    ChangeCosts costs;
+    costs.spawn = read_times(config, "spawn", otherwise.spawn);
+    costs.rendezvous = read_times(config, "rendezvous", otherwise.rendezvous);
+    costs.warm_up = read_times(config, "warm_up", otherwise.warm_up);
+    return costs;
+}
+
+StateTransfer read_transfer(ConfigReader& config, std::optional<Bytes> model_size) {
+    StateTransfer transfer;
+    auto own = config.object_if_present("transfer");
+    if (!own) return transfer;
+    if (!model_size) config.fail("transfer", "needs \"model_size\" of the job: what is sent");
+    transfer.size = *model_size;
+    transfer.bandwidth = own->bandwidth("bandwidth");
+    transfer.latency = bounded_duration(*own, "latency", Duration{}, whole_seconds(60), Duration{});
+    static constexpr std::array<std::string_view, 2> senders{"one", "all"};
+    transfer.from_all = own->one_of("from", senders, "one") == "all";
+    own->finish();
+    const double alone_s = static_cast<double>(transfer.size.raw()) / transfer.bandwidth.raw();
+    if (!(alone_s < to_seconds(pause_longest) / instances_most)) {
+        config.fail("transfer",
+                    fmt::format("expected a model that one link carries in {}, found "
+                                "{:.3g} s",
+                                format_duration(Duration::of(pause_longest.raw() / instances_most)),
+                                alone_s));
+    }
+    return transfer;
+}
+
+TransitionCosts system_costs(ConfigReader& config) {
+    std::vector<std::string_view> names{"custom"};
+    for (const TransitionSystem& system : all_transition_systems()) names.push_back(system.name);
+    const std::string name = config.one_of("system", names, "custom");
+    const TransitionSystem* system = find_transition_system(name);
+    TransitionCosts costs = system != nullptr ? system->costs() : TransitionCosts{};
+    costs.system = name;
+    return costs;
+}
+
+// What is said of all changes, then what is said of one kind alone.
+void read_changes(ConfigReader& config, TransitionCosts& costs) {
+    ChangeCosts all = read_change(config, {});
+    const bool overlaps = config.flag("spawn_overlaps", costs.overlapped_spawn > Duration{});
+    if (all.spawn.empty() && costs.overlapped_spawn > Duration{}) {
+        all.spawn = {{1, costs.overlapped_spawn}};
+    }
+    costs.overlapped_spawn = Duration{};
+    if (overlaps) {
+        if (all.spawn.size() > 1) {
+            config.fail("spawn", "expected one time for all sizes where \"spawn_overlaps\"");
+        }
+        costs.overlapped_spawn = time_for_size(all.spawn, 1);
+        all.spawn.clear();
+    }
+    for (std::size_t index = 0; index < group_change_count; ++index) {
+        ChangeCosts& change = costs.changes[index];
+        const bool spawns = static_cast<GroupChange>(index) != GroupChange::shrink ||
+                            costs.whole_program;  // who leaves starts nothing
+        if (!all.spawn.empty() && spawns) change.spawn = all.spawn;
+        if (!all.rendezvous.empty()) change.rendezvous = all.rendezvous;
+        if (!all.warm_up.empty()) change.warm_up = all.warm_up;
+        if (overlaps) change.spawn.clear();
+        auto own = config.object_if_present(group_change_names[index]);
+        if (!own) continue;
+        change = read_change(*own, change);
+        own->finish();
+    }
+}
+
+}  // namespace
+
+void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, JobSpec& job) {
+    auto config = job_config.object_if_present("transition");
+    if (!config) return;
+    for (const std::string_view key : {"restart", "resize", "spawn"}) {
+        if (!job_config.has(key)) continue;
+        job_config.fail(key, "stands beside \"transition\", which says the same in more detail");
+    }
+    TransitionCosts costs = system_costs(*config);
+    static constexpr std::array<std::string_view, 2> scopes{"members", "whole_program"};
+    costs.whole_program =
+        config->one_of("restarts", scopes, scopes[costs.whole_program ? 1 : 0]) == scopes[1];
+    costs.saves_first = config->flag("saves_first", costs.saves_first);
+    costs.reattach =
+        bounded_duration(*config, "reattach", Duration{}, pause_longest, costs.reattach);
+    read_changes(*config, costs);
+    costs.transfer = read_transfer(*config, model_size);
+    config->finish();
+    job.transition = std::move(costs);
+}
+
+// What policies expect: the totals at the job's full size, of which half has the model already.
+void expect_transitions(JobSpec& job) {
+    if (!job.transition) return;
+    const TransitionCosts& costs = *job.transition;
+    const std::int32_t most = job.instances_max;
+    const std::int32_t holders = std::max(most / 2, 1);
+    job.profile.spawn = costs.overlapped_spawn;
+    job.profile.restart = sum_of(phase_times(costs, GroupChange::start, most, 0));
+    const GroupChange change = costs.whole_program ? GroupChange::start : GroupChange::grow;
+    job.profile.resize = sum_of(phase_times(costs, change, most, holders));
+}
+
+}  // namespace ukemi

@@ -1,0 +1,69 @@
+// interference_test.cpp — other traffic slows one collective down for a while; who sees it changes.
+#include <catch2/catch.hpp>
+
+#include "tests/sim/fixture.hpp"
+
+namespace ukemi {
+
+namespace {
+
+// Steps of 0.9 s of computing and 0.1 s (star) or 0.2 s (tree) of waiting; from 1000 s to 2000 s
+// the star's links carry so much else that it takes ten times as long.
+JobSpec two_workers() {
+    JobSpec spec = job(hours(1), 2, 2);
+    spec.samples_total = 3600;
+    spec.profile.throughput = {{2, {1, milliseconds(900)}}};
+    spec.profile.communication = {{Collective::star, milliseconds(100)},
+                                  {Collective::binary_tree_star, milliseconds(200)}};
+    spec.plan.collective = Collective::star;
+    spec.plan.fleet.front().market = Market::on_demand;
+    spec.interference = {{at(whole_seconds(1000)), at(whole_seconds(2000)), Collective::star, 10}};
+    return spec;
+}
+
+MarketData endless_market() {
+    return market({zone("a", capacity({{minutes(0), 0}}, hours(9)), price(1))});
+}
+
+}  // namespace
+
+TEST_CASE("interference: steps wait longer while other traffic is there, and no longer",
+          "[interference]") {
+    const MarketData data = endless_market();
+    JobSpec spec = two_workers();
+    const RunResult disturbed = run(data, spec, {});
+    CHECK(disturbed.finished);
+    // 1000 steps before, 1000 s ÷ 1.9 s within (the step that crosses the end is slow), the rest.
+    CHECK(to_seconds(disturbed.duration) == Approx(1000 + 527 * 1.9 + 2073));
+    spec.interference.clear();
+    CHECK(run(data, spec, {}).duration == hours(1));
+    spec.plan.collective = Collective::binary_tree_star;
+    CHECK(run(data, spec, {}).duration == seconds(3600 * 1.1));
+    spec.plan.collective = Collective::ring;  // nobody measured it: as the longest
+    CHECK(run(data, spec, {}).duration == seconds(3600 * 1.1));
+}
+
+TEST_CASE("interference: interference_switch takes the other collective as soon as it is agreed",
+          "[interference]") {
+    const MarketData data = endless_market();
+    const JobSpec spec = two_workers();
+    REQUIRE(simulated_capabilities(data, spec).knobs.has(Knob::collective));
+    const RunResult switched = run(data, spec, {{"interference_switch", "{}"}});
+    CHECK(switched.finished);
+    CHECK(switched.plans == 1);
+    // One slow step is seen; the tree's steps take 1.1 s from there.
+    CHECK(to_seconds(switched.duration) == Approx(1000 + 1.9 + 2599 * 1.1));
+    CHECK(switched.duration < run(data, spec, {}).duration);
+}
+
+TEST_CASE("interference: a slow machine computes more slowly and waits for the network as long",
+          "[interference]") {
+    MarketData data = endless_market();
+    data.rules.machine_speeds = {1000, 500};
+    prepare(data);
+    JobSpec spec = two_workers();
+    spec.interference.clear();
+    CHECK(run(data, spec, {}).duration == seconds(3600 * (2 * 0.9 + 0.1)));
+}
+
+}  // namespace ukemi
