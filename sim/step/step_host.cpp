@@ -1,6 +1,8 @@
 // step_host.cpp — wakes on one side, the network on the other.
 #include "sim/step/step_host.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -50,8 +52,9 @@ void StepHost::run(std::span<const std::unique_ptr<StepPlayer>> players, Instant
         }
         if (due_.empty() || due_.top().at > until) {
             if (until < Instant::never()) return;
-            throw InputError("simulate", "",
-                             "a job waits for ever: what it sends crosses a link that is down");
+            const auto waiting = std::ranges::find_if_not(players, is_over);
+            throw InputError(fmt::format("job {}", (*waiting)->name()), "",
+                             "waits for ever: what it sends crosses a link that is down");
         }
         const Due due = due_.top();
         due_.pop();

@@ -8,6 +8,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "sim/step/step_host.hpp"
 #include "sim/step/step_job.hpp"
@@ -42,6 +43,7 @@ public:
     virtual void woken(std::uint64_t token, Instant now) = 0;
     virtual void arrived(std::uint64_t token, Instant now) = 0;
     bool is_over() const { return over_; }
+    const std::string& name() const { return job_.name; }
     JobSteps take_result() { return std::move(result_); }
     Instant step_begin() const { return record_.begin; }  // of the step under way
 
@@ -56,7 +58,6 @@ protected:
 
     StepHost& host() { return host_; }
     const StepJob& job() const { return job_; }
-    std::uint64_t seed() const { return options_.seed; }
     StepRecord& record() { return record_; }
     JobSteps& result() { return result_; }
     std::size_t steps_done() const { return result_.steps.size(); }
