@@ -37,9 +37,10 @@ void list_policies() {
     MarketData market;
     market.zones.resize(1);
     const KnobSet simulated = simulated_capabilities(market, JobSpec{}).knobs;
-    // Where a scenario has "learning", "step_time" with codecs, or bids.
-    const KnobSet sometimes{Knob::batch, Knob::accumulation, Knob::learning_rate, Knob::codec,
-                            Knob::bid};
+    // Where a scenario says more: "learning", codecs, collectives, learners, bids, slow machines.
+    const KnobSet sometimes{Knob::batch, Knob::accumulation, Knob::learning_rate,
+                            Knob::codec, Knob::collective,   Knob::learners_per_gpu,
+                            Knob::bid,   Knob::machines};
     const KnobSet live = live_capabilities(market, JobSpec{}).knobs | KnobSet{Knob::bid};
     const auto worlds = [&](KnobSet knobs) {
         std::string text = simulated.includes(knobs)                 ? "sim"
