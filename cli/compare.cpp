@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
-#include <set>
 #include <thread>
 
 #include "base/read_file.hpp"
 #include "cli/command.hpp"
 #include "cli/comparison.hpp"
+#include "cli/learning_lines.hpp"
 #include "cli/table.hpp"
 #include "plots/figures.hpp"
 #include "scenarios/experiment.hpp"
@@ -69,41 +68,6 @@ std::vector<Scenario> scenarios_of(const Options& options, const std::string& po
         for (Scenario& one : read_variants(file, overrides, keys)) all.push_back(std::move(one));
     }
     return all;
-}
-
-// What never gets there would squeeze the rest into a corner: it is shown for half as long again
-// as the slowest that does.
-double last_hour_shown(std::span<const RunResult> results) {
-    double last_h = 0;
-    for (const RunResult& result : results) {
-        if (result.finished) last_h = std::max(last_h, 1.5 * to_hours(result.duration));
-    }
-    return last_h > 0 ? last_h : std::numeric_limits<double>::infinity();
-}
-
-// Of each candidate the first run.
-std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
-    const double last_h = last_hour_shown(results);
-    std::vector<LearningRun> runs;
-    std::set<std::string> seen;
-    for (const RunResult& result : results) {
-        const std::string variant = variant_label(result.varied);
-        std::string name = variant.empty() ? result.policy : result.policy + ", " + variant;
-        if (results.front().scenario != results.back().scenario) {
-            name = result.scenario + ": " + name;
-        }
-        if (!seen.insert(name).second) continue;
-        LearningRun run{name, {}, {}, {}};
-        for (const TimelineRow& row : result.timeline) {
-            const double at_h = to_hours(row.at.since_start());
-            if (at_h > last_h) break;
-            if (row.learned) run.learned.emplace_back(at_h, *row.learned);
-            if (row.accuracy) run.metric.emplace_back(at_h, *row.accuracy);
-            if (row.batch) run.batch.emplace_back(at_h, static_cast<double>(*row.batch));
-        }
-        if (!run.learned.empty()) runs.push_back(std::move(run));
-    }
-    return runs;
 }
 
 void write_files(const Options& options, std::span<const Candidate> candidates,

@@ -28,7 +28,8 @@ TimelineInput timeline_of(const fs::path& file, const std::string& name) {
     const std::string text = read_file(file);
     CsvScanner rows(text, file.string());
     std::string header(timeline_header);
-    for (const char* more : {",loss,accuracy", ",batch,learned"}) {  // where something is learned
+    // Where something is learned.
+    for (const char* more : {",loss,accuracy", ",batch,learned", ",noise_scale"}) {
         if (text.starts_with(header + more)) header += more;
     }
     rows.expect_header(header);

@@ -11,6 +11,7 @@
 
 namespace ukemi {
 
+std::unique_ptr<Model> make_cnn(const ModelSpec& spec, const DataSet& data);
 std::unique_ptr<Model> make_mlp(const ModelSpec& spec, const DataSet& data);
 std::unique_ptr<Model> make_softmax(const ModelSpec& spec, const DataSet& data);
 std::unique_ptr<Model> make_lenet5(const ModelSpec& spec, const DataSet& data);
@@ -24,9 +25,9 @@ struct Entry {
     std::unique_ptr<Model> (*make)(const ModelSpec& spec, const DataSet& data);
 };
 constexpr std::array table{
-    Entry{"lenet5", make_lenet5},     Entry{"mlp", make_mlp},
-    Entry{"resnet20", make_resnet20}, Entry{"resnet32", make_resnet32},
-    Entry{"softmax", make_softmax},
+    Entry{"cnn", make_cnn},           Entry{"lenet5", make_lenet5},
+    Entry{"mlp", make_mlp},           Entry{"resnet20", make_resnet20},
+    Entry{"resnet32", make_resnet32}, Entry{"softmax", make_softmax},
 };
 
 }  // namespace
@@ -45,7 +46,7 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const DataSet& data) {
     if (found == table.end()) {
         throw InputError(
             "model", "/kind",
-            fmt::format("expected lenet5, mlp, resnet20, resnet32 or softmax, found {}{}",
+            fmt::format("expected cnn, lenet5, mlp, resnet20, resnet32 or softmax, found {}{}",
                         ukemi::quoted(spec.kind), did_you_mean(spec.kind, model_kinds())));
     }
     return found->make(spec, data);

@@ -1,5 +1,5 @@
-// model.hpp — small models trained for real on the CPU: softmax regression and a multi-layer
-// perceptron, with every gradient in one flat buffer.
+// model.hpp — small models trained for real on the CPU: softmax regression, a multi-layer
+// perceptron and a convolutional network, with every gradient in one flat buffer.
 //
 // The buffer holds the tensors in forward order. The backward pass finishes them in reverse and
 // says so, tensor by tensor, so that their exchange can begin while it goes on. Sums run in one
@@ -60,7 +60,8 @@ public:
 
 struct ModelSpec {
     std::string kind = "softmax";           // of model_kinds()
-    std::vector<std::int32_t> hidden = {};  // of an "mlp": the units of each hidden layer
+    std::vector<std::int32_t> hidden = {};  // of an "mlp": the units of each hidden layer; of a
+                                            // "cnn": the filters of its one convolution
 };
 std::span<const std::string_view> model_kinds();
 // InputError, with paths as in ModelSpec, for a kind or sizes that there are not. The model knows

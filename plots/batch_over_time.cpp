@@ -6,7 +6,9 @@ namespace ukemi {
 FigureResult draw_batch_over_time(const FigureInput& input, const std::filesystem::path& folder,
                                   const FigureOptions& options) {
     std::vector<RunLine> lines;
-    for (const LearningRun& run : input.learning) lines.push_back({run.name, run.batch});
+    for (const LearningRun& run : input.learning) {
+        lines.push_back({run.name, run.batch, run.batch_band});
+    }
     RunLinesStyle style;
     style.figure = "batch_over_time";
     style.value = "batch (samples)";

@@ -1,6 +1,7 @@
 // figures.cpp — the table of figures. One line each.
 #include "plots/figures.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace ukemi {
@@ -14,6 +15,15 @@ bool has_survivals(const FigureInput& input) { return !input.survivals.empty(); 
 bool has_topology(const FigureInput& input) { return input.topology.has_value(); }
 bool has_hours(const FigureInput& input) { return !input.hourly_losses.empty(); }
 bool has_learning(const FigureInput& input) { return !input.learning.empty(); }
+
+bool has_metric_by_samples(const FigureInput& input) {
+    return std::ranges::any_of(
+        input.learning, [](const LearningRun& run) { return !run.metric_by_samples.empty(); });
+}
+bool has_noise(const FigureInput& input) {
+    return std::ranges::any_of(
+        input.learning, [](const LearningRun& run) { return !run.noise_by_samples.empty(); });
+}
 
 bool has_deadlines(const FigureInput& input) {
     std::set<double> deadlines;
@@ -44,6 +54,10 @@ constexpr Figure figures[] = {
      has_learning, draw_learned_over_time},
     {"batch_over_time", "per run: the batch it trained with (ukemi compare --out)", has_learning,
      draw_batch_over_time},
+    {"metric_over_samples", "per run: the metric by the samples used (ukemi compare --out)",
+     has_metric_by_samples, draw_metric_over_samples},
+    {"noise_over_samples", "per run: the gradient noise scale over training (ukemi compare --out)",
+     has_noise, draw_noise_over_samples},
 };
 
 }  // namespace

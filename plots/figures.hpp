@@ -115,13 +115,27 @@ struct TopologyInput {
     std::vector<Cable> cables;
 };
 
-// One run that learns, over time in hours. The batch holds until the next point; the others are
-// joined by lines. A metric is left out where nobody knows it.
+// Around a line, at the same places: how sure its mean is. Empty: nobody knows.
+struct PlotBand {
+    PlotPoints low;
+    PlotPoints high;
+};
+
+// A run that learns, or the mean of several, over time in hours and over the samples it has used.
+// The batch holds until the next point; the others are joined by lines. What nobody knows is left
+// out.
 struct LearningRun {
     std::string name;
     PlotPoints learned;  // share of the way to the target
     PlotPoints metric;
     PlotPoints batch;  // samples of a step
+    PlotBand learned_band = {};
+    PlotBand metric_band = {};
+    PlotBand batch_band = {};
+    PlotPoints metric_by_samples = {};
+    PlotBand metric_by_samples_band = {};
+    PlotPoints noise_by_samples = {};  // the gradient noise scale, above zero
+    PlotBand noise_by_samples_band = {};
 };
 
 struct FigureInput {
@@ -179,6 +193,10 @@ FigureResult draw_learned_over_time(const FigureInput& input, const std::filesys
                                     const FigureOptions& options = {});
 FigureResult draw_batch_over_time(const FigureInput& input, const std::filesystem::path& folder,
                                   const FigureOptions& options = {});
+FigureResult draw_metric_over_samples(const FigureInput& input, const std::filesystem::path& folder,
+                                      const FigureOptions& options = {});
+FigureResult draw_noise_over_samples(const FigureInput& input, const std::filesystem::path& folder,
+                                     const FigureOptions& options = {});
 
 struct Figure {
     std::string_view name;

@@ -9,7 +9,8 @@ FigureResult draw_learned_over_time(const FigureInput& input, const std::filesys
     bool metric = !input.learning.empty();
     for (const LearningRun& run : input.learning) metric = metric && !run.metric.empty();
     for (const LearningRun& run : input.learning) {
-        lines.push_back({run.name, metric ? run.metric : run.learned});
+        lines.push_back({run.name, metric ? run.metric : run.learned,
+                         metric ? run.metric_band : run.learned_band});
     }
     RunLinesStyle style;
     style.figure = "learned_over_time";

@@ -45,11 +45,25 @@ PlotPoints thinned(const PlotPoints& points, bool steps) {
     return kept;
 }
 
+bool has_band(const std::vector<RunLine>& lines) {
+    return std::ranges::any_of(lines, [](const RunLine& line) { return !line.band.low.empty(); });
+}
+
+// A line without a band lies between itself and itself.
 std::string table_of(const std::vector<RunLine>& lines, const RunLinesStyle& style) {
-    CsvWriter csv({"line", "t_h", style.column, "run"});
+    const bool bands = has_band(lines);
+    std::vector<std::string> columns{"line", style.axis_column, style.column, "run"};
+    if (bands) columns.insert(columns.end(), {"low", "high"});
+    CsvWriter csv(columns);
     for (std::size_t line = 0; line < lines.size(); ++line) {
-        for (const auto& [at_h, value] : thinned(lines[line].points, style.steps)) {
-            csv.add(line).add(at_h).add(value).add(one_line(lines[line].name));
+        const RunLine& one = lines[line];
+        const bool banded = !one.band.low.empty();
+        const PlotPoints points = banded ? one.points : thinned(one.points, style.steps);
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            const auto& [at, value] = points[i];
+            csv.add(line).add(at).add(value).add(one_line(one.name));
+            if (bands) csv.add(banded ? one.band.low[i].second : value);
+            if (bands) csv.add(banded ? one.band.high[i].second : value);
             csv.end_row();
         }
     }
@@ -70,7 +84,8 @@ FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& s
         names += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(label));
         longest = std::max(longest, label_width(label));
         last_h = std::max(last_h, lines[i].points.back().first);
-        for (const auto& [at_h, value] : lines[i].points) most = std::max(most, value);
+        for (const auto& [at, value] : lines[i].points) most = std::max(most, value);
+        for (const auto& [at, value] : lines[i].band.high) most = std::max(most, value);
     }
     constexpr int panel = 680;
     figure.width = panel + static_cast<int>(longest) + 80;
@@ -86,10 +101,17 @@ FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& s
         "set ytics nomirror out format '%g'\nset xrange [0:{}]\n{}"
         "set lmargin at screen {}\nset rmargin at screen {}\nset bmargin at screen 0.13\n"
         "set tmargin at screen 0.96\nset key at screen {},screen 0.96 left top vertical Left "
-        "reverse samplen 4 spacing 1.2\nset xlabel 'time (h)'\nset ylabel {}\n{}",
+        "reverse samplen 4 spacing 1.2\nset xlabel {}\nset ylabel {}\n{}",
         last_h > 0 ? 1.02 * last_h : 1, range, 86.0 / figure.width, right, right + 0.01,
-        gnuplot_string(style.value), names);
+        gnuplot_string(style.axis), gnuplot_string(style.value), names);
     figure.drawing = "    plot ";
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (lines[i].band.low.empty()) continue;
+        figure.drawing += fmt::format(
+            "'{}' skip 1 using (column(1) == {} ? column(2) : NaN):5:6 with filledcurves fs "
+            "transparent solid 0.18 noborder lc rgb '{}' notitle, \\\n        ",
+            file, i, looks[i].colour);
+    }
     for (std::size_t i = 0; i < lines.size(); ++i) {
         figure.drawing += fmt::format(
             "{}'{}' skip 1 using (column(1) == {} ? column(2) : NaN):3 with {} lt 1 lw 2 dt {} lc "
@@ -110,7 +132,16 @@ FigureResult draw_run_lines(const std::vector<RunLine>& lines, const RunLinesSty
         if (line.points.empty()) continue;
         const bool positive =
             std::ranges::all_of(line.points, [](const auto& point) { return point.second > 0; });
-        if (!finite_and_ordered(line.points) || (style.log_scale && !positive)) {
+        const auto beside = [&](const PlotPoints& edge) {
+            if (edge.empty()) return true;
+            const bool drawable =
+                !style.log_scale ||
+                std::ranges::all_of(edge, [](const auto& point) { return point.second > 0; });
+            return drawable && edge.size() == line.points.size() && finite_and_ordered(edge);
+        };
+        const bool banded = beside(line.band.low) && beside(line.band.high) &&
+                            line.band.low.size() == line.band.high.size();
+        if (!finite_and_ordered(line.points) || !banded || (style.log_scale && !positive)) {
             return {{}, fmt::format("{}: a run has values that cannot be drawn", style.figure)};
         }
         if (drawn.size() < lines_max) drawn.push_back(line);

@@ -11,12 +11,15 @@ namespace ukemi {
 struct RunLine {
     std::string name;
     PlotPoints points;
+    PlotBand band = {};  // at the same places, or empty
 };
 
 struct RunLinesStyle {
     std::string figure;  // name of the files
     std::string value;   // of the axis, and of the CSV's column
     std::string column;
+    std::string axis = "time (h)";
+    std::string axis_column = "t_h";
     bool steps = false;      // a value holds until the next; else they are joined
     bool log_scale = false;  // of the values, all above zero
     double low = 0;          // of the axis, unless logarithmic

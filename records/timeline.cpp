@@ -35,6 +35,9 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
     const bool phases = std::ranges::any_of(
         timeline, [](const TimelineRow& row) { return row.transition_phase.has_value(); });
     if (phases) columns.emplace_back("transition_phase");
+    const bool noise = std::ranges::any_of(
+        timeline, [](const TimelineRow& row) { return row.noise_scale.has_value(); });
+    if (noise) columns.emplace_back("noise_scale");
     CsvWriter csv(columns);
     for (const TimelineRow& row : timeline) {
         csv.add(to_seconds(row.at.since_start()))
@@ -56,6 +59,7 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
             const auto phase = row.transition_phase.value_or(TransitionPhase::none);
             csv.add(transition_phase_names[static_cast<std::size_t>(phase)]);
         }
+        if (noise) csv.add(row.noise_scale.value_or(no_value));
         csv.end_row();
     }
     return csv.text();

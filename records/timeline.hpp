@@ -27,13 +27,15 @@ struct TimelineRow {
     std::optional<std::int64_t> batch;  // samples of a step, where policies may turn it
     std::optional<double> learned;      // share of the way to the target, where that is modelled
     std::optional<double> accuracy;     // of the same, from 0 to 1
+    std::optional<double> noise_scale;  // of the gradient, in samples, where a model measures it
     friend bool operator==(const TimelineRow&, const TimelineRow&) = default;
 };
 
 using Timeline = std::vector<TimelineRow>;
 
 // The columns loss and accuracy are there if any row has one of them, and likewise batch and
-// learned; transition_phase is there if any row has one; a gap says that a row has not.
+// learned, and noise_scale; transition_phase is there if any row has one; a gap says that a row has
+// not.
 std::string to_csv(const Timeline& timeline, std::int64_t samples_total);
 std::string_view job_phase_name(JobPhase phase);
 

@@ -51,6 +51,9 @@ ModelSpec read_model(ConfigReader& training) {
     auto config = training.object_if_present("model");
     if (!config) return model;
     model.kind = config->one_of("kind", model_kinds(), "softmax");
+    if (model.kind == "cnn") {
+        model.hidden = {static_cast<std::int32_t>(config->integer("filters", 1, 1024, 8))};
+    }
     if (model.kind == "mlp") {
         const auto width = static_cast<std::int32_t>(config->integer("hidden", 1, 65'536, 64));
         const auto layers = config->integer("layers", 1, 64, 1);

@@ -27,6 +27,7 @@ struct StepsMade {
 struct Learned {
     double share = 0;              // of the way to the target
     std::optional<double> metric;  // accuracy or whatever else the model knows
+    std::optional<double> noise_scale = std::nullopt;
 };
 
 // A group that is to form.

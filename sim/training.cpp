@@ -127,7 +127,10 @@ std::optional<Learned> Training::learned() const {
     if (!learning_) return std::nullopt;
     const double share =
         static_cast<double>(learned_.progress) / static_cast<double>(learning_->target());
-    return Learned{std::min(share, 1.0), learning_->metric(learned_)};
+    Learned all{std::min(share, 1.0), learning_->metric(learned_)};
+    const double noise = learning_->gradient(learned_, step_settings()).noise_scale;
+    if (noise > 0) all.noise_scale = noise;
+    return all;
 }
 
 // What a step waits for, with whatever else is on the network.

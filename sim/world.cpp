@@ -323,6 +323,7 @@ void World::record_timeline() {
     if (const auto learned = trainer_->learned()) {
         row.learned = learned->share;
         row.accuracy = learned->metric;
+        row.noise_scale = learned->noise_scale;
         row.batch = samples_per_step(controller_.plan(), std::max(row.workers, job_.workers_min));
     }
     if (!timeline_.empty() && timeline_.back().at == now) timeline_.pop_back();

@@ -55,6 +55,10 @@ TEST_CASE("ukemi compare: seeds give a band, and files and figures stand in the 
                             Catch::Contains("8 runs each"));
     CHECK(text_in(scratch.path() / "out/compare.csv").starts_with("variant,policy,runs,reached,"));
     CHECK(fs::exists(scratch.path() / "out/learned_over_time.csv"));
+    // Of several seeds the mean and its interval.
+    CHECK(text_in(scratch.path() / "out/learned_over_time.csv")
+              .starts_with("line,t_h,learned,run,low,high\n0,0,0,"));
+    CHECK(fs::exists(scratch.path() / "out/noise_over_samples.csv"));
     CHECK(fs::exists(scratch.path() / "out/batch_over_time.gp"));
     const Ran csv = compare(scratch.path(), {"--seeds", "1..8", "--csv", "-j", "1"});
     CHECK(csv.out == text_in(scratch.path() / "out/compare.csv"));

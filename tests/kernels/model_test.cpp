@@ -221,7 +221,7 @@ TEST_CASE("model: scores beyond the range of exp still have a loss", "[model]") 
 TEST_CASE("model: kinds and sizes that there are not are refused", "[model]") {
     const DataSet data = data_of(10, 2, 2);
     CHECK(complaint({.kind = "soft_max", .hidden = {}}, data) ==
-          "model: at /kind: expected lenet5, mlp, resnet20, resnet32 or softmax, found "
+          "model: at /kind: expected cnn, lenet5, mlp, resnet20, resnet32 or softmax, found "
           "\"soft_max\" (did you mean "
           "\"softmax\"?)");
     CHECK_THAT(complaint({.kind = "softmax", .hidden = {3}}, data), Contains("at /hidden"));

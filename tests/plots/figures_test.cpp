@@ -62,6 +62,9 @@ FigureInput every_kind() {
     input.topology = two_gpus();
     input.learning = {{"steady", {{0, 0}, {2, 1}}, {}, {{0, 32}, {2, 32}}},
                       {"growing", {{0, 0}, {1, 1}}, {}, {{0, 32}, {0.5, 512}, {1, 512}}}};
+    input.learning[0].metric_by_samples = {{0, 0.1}, {64, 0.5}};
+    input.learning[0].metric_by_samples_band = {{{0, 0.1}, {64, 0.4}}, {{0, 0.1}, {64, 0.6}}};
+    input.learning[1].noise_by_samples = {{0, 10}, {64, 200}};
     return input;
 }
 

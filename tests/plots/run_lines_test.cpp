@@ -55,4 +55,33 @@ TEST_CASE("batch_over_time: what no axis can show is refused, and no room is sai
     CHECK(draw_batch_over_time(input, folder.path(), without_gnuplot()).notes.size() == 1);
 }
 
+TEST_CASE("learned_over_time: a band of several seeds stands beside its line",
+          "[figures][golden]") {
+    const ScratchFolder folder;
+    FigureInput input = two_runs();
+    input.learning[0].learned_band = {{{0, 0}, {2, 0.9}}, {{0, 0}, {2, 1.1}}};
+    draw_learned_over_time(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("learned_over_time.csv") ==
+          "line,t_h,learned,run,low,high\n0,0,0,steady,0,0\n0,2,1,steady,0.9,1.1\n"
+          "1,0,0,growing,0,0\n1,1,1,growing,1,1\n");
+    CHECK_THAT(folder.text_of("learned_over_time.gp"), Catch::Contains("filledcurves"));
+    input.learning[0].learned_band.high.pop_back();
+    CHECK_FALSE(draw_learned_over_time(input, folder.path(), without_gnuplot()).problem.empty());
+}
+
+TEST_CASE("metric_over_samples and noise_over_samples: by the samples used", "[figures][golden]") {
+    const ScratchFolder folder;
+    FigureInput input = two_runs();
+    CHECK_FALSE(draw_metric_over_samples(input, folder.path(), without_gnuplot()).problem.empty());
+    input.learning[1].metric_by_samples = {{0, 0.1}, {100, 0.9}};
+    input.learning[1].noise_by_samples = {{0, 20}, {100, 300}};
+    draw_metric_over_samples(input, folder.path(), without_gnuplot());
+    draw_noise_over_samples(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("metric_over_samples.csv") ==
+          "line,samples,metric,run\n0,0,0.1,growing\n0,100,0.9,growing\n");
+    CHECK(folder.text_of("noise_over_samples.csv") ==
+          "line,samples,noise_scale,run\n0,0,20,growing\n0,100,300,growing\n");
+    CHECK_THAT(folder.text_of("noise_over_samples.gp"), Catch::Contains("logscale y"));
+}
+
 }  // namespace ukemi

@@ -86,6 +86,8 @@ constexpr Refusal refusals[] = {
      ": at /job/learners: goes with \"batch_per_worker\" and \"throughput\": each has a batch"},
     {"lifetime_within_notice",
      ": at /market/lifetime_max: expected more than the notice of 5 min, found 2 min"},
+    {"learning_without_training",
+     ": at /learning: with real gradients needs the section \"training\": which data, which model"},
     {"limits_zero",
      ": at /limits/events_max: expected an integer from 1 to 1000000000000, found 0"},
     {"model_size_unit",

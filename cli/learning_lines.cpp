@@ -1,0 +1,172 @@
+#include "cli/learning_lines.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/exact_math.hpp"
+#include "base/statistics.hpp"
+#include "scenarios/variants.hpp"
+
+namespace ukemi {
+
+namespace {
+
+constexpr int grid_points = 200;
+
+double last_hour_shown(std::span<const RunResult> results) {
+    double last_h = 0;
+    for (const RunResult& result : results) {
+        if (result.finished) last_h = std::max(last_h, 1.5 * to_hours(result.duration));
+    }
+    return last_h > 0 ? last_h : std::numeric_limits<double>::infinity();
+}
+
+using Value = std::function<std::optional<double>(const TimelineRow&)>;
+
+// (where, value) of one run, rising; what a loss took back and did again is shown once.
+PlotPoints points_of(const RunResult& result, bool by_samples, double last_h, const Value& value) {
+    PlotPoints points;
+    for (const TimelineRow& row : result.timeline) {
+        const double at_h = to_hours(row.at.since_start());
+        if (at_h > last_h) break;
+        const double at = by_samples ? static_cast<double>(row.samples_done) : at_h;
+        const auto one = value(row);
+        if (!one || (!points.empty() && at < points.back().first)) continue;
+        points.emplace_back(at, *one);
+    }
+    return points;
+}
+
+double value_at(const PlotPoints& points, double at, bool joined) {
+    const auto after = std::ranges::upper_bound(points, at, {}, &PlotPoints::value_type::first);
+    if (after == points.begin()) return points.front().second;
+    const auto& left = *(after - 1);
+    if (!joined || after == points.end()) return left.second;
+    const double part = (at - left.first) / (after->first - left.first);
+    return left.second + part * (after->second - left.second);
+}
+
+struct Look {
+    bool by_samples = false;
+    bool joined = true;      // by straight lines; else a value holds until the next
+    bool geometric = false;  // means of logarithms, for what is shown on such an axis
+};
+
+struct Mean {
+    double value = 0;
+    double low = 0;
+    double high = 0;
+};
+
+Mean mean_of(std::vector<double> values, bool geometric) {
+    const auto [least, most] = std::ranges::minmax(values);
+    if (least == most) return {least, least, least};  // to the bit
+    if (!geometric) {
+        const Summary summary = summarise(values);
+        return {summary.mean, summary.mean_low_95, summary.mean_high_95};
+    }
+    for (double& value : values) value = exact::log(value);
+    const Summary summary = summarise(values);
+    return {exact::exp(summary.mean), exact::exp(summary.mean_low_95),
+            exact::exp(summary.mean_high_95)};
+}
+
+// One run as it was; of several the mean and its interval, at places evenly from 0 to the last end.
+void add_line(std::span<const RunResult* const> runs, double last_h, const Look& look,
+              const Value& value, PlotPoints& line, PlotBand& band) {
+    std::vector<PlotPoints> all;
+    double first = std::numeric_limits<double>::infinity();
+    double end = 0;
+    for (const RunResult* run : runs) {
+        PlotPoints points = points_of(*run, look.by_samples, last_h, value);
+        if (points.empty()) continue;
+        first = std::min(first, points.front().first);
+        end = std::max(end, points.back().first);
+        all.push_back(std::move(points));
+    }
+    if (all.size() < 2) {
+        if (!all.empty()) line = std::move(all.front());
+        return;
+    }
+    for (int i = 0; i <= grid_points; ++i) {
+        const double at = first + (end - first) * i / grid_points;
+        std::vector<double> values;
+        for (const PlotPoints& points : all) {
+            values.push_back(value_at(points, at, look.joined));
+        }
+        const Mean mean = mean_of(std::move(values), look.geometric);
+        line.emplace_back(at, mean.value);
+        band.low.emplace_back(at, mean.low);
+        band.high.emplace_back(at, mean.high);
+    }
+}
+
+std::string full_name(const RunResult& result, bool with_scenario) {
+    std::string name = with_scenario ? result.scenario + ": " : "";
+    name += result.policy;
+    const std::string variant = variant_label(result.varied);
+    return variant.empty() ? name : name + ", " + variant;
+}
+
+// Short enough for a key: without a policy that all have, and of a pointer its last part.
+std::string short_name(const RunResult& result, bool with_policy) {
+    std::string name = with_policy ? result.policy : "";
+    for (const VariedValue& one : result.varied) {
+        if (!name.empty()) name += ", ";
+        name += one.pointer.substr(one.pointer.rfind('/') + 1) + "=" + one.value;
+    }
+    return name.empty() ? result.policy : name;
+}
+
+}  // namespace
+
+std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
+    const double last_h = last_hour_shown(results);
+    std::vector<std::string> names;
+    std::set<std::string> policies;
+    std::map<std::string, std::vector<const RunResult*>> by_name;
+    const bool many = !results.empty() && results.front().scenario != results.back().scenario;
+    for (const RunResult& result : results) {
+        const std::string name = full_name(result, many);
+        policies.insert(result.policy);
+        if (!by_name.contains(name)) names.push_back(name);
+        by_name[name].push_back(&result);
+    }
+    std::set<std::string> short_names;
+    const auto shortened = [&](const std::string& name) {
+        return short_name(*by_name[name].front(), policies.size() > 1);
+    };
+    for (const std::string& name : names) short_names.insert(shortened(name));
+    const bool told_apart = short_names.size() == names.size();
+    const Value learned = [](const TimelineRow& row) { return row.learned; };
+    const Value metric = [](const TimelineRow& row) { return row.accuracy; };
+    const Value noise = [](const TimelineRow& row) { return row.noise_scale; };
+    const Value batch = [](const TimelineRow& row) -> std::optional<double> {
+        if (!row.batch) return std::nullopt;
+        return static_cast<double>(*row.batch);
+    };
+    std::vector<LearningRun> lines;
+    for (const std::string& name : names) {
+        const auto& runs = by_name[name];
+        LearningRun line{told_apart ? shortened(name) : name, {}, {}, {}};
+        add_line(runs, last_h, {}, learned, line.learned, line.learned_band);
+        if (line.learned.empty()) continue;
+        add_line(runs, last_h, {}, metric, line.metric, line.metric_band);
+        add_line(runs, last_h, {.joined = false, .geometric = true}, batch, line.batch,
+                 line.batch_band);
+        add_line(runs, last_h, {.by_samples = true}, metric, line.metric_by_samples,
+                 line.metric_by_samples_band);
+        add_line(runs, last_h, {.by_samples = true, .geometric = true}, noise,
+                 line.noise_by_samples, line.noise_by_samples_band);
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+}  // namespace ukemi

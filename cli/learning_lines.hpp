@@ -1,0 +1,19 @@
+// learning_lines.hpp — what runs learned, as lines of figures: of several seeds their mean and
+// Student's 95 % interval of it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plots/figures.hpp"
+#include "records/run_result.hpp"
+
+namespace ukemi {
+
+// A line for every candidate (a policy list in one variant) whose runs kept a timeline of what they
+// learned. A run that is over holds its last values while others go on. What never gets to its
+// target is shown for half as long again as the slowest that does. Of batches and noise
+// scales, which are drawn on logarithmic axes, the mean is the geometric one.
+std::vector<LearningRun> learning_runs(std::span<const RunResult> results);
+
+}  // namespace ukemi
