@@ -26,10 +26,12 @@ TimelineInput timeline_of(const fs::path& file, const std::string& name) {
     TimelineInput shown;
     shown.title = name;
     const std::string text = read_file(file);
-    CsvScanner rows(text, file.string());
+    const std::string path = file.string();  // which the scanner only looks at
+    CsvScanner rows(text, path);
     std::string header(timeline_header);
-    // Where something is learned.
-    for (const char* more : {",loss,accuracy", ",batch,learned", ",noise_scale"}) {
+    // Where something is learned, and where phases of transitions are told apart.
+    for (const char* more :
+         {",loss,accuracy", ",batch,learned", ",transition_phase", ",noise_scale"}) {
         if (text.starts_with(header + more)) header += more;
     }
     rows.expect_header(header);

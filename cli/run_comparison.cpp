@@ -52,7 +52,8 @@ struct StoredResults {
 
 PhaseTimes phase_times(const fs::path& file) {
     const std::string text = read_file(file);
-    CsvScanner rows(text, file.string());
+    const std::string path = file.string();  // which the scanner only looks at
+    CsvScanner rows(text, path);
     rows.read_header();
     const std::size_t at = rows.column("t_s");
     const std::size_t phase = rows.column("phase");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/read_file.hpp"
 #include "records/ledger.hpp"
 #include "tests/cli/child.hpp"
 
@@ -171,6 +172,37 @@ TEST_CASE("ukemi replay: which way round zeros and ones were read is said", "[cl
     CHECK(ran.code == 0);
     CHECK_THAT(ran.out,
                Catch::EndsWith("traces read with 1 = unavailable, as one_means at /market says\n"));
+}
+
+TEST_CASE("ukemi replay: phases of transitions are a table, columns and lines of the timeline",
+          "[cli][replay]") {
+    const ScratchFolder scratch;
+    const std::string file = shipped("resize_costs.json").string();
+    const Ran ran = run_ukemi(scratch.path(), {"replay", file, "--out", "r", "--policies",
+                                               "throughput_resize+on_demand"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("transitions by phase, mean of a run"));
+    CHECK_THAT(ran.out, Catch::Contains("group stands still, s"));
+    CHECK_THAT(read_file(scratch.path() / "r/summary.csv"), Catch::Contains(",spawn_phase_s,"));
+    bool rendezvous = false;
+    bool observed = false;
+    for (const auto& entry : fs::recursive_directory_iterator(scratch.path() / "r/runs")) {
+        if (entry.path().filename() == "timeline.csv") {
+            rendezvous = read_file(entry.path()).find(",rendezvous\n") != std::string::npos;
+        }
+        if (entry.path().filename() == "decisions.jsonl") {
+            observed = read_file(entry.path()).find("\"question\"") != std::string::npos;
+        }
+    }
+    CHECK(rendezvous);
+    CHECK(observed);
+    // The figures read that timeline back.
+    CHECK(fs::exists(scratch.path() / "r/figures"));
+    // A scenario that does not tell phases apart has no such table.
+    write_file(scratch.path() / "small.json", small);
+    const Ran plain = run_ukemi(scratch.path(), {"replay", "small.json", "--no-files"});
+    CHECK(plain.out.find("transitions by phase") == std::string::npos);
 }
 
 }  // namespace ukemi
