@@ -163,6 +163,23 @@ void read_costs(ConfigReader& learning, const RealTask& task, JobSpec& job) {
     }
 }
 
+// What a machine can train in a sitting, and hold in memory.
+void check_sizes(const ConfigReader& root, const ConfigReader& learning, const JobSpec& job) {
+    constexpr std::int64_t samples_most = 100'000'000;
+    if (job.samples_total > samples_most) {
+        root.fail("job", fmt::format("expected at most {} samples that are really trained with, "
+                                     "found {}",
+                                     samples_most, job.samples_total));
+    }
+    constexpr std::int64_t learners_most = 1024;
+    const std::int64_t learners = std::int64_t{job.instances_max} * job.plan.learners_per_gpu;
+    if (learners > learners_most) {
+        learning.fail("learners_per_worker",
+                      fmt::format("expected at most {} learners in all, found {} on {} workers",
+                                  learners_most, learners, job.instances_max));
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, ConfigReader& learning,
@@ -183,6 +200,7 @@ std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, Con
     task->noise_smoothing = learning.number("noise_smoothing", 0, 0.99999, 0.99);
     job.plan.learners_per_gpu =
         static_cast<std::int32_t>(learning.integer("learners_per_worker", 1, 64, 1));
+    check_sizes(root, learning, job);
     task->synchronisation = read_synchronisation(learning, scenario);
     read_costs(learning, *task, job);
     const std::int64_t epoch = task->training.count;

@@ -125,6 +125,16 @@ TEST_CASE("real learning: what cannot be meant is refused with its place", "[sce
     CHECK_THAT(
         complaint(R"(, "synchronisation": {"rule": "parameter_server"})", R"(, "momentum": 0.9)"),
         Contains("leave \"momentum\""));
+    CHECK(complaint(R"(, "learners_per_worker": 64)") == "(no complaint)");
+    CHECK_THAT(complaint_of([&] {
+                   scenario_from_text(R"({"name": "large", "seed": 1,
+            "job": {"samples": 40960, "batch": 32, "step_time": {"per_sample": "1 ms"}},
+            "training": {}, "learning": {"model": "real_gradients", "learners_per_worker": 64},
+            "cluster": {"count": 32}, "market": {"spot_price": "1 USD/h",
+            "on_demand_price": "3 USD/h"}, "replay": ["constant_batch:32"]})",
+                                      "large.json");
+               }),
+               Contains("at most 1024 learners"));
     CHECK_THAT(complaint(R"(, "noise_scale": [])"), Contains("unknown key"));
 }
 

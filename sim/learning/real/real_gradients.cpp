@@ -118,13 +118,16 @@ private:
         memory.correct_most = std::max(memory.correct_most, memory.correct);
     }
 
-    // Steps beyond the samples that may be used change nothing.
+    // The last step uses what is left of the samples that may be used; those after it change
+    // nothing.
     Point walk(const Kept& from, std::int64_t steps, const LearningStep& step) const {
         auto made = std::make_shared<RealMemory>(*from);
         GroupState& state = made->state;
         for (std::int64_t i = 0; i < steps && state.position < settings_.samples; ++i) {
             const std::int64_t periods = state.position / settings_.evaluate_every;
-            take_step(state, step_, step);
+            LearningStep one = step;
+            one.batch = std::min(step.batch, settings_.samples - state.position);
+            take_step(state, step_, one);
             const bool last = state.position >= settings_.samples;
             if (last || state.position / settings_.evaluate_every > periods) evaluate(*made);
         }

@@ -124,6 +124,11 @@ TEST_CASE("real gradients: the target ends the way, and the samples do if there 
     CHECK(steps_to_target(*without, without->start(), step) == 640);
     CHECK(without->samples_left(without->start(), step) == 20'480);
 
+    // A batch beyond all samples uses what there are.
+    const LearningStep huge{1'000'000'000, 0.2, 2, 1};
+    CHECK(steps_to_target(*without, without->start(), huge) == 1);
+    CHECK(without->after(without->start(), 1, huge).progress == 20'480);
+
     const auto never = small_model(1.0)->drawn(1);  // the labels are noisy
     CHECK_FALSE(steps_to_target(*never, never->start(), step).has_value());
     const LearningState stopped = never->after(never->start(), 1'000'000'000, step);
