@@ -21,7 +21,7 @@ if [ -n "$found" ]; then brought=$brought:$(dirname "$found"); fi
 # The programs with the libraries beside them; with the bundled C library too where this machine's
 # is too old for them.
 start=direct
-if ! LD_LIBRARY_PATH=$PWD/lib ./test_cuda --list-tests >/dev/null 2>&1; then start=loader; fi
+if ! LD_LIBRARY_PATH=$PWD/lib ./test_cuda --help >/dev/null 2>&1; then start=loader; fi
 # run SECONDS PROGRAM ARGUMENTS…
 run() {
     seconds=$1

@@ -301,6 +301,7 @@ LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& opti
     LiveCosts costs;
     costs.training = training_text(scenario);
     costs.device = this_device();
+    costs.stretch_steps = options.steps;
     for (int repetition = 0; repetition < options.repetitions; ++repetition) {
         measure_once(scenario, options, costs);
     }

@@ -42,7 +42,10 @@ struct LiveCosts {
     std::int64_t worker_memory_bytes = 0;  // resident in the largest worker, at most
     MachineCosts machine;
 
-    StepLaw law() const;
+    std::int64_t stretch_steps = 0;  // of each stretch in `steps`
+
+    // From this quantile of each setting's stretches: 0.5, or 0 for those that nobody disturbed.
+    StepLaw law(double quantile = 0.5) const;
     const StepCosts* find(const StepSetting& setting) const;
 };
 

@@ -158,6 +158,7 @@ std::string costs_json(const LiveCosts& costs) {
     document["version"] = 2;
     document["device"] = costs.device;
     document["training"] = costs.training;
+    document["stretch_steps"] = costs.stretch_steps;
     document["steps"] = nlohmann::ordered_json::array();
     for (const StepCosts& step : costs.steps) {
         nlohmann::ordered_json one = setting_json(step.setting);
@@ -179,6 +180,7 @@ LiveCosts read_costs(const std::filesystem::path& file) {
     LiveCosts costs;
     costs.device = config.text("device");
     costs.training = config.text("training");
+    costs.stretch_steps = config.integer("stretch_steps", 0, 1'000'000'000, 0);
     for (ConfigReader& step : config.objects("steps")) {
         StepCosts one;
         one.setting = setting_from(step);
@@ -205,9 +207,10 @@ LiveCosts read_costs(const std::filesystem::path& file) {
     return costs;
 }
 
-StepLaw LiveCosts::law() const {
+StepLaw LiveCosts::law(double quantile) const {
     std::vector<MeasuredStep> measured;
-    for (const StepCosts& one : steps) measured.push_back({one.setting, one.step.median()});
+    for (const StepCosts& one : steps)
+        measured.push_back({one.setting, one.step.quantile(quantile)});
     return StepLaw(measured);
 }
 

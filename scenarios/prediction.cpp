@@ -174,11 +174,13 @@ Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
                         const Scenario& scenario, std::span<const StepSetting> settings,
                         double wall_s) {
     const StepLaw law = costs.law();
+    const StepLaw least = costs.law(0);
     Prediction prediction;
     prediction.scenario = scenario.name;
     prediction.device = costs.device;
     prediction.costs_digest = hexadecimal(text_digest(costs_json(costs)));
     prediction.seed = scenario.seed;
+    prediction.stretch_steps = costs.stretch_steps;
     for (const StepSetting& setting : settings) {
         if (costs.find(setting) != nullptr) {
             throw InputError(costs_file.string(), "/steps",
@@ -190,6 +192,7 @@ Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
         PredictedRun run;
         run.setting = setting;
         run.step_s = law.step_s(setting);
+        run.step_least_s = least.step_s(setting);
         run.covered = law.covers(setting);
         run.steps = std::clamp<std::int64_t>(std::llround(wall_s / run.step_s), 10, 1'000'000);
         Scenario fixed = scenario_with(scenario, setting, run.steps);
@@ -209,11 +212,13 @@ std::string prediction_json(const Prediction& prediction) {
     document["device"] = prediction.device;
     document["costs_digest"] = prediction.costs_digest;
     document["seed"] = prediction.seed;
+    document["stretch_steps"] = prediction.stretch_steps;
     document["runs"] = nlohmann::ordered_json::array();
     for (const PredictedRun& run : prediction.runs) {
         document["runs"].push_back({{"setting", setting_text(run.setting)},
                                     {"steps", run.steps},
                                     {"step_s", run.step_s},
+                                    {"step_least_s", run.step_least_s},
                                     {"total_s", run.total_s},
                                     {"batch_within_measured", run.covered}});
     }
@@ -245,6 +250,17 @@ double mean_step_s(const LiveRecord& record) {
     return to_seconds(between) / static_cast<double>(record.steps.size() - 1);
 }
 
+// The shortest mean over so many steps in a row; over all of them if there are fewer.
+double least_step_s(const LiveRecord& record, std::int64_t stretch) {
+    const auto length = static_cast<std::size_t>(std::max<std::int64_t>(stretch, 1));
+    double least = mean_step_s(record);
+    for (std::size_t end = length; end < record.steps.size(); ++end) {
+        const Duration time = record.steps[end].at - record.steps[end - length].at;
+        least = std::min(least, to_seconds(time) / static_cast<double>(length));
+    }
+    return least;
+}
+
 }  // namespace
 
 std::vector<ComparedRun> run_predicted(const Scenario& scenario, const Prediction& prediction,
@@ -252,7 +268,7 @@ std::vector<ComparedRun> run_predicted(const Scenario& scenario, const Predictio
                                        const LiveOptions& live) {
     check_written(prediction, folder);
     std::vector<ComparedRun> compared;
-    for (const PredictedRun& run : prediction.runs) compared.push_back({run, {}, {}});
+    for (const PredictedRun& run : prediction.runs) compared.push_back({run, {}, {}, {}});
     for (int repetition = 0; repetition < repetitions; ++repetition) {
         for (ComparedRun& one : compared) {
             const Scenario fixed =
@@ -264,6 +280,7 @@ std::vector<ComparedRun> run_predicted(const Scenario& scenario, const Predictio
                     fmt::format("{}: the run did not finish", setting_text(one.predicted.setting)));
             }
             one.step.s.push_back(mean_step_s(done.record));
+            one.least.s.push_back(least_step_s(done.record, prediction.stretch_steps));
             one.total.s.push_back(to_seconds(done.run.result.duration));
         }
     }
@@ -271,11 +288,13 @@ std::vector<ComparedRun> run_predicted(const Scenario& scenario, const Predictio
 }
 
 double ComparedRun::step_error() const { return predicted.step_s / step.median() - 1; }
+double ComparedRun::least_error() const { return predicted.step_least_s / least.quantile(0) - 1; }
 double ComparedRun::total_error() const { return predicted.total_s / total.median() - 1; }
 
 std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view digest) {
     CsvWriter csv({"workers", "batch", "learners", "synchronisation", "collective", "codec",
                    "steps", "step_s_predicted", "step_s_measured", "step_error",
+                   "step_least_s_predicted", "step_least_s_measured", "step_least_error",
                    "total_s_predicted", "total_s_measured", "total_error", "repetitions",
                    "batch_within_measured", "prediction_digest"});
     for (const ComparedRun& run : runs) {
@@ -285,6 +304,7 @@ std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view d
         csv.add(collective_names()[static_cast<std::size_t>(setting.collective)]);
         csv.add(codec_text(setting)).add(run.predicted.steps);
         csv.add(run.predicted.step_s).add(run.step.median()).add(run.step_error());
+        csv.add(run.predicted.step_least_s).add(run.least.quantile(0)).add(run.least_error());
         csv.add(run.predicted.total_s).add(run.total.median()).add(run.total_error());
         csv.add(run.total.s.size()).add(run.predicted.covered ? "yes" : "no").add(digest);
         csv.end_row();
@@ -293,14 +313,17 @@ std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view d
 }
 
 std::string comparison_table(std::span<const ComparedRun> runs) {
-    std::string text = fmt::format("{:<48}{:>7}{:>10}{:>10}{:>9}{:>9}{:>9}{:>9}\n", "", "steps",
-                                   "step ms", "measured", "error", "total s", "measured", "error");
+    std::string text = fmt::format("{:<44}{:>6}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}{:>9}{:>9}\n", "",
+                                   "steps", "step ms", "measured", "error", "least ms", "measured",
+                                   "error", "total s", "measured", "error");
     for (const ComparedRun& run : runs) {
-        text +=
-            fmt::format("{:<48}{:>7}{:>10.3f}{:>10.3f}{:>+7.1f} %{:>9.2f}{:>9.2f}{:>+7.1f} %\n",
-                        setting_text(run.predicted.setting), run.predicted.steps,
-                        run.predicted.step_s * 1e3, run.step.median() * 1e3, 100 * run.step_error(),
-                        run.predicted.total_s, run.total.median(), 100 * run.total_error());
+        text += fmt::format(
+            "{:<44}{:>6}{:>9.3f}{:>9.3f}{:>+7.1f} %{:>9.3f}{:>9.3f}{:>+7.1f} %"
+            "{:>8.2f}{:>9.2f}{:>+7.1f} %\n",
+            setting_text(run.predicted.setting), run.predicted.steps, run.predicted.step_s * 1e3,
+            run.step.median() * 1e3, 100 * run.step_error(), run.predicted.step_least_s * 1e3,
+            run.least.quantile(0) * 1e3, 100 * run.least_error(), run.predicted.total_s,
+            run.total.median(), 100 * run.total_error());
     }
     return text;
 }

@@ -4,7 +4,9 @@
 // A prediction is simulated: the scenario's job at a fixed Plan on a calm market, with the costs
 // of a calibration and the step time of its law. It is a document with a digest; whoever runs
 // afterwards keeps that digest with what was measured, so that a prediction cannot be made to fit.
-// Errors are predicted ÷ measured − 1. Times are wall times.
+// Errors are predicted ÷ measured − 1. Times are wall times. On a machine that others use, too,
+// both are mostly about the others; so the least disturbed stretch is compared as well: the
+// shortest of the calibration's stretches with the shortest of as many steps in a row of the run.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +24,9 @@ struct PredictedRun {
     StepSetting setting;
     std::int64_t steps = 0;
     double step_s = 0;
-    double total_s = 0;   // from asking for the machines to the last step
-    bool covered = true;  // its batch lies within those that were measured
+    double step_least_s = 0;  // of the least disturbed stretch
+    double total_s = 0;       // from asking for the machines to the last step
+    bool covered = true;      // its batch lies within those that were measured
 };
 
 struct Prediction {
@@ -31,6 +34,7 @@ struct Prediction {
     std::string device;
     std::string costs_digest;  // of the calibration's text
     std::uint64_t seed = 0;
+    std::int64_t stretch_steps = 0;  // that the calibration's stretches had
     std::vector<PredictedRun> runs;
 };
 
@@ -58,8 +62,10 @@ std::string write_prediction(const Prediction& prediction, const std::filesystem
 struct ComparedRun {
     PredictedRun predicted;
     MeasuredTimes step;   // mean step time of each repetition
+    MeasuredTimes least;  // of the shortest stretch of each
     MeasuredTimes total;  // of each repetition
     double step_error() const;
+    double least_error() const;
     double total_error() const;
 };
 

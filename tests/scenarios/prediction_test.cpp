@@ -43,6 +43,7 @@ LiveCosts made_costs(const Scenario& scenario) {
         costs.steps.push_back({own, {{0.001 * workers + 8e-5}}});
     }
     std::ranges::sort(costs.steps, {}, &StepCosts::setting);
+    costs.stretch_steps = 4;
     costs.spawn.s = {0.05};
     costs.restart.s = {0.02, 0.03};
     costs.resize.s = {0.01};
@@ -176,6 +177,7 @@ TEST_CASE("prediction: what was measured is not predicted, and the rest is", "[p
         CHECK(run.total_s >= steps_s);
         CHECK(run.total_s == Approx(steps_s + 0.05 + 0.025).margin(0.01));
         CHECK(run.covered);
+        CHECK(run.step_least_s < run.step_s);
     }
     const std::vector<StepSetting> known{costs.steps.front().setting};
     CHECK_THAT(complaint_of([&] { predict_runs(costs, "box.json", scenario, known, 0.5); }),
@@ -214,6 +216,9 @@ TEST_CASE("prediction: is written under its digest before anything runs, and els
         CHECK(one.step_error() ==
               Approx(one.predicted.step_s / one.step.median() - 1).epsilon(1e-12));
         CHECK(one.total.median() > one.step.median());
+        CHECK(one.least.median() <= one.step.median());
+        CHECK(one.least_error() ==
+              Approx(one.predicted.step_least_s / one.least.median() - 1).epsilon(1e-12));
     }
     CHECK(static_cast<std::int64_t>(steps_seen) == steps);
     const std::string csv = comparison_csv(compared, digest);
