@@ -1,5 +1,5 @@
-// model.hpp — small models trained for real on the CPU: softmax regression, a multi-layer
-// perceptron and a convolutional network, with every gradient in one flat buffer.
+// model.hpp — small models trained for real on the CPU: softmax regression, perceptrons, LeNet-5
+// and ResNets for small images, with every gradient in one flat buffer.
 //
 // The buffer holds the tensors in forward order. The backward pass finishes them in reverse and
 // says so, tensor by tensor, so that their exchange can begin while it goes on. Sums run in one
