@@ -52,8 +52,9 @@ bool has_band(const std::vector<RunLine>& lines) {
 // A line without a band lies between itself and itself.
 std::string table_of(const std::vector<RunLine>& lines, const RunLinesStyle& style) {
     const bool bands = has_band(lines);
-    std::vector<std::string> columns{"line", style.axis_column, style.column, "run"};
+    std::vector<std::string> columns{"line", style.axis_column, style.column};
     if (bands) columns.insert(columns.end(), {"low", "high"});
+    columns.emplace_back("run");  // last: gnuplot counts the commas of a quoted name
     CsvWriter csv(columns);
     for (std::size_t line = 0; line < lines.size(); ++line) {
         const RunLine& one = lines[line];
@@ -61,9 +62,10 @@ std::string table_of(const std::vector<RunLine>& lines, const RunLinesStyle& sty
         const PlotPoints points = banded ? one.points : thinned(one.points, style.steps);
         for (std::size_t i = 0; i < points.size(); ++i) {
             const auto& [at, value] = points[i];
-            csv.add(line).add(at).add(value).add(one_line(one.name));
+            csv.add(line).add(at).add(value);
             if (bands) csv.add(banded ? one.band.low[i].second : value);
             if (bands) csv.add(banded ? one.band.high[i].second : value);
+            csv.add(one_line(one.name));
             csv.end_row();
         }
     }
@@ -108,7 +110,7 @@ FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& s
     for (std::size_t i = 0; i < lines.size(); ++i) {
         if (lines[i].band.low.empty()) continue;
         figure.drawing += fmt::format(
-            "'{}' skip 1 using (column(1) == {} ? column(2) : NaN):5:6 with filledcurves fs "
+            "'{}' skip 1 using (column(1) == {} ? column(2) : NaN):4:5 with filledcurves fs "
             "transparent solid 0.18 noborder lc rgb '{}' notitle, \\\n        ",
             file, i, looks[i].colour);
     }

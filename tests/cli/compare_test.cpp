@@ -57,7 +57,7 @@ TEST_CASE("ukemi compare: seeds give a band, and files and figures stand in the 
     CHECK(fs::exists(scratch.path() / "out/learned_over_time.csv"));
     // Of several seeds the mean and its interval.
     CHECK(text_in(scratch.path() / "out/learned_over_time.csv")
-              .starts_with("line,t_h,learned,run,low,high\n0,0,0,"));
+              .starts_with("line,t_h,learned,low,high,run\n0,0,0,"));
     CHECK(fs::exists(scratch.path() / "out/noise_over_samples.csv"));
     CHECK(fs::exists(scratch.path() / "out/batch_over_time.gp"));
     const Ran csv = compare(scratch.path(), {"--seeds", "1..8", "--csv", "-j", "1"});

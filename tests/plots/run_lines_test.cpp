@@ -62,8 +62,8 @@ TEST_CASE("learned_over_time: a band of several seeds stands beside its line",
     input.learning[0].learned_band = {{{0, 0}, {2, 0.9}}, {{0, 0}, {2, 1.1}}};
     draw_learned_over_time(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("learned_over_time.csv") ==
-          "line,t_h,learned,run,low,high\n0,0,0,steady,0,0\n0,2,1,steady,0.9,1.1\n"
-          "1,0,0,growing,0,0\n1,1,1,growing,1,1\n");
+          "line,t_h,learned,low,high,run\n0,0,0,0,0,steady\n0,2,1,0.9,1.1,steady\n"
+          "1,0,0,0,0,growing\n1,1,1,1,1,growing\n");
     CHECK_THAT(folder.text_of("learned_over_time.gp"), Catch::Contains("filledcurves"));
     input.learning[0].learned_band.high.pop_back();
     CHECK_FALSE(draw_learned_over_time(input, folder.path(), without_gnuplot()).problem.empty());
