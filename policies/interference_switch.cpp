@@ -23,11 +23,16 @@ namespace {
 
 class InterferenceSwitch final : public Policy {
 public:
-    InterferenceSwitch(std::vector<Collective> collectives, double share, std::int64_t window_steps)
-        : collectives_(std::move(collectives)), share_(share), window_steps_(window_steps) {}
+    InterferenceSwitch(std::vector<Collective> collectives, double share, std::int64_t window_steps,
+                       std::int64_t measure_every)
+        : collectives_(std::move(collectives)),
+          share_(share),
+          window_steps_(window_steps),
+          measure_every_(measure_every) {}
     std::string_view name() const override { return "interference_switch"; }
     KnobSet knobs() const override { return {Knob::collective}; }
     HookSet hooks() const override { return {Hook::before_train, Hook::after_step}; }
+    std::int64_t every_steps() const override { return measure_every_; }
 
     Decision before_train(const PolicyView&) override {
         return use(collectives_.front(), "the first of the list");
@@ -87,7 +92,8 @@ private:
 
     std::vector<Collective> collectives_;
     double share_;
-    std::int64_t window_steps_;
+    std::int64_t window_steps_;  // measured ones
+    std::int64_t measure_every_;
     Waits reference_;
     Waits waited_;
     std::int64_t steps_ = 0;
@@ -112,7 +118,8 @@ std::unique_ptr<Policy> make_interference_switch(ConfigReader& parameters) {
     }
     const double share = parameters.number("share", 0, 1, interference_share);
     const std::int64_t window = parameters.integer("window_steps", 1, 1'000'000, 1);
-    return std::make_unique<InterferenceSwitch>(std::move(collectives), share, window);
+    const std::int64_t every = parameters.integer("measure_every_steps", 1, 1'000'000, 1);
+    return std::make_unique<InterferenceSwitch>(std::move(collectives), share, window, every);
 }
 
 }  // namespace ukemi
