@@ -54,12 +54,23 @@ public:
         const bool last = now == collectives_.end() || now + 1 == collectives_.end();
         return use(last ? collectives_.front() : *(now + 1), "most workers see interference");
     }
-    void committed(const Plan&) override { forget(); }
+    void committed(const Plan& plan) override {
+        if (waits_otherwise(plan_, plan)) forget();
+        plan_ = plan;
+    }
     void discarded(const Plan&, std::string_view) override { forget(); }
 
 private:
     using Waits = std::map<InstanceId, double>;  // seconds
 
+    // Whether what workers wait for may have changed: not with a learning rate.
+    static bool waits_otherwise(const Plan& before, const Plan& after) {
+        return before.collective != after.collective || before.codec != after.codec ||
+               before.codec_level != after.codec_level ||
+               before.global_batch != after.global_batch ||
+               before.batch_per_learner != after.batch_per_learner ||
+               before.accumulation != after.accumulation || before.layout != after.layout;
+    }
     static Decision use(Collective collective, std::string_view reason) {
         Decision decision;
         decision.collective = collective;
@@ -94,6 +105,7 @@ private:
     double share_;
     std::int64_t window_steps_;  // measured ones
     std::int64_t measure_every_;
+    Plan plan_;  // the last one committed
     Waits reference_;
     Waits waited_;
     std::int64_t steps_ = 0;

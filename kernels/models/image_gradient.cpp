@@ -1,7 +1,10 @@
 #include "kernels/models/image_gradient.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/input_error.hpp"
 #include "base/invariant.hpp"
 #include "kernels/models/dense_network.hpp"
 #include "kernels/models/image_layers.hpp"
@@ -193,20 +196,28 @@ private:
     ImageNetwork network_;
 };
 
-std::unique_ptr<Model> make_image_model(std::string_view kind, const DataSet& data) {
-    return std::make_unique<ImageModel>(image_network(kind, data.features, data.classes));
+std::unique_ptr<Model> make_image_model(const ModelSpec& spec, const DataSet& data) {
+    return std::make_unique<ImageModel>(network_of(spec, data.features, data.classes));
 }
 
 }  // namespace
 
-std::unique_ptr<Model> make_lenet5(const ModelSpec&, const DataSet& data) {
-    return make_image_model("lenet5", data);
+std::unique_ptr<Model> make_cnn(const ModelSpec& spec, const DataSet& data) {
+    if (spec.hidden.size() != 1 || spec.hidden[0] < 1 || spec.hidden[0] > image_filters_max) {
+        throw InputError(
+            "model", "/hidden",
+            fmt::format("expected one number of filters from 1 to {}", image_filters_max));
+    }
+    return make_image_model(spec, data);
 }
-std::unique_ptr<Model> make_resnet20(const ModelSpec&, const DataSet& data) {
-    return make_image_model("resnet20", data);
+std::unique_ptr<Model> make_lenet5(const ModelSpec& spec, const DataSet& data) {
+    return make_image_model(spec, data);
 }
-std::unique_ptr<Model> make_resnet32(const ModelSpec&, const DataSet& data) {
-    return make_image_model("resnet32", data);
+std::unique_ptr<Model> make_resnet20(const ModelSpec& spec, const DataSet& data) {
+    return make_image_model(spec, data);
+}
+std::unique_ptr<Model> make_resnet32(const ModelSpec& spec, const DataSet& data) {
+    return make_image_model(spec, data);
 }
 
 }  // namespace ukemi

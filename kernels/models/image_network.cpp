@@ -113,6 +113,13 @@ private:
     int dense_ = 0;
 };
 
+void add_cnn(Builder& net, std::int32_t filters, std::int32_t classes) {
+    net.convolution(filters, 3, 1, 0, true);
+    net.rectifier();
+    net.max_pool();
+    net.dense(classes);
+}
+
 void add_lenet5(Builder& net, std::int32_t classes) {
     net.convolution(20, 5, 1, 0, true);
     net.max_pool();
@@ -152,29 +159,34 @@ ImageShape image_shape(std::int32_t features) {
     return side > 0 ? ImageShape{3, side, side} : ImageShape{0, 0, 0};
 }
 
-ImageNetwork image_network(std::string_view kind, std::int32_t features, std::int32_t classes) {
+ImageNetwork image_network(std::string_view kind, std::int32_t features, std::int32_t classes,
+                           std::int32_t filters) {
     const ImageShape shape = image_shape(features);
     const bool is_lenet = kind == "lenet5";
+    const bool is_resnet = kind == "resnet20" || kind == "resnet32";
     const std::int32_t least = is_lenet ? 16 : 4;
-    if (shape.height < least || (!is_lenet && shape.height % 4 != 0)) {
+    if (shape.height < least || (is_resnet && shape.height % 4 != 0)) {
         throw InputError("model", "/kind",
                          fmt::format("{} needs square images of at least {} pixels a side{}, "
                                      "found {} features",
-                                     kind, least, is_lenet ? "" : ", a multiple of 4", features));
+                                     kind, least, is_resnet ? ", a multiple of 4" : "", features));
     }
     Builder net(kind, shape);
     if (is_lenet) {
         add_lenet5(net, classes);
-    } else {
-        INVARIANT(kind == "resnet20" || kind == "resnet32");
+    } else if (is_resnet) {
         add_resnet(net, kind == "resnet20" ? 3 : 5, classes);
+    } else {
+        INVARIANT(kind == "cnn" && filters >= 1 && filters <= image_filters_max);
+        add_cnn(net, filters, classes);
     }
     return net.take();
 }
 
 ImageNetwork network_of(const ModelSpec& spec, std::int32_t features, std::int32_t classes) {
     if (spec.kind != "softmax" && spec.kind != "mlp") {
-        return image_network(spec.kind, features, classes);
+        const bool is_cnn = spec.kind == "cnn";
+        return image_network(spec.kind, features, classes, is_cnn ? spec.hidden.front() : 1);
     }
     Builder net(spec.kind, {features, 1, 1});
     for (const std::int32_t units : spec.hidden) {

@@ -1,5 +1,5 @@
-// image_network.hpp — LeNet-5 and the ResNets for small images, as lists of layers: what CPU and
-// GPU both carry out.
+// image_network.hpp — convolutional networks for small images as lists of layers: what CPU and GPU
+// both carry out.
 //
 // A node takes the output of an earlier one (and `add` that of a second). Activations are planes:
 // sample after sample, channel after channel, row after row. Tensors are numbered in forward order.
@@ -71,9 +71,13 @@ struct ImageNetwork {
     std::vector<double> initial_weights(std::uint64_t seed) const;
 };
 
-// "lenet5" (Caffe's, after LeCun et al. 1998), "resnet20", "resnet32" (He et al., CVPR 2016,
-// section 4.2). InputError for images that are too small for it or no images.
-ImageNetwork image_network(std::string_view kind, std::int32_t features, std::int32_t classes);
+inline constexpr std::int32_t image_filters_max = 1024;
+
+// "cnn" (`filters` of 3 × 3, a rectifier, pooling and a dense layer), "lenet5" (Caffe's, after
+// LeCun et al. 1998), "resnet20", "resnet32" (He et al., CVPR 2016, section 4.2). InputError for
+// images that are too small for it or no images.
+ImageNetwork image_network(std::string_view kind, std::int32_t features, std::int32_t classes,
+                           std::int32_t filters = 8);
 // The layers of any model of model_kinds(), with the tensors that make_model gives it; only `kind`
 // and sizes are looked at, so the spec has been through make_model. For devices: on the CPU,
 // softmax regression and perceptrons are DenseNetworks.

@@ -88,6 +88,7 @@ TEST_CASE("image models: as layers, every model has its own tensors", "[image_mo
         CAPTURE(kind);
         ModelSpec spec{.kind = std::string(kind), .hidden = {}};
         if (kind == "mlp") spec.hidden = {7, 6};
+        if (kind == "cnn") spec.hidden = {5};
         const auto model = make_model(spec, data);
         const ImageNetwork network = network_of(spec, data.features, data.classes);
         CHECK(network.parameter_count == model->parameter_count());
@@ -111,7 +112,20 @@ TEST_CASE("image models: pixels are one square plane or three", "[image_model]")
                       "a multiple of 4, found 36 features");
 }
 
+TEST_CASE("image models: a convolutional network has a number of filters", "[image_model]") {
+    const DataSet data = images_of(4, 6 * 6, 3);
+    // 5 filters of 3 × 3 and a bias; 5 planes of 2 × 2 into 3 classes.
+    CHECK(make_model({"cnn", {5}}, data)->parameter_count() == 5 * 10 + 3 * 21);
+    CHECK_THROWS_WITH(make_model({"cnn", {}}, data), Catch::Contains("filters from 1 to 1024"));
+    CHECK_THROWS_WITH(make_model({"cnn", {0}}, data), Catch::Contains("filters from 1 to 1024"));
+    CHECK_THROWS_WITH(make_model({"cnn", {4}}, images_of(4, 3 * 3, 3)),
+                      Catch::Contains("at least 4 pixels a side"));
+    CHECK_THROWS_WITH(make_model({"cnn", {4}}, images_of(4, 17, 3)), Catch::Contains("square"));
+}
+
 TEST_CASE("image models: gradients are the slopes of the loss", "[image_model]") {
+    check_gradient("cnn", 8 * 8);
+    check_gradient("cnn", 5 * 5);  // the last row and column of the planes fall out of the pool
     check_gradient("lenet5", 16 * 16);
     check_gradient("lenet5", 3 * 16 * 16);
     check_gradient("resnet20", 8 * 8);

@@ -1,6 +1,8 @@
 // fixture.hpp — reads a text as a trace, or hands back the complaint.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -49,9 +51,10 @@ inline PriceSeries prices(const std::vector<std::pair<double, double>>& steps, d
     return series;
 }
 
-// An empty folder for a test's own files, and a file in it.
+// An empty folder for a test's own files, and a file in it. Tests run beside each other.
 inline std::filesystem::path scratch_folder(std::string_view name) {
-    const std::filesystem::path folder = std::filesystem::temp_directory_path() / name;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                         (std::string(name) + "-" + std::to_string(::getpid()));
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
     return folder;
