@@ -32,7 +32,7 @@ ZoneData flickering_zone(RandomStream& draw, std::int32_t machines, Duration tic
         price_at = price_at + minutes(draw.integer(10, 300));
     }
     prices.end = price_at;
-    return zone("z" + std::to_string(draw.bits()), series, prices, 2.5 + draw.uniform());
+    return zone(fmt::format("z{}", draw.bits()), series, prices, 2.5 + draw.uniform());
 }
 
 Case random_case(std::uint64_t seed) {
