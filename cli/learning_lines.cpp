@@ -77,7 +77,8 @@ Mean mean_of(std::vector<double> values, bool geometric) {
             exact::exp(summary.mean_high_95)};
 }
 
-// One run as it was; of several the mean and its interval, at places evenly from 0 to the last end.
+// One run as it was; of several the mean and its interval, at places evenly from the first point to
+// the last end; a run that ended before keeps its last value.
 void add_line(std::span<const RunResult* const> runs, double last_h, const Look& look,
               const Value& value, PlotPoints& line, PlotBand& band) {
     std::vector<PlotPoints> all;
@@ -131,7 +132,8 @@ std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
     std::vector<std::string> names;
     std::set<std::string> policies;
     std::map<std::string, std::vector<const RunResult*>> by_name;
-    const bool many = !results.empty() && results.front().scenario != results.back().scenario;
+    const bool many = std::ranges::any_of(
+        results, [&](const RunResult& one) { return one.scenario != results.front().scenario; });
     for (const RunResult& result : results) {
         const std::string name = full_name(result, many);
         policies.insert(result.policy);

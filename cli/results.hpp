@@ -25,7 +25,7 @@ struct ReplayInputs {
     const Scenario* scenario = nullptr;  // the first of the variants
     std::vector<VariedKey> varied;
     std::vector<std::filesystem::path> traces;
-    bool zones = false;  // the traces are of one market
+    bool zones = false;                 // the traces are of one market
     std::vector<std::string> policies;  // labels
     std::vector<std::uint64_t> seeds;
     std::string live;  // of a live run: a JSON object that says how it was run

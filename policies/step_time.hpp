@@ -60,7 +60,8 @@ struct StepTime {
 // The row of the Plan's codec; null if it is `none` or has no row.
 const CodecTime* codec_time(const StepTime& time, const Plan& plan);
 
-// How such a step exchanges its gradients: nothing is hidden behind its computing.
+// How such a step exchanges its gradients. Nothing is hidden behind its computing; of `groups`,
+// only what is not hidden is known.
 ExchangeView exchange_of(const StepTime& time, const Plan& plan, std::int32_t workers);
 
 // An affine time: `fixed` + `per_sample` × batch.

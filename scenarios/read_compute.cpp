@@ -66,6 +66,9 @@ ComputeCurves::ComputeCurves(ConfigReader& job)
     } else if (compute->has("table")) {
         given_ = CostCurve::table(read_points(compute->object("table")), where);
     } else {
+        if (compute->has("memory_share")) {
+            compute->fail("memory_share", "goes with \"arithmetic_share\"");
+        }
         const double floor_s = seconds_of(*compute, "floor");
         const double fixed_s = seconds_of(*compute, "fixed");
         given_ = CostCurve::floored(floor_s, fixed_s, seconds_of(*compute, "per_sample"), where);

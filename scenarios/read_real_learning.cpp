@@ -123,6 +123,15 @@ void read_costs(ConfigReader& learning, const RealTask& task, JobSpec& job) {
                       "stands beside \"synchronisation\" at /job/step_time: expected "
                       "one of them");
     }
+    if (!time.groups.empty() && config) {
+        learning.fail("network", "stands beside \"simulated\" at /job/step_time, which has one");
+    }
+    const bool measured = !time.groups.empty() || !time.synchronisation.empty();
+    if (measured && settings.straggling > 0) {
+        learning.fail("synchronisation",
+                      "\"straggling\" does not go with the times of whole "
+                      "groups at /job/step_time, which have theirs");
+    }
     const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
     double bytes_per_s = 0;
     Duration latency;
@@ -130,18 +139,23 @@ void read_costs(ConfigReader& learning, const RealTask& task, JobSpec& job) {
     double scale = 1;
     if (config) {
         bytes_per_s = config->bandwidth("bandwidth").raw();
+        if (!(bytes_per_s > 0)) config->fail("bandwidth", "expected a bandwidth above zero");
         latency = bounded_duration(*config, "latency", Duration{}, whole_seconds(60), Duration{});
         if (config->has("model_size")) {
             const std::int64_t wanted = config->bytes("model_size").raw();
+            constexpr std::int64_t size_most = 1'000'000'000'000'000;
+            if (wanted < 1 || wanted > size_most) {
+                config->fail("model_size", "expected from 1 byte to 1000 TB");
+            }
             scale = static_cast<double>(wanted) / static_cast<double>(model_bytes);
-            model_bytes = std::max<std::int64_t>(1, wanted);
+            model_bytes = wanted;
         }
         config->finish();
     }
     StepTime compute = time;
     compute.synchronisation.clear();
     std::vector<SynchronisationTime> table;
-    for (std::int32_t n = 1; n <= job.instances_max; n = n < 64 ? n + 1 : 2 * n) {
+    for (std::int32_t n = 1;; n = std::min(n < 64 ? n + 1 : 2 * n, job.instances_max)) {
         const CodecBytes coded = codec_bytes(task, n);
         const auto sent = static_cast<std::int64_t>(scale * static_cast<double>(coded.bytes));
         const ExchangeCost cost =
@@ -153,6 +167,7 @@ void read_costs(ConfigReader& learning, const RealTask& task, JobSpec& job) {
         synchronisation += Duration::of(
             static_cast<std::int64_t>(static_cast<Int128>(computed.raw()) * per_mille / 1000));
         table.push_back({n, synchronisation});
+        if (n == job.instances_max) break;
     }
     if (time.synchronisation.empty()) {
         time.synchronisation = std::move(table);
@@ -190,6 +205,12 @@ std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, Con
                   "which model");
     }
     JobSpec& job = scenario.job;
+    const bool rows = job.profile.step_time && !job.profile.step_time->codecs.empty();
+    if (job.plan.codec != Codec::none || rows) {
+        learning.fail("codec",
+                      "is where true gradients have theirs: leave \"codec\" at /training "
+                      "and \"codecs\" at /job/step_time out");
+    }
     auto task = std::make_shared<RealTask>();
     const DataSet all = load_data(scenario.training->data);
     const double test_share = learning.number("test_share", 0.001, 0.999, 0.2);

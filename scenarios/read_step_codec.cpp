@@ -24,6 +24,10 @@ CodecChoice read_codec(ConfigReader& config) {
     if (auto rates = config.object_if_present("codec_rates")) {
         choice.encode_rate = rates->rate("encode", "operations/s");
         choice.decode_rate = rates->rate("decode", "operations/s");
+        constexpr double least = 1e6;  // slower, a step would take years
+        if (choice.encode_rate < least || choice.decode_rate < least) {
+            rates->fail("", "expected at least 1e6 operations/s");
+        }
         rates->finish();
     }
     return choice;

@@ -22,14 +22,27 @@ MachineId read_machine(ConfigReader& config, const Topology& topology) {
     return static_cast<MachineId>(config.integer("machine", 0, machines - 1));
 }
 
-// All of a machine's network links, both ways.
-void read_links(ConfigReader& config, const Topology& topology, StepEvents& events) {
+struct LinkSpell {
+    MachineId machine{};
+    Instant at;
+    Instant until;
+};
+
+// All of a machine's network links, both ways. Spells of one machine do not overlap: the end of one
+// would end the other.
+void read_links(ConfigReader& config, const Topology& topology, std::vector<LinkSpell>& spells,
+                StepEvents& events) {
     const Instant at = instant_of(config, "at");
     const MachineId machine = read_machine(config, topology);
     const double share = config.number("share", 0, 1);
     const bool ends = config.has("until");
     const Instant until = ends ? instant_of(config, "until") : Instant::never();
     if (until <= at) config.fail("until", "expected later than \"at\"");
+    for (const LinkSpell& other : spells) {
+        if (other.machine != machine || at >= other.until || other.at >= until) continue;
+        config.fail("at", "overlaps another event of this machine");
+    }
+    spells.push_back({machine, at, until});
     for (std::size_t i = 0; i < topology.links().size(); ++i) {
         const Link& link = topology.links()[i];
         if (link.kind != LinkKind::network || (topology.device(link.from).machine != machine &&
@@ -38,7 +51,8 @@ void read_links(ConfigReader& config, const Topology& topology, StepEvents& even
         }
         const auto number = static_cast<LinkId>(i);
         events.links.push_back({at, number, BytesPerSecond::of(share * link.bandwidth.raw())});
-        if (ends) events.links.push_back({until, number, link.bandwidth});
+        // First, so that a change at the same instant comes after it.
+        if (ends) events.links.insert(events.links.begin(), {until, number, link.bandwidth});
     }
 }
 
@@ -65,6 +79,11 @@ std::vector<std::int32_t> read_ranks(ConfigReader& config, const Topology& topol
         if (topology.device(job.workers[rank]).machine == machine) {
             ranks.push_back(static_cast<std::int32_t>(rank));
         }
+    }
+    for (const DeviceId server : job.servers) {
+        if (topology.device(server).machine != machine) continue;
+        config.fail("machine",
+                    fmt::format("holds variables of {}, which cannot go on without", job.name));
     }
     if (ranks.empty()) {
         config.fail("machine", fmt::format("expected a machine with workers of {}", job.name));
@@ -100,7 +119,13 @@ void check_departures(const ConfigReader& config, const StepScenario& scenario,
         if (job.workers.size() < 2 || !job.servers.empty() || job.buckets.empty()) continue;
         ClusterNetwork network(scenario.topology);
         const std::array groups = {job.workers};
-        gradient_lanes(network, job, groups);
+        try {
+            gradient_lanes(network, job, groups);
+        } catch (const InputError& error) {
+            config.fail("events", fmt::format("those who are left of {} cannot go on: {}; name a "
+                                              "\"collective\" that can, such as ring",
+                                              job.name, error.what()));
+        }
     }
 }
 
@@ -108,11 +133,12 @@ void check_departures(const ConfigReader& config, const StepScenario& scenario,
 
 StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario) {
     StepEvents events;
+    std::vector<LinkSpell> spells;
     if (!root.has("events")) return events;
     static constexpr std::array<std::string_view, 2> kinds{"links", "leave"};
     for (ConfigReader& config : root.objects("events")) {
         if (config.one_of("kind", kinds) == "links") {
-            read_links(config, scenario.topology, events);
+            read_links(config, scenario.topology, spells, events);
         } else {
             Departure departure;
             departure.at = instant_of(config, "at");

@@ -291,6 +291,23 @@ void update_variables(const ConfigReader& config, const Topology& topology,
     }
 }
 
+// Stragglers stretch steps, so sums of times stay far below what an Instant holds.
+void check_length(const ConfigReader& config, const StepJob& job) {
+    const double pass_s = to_seconds(std::ranges::max(job.compute));
+    double step_s = pass_s * static_cast<double>(job.accumulation);
+    if (job.input.samples_per_second > 0) {
+        step_s += static_cast<double>(job.samples_per_step()) / job.input.samples_per_second;
+    }
+    if (job.validation.every > 0) {
+        const double share =
+            static_cast<double>(job.validation.samples) / static_cast<double>(job.batch);
+        step_s += pass_s * (share + 1);
+    }
+    if (!(step_s * static_cast<double>(job.steps) <= to_seconds(days(366)))) {
+        config.fail("steps", "expected at most a year of steps, input and validation");
+    }
+}
+
 }  // namespace
 
 StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
@@ -330,6 +347,7 @@ StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
     encode_gradients(config, model, entry);
     if (job.servers.empty()) choose_collective(config, topology, defaults.collective, entry);
     job.steps = config.integer("steps", 1, steps_most, 20);
+    check_length(config, job);
     config.finish();
     return entry;
 }

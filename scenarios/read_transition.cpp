@@ -89,6 +89,9 @@ void read_changes(ConfigReader& config, TransitionCosts& costs) {
         if (all.spawn.size() > 1) {
             config.fail("spawn", "expected one time for all sizes where \"spawn_overlaps\"");
         }
+        if (all.spawn.empty()) {
+            config.fail("spawn_overlaps", "needs \"spawn\": how long a worker takes to start");
+        }
         costs.overlapped_spawn = time_for_size(all.spawn, 1);
         all.spawn.clear();
     }

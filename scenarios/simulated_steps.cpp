@@ -33,6 +33,17 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
     if (scenario.jobs.front().job.accumulation != 1) {
         refuse("expected no \"accumulation\": a Plan says how many micro-steps there are");
     }
+    const StepJobEntry& entry = scenario.jobs.front();
+    const Layout& degrees = entry.request.degrees;
+    if (degrees.tensor > 1 || degrees.pipeline > 1) {
+        refuse("expected no \"layout\" that cuts the model: workers here are replicas");
+    }
+    if (entry.codec.name != "none") refuse("expected no \"codec\": a Plan says which there is");
+    if (entry.job.asynchronous) refuse("expected workers that wait for each other");
+    if (entry.job.validation.every > 0) refuse("expected no \"validation\" between the steps");
+    if (!scenario.events.links.empty() || !scenario.events.departures.empty()) {
+        refuse("expected no \"events\": a replay has its own");
+    }
     const Topology& topology = scenario.topology;
     std::vector<std::int32_t> workers(topology.machines().size(), 0);
     for (const DeviceId worker : topology.workers()) {

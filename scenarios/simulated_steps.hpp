@@ -19,7 +19,8 @@ namespace ukemi {
 // interpolated). `batches` are those of one GPU, ascending. Of the result, batches are those of one
 // machine with all its GPUs; times are means over the scenario's steps after its warm-up, and never
 // fall with the batch. InputError(WHERE …) if the file has several jobs, accumulates gradients
-// (which is the Plan's to say) or has too few machines, or not as many GPUs on each; any of the
+// (which is the Plan's to say), cuts the model, has a codec, validation, events or asynchronous
+// workers, or has too few machines, or not as many GPUs on each; any of the
 // file's own, for instance if a batch does not fit on its GPU.
 StepTime simulated_steps(const std::filesystem::path& file, std::span<const std::int64_t> batches,
                          std::int32_t machines, std::string_view where);

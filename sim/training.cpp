@@ -277,7 +277,11 @@ void Training::begin_running(Instant now) {
     if (job_->profile.lossless || interval == never_checkpoint) return;
     const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
     if (rest >= time_for(rate_, steps_left)) return;
-    const std::int64_t steps = std::max<std::int64_t>(1, steps_within(rate_, rest));
+    // Where steps are looked at, what is due at this boundary is saved here: a look at every step
+    // would put it off for ever. Elsewhere a step comes first.
+    const bool looked_at = look_in < steps_left && run_since_checkpoint_ > Duration{};
+    const std::int64_t least = looked_at ? 0 : 1;
+    const std::int64_t steps = std::max(least, steps_within(rate_, rest));
     if (steps >= steps_left) return;
     checkpoint_due_ =
         queue_->schedule(now + time_for(rate_, steps), Phase::completion, CheckpointDue{});

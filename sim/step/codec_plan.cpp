@@ -86,8 +86,12 @@ CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile&
     INVARIANT(codec != nullptr);
     INVARIANT(choice.encode_rate > 0 && choice.decode_rate > 0);
     const bool pieces = rule.kind == BucketKind::chunks;
-    if (pieces && (codec->kind == Codec::power_sgd || codec->kind == Codec::atomo ||
-                   rule.size.raw() % bytes_per_element != 0)) {
+    if (pieces && rule.size.raw() % bytes_per_element != 0) {
+        throw InputError(where, "",
+                         fmt::format("expected chunks of a multiple of {} bytes, found {}",
+                                     bytes_per_element, rule.size.raw()));
+    }
+    if (pieces && (codec->kind == Codec::power_sgd || codec->kind == Codec::atomo)) {
         throw InputError(
             where, "",
             fmt::format("{} takes whole tensors, and \"chunks\" cuts them", choice.name));

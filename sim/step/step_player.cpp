@@ -31,7 +31,8 @@ void StepPlayer::note_links(std::span<const LinkId> links) {
     all.erase(std::ranges::unique(all).begin(), all.end());
 }
 
-void StepPlayer::begin_again(Instant since, Instant at) {
+void StepPlayer::begin_again(Instant since, Instant now, Instant at) {
+    input_ = InputFeed(now);
     record_.begin = since;  // it may be torn once more before it has begun
     torn_since_ = since;
     host_.wake(*this, at, again_token);

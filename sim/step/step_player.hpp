@@ -19,6 +19,7 @@ namespace ukemi {
 // When the batch of the next step is there.
 class InputFeed {
 public:
+    explicit InputFeed(Instant since = {}) : ready_(since) {}  // nothing is prepared before
     // Of a step that would begin now; the batch that replaces its batch is then begun.
     Instant next(const StepJob& job, Instant now);
 
@@ -38,7 +39,7 @@ public:
     void begin(Instant now) { next_step(now); }
     // In the place of one whose step, begun at `since`, was torn: the first step is counted from
     // then on.
-    void begin_again(Instant since, Instant at);
+    void begin_again(Instant since, Instant now, Instant at);
     void wake_up(std::uint64_t token, Instant now);  // what the host calls
     virtual void woken(std::uint64_t token, Instant now) = 0;
     virtual void arrived(std::uint64_t token, Instant now) = 0;

@@ -2,10 +2,11 @@
 //
 // The parts are those of a step's critical path where all workers do the same, and else the means
 // over the workers of what each of them does; either way they add up to the step exactly:
-//   torn        since a step was begun that a worker's leaving has torn, until the others begin
-//   anew input       until the batch is there compute     of the mean worker straggler   how much
-//   longer the slowest worker computes exchange    what the model itself sends between its passes
-//   (tensor parallel sums, batch norm,
+//   torn        since a step was begun that a worker's leaving has torn, until it is begun anew
+//   input       until the batch is there
+//   compute     of the mean worker
+//   straggler   how much longer the slowest worker computes
+//   exchange    what the model itself sends between its passes (tensor parallel sums, batch norm,
 //               split layers); of an asynchronous job, fetching variables and sending gradients
 //   bubble      a worker of a pipeline has nothing to compute, and nothing is on its way to it
 //   transfer    likewise, but what it waits for is on its way

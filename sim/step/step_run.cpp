@@ -39,6 +39,7 @@ std::int32_t first_rank(const StepJob& job, std::size_t rank) {
 struct Members {
     std::unique_ptr<StepJob> job;
     JobSteps before;  // of former memberships
+    Instant begins;   // anew, not before
 };
 
 void append(JobSteps& all, JobSteps more) {
@@ -55,7 +56,7 @@ public:
     StepRun(const Topology& topology, std::span<const StepJob> jobs, const StepOptions& options)
         : topology_(topology), options_(options), host_(topology) {
         for (const StepJob& job : jobs) {
-            members_.push_back({std::make_unique<StepJob>(job), {}});
+            members_.push_back({std::make_unique<StepJob>(job), {}, {}});
             players_.push_back(player_of(host_, *members_.back().job, options));
         }
     }
@@ -96,7 +97,8 @@ private:
                                            static_cast<std::int64_t>(members.before.steps.size()));
         player = player_of(host_, *job, options);
         members.job = std::move(job);
-        player->begin_again(since, departure.at + departure.delay);
+        members.begins = std::max(members.begins, departure.at + departure.delay);
+        player->begin_again(since, departure.at, members.begins);
     }
 
     const Topology& topology_;

@@ -1,5 +1,4 @@
 // hooks_test.cpp — a World stops where policies look at steps; workers take time to start.
-// start.
 #include <catch2/catch.hpp>
 
 #include "tests/sim/fixture.hpp"
@@ -57,7 +56,35 @@ std::vector<std::string> notes_of(const JobSpec& spec, std::int64_t every) {
     return notes;
 }
 
+// Looks at every step and wants nothing.
+class Looking final : public Policy {
+public:
+    std::string_view name() const override { return "looking"; }
+    KnobSet knobs() const override { return {Knob::workers}; }
+    HookSet hooks() const override { return {Hook::after_step}; }
+};
+
+// Of 60 steps of 10 min with a checkpoint of a minute every 45 min.
+std::int64_t checkpoints_of(bool with_a_look) {
+    const MarketData data = market({zone("a", capacity({{minutes(0), 1}}, hours(20)), price(1))});
+    JobSpec spec = stepped(60);
+    spec.profile.lossless = false;
+    spec.profile.checkpoint = minutes(1);
+    spec.plan.checkpoint_interval = minutes(45);
+    WorldSetup world_setup = setup(data, spec);
+    if (with_a_look) world_setup.policies.push_back(std::make_unique<Looking>());
+    World world(std::move(world_setup));
+    const RunResult result = world.run();
+    CHECK(result.finished);
+    return result.checkpoints;
+}
+
 }  // namespace
+
+TEST_CASE("world hooks: a look at every step does not put a checkpoint off", "[hooks]") {
+    CHECK(checkpoints_of(false) > 10);
+    CHECK(checkpoints_of(true) == checkpoints_of(false));
+}
 
 TEST_CASE("world hooks: each step and epoch is asked about in KungFu's order", "[hooks]") {
     JobSpec spec = stepped(4);
