@@ -92,7 +92,9 @@ void calibrate(const Options& given) {
     const Scenario scenario = given.live.read_scenario();
     options.workers_max = given.live.workers.value_or(std::min(scenario.job.instances_max, 2));
     const std::filesystem::path out = given.out;
-    options.live = given.live.live_options(out.string() + "-checkpoints");
+    const std::string scratch = out.string() + "-checkpoints";
+    expect_no_folder(scratch);
+    options.live = given.live.live_options(scratch);
     if (!given.only_plan) options.settings = calibration_grid(scenario, options.workers_max);
     if (!given.no_machine) {
         options.machine.emplace();

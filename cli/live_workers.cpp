@@ -48,4 +48,10 @@ LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) const {
     return options;
 }
 
+void expect_no_folder(const fs::path& scratch) {
+    if (!fs::exists(scratch)) return;
+    throw InputError(scratch.string(), "",
+                     "is there already, and what runs here would remove it: move it away");
+}
+
 }  // namespace ukemi

@@ -26,4 +26,7 @@ struct LiveWorkerOptions {
     LiveOptions live_options(const std::filesystem::path& folder) const;
 };
 
+// InputError if there is one: it would be taken away in the end.
+void expect_no_folder(const std::filesystem::path& scratch);
+
 }  // namespace ukemi

@@ -51,6 +51,7 @@ void predict(const Options& options) {
     if (fs::exists(folder / "prediction.json") && !options.force) {
         throw InputError(folder.string(), "", "a prediction is there already; --force replaces it");
     }
+    expect_no_folder(folder / "checkpoints");
     const auto settings = the_settings(options, costs, scenario);
     const Prediction prediction =
         predict_runs(costs, options.costs, scenario, settings, options.wall_s);
