@@ -6,6 +6,7 @@
 // what was read or defaulted can be printed again as the resolved document.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -51,6 +52,13 @@ public:
     std::string one_of(std::string_view key, std::span<const std::string_view> names);
     std::string one_of(std::string_view key, std::span<const std::string_view> names,
                        std::string_view otherwise);
+    // The value of an enumeration whose names stand in the order of its values from 0.
+    template <class Kind>
+    Kind choice(std::string_view key, std::span<const std::string_view> names,
+                std::string_view otherwise) {
+        const std::string name = one_of(key, names, otherwise);
+        return static_cast<Kind>(std::ranges::find(names, name) - names.begin());
+    }
     bool flag(std::string_view key, bool otherwise);
     std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max);
     std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max,

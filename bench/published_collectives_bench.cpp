@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "base/input_error.hpp"
-#include "base/read_file.hpp"
 #include "bench/published_rows.hpp"
 #include "sim/cluster/collective_records.hpp"
 #include "sim/cluster/nccl_times.hpp"
+#include "traces/nccl_tests.hpp"
 
 namespace {
 
@@ -200,11 +200,10 @@ int main(int argc, char** argv) {
     published::Tables tables;
     std::vector<CollectiveRecord> records;
     const auto vtrain = published::shared("vtrain_nccl");
-    if (std::filesystem::is_directory(vtrain)) records = read_collective_tables(vtrain);
+    if (std::filesystem::is_directory(vtrain)) records = read_collective_folder(vtrain);
     const auto joined = published::shared("nccl_bench/nccl_all.csv.gz");
     if (std::filesystem::is_regular_file(joined)) {
-        const std::string text = read_file(joined);
-        const auto more = read_joined_collectives(text, joined.string());
+        const auto more = collective_records(read_nccl_tests(joined));
         records.insert(records.end(), more.begin(), more.end());
     }
     if (records.empty()) {

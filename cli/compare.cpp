@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/input_error.hpp"
 #include "base/read_file.hpp"
 #include "cli/command.hpp"
 #include "cli/comparison.hpp"
@@ -65,6 +66,9 @@ std::vector<Scenario> scenarios_of(const Options& options, const std::string& po
     }
     std::vector<Scenario> all;
     for (const std::filesystem::path& file : options.scenarios) {
+        if (std::ranges::count(options.scenarios, file) > 1) {
+            throw InputError(file.string(), "", "named twice: its runs would count as others");
+        }
         for (Scenario& one : read_variants(file, overrides, keys)) all.push_back(std::move(one));
     }
     return all;

@@ -34,7 +34,7 @@ void print_fit(std::span<const CollectiveTable> tables, BufferUse use, const cha
 
 void print_table(const std::string& file, const CollectiveTable& table) {
     fmt::print("{}: {}, {}, ", one_line(file), table.form, table.collective);
-    if (!table.system.empty()) fmt::print("{}, ", table.system);
+    if (!table.system.empty()) fmt::print("{} {}, ", table.system, table.setup);
     fmt::print("{} ranks on {} node{}, {}, {} rows", table.ranks, table.nodes,
                table.nodes == 1 ? "" : "s",
                table.devices.empty() ? "device unknown"

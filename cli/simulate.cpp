@@ -32,7 +32,8 @@ struct JobSummary {
     Summary step_s;
     std::array<double, step_parts.size()> part_s{};
     double samples_per_second = 0;
-    double efficiency = 0;  // of as many workers that never wait
+    double of_a_worker = 0;  // of those, by the workers that were there
+    double efficiency = 0;   // of as many workers that never wait
 };
 
 JobSummary summary_of(const StepJobEntry& entry, const JobSteps& result, std::int64_t warm_up) {
@@ -41,9 +42,11 @@ JobSummary summary_of(const StepJobEntry& entry, const JobSteps& result, std::in
     const auto counted = std::span(result.steps).subspan(static_cast<std::size_t>(warm_up));
     std::vector<double> times;
     double samples = 0;
+    double worker_seconds = 0;
     for (const StepRecord& step : counted) {
         samples += static_cast<double>(step.samples);
         times.push_back(to_seconds(step.end - step.begin));
+        worker_seconds += static_cast<double>(step.workers) * times.back();
         for (std::size_t i = 0; i < step_parts.size(); ++i) {
             summary.part_s[i] += to_seconds(step.parts.*step_parts[i].value);
         }
@@ -52,6 +55,7 @@ JobSummary summary_of(const StepJobEntry& entry, const JobSteps& result, std::in
     summary.step_s = summarise(times);
     summary.samples_per_second =
         samples / static_cast<double>(counted.size()) / summary.step_s.mean;
+    summary.of_a_worker = samples / worker_seconds;
     summary.efficiency = entry.alone_s / summary.step_s.mean;
     return summary;
 }
@@ -122,9 +126,7 @@ void print_job(const StepJobEntry& entry, const JobSteps& result, const JobSumma
     fmt::print("  {:<26}{:>11.3f} ms   from {:.3f} to {:.3f}\n", "step", summary.step_s.mean * 1e3,
                summary.step_s.min * 1e3, summary.step_s.max * 1e3);
     fmt::print("  {:<26}{:>11.1f} samples/s, {:.1f} a worker, efficiency {:.3f}\n", "throughput",
-               summary.samples_per_second,
-               summary.samples_per_second / static_cast<double>(job.workers.size()),
-               summary.efficiency);
+               summary.samples_per_second, summary.of_a_worker, summary.efficiency);
 }
 
 void print_json(const StepScenario& scenario, std::span<const JobSteps> results,

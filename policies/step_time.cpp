@@ -64,7 +64,9 @@ std::vector<BatchTime> affine_time(Duration fixed, Duration per_sample) {
 const CodecTime* codec_time(const StepTime& time, const Plan& plan) {
     if (plan.codec == Codec::none) return nullptr;
     for (const CodecTime& row : time.codecs) {
-        if (row.codec == plan.codec && row.level == plan.codec_level) return &row;
+        if (row.codec != plan.codec) continue;
+        if (row.level == plan.codec_level || (row.usual_level && plan.codec_level == 0))
+            return &row;
     }
     return nullptr;
 }

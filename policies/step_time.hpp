@@ -36,6 +36,7 @@ struct GroupTime {
 struct CodecTime {
     Codec codec = Codec::none;
     double level = 0;                                  // as in the Plan
+    bool usual_level = false;                          // so that a Plan with level 0 means it, too
     Duration encoding;                                 // and decoding, a step: none of it is hidden
     std::vector<SynchronisationTime> synchronisation;  // of its messages, as below
     std::int64_t bytes = 0;     // that one worker hands in, as shown to policies
@@ -57,7 +58,7 @@ struct StepTime {
     std::vector<GroupTime> groups;
 };
 
-// The row of the Plan's codec; null if it is `none` or has no row.
+// The row of the Plan's codec at its level; null if it is `none` or has no row.
 const CodecTime* codec_time(const StepTime& time, const Plan& plan);
 
 // How such a step exchanges its gradients. Nothing is hidden behind its computing; of `groups`,

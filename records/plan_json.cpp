@@ -252,6 +252,7 @@ CodecTime codec_time_from(const json& object) {
     Fields fields(object);
     fields.name("codec", codec_names(), row.codec);
     fields.real("level", row.level);
+    fields.flag("usual_level", row.usual_level);
     fields.time("encoding_ns", row.encoding, step_max);
     fields.integer_from("bytes", std::int64_t{0}, row.bytes);
     fields.real("relative_error", row.relative_error);
@@ -273,6 +274,7 @@ json step_time_json(const StepTime& time) {
         object["codecs"].push_back(
             {{"codec", named(codec_names(), row.codec)},
              {"level", real_json(row.level)},
+             {"usual_level", row.usual_level},
              {"encoding_ns", row.encoding.raw()},
              {"bytes", row.bytes},
              {"relative_error", real_json(row.relative_error)},

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/step/gradient_lanes.hpp"
+#include "base/input_error.hpp"
+#include "sim/step/step_run.hpp"
 
 namespace ukemi {
 namespace {
@@ -115,16 +116,12 @@ void check_departures(const ConfigReader& config, const StepScenario& scenario,
                                               job.layout ? "replica" : "worker", job.name));
         }
         job = without(job, scenario.topology, departure.ranks, 0);
-        if (job.layout) continue;
-        if (job.workers.size() < 2 || !job.servers.empty() || job.buckets.empty()) continue;
-        ClusterNetwork network(scenario.topology);
-        const std::array groups = {job.workers};
         try {
-            gradient_lanes(network, job, groups);
+            expect_playable(scenario.topology, job);
         } catch (const InputError& error) {
-            config.fail("events", fmt::format("those who are left of {} cannot go on: {}; name a "
-                                              "\"collective\" that can, such as ring",
-                                              job.name, error.what()));
+            const char* hint = job.layout ? "" : "; name a \"collective\" that can, such as ring";
+            config.fail("events", fmt::format("those who are left of {} cannot go on: {}{}",
+                                              job.name, error.what(), hint));
         }
     }
 }

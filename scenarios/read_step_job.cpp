@@ -21,13 +21,6 @@ namespace ukemi {
 
 namespace {
 
-template <class Kind>
-Kind one_of_names(ConfigReader& config, std::string_view key,
-                  std::span<const std::string_view> names, std::string_view otherwise) {
-    const std::string name = config.one_of(key, names, otherwise);
-    return static_cast<Kind>(std::ranges::find(names, name) - names.begin());
-}
-
 std::string place(const ConfigReader& config, std::string_view key) {
     return fmt::format("{}: at {}/{}", config.file(), config.path(), key);
 }
@@ -72,8 +65,8 @@ BucketRule read_buckets(ConfigReader& job, BucketKind otherwise) {
     rule.kind = otherwise;
     auto config = job.object_if_present("buckets");
     if (!config) return rule;
-    rule.kind = one_of_names<BucketKind>(*config, "rule", bucket_kind_names,
-                                         bucket_kind_names[static_cast<std::size_t>(otherwise)]);
+    rule.kind = config->choice<BucketKind>("rule", bucket_kind_names,
+                                           bucket_kind_names[static_cast<std::size_t>(otherwise)]);
     if (rule.kind == BucketKind::filled) {
         rule.first = size_of(*config, "first", rule.first);
         rule.size = size_of(*config, "size", rule.size);
@@ -89,8 +82,8 @@ LaunchRule read_launch(ConfigReader& job, LaunchKind otherwise) {
     rule.kind = otherwise;
     auto config = job.object_if_present("launch");
     if (!config) return rule;
-    rule.kind = one_of_names<LaunchKind>(*config, "rule", launch_kind_names,
-                                         launch_kind_names[static_cast<std::size_t>(otherwise)]);
+    rule.kind = config->choice<LaunchKind>("rule", launch_kind_names,
+                                           launch_kind_names[static_cast<std::size_t>(otherwise)]);
     rule.overhead = short_duration(*config, "overhead", rule.overhead);
     if (rule.kind == LaunchKind::coordinated) {
         rule.cycle = short_duration(*config, "cycle", rule.cycle);
@@ -151,9 +144,9 @@ struct MemoryKind {
 };
 
 MemoryKind read_memory_kind(ConfigReader& config) {
-    const auto precision = one_of_names<Precision>(config, "precision", precision_names, "fp32");
+    const auto precision = config.choice<Precision>("precision", precision_names, "fp32");
     static constexpr std::array<std::string_view, 3> optimizers{"sgd", "momentum", "adam"};
-    const auto optimizer = one_of_names<Optimizer>(config, "optimizer", optimizers, "momentum");
+    const auto optimizer = config.choice<Optimizer>("optimizer", optimizers, "momentum");
     return {precision, MemoryRule::of(precision, optimizer)};
 }
 
@@ -244,7 +237,7 @@ std::vector<DeviceId> replicas_of(const StepJob& job) {
 void choose_collective(ConfigReader& config, const Topology& topology, std::string_view otherwise,
                        StepJobEntry& entry) {
     StepJob& job = entry.job;
-    job.collective = one_of_names<Collective>(config, "collective", collective_names(), otherwise);
+    job.collective = config.choice<Collective>("collective", collective_names(), otherwise);
     job.per_host = workers_per_machine(topology, job.workers);
     const std::vector<DeviceId> replicas = replicas_of(job);
     if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;

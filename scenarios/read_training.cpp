@@ -10,13 +10,6 @@ namespace ukemi {
 
 namespace {
 
-template <class Kind>
-Kind one_of_names(ConfigReader& config, std::string_view key,
-                  std::span<const std::string_view> names, std::string_view otherwise) {
-    const std::string name = config.one_of(key, names, otherwise);
-    return static_cast<Kind>(std::ranges::find(names, name) - names.begin());
-}
-
 DataSpec read_data(ConfigReader& training, const std::filesystem::path& folder) {
     DataSpec data;
     auto config = training.object_if_present("data");
@@ -81,8 +74,7 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
     const std::string chosen = config->one_of("synchronisation", synchronisations, "s_sgd");
     plan.synchronisation = static_cast<Synchronisation>(
         std::ranges::find(synchronisation_names(), chosen) - synchronisation_names().begin());
-    plan.collective =
-        one_of_names<Collective>(*config, "collective", collective_names(), "automatic");
+    plan.collective = config->choice<Collective>("collective", collective_names(), "automatic");
     const std::string refused = schedule_refusal(plan.collective, scenario.job.instances_max);
     if (!refused.empty()) config->fail("collective", refused);
     spec.optimiser.momentum = config->number("momentum", 0, 0.9999, 0);
@@ -92,7 +84,7 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
     spec.step.bucket_bytes =
         static_cast<std::size_t>(config->integer("bucket_kib", 1, 1 << 20, 1024)) * 1024;
     static constexpr std::array<std::string_view, 2> launches{"by_name", "coordinated"};
-    spec.step.launch = one_of_names<LaunchMode>(*config, "launch", launches, "by_name");
+    spec.step.launch = config->choice<LaunchMode>("launch", launches, "by_name");
     read_codec(*config, plan, spec.step.error_feedback);
     config->finish();
     if (plan.global_batch > 0 && plan.global_batch < scenario.job.instances_max) {

@@ -87,8 +87,10 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
 
 StepTime simulated_steps(const std::filesystem::path& file, std::span<const std::int64_t> batches,
                          std::int32_t machines, std::string_view where) {
-    const std::int32_t gpus = workers_of_a_machine(read_step_scenario(file), machines, where);
+    const StepScenario scenario = read_step_scenario(file);
+    const std::int32_t gpus = workers_of_a_machine(scenario, machines, where);
     StepTime time;
+    time.bytes = scenario.jobs.front().gradient.raw();
     for (const std::int32_t count : machine_counts(machines)) {
         GroupTime group{count, {}};
         Duration longest;

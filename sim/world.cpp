@@ -56,7 +56,7 @@ Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job
     if (job.profile.step_time && !job.profile.step_time->codecs.empty()) {
         can.knobs = can.knobs | KnobSet{Knob::codec};
         for (const CodecTime& row : job.profile.step_time->codecs) {
-            can.codecs.push_back({row.codec, row.level, row.level, false, row.level == 0});
+            can.codecs.push_back({row.codec, row.level, row.level, false, row.usual_level});
         }
     }
     if (!job.profile.learner_speeds.empty())

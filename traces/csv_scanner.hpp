@@ -68,7 +68,7 @@ private:
     void split(std::string_view line);
 
     std::string_view text_;
-    std::string_view file_;
+    std::string file_;
     char separator_;
     char line_end_;
     std::size_t at_ = 0;

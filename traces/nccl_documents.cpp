@@ -266,7 +266,8 @@ std::vector<CollectiveTable> read_collected(std::string_view text,
         if (run != before) {
             CollectiveTable table;
             table.form = "collected csv";
-            table.system = one_line(fmt::format("{} {}", csv.field(system), csv.field(setup)));
+            table.system = one_line(csv.field(system));
+            table.setup = one_line(csv.field(setup));
             table.devices = {one_line(csv.field(gpu))};
             table.collective = one_line(csv.field(collective));
             table.nodes = static_cast<int>(csv.whole(nodes, 1, 1 << 20, "a number of nodes"));

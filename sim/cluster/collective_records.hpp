@@ -1,21 +1,15 @@
-// collective_records.hpp — recorded times of collectives, by nccl-tests, as others have collected
-// them.
-//
-//   tables   one file a GPU and count, named GPU_COUNT.csv, as github VIA-Research/vTrain keeps
-//            them: size(B),count,type,time(ns),busbw(GB/s),time(ns),busbw(GB/s)
-//   joined   one CSV of many runs, with columns system, gpu, nodes, gpus_per_node, setup,
-//            collective, size_bytes and oop_time_us, in any order, others ignored
-// Of the two times a row has, the first (out of place) is taken. Rows without a size or a time are
-// left out. Both refuse what is not of their form with an InputError that names file and line.
+// collective_records.hpp — recorded times of collectives as rows of one table, whatever file they
+// stood in (traces/nccl_tests.hpp reads them).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "traces/nccl_tests.hpp"
 
 namespace ukemi {
 
@@ -30,10 +24,13 @@ struct CollectiveRecord {
     Duration time;
 };
 
-// Every file of the folder whose name is of that form, in the order of names; others are not
-// looked at.
-std::vector<CollectiveRecord> read_collective_tables(const std::filesystem::path& folder);
-std::vector<CollectiveRecord> read_joined_collectives(std::string_view text, std::string_view file);
+// Out of place times; rows without a size or a time are left out, and tables that do not say how
+// many ranks they had, or not as many on each machine.
+std::vector<CollectiveRecord> collective_records(std::span<const CollectiveTable> tables);
+
+// Of every file GPU_COUNT.csv of the folder (or .csv.gz; github VIA-Research/vTrain keeps them so),
+// in the order of names; others are not looked at.
+std::vector<CollectiveRecord> read_collective_folder(const std::filesystem::path& folder);
 
 // Equal rows (all but the time) as one, with the median of their times, by series, ranks and size.
 std::vector<CollectiveRecord> medians(std::vector<CollectiveRecord> records);

@@ -53,11 +53,8 @@ struct LayoutWork {
     std::int32_t rank(std::int32_t tensor, std::int32_t replica, std::int32_t stage_rank) const {
         return tensor + degrees.tensor * (replica + degrees.data * stage_rank);
     }
-    // Without times: who computes what in which order.
     PipelineSpec pipeline(std::int64_t micro_batches) const {
-        return {
-            schedule, degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks, {}, {},
-            {}};
+        return {schedule, degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks};
     }
 };
 

@@ -27,16 +27,6 @@ struct PipelineSpec {
     std::int32_t workers = 1;        // p
     std::int32_t micro_batches = 1;  // m
     std::int32_t chunks = 1;         // v: stages of each worker, of interleaved
-    Duration forward;                // of one micro-batch on one of a worker's chunks
-    Duration backward;
-    Duration transfer;  // of activations or their gradients, between two stages
-};
-
-struct PipelineStep {
-    Duration length;
-    Duration ideal;                       // of a worker that never waits
-    std::vector<std::int32_t> most_kept;  // by worker: passes whose activations it keeps at once
-    double bubble() const { return (length - ideal) / ideal; }
 };
 
 inline constexpr std::int64_t pipeline_passes_max = 10'000'000;
@@ -48,14 +38,11 @@ struct PipelinePass {
     std::int32_t micro_batch = 0;
 };
 
-// What pipeline_step() refuses, times aside.
+// InputError(WHERE …) if a number is below 1, if only interleaved has chunks and this is another,
+// if interleaved's micro-batches are no multiple of its workers, or if there are too many passes.
 void check_pipeline(const PipelineSpec& spec, std::string_view where);
 // In the order in which a worker computes them; the spec must be right.
 std::vector<PipelinePass> pipeline_passes(const PipelineSpec& spec, std::int32_t worker);
-
-// InputError(WHERE …) if a number is below 1, if only interleaved has chunks and this is another,
-// if interleaved's micro-batches are no multiple of its workers, or if there are too many passes.
-PipelineStep pipeline_step(const PipelineSpec& spec, std::string_view where);
 
 // What tensor parallelism sends: two all-reduces of the activations a layer in the forward pass,
 // two in the backward pass (Shoeybi et al. 2019, section 3).

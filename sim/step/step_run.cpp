@@ -158,6 +158,11 @@ StepJob without(const StepJob& job, const Topology& topology,
     return left;
 }
 
+void expect_playable(const Topology& topology, const StepJob& job) {
+    StepHost host(topology);
+    player_of(host, job, {});
+}
+
 std::vector<JobSteps> run_steps(const Topology& topology, std::span<const StepJob> jobs,
                                 std::span<const CrossTraffic> cross_traffic,
                                 const StepOptions& options, const StepEvents& events) {

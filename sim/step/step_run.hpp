@@ -52,6 +52,9 @@ std::vector<std::size_t> ranks_left(const StepJob& job, std::span<const std::int
 StepJob without(const StepJob& job, const Topology& topology,
                 std::span<const std::int32_t> first_ranks, std::int64_t steps_done);
 
+// InputError, as run_steps() would throw it, if the job cannot run on this cluster.
+void expect_playable(const Topology& topology, const StepJob& job);
+
 // By job. All jobs begin at the start and run their steps; a job that has ended sends nothing more.
 // InputError if a collective cannot run on a job's workers, or if there is no path.
 std::vector<JobSteps> run_steps(const Topology& topology, std::span<const StepJob> jobs,

@@ -46,6 +46,13 @@ TEST_CASE("ukemi compare: times, samples, steps and dollars of every combination
     CHECK(rows[1].at("cost_usd").at("mean").get<double>() == Approx(0.1));
 }
 
+TEST_CASE("ukemi compare: a scenario named twice is no second workload", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = compare(scratch.path(), {"small.json"});
+    CHECK(ran.code == 2);
+    CHECK(ran.err == "ukemi: small.json: named twice: its runs would count as others\n");
+}
+
 TEST_CASE("ukemi compare: seeds give a band, and files and figures stand in the folder", "[cli]") {
     const ScratchFolder scratch;
     const Ran ran = compare(scratch.path(), {"--seeds", "1..8", "--out", "out", "-j", "2"});

@@ -78,6 +78,22 @@ TEST_CASE("codec scenario: bytes and a link make the time of a step", "[scenario
     CHECK(view.relative_error == 0.001);
 }
 
+TEST_CASE("codec scenario: the usual level is the same level, said or not", "[scenario][codec]") {
+    for (const char* said : {"", R"("level": 2, )"}) {  // PowerSGD's usual rank
+        CAPTURE(said);
+        const Scenario scenario =
+            with(link + R"(, "codecs": [{"codec": "power_sgd", )" + said + R"("bytes": "1 MB"}])");
+        CHECK(step_with(scenario, Codec::power_sgd, 0) == nanoseconds(107'500'000));
+        CHECK(step_with(scenario, Codec::power_sgd, 2) == nanoseconds(107'500'000));
+        CHECK(step_with(scenario, Codec::power_sgd, 4) == step_with(scenario, Codec::none, 0));
+    }
+    CHECK_THAT(complaint_of([] {
+                   with(link + R"(, "codecs": [{"codec": "power_sgd", "bytes": "1 MB"},
+                       {"codec": "power_sgd", "level": 2, "bytes": "1 MB"}])");
+               }),
+               Contains("stands in the list twice"));
+}
+
 TEST_CASE("codec scenario: what only a gather carries grows with the workers",
           "[scenario][codec]") {
     const Scenario scenario =

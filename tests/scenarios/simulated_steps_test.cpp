@@ -45,6 +45,7 @@ TEST_CASE("simulated steps: a table holds what the scenario of steps shows", "[s
     CHECK(time.groups.front().workers == 1);
     CHECK(time.groups.back().workers == 20);
     CHECK(time.worker_batch_max == 64);
+    CHECK(exchange_of(time, plan_of(64), 4).bytes == 4 * 25'557'032);  // ResNet-50 in fp32
     for (const std::int32_t workers : {1, 4, 18}) {
         for (const std::int64_t batch : batches) {
             const Duration step = step_of(time, plan_of(workers * batch), workers);

@@ -19,7 +19,8 @@ void write(const ScratchFolder& folder, const char* name, const std::string& tex
 
 const std::string header = "size(B),count,type,time(ns),busbw(GB/s),time(ns),busbw(GB/s)\n";
 const std::string joined_header =
-    "source,system,gpu,nodes,gpus_per_node,setup,collective,size_bytes,oop_time_us,file\n";
+    "source,system,gpu,nodes,gpus_per_node,setup,collective,size_bytes,dtype,oop_time_us,"
+    "oop_algbw_GBps,oop_busbw_GBps,ip_time_us,ip_algbw_GBps,ip_busbw_GBps,file\n";
 
 }  // namespace
 
@@ -31,7 +32,7 @@ TEST_CASE("collective records: every table of a folder is read, and nothing else
     write(folder, "README.md", "not a table");
     write(folder, "notes_1.txt", "not a table");
     write(folder, "v100_all.csv", "not a table");
-    const auto records = read_collective_tables(folder.path());
+    const auto records = read_collective_folder(folder.path());
     REQUIRE(records.size() == 2);  // by name: h100 first; a row without a size is left out
     CHECK(records[0].series == "h100");
     CHECK(records[0].per_machine == 16);
@@ -45,18 +46,19 @@ TEST_CASE("collective records: every table of a folder is read, and nothing else
 TEST_CASE("collective records: a table that is none is refused by file and line", "[records]") {
     const ScratchFolder folder;
     write(folder, "v100_2.csv", header + "1048576,262144,float,soon,14.95,69870,15.01\n");
-    CHECK_THROWS_WITH(read_collective_tables(folder.path()),
-                      Catch::Contains("v100_2.csv:2:") && Catch::Contains("a time in nanoseconds"));
+    CHECK_THROWS_WITH(read_collective_folder(folder.path()),
+                      Catch::Contains("v100_2.csv:2:") && Catch::Contains("a time in ns"));
     write(folder, "v100_2.csv", "size,time\n1,2\n");
-    CHECK_THROWS_AS(read_collective_tables(folder.path()), InputError);
+    CHECK_THROWS_AS(read_collective_folder(folder.path()), InputError);
 }
 
 TEST_CASE("collective records: joined runs keep what was not varied as a series", "[records]") {
-    const auto records = read_joined_collectives(
-        joined_header + "alcf,polaris,A100,8,4,x/setup1,all_reduce,1024,65.64,a.dat\n" +
-            "alcf,polaris,A100,8,4,x/setup1,all_reduce,0,8.52,a.dat\n" +
-            "alcf,polaris,A100,8,4,x/setup1,all_gather,1024,0.00,a.dat\n",
-        "j.csv");
+    const auto records = collective_records(parse_nccl_tests(
+        joined_header +
+            "alcf,polaris,A100,8,4,x/setup1,all_reduce,1024,float,65.64,0.02,0.03,66,0.02,0.03,a\n"
+            "alcf,polaris,A100,8,4,x/setup1,all_reduce,0,float,8.52,0,0,8.5,0,0,a\n"
+            "alcf,polaris,A100,8,4,x/setup1,all_gather,1024,float,0.00,0,0,,,,a\n",
+        "j.csv"));
     REQUIRE(records.size() == 1);  // one without a size and one without a time left out
     CHECK(records[0].series == "polaris x/setup1");
     CHECK(records[0].system == "polaris");
@@ -66,9 +68,8 @@ TEST_CASE("collective records: joined runs keep what was not varied as a series"
     CHECK(records[0].per_machine == 4);
     CHECK(records[0].time == nanoseconds(65'640));
     CHECK_THROWS_WITH(
-        read_joined_collectives(joined_header + "a,b,c,0,4,s,all_reduce,4,1,f\n", "j.csv"),
+        parse_nccl_tests(joined_header + "a,b,c,0,4,s,all_reduce,4,float,1,1,1,,,,f\n", "j.csv"),
         Catch::Contains("j.csv:2:") && Catch::Contains("a number of nodes"));
-    CHECK_THROWS_WITH(read_joined_collectives("system,gpu\n", "j.csv"), Catch::Contains("nodes"));
 }
 
 TEST_CASE("collective records: equal rows become their median", "[records]") {
@@ -91,7 +92,7 @@ TEST_CASE("collective records: the recorded folders are read whole", "[records][
         WARN("skipped: the recorded data is not here");
         return;
     }
-    const auto tables = read_collective_tables(*data / "vtrain_nccl");
+    const auto tables = read_collective_folder(*data / "vtrain_nccl");
     REQUIRE(tables.size() >= 1024);
     CHECK(tables.size() % 1024 == 0);  // 1 MiB to 1 GiB in steps of one
 }

@@ -146,7 +146,7 @@ TEST_CASE("nccl times: NCCL's own model is as far from the recorded tables as is
         return;
     }
     std::map<std::string, std::pair<double, int>> sums;
-    for (const CollectiveRecord& record : read_collective_tables(*data / "vtrain_nccl")) {
+    for (const CollectiveRecord& record : read_collective_folder(*data / "vtrain_nccl")) {
         if (record.per_machine != 8) continue;
         const NcclPlace place =
             place_on(record.system == "v100" ? "dgx1_v100" : "dgx_a100", 1, record.per_machine);

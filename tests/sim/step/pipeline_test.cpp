@@ -4,14 +4,17 @@
 #include <catch2/catch.hpp>
 
 #include "base/input_error.hpp"
+#include "tests/sim/step/pipeline_reference.hpp"
 
 namespace ukemi {
 
 namespace {
 
+const PassTimes two_and_four = {milliseconds(2), milliseconds(4), {}};
+
 PipelineSpec spec_of(PipelineKind kind, std::int32_t workers, std::int32_t micro_batches,
                      std::int32_t chunks = 1) {
-    return {kind, workers, micro_batches, chunks, milliseconds(2), milliseconds(4), {}};
+    return {kind, workers, micro_batches, chunks};
 }
 
 }  // namespace
@@ -21,7 +24,7 @@ TEST_CASE("pipeline: the bubble of GPipe and of 1F1B is (p - 1)/m", "[pipeline]"
     for (const std::int32_t p : {1, 2, 4, 7, 16}) {
         for (const std::int32_t m : {1, 2, 3, 8, 32, 64}) {
             CAPTURE(p, m);
-            const PipelineStep step = pipeline_step(spec_of(kind, p, m), "test");
+            const PipelineStep step = pipeline_step(spec_of(kind, p, m), two_and_four);
             CHECK(step.length == (m + p - 1) * milliseconds(6));
             CHECK(step.bubble() == Approx(static_cast<double>(p - 1) / m));
             const bool all = kind == PipelineKind::gpipe;
@@ -40,7 +43,7 @@ TEST_CASE("pipeline: interleaved, the bubble is (p - 1)/(v m)", "[pipeline]") {
                 const std::int32_t m = p * groups;
                 CAPTURE(p, v, m);
                 const auto step =
-                    pipeline_step(spec_of(PipelineKind::interleaved, p, m, v), "test");
+                    pipeline_step(spec_of(PipelineKind::interleaved, p, m, v), two_and_four);
                 CHECK(step.ideal == m * v * milliseconds(6));
                 CHECK(step.bubble() == Approx(static_cast<double>(p - 1) / (v * m)));
             }
@@ -50,19 +53,20 @@ TEST_CASE("pipeline: interleaved, the bubble is (p - 1)/(v m)", "[pipeline]") {
 
 TEST_CASE("pipeline: transfers lengthen the way there and back", "[pipeline]") {
     // One micro-batch: p - 1 transfers each way, nothing to hide them.
-    PipelineSpec spec = spec_of(PipelineKind::gpipe, 4, 1);
-    spec.transfer = milliseconds(1);
-    CHECK(pipeline_step(spec, "test").length == milliseconds(4 * 6 + 2 * 3));
+    PassTimes times = two_and_four;
+    times.transfer = milliseconds(1);
+    CHECK(pipeline_step(spec_of(PipelineKind::gpipe, 4, 1), times).length ==
+          milliseconds(4 * 6 + 2 * 3));
 }
 
 TEST_CASE("pipeline: what cannot be is refused", "[pipeline]") {
-    CHECK_THROWS_WITH(pipeline_step(spec_of(PipelineKind::interleaved, 4, 6, 2), "here"),
+    CHECK_THROWS_WITH(check_pipeline(spec_of(PipelineKind::interleaved, 4, 6, 2), "here"),
                       "here: interleaved needs a multiple of its 4 workers as micro-batches, "
                       "found 6");
-    CHECK_THROWS_WITH(pipeline_step(spec_of(PipelineKind::gpipe, 4, 8, 2), "here"),
+    CHECK_THROWS_WITH(check_pipeline(spec_of(PipelineKind::gpipe, 4, 8, 2), "here"),
                       "here: only an interleaved pipeline has chunks, found 2");
-    CHECK_THROWS_AS(pipeline_step(spec_of(PipelineKind::gpipe, 0, 8), "here"), InputError);
-    CHECK_THROWS_AS(pipeline_step(spec_of(PipelineKind::gpipe, 1 << 20, 1 << 20), "here"),
+    CHECK_THROWS_AS(check_pipeline(spec_of(PipelineKind::gpipe, 0, 8), "here"), InputError);
+    CHECK_THROWS_AS(check_pipeline(spec_of(PipelineKind::gpipe, 1 << 20, 1 << 20), "here"),
                     InputError);
 }
 

@@ -1,0 +1,110 @@
+// pipeline_reference.hpp — when each pass of a pipeline runs, worked out the plain way: the lists
+// of passes are held to closed forms with it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/invariant.hpp"
+#include "base/quantity.hpp"
+#include "sim/step/pipeline.hpp"
+
+namespace ukemi {
+
+struct PassTimes {
+    Duration forward;  // of one micro-batch on one of a worker's chunks
+    Duration backward;
+    Duration transfer;  // of activations or their gradients, between two stages
+};
+
+struct PipelineStep {
+    Duration length;
+    Duration ideal;                       // of a worker that never waits
+    std::vector<std::int32_t> most_kept;  // by worker: passes whose activations it keeps at once
+    double bubble() const { return (length - ideal) / ideal; }
+};
+
+class PipelineRun {
+public:
+    PipelineRun(const PipelineSpec& spec, const PassTimes& times)
+        : spec_(spec),
+          times_(times),
+          stages_(spec.workers * spec.chunks),
+          ends_(
+              static_cast<std::size_t>(2 * stages_) * static_cast<std::size_t>(spec.micro_batches),
+              Instant::never()) {
+        for (std::int32_t worker = 0; worker < spec.workers; ++worker) {
+            lists_.push_back(pipeline_passes(spec, worker));
+        }
+        done_.resize(lists_.size());
+        free_at_.resize(lists_.size());
+    }
+
+    PipelineStep run() {
+        PipelineStep step;
+        step.most_kept.resize(lists_.size());
+        std::vector<std::int32_t> kept(lists_.size());
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (std::size_t worker = 0; worker < lists_.size(); ++worker) {
+                while (done_[worker] < lists_[worker].size() && play(worker)) {
+                    moved = true;
+                    const PipelinePass& pass = lists_[worker][done_[worker]++];
+                    kept[worker] += pass.forward ? 1 : -1;
+                    step.most_kept[worker] = std::max(step.most_kept[worker], kept[worker]);
+                }
+            }
+        }
+        for (std::size_t worker = 0; worker < lists_.size(); ++worker) {
+            INVARIANT(done_[worker] == lists_[worker].size());
+            step.length = std::max(step.length, free_at_[worker].since_start());
+        }
+        step.ideal =
+            (std::int64_t{spec_.micro_batches} * spec_.chunks) * (times_.forward + times_.backward);
+        return step;
+    }
+
+private:
+    Instant& end_of(bool forward, std::int32_t stage, std::int32_t micro_batch) {
+        const std::int64_t row = (forward ? 0 : stages_) + stage;
+        return ends_[static_cast<std::size_t>(row * spec_.micro_batches + micro_batch)];
+    }
+
+    // Whether the worker's next pass could run: what it needs is known.
+    bool play(std::size_t worker) {
+        const PipelinePass& pass = lists_[worker][done_[worker]];
+        Instant ready;
+        const bool first = pass.forward && pass.stage == 0;
+        const bool turning = !pass.forward && pass.stage == stages_ - 1;
+        if (!first) {
+            const std::int32_t before = turning        ? pass.stage
+                                        : pass.forward ? pass.stage - 1
+                                                       : pass.stage + 1;
+            ready = end_of(pass.forward || turning, before, pass.micro_batch);
+            if (ready == Instant::never()) return false;
+            if (!turning && spec_.workers > 1) ready = ready + times_.transfer;
+        }
+        const Instant end =
+            std::max(ready, free_at_[worker]) + (pass.forward ? times_.forward : times_.backward);
+        free_at_[worker] = end;
+        end_of(pass.forward, pass.stage, pass.micro_batch) = end;
+        return true;
+    }
+
+    const PipelineSpec& spec_;
+    const PassTimes& times_;
+    std::int32_t stages_;
+    std::vector<Instant> ends_;  // of forward passes, then of backward ones; never: not yet
+    std::vector<std::vector<PipelinePass>> lists_;
+    std::vector<std::size_t> done_;
+    std::vector<Instant> free_at_;
+};
+
+inline PipelineStep pipeline_step(const PipelineSpec& spec, const PassTimes& times) {
+    check_pipeline(spec, "test");
+    return PipelineRun(spec, times).run();
+}
+
+}  // namespace ukemi
