@@ -1,20 +1,36 @@
-// check.cpp — `ukemi check`: is this scenario right? Reads it, its traces and its policies.
+// check.cpp — `ukemi check`: is this scenario right? Reads it, its traces and its policies; of
+// steps, its cluster and its jobs.
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "cli/command.hpp"
 #include "scenarios/scenario.hpp"
+#include "scenarios/step_scenario.hpp"
 #include "sim/world.hpp"
 
 namespace ukemi {
 
 namespace {
 
+void check_steps(const std::string& file, bool print_resolved) {
+    const StepScenario scenario = read_step_scenario(file);
+    if (print_resolved) {
+        fmt::print("{}\n", scenario.resolved);
+        return;
+    }
+    const std::size_t jobs = scenario.jobs.size();
+    fmt::print("{}: ok ({} job{}, {})\n", file, jobs, jobs == 1 ? "" : "s", scenario.cluster);
+}
+
 void check(const std::vector<std::string>& files, bool print_resolved) {
     bool all_right = true;
     for (const std::string& file : files) {
         try {
+            if (is_step_scenario(file)) {
+                check_steps(file, print_resolved);
+                continue;
+            }
             const Scenario scenario = read_scenario(file);
             const NamedMarket market = make_market(scenario, scenario.seed);
             for (const PolicyList& list : scenario.policies) {

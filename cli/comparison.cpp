@@ -28,8 +28,10 @@ Candidate candidate_of(std::span<const RunResult* const> runs) {
         if (!run->finished) continue;
         ++one.reached;
         hours.push_back(to_hours(run->duration));
-        samples.push_back(static_cast<double>(run->samples_done));
-        steps.push_back(static_cast<double>(run->steps.value_or(0)));
+        if (run->steps) {  // else time is its work
+            samples.push_back(static_cast<double>(run->samples_done));
+            steps.push_back(static_cast<double>(*run->steps));
+        }
         dollars.push_back(to_dollars(run->cost));
     }
     one.hours = summarise(hours);
@@ -199,7 +201,7 @@ std::string comparison_csv(std::span<const Candidate> candidates) {
     for (const Candidate& one : candidates) {
         csv.add(one.variant).add(one.policy).add(one.runs).add(one.reached);
         for (const NamedSummary& quantity : quantities_of(one)) {
-            const bool known = one.reached > 0;
+            const bool known = quantity.summary->count > 0;
             csv.add(known ? quantity.summary->mean : no_value)
                 .add(known ? quantity.summary->mean_low_95 : no_value)
                 .add(known ? quantity.summary->mean_high_95 : no_value);
@@ -219,7 +221,7 @@ std::string comparison_json(std::span<const Candidate> candidates) {
                               {"runs", one.runs},
                               {"reached", one.reached}};
         for (const NamedSummary& quantity : quantities_of(one)) {
-            if (one.reached == 0) continue;
+            if (quantity.summary->count == 0) continue;
             row[quantity.name] = {{"mean", quantity.summary->mean},
                                   {"low_95", quantity.summary->mean_low_95},
                                   {"high_95", quantity.summary->mean_high_95}};

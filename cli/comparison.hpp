@@ -3,7 +3,8 @@
 //
 // A candidate is a policy list in one variant of a scenario; its runs differ in seed and trace.
 // Times, samples, steps and dollars are those of the runs that reached their target, as means with
-// Student's 95 % interval of the mean; how many did not is always said.
+// Student's 95 % interval of the mean; how many did not is always said. A job whose work is a time
+// has neither samples nor steps.
 #pragma once
 
 #include <span>

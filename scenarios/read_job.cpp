@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "scenarios/sections.hpp"
+#include "sim/cluster/cluster_file.hpp"
 
 namespace ukemi {
 
@@ -257,6 +258,11 @@ void read_job(ConfigReader config, Scenario& scenario) {
 
 void read_cluster(ConfigReader config, Scenario& scenario) {
     JobSpec& job = scenario.job;
+    if (names_machines(config)) {
+        config.fail("",
+                    "names machines: `ukemi simulate` runs steps on a modelled cluster; a job "
+                    "on a market has a \"count\" here");
+    }
     if (config.has("instance")) scenario.market.instance_type = config.text("instance");
     const bool fixed = config.has("count");
     if (fixed && (config.has("count_max") || config.has("count_min"))) {

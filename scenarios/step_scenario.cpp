@@ -95,6 +95,11 @@ StepScenario read(ConfigReader root, const std::filesystem::path& file) {
     scenario.seed = static_cast<std::uint64_t>(
         root.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
     ConfigReader cluster = root.object("cluster");
+    if (!names_machines(cluster) && root.has("market")) {
+        root.fail("market",
+                  "this is a job on a market: `ukemi replay` runs it; `ukemi simulate` "
+                  "runs steps on a \"cluster\" of machines");
+    }
     const ClusterSpec spec = read_cluster(cluster);
     scenario.cluster = description_of(spec);
     scenario.topology = build_cluster(spec);
@@ -125,6 +130,11 @@ std::int64_t messages_a_step(const StepJob& job) {
                  std::max(job.layout->degrees.tensor, job.layout->degrees.data);
     }
     return count;
+}
+
+bool is_step_scenario(const std::filesystem::path& file) {
+    ConfigReader root = ConfigReader::from_file(file);
+    return root.is_object("cluster") && names_machines(root.object("cluster"));
 }
 
 StepScenario read_step_scenario(const std::filesystem::path& file,

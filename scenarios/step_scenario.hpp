@@ -62,6 +62,10 @@ inline constexpr std::int64_t messages_most = 5'000'000;  // and blocks, in the 
 // What is sent and computed piece by piece in a step of a job.
 std::int64_t messages_a_step(const StepJob& job);
 
+// Whether a file is meant as one, and not as a scenario of a job on a market: it has "cluster" with
+// machines. InputError if it is no JSON object.
+bool is_step_scenario(const std::filesystem::path& file);
+
 StepScenario read_step_scenario(const std::filesystem::path& file,
                                 std::span<const ConfigOverride> overrides = {});
 StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,

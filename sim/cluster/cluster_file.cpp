@@ -52,6 +52,8 @@ ZoneSpec read_zone(ConfigReader& config) {
 
 }  // namespace
 
+bool names_machines(ConfigReader config) { return config.has("machine") || config.has("zones"); }
+
 ClusterSpec read_cluster(ConfigReader& config) {
     ClusterSpec spec;
     if (!config.has("zones")) {

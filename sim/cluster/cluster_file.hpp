@@ -17,6 +17,9 @@
 
 namespace ukemi {
 
+// Whether this section "cluster" has machines, and not only a number of instances.
+bool names_machines(ConfigReader config);
+
 ClusterSpec read_cluster(ConfigReader& config);
 
 // A preset's name, or a file: a cluster (JSON), a dump of NCCL (XML), the text of nvidia-smi topo

@@ -179,6 +179,24 @@ TEST_CASE("ukemi check: what --resolved prints is the same scenario with nothing
     CHECK(run_ukemi(scratch.path(), {"check", "--resolved", "again.json"}).out == first.out);
 }
 
+TEST_CASE("ukemi check: reads scenarios of steps, too, and each command names the other's",
+          "[cli]") {
+    const ScratchFolder scratch;
+    const std::string steps = shipped("steps/losses.json").string();
+    const Ran ran = run_ukemi(scratch.path(), {"check", steps});
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("losses.json: ok (1 job, 8 x p3.8xlarge on "));
+    CHECK_THAT(run_ukemi(scratch.path(), {"check", "--resolved", steps}).out,
+               Catch::Contains("\"events\""));
+    const Ran replay = run_ukemi(scratch.path(), {"replay", steps});
+    CHECK(replay.code == 2);
+    CHECK_THAT(replay.err, Catch::Contains("at /cluster: names machines: `ukemi simulate` runs"));
+    const Ran simulate = run_ukemi(scratch.path(), {"simulate", shipped("demo.json").string()});
+    CHECK(simulate.code == 2);
+    CHECK_THAT(simulate.err, Catch::Contains("at /market: this is a job on a market: `ukemi "
+                                             "replay` runs it"));
+}
+
 TEST_CASE("ukemi import: says what it found and writes the plain form once", "[cli]") {
     const ScratchFolder scratch;
     // One node from the first minute, a second one for the third.

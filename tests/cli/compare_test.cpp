@@ -46,6 +46,20 @@ TEST_CASE("ukemi compare: times, samples, steps and dollars of every combination
     CHECK(rows[1].at("cost_usd").at("mean").get<double>() == Approx(0.1));
 }
 
+TEST_CASE("ukemi compare: a job whose work is a time has no samples to show", "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "timed.json", R"({"name": "timed", "seed": 1,
+        "job": {"work": "2 h"}, "cluster": {"count": 1},
+        "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})");
+    const Ran ran = run_ukemi(scratch.path(), {"compare", "timed.json", "--json"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const json row = json::parse(ran.out).at("candidates").at(0);
+    CHECK(row.at("cost_usd").at("mean") == 6);
+    CHECK_FALSE(row.contains("samples"));
+    CHECK_FALSE(row.contains("steps"));
+}
+
 TEST_CASE("ukemi compare: a scenario named twice is no second workload", "[cli]") {
     const ScratchFolder scratch;
     const Ran ran = compare(scratch.path(), {"small.json"});
