@@ -46,8 +46,9 @@ std::vector<LearningTable> ada_scale_iterations(const std::filesystem::path& fol
 std::vector<LearningTable> step_compute_times(const std::filesystem::path& folder);
 
 // Epochs to a target by batch in Zeus's summary_train.csv (You et al., NSDI'23): for each task the
-// highest target that every run of every batch reaches, E = E_min·(1 + B/B_crit) by least squares
-// of relative errors, each batch predicted from all others.
+// highest target that every run of every batch reaches, each batch predicted from all others, by
+// E = E_min·(1 + B/B_crit) (least squares of relative errors), and by the two batches beside it:
+// the law knows no batch that is too small.
 std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file);
 
 // Top-1 error by batch of ResNet-50 on ImageNet after 90 epochs (Goyal et al., arXiv:1706.02677,

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/input_error.hpp"
+#include "base/invariant.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "base/statistics.hpp"
@@ -234,15 +235,47 @@ bool all_arrive(const EpochsOfRuns& batches) {
     });
 }
 
-LearningTable zeus_table(const std::string& task, double target, const EpochsOfRuns& batches) {
+std::map<std::int64_t, double> means_of(const EpochsOfRuns& batches) {
     std::map<std::int64_t, double> means;
     for (const auto& [batch, runs] : batches) {
         double sum = 0;
         for (const auto& run : runs) sum += *run;
         means[batch] = sum / static_cast<double>(runs.size());
     }
+    return means;
+}
+
+// On the line through two other batches, both axes logarithmic: the nearest on either side, at an
+// end the nearest two.
+double from_neighbours(std::map<std::int64_t, double> points, std::int64_t batch) {
+    points.erase(batch);
+    INVARIANT(points.size() >= 2);
+    auto above = points.upper_bound(batch);
+    if (above == points.begin()) ++above;
+    if (above == points.end()) --above;
+    const auto below = std::prev(above);
+    const auto at = [](std::int64_t size) { return std::log(static_cast<double>(size)); };
+    const double share = (at(batch) - at(below->first)) / (at(above->first) - at(below->first));
+    return below->second * std::pow(above->second / below->second, share);
+}
+
+LearningTable neighbours_table(const std::string& title,
+                               const std::map<std::int64_t, double>& means) {
     LearningTable table;
-    table.title = fmt::format("Zeus, {}: epochs to {:g}", task, target);
+    table.title = title + ", by the batches beside";
+    table.note =
+        "nothing fitted: each batch on the line between the nearest two others, both axes "
+        "logarithmic; the first and the last lie beyond them";
+    for (const auto& [batch, epochs] : means) {
+        table.rows.push_back(
+            {fmt::format("batch {}", batch), epochs, from_neighbours(means, batch)});
+    }
+    return table;
+}
+
+LearningTable law_table(const std::string& title, const std::map<std::int64_t, double>& means) {
+    LearningTable table;
+    table.title = title;
     const Line all = relative_line(means, 0);
     // A slope that is no more than rounding is none.
     const bool rises = all.slope * static_cast<double>(means.rbegin()->first) > 1e-6 * all.at_zero;
@@ -283,18 +316,21 @@ std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file) {
     std::vector<LearningTable> tables;
     for (const auto& [task, targets] : tasks) {
         // The hardest is the one that takes longest: some metrics fall.
-        std::optional<LearningTable> hardest;
+        std::pair<double, std::map<std::int64_t, double>> hardest;
         double longest = 0;
         for (const auto& [value, batches] : targets) {
             if (batches.size() < 4 || !all_arrive(batches)) continue;
-            LearningTable table = zeus_table(task, value, batches);
+            const auto means = means_of(batches);
             double sum = 0;
-            for (const LearningRow& row : table.rows) sum += row.published;
+            for (const auto& [_, epochs] : means) sum += epochs;
             if (sum <= longest) continue;
             longest = sum;
-            hardest = std::move(table);
+            hardest = {value, means};
         }
-        if (hardest) tables.push_back(std::move(*hardest));
+        if (hardest.second.empty()) continue;
+        const std::string title = fmt::format("Zeus, {}: epochs to {:g}", task, hardest.first);
+        tables.push_back(law_table(title, hardest.second));
+        tables.push_back(neighbours_table(title, hardest.second));
     }
     return tables;
 }
