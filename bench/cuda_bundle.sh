@@ -92,7 +92,7 @@ printf '%s' "$steps"
 tail -n 3 out/tests.txt | grep -E 'passed|failed'
 grep -h 'copy:' out/kernels-large.txt
 for model in lenet5 resnet20; do
-    grep -h -E 'the search took|within 10 %' "out/learners-$model.txt" | sed "s/^/$model: /"
+    grep -h -E 'the search took|times the throughput|within 10 %' "out/learners-$model.txt" | sed "s/^/$model: /"
     grep -h -E '^(averaging|S-SGD|one learner)' "out/learners-$model.txt" | sed "s/^/$model: /"
 done
 [ ! -f out/nccl-resize.txt ] || tail -n +3 out/nccl-resize.txt

@@ -1,11 +1,12 @@
 // learners_bench.cpp — several learners on one device: how many it bears, whether their time can be
 // predicted, and what averaging does to accuracy.
 //
-// Four parts, each bounded in time: a sweep over learners and Crossbow's search for their number;
-// clock times of a grid (learners × batch), a law fitted to them, its predictions for combinations
-// that were not measured, written with their digest before those are run; and accuracy after equal
-// numbers of samples, of k averaging learners with batch b, one learner with batch b, and one with
-// batch k·b (which is S-SGD of k workers). The device is the GPU where one answers, else, or with
+// Three parts, each bounded in time: a sweep over learners and Crossbow's search for their number,
+// once with a stream (a thread) for each and once batched together; clock times of a grid (learners
+// × batch), a law fitted to them, its predictions for combinations that were not measured, written
+// with their digest before those are run; and accuracy after equal numbers of samples, of k
+// averaging learners with batch b, one learner with batch b, and one with batch k·b (which is S-SGD
+// of k workers), of three seeds. The device is the GPU where one answers, else, or with
 // --device cpu, threads: then the numbers say how the program works, and nothing about a GPU.
 #include <fmt/format.h>
 
@@ -36,20 +37,23 @@ struct Options {
     DataSpec data{.kind = "synthetic", .samples = 4096, .features = 784, .classes = 10, .seed = 1};
     int learners_most = 8;
     double seconds = 1;  // of one measurement, about
+    std::string parts = "sweep,predictions,accuracy";
     std::filesystem::path out = "results/learners_bench";
 };
 
+enum class Mode { side_by_side, batched };  // a stream or thread each, or all in one call a layer
+
 struct Rig {
     Rig(const Options& options, const DataSet& training, int learners, std::int64_t batch,
-        LearnerDevice::Step step)
+        LearnerDevice::Step step, Mode mode = Mode::side_by_side, std::uint64_t seed = 1)
         : model(make_model(options.model, training)),
           network(network_of(options.model, training.features, training.classes)),
-          device(make_device(options, training, batch)),
+          device(make_device(options, training, batch, mode, seed)),
           input(training,
                 {.batch = batch,
                  .threads = options.cpu ? 1 : 4,
                  .ready_most = 4 * learners + 8,
-                 .seed = 1,
+                 .seed = seed,
                  .change = {}},
                 [this](std::size_t bytes) { return device->pinned(bytes); }),
           engine(*device, input,
@@ -61,18 +65,22 @@ struct Rig {
                   .exchange = {}}) {}
 
     std::unique_ptr<LearnerDevice> make_device(const Options& options, const DataSet& training,
-                                               std::int64_t batch) const {
-        const std::vector<float> weights = model->initial_weights(1);
+                                               std::int64_t batch, Mode mode,
+                                               std::uint64_t seed) const {
+        const std::vector<float> weights = model->initial_weights(seed);
+        const bool batched = mode == Mode::batched;
 #ifdef UKEMI_WITH_CUDA
         if (!options.cpu) {
             cuda::CudaDeviceSettings settings;
             settings.samples_most = static_cast<int>(batch);
-            return cuda::make_cuda_device(network, weights, settings);
+            return batched ? cuda::make_cuda_batched_device(network, weights, settings)
+                           : cuda::make_cuda_device(network, weights, settings);
         }
 #endif
         static_cast<void>(options);
         static_cast<void>(batch);
-        return make_cpu_device(*model, training.features, training.classes, weights);
+        const auto make = batched ? make_cpu_batched_device : make_cpu_device;
+        return make(*model, training.features, training.classes, weights);
     }
 
     std::unique_ptr<Model> model;
@@ -88,8 +96,8 @@ LearnerDevice::Step step_of(double rate, float pull) {
 
 // Seconds of a clock: stretches of clocks, each about a third of the time there is.
 MeasuredTimes clock_times(const Options& options, const DataSet& training, int learners,
-                          std::int64_t batch) {
-    Rig rig(options, training, learners, batch, step_of(0.01, 0.1F));
+                          std::int64_t batch, Mode mode = Mode::side_by_side) {
+    Rig rig(options, training, learners, batch, step_of(0.01, 0.1F), mode);
     rig.engine.run(3);  // warm: allocations, graphs, caches
     const double once = rig.engine.run(3).s / 3;
     const auto clocks = std::clamp<std::int64_t>(
@@ -101,25 +109,31 @@ MeasuredTimes clock_times(const Options& options, const DataSet& training, int l
     return times;
 }
 
-void sweep(const Options& options, const DataSet& training) {
+void sweep(const Options& options, const DataSet& training, Mode mode) {
     constexpr std::int64_t batch = 16;
-    fmt::print("\nlearners, batch {} each\n{:>9}{:>12}{:>12}{:>9}{:>10}\n", batch, "learners",
-               "clock us", "samples/s", "spread", "of one");
+    const std::string_view name = mode == Mode::batched ? "batched"
+                                  : options.cpu         ? "threads"
+                                                        : "streams";
+    fmt::print("\n{}: learners, batch {} each\n{:>9}{:>12}{:>12}{:>9}{:>10}\n", name, batch,
+               "learners", "clock us", "samples/s", "spread", "of one");
+    double most = 0;
     double one = 0;
     for (int learners = 1; learners <= options.learners_most; ++learners) {
-        const MeasuredTimes times = clock_times(options, training, learners, batch);
+        const MeasuredTimes times = clock_times(options, training, learners, batch, mode);
         const double rate = static_cast<double>(learners * batch) / times.median();
         if (learners == 1) one = rate;
+        most = std::max(most, rate);
         fmt::print("{:>9}{:>12.1f}{:>12.0f}{:>7.1f} %{:>9.2f}x\n", learners, times.median() * 1e6,
                    rate, 100 * times.spread(), rate / one);
         std::fflush(stdout);
     }
-    Rig rig(options, training, 1, batch, step_of(0.01, 0.1F));
+    fmt::print("{}: at most {:.2f} times the throughput of one learner\n", name, most / one);
+    Rig rig(options, training, 1, batch, step_of(0.01, 0.1F), mode);
     const double once = std::max(rig.engine.run(5).s / 5, 1e-7);
     const auto window =
         std::clamp<std::int64_t>(static_cast<std::int64_t>(options.seconds / once), 5, 100'000);
     const auto windows = tune_learners(rig.engine, LearnerTuning(options.learners_most), window);
-    fmt::print("the search took {} windows and stays at {} learners:", windows.size(),
+    fmt::print("{}: the search took {} windows and stays at {} learners:", name, windows.size(),
                rig.engine.learners_per_gpu());
     for (const TuningWindow& one_window : windows) {
         fmt::print(" {}: {:.0f}/s", one_window.learners, one_window.samples_per_s);
@@ -204,26 +218,39 @@ double accuracy_of(const Rig& rig, const DataSet& test, std::span<const float> w
 void accuracies(const Options& options, const DataSet& training, const DataSet& test) {
     constexpr int learners = 4;
     constexpr std::int64_t batch = 16;
+    constexpr double rate = 0.01;
     struct Way {
         const char* name;
         int learners;
         std::int64_t batch;
         float pull;
+        double rate;
     };
+    constexpr int seeds = 3;
     fmt::print(
-        "\naccuracy on {} other samples after equal numbers of samples\n{:<44}{:>9}{:>10}"
-        "{:>9}\n",
-        test.count, "", "samples", "loss", "accuracy");
-    for (const Way& way : {Way{"averaging, 4 learners of batch 16", learners, batch, 0.25F},
-                           Way{"S-SGD, batch 64 (of 4 workers with 16)", 1, learners * batch, 0},
-                           Way{"one learner, batch 16", 1, batch, 0}}) {
-        Rig rig(options, training, way.learners, way.batch, step_of(0.01, way.pull));
-        const std::int64_t clocks =
-            10 * training.count / (way.batch * static_cast<std::int64_t>(way.learners));
-        const EngineReport report = rig.engine.run(clocks);
-        const auto weights = way.pull > 0 ? rig.device->central() : rig.device->weights(0);
-        fmt::print("{:<44}{:>9}{:>10.4f}{:>9.4f}\n", way.name, report.samples, report.loss,
-                   accuracy_of(rig, test, weights));
+        "\naccuracy on {} other samples after 10 epochs each, {} seeds\n{:<44}{:>9}{:>10}{:>9}"
+        "{:>17}\n",
+        test.count, seeds, "", "samples", "loss", "mean", "least ... most");
+    for (const Way& way :
+         {Way{"averaging, 4 learners of batch 16", learners, batch, 0.25F, rate},
+          Way{"S-SGD, batch 64 (of 4 workers with 16)", 1, learners * batch, 0, rate},
+          Way{"S-SGD, batch 64, 4 times the rate", 1, learners * batch, 0, learners * rate},
+          Way{"one learner, batch 16", 1, batch, 0, rate}}) {
+        EngineReport report;
+        std::vector<double> found;
+        for (int seed = 1; seed <= seeds; ++seed) {
+            Rig rig(options, training, way.learners, way.batch, step_of(way.rate, way.pull),
+                    Mode::side_by_side, static_cast<std::uint64_t>(seed));
+            const std::int64_t clocks =
+                10 * training.count / (way.batch * static_cast<std::int64_t>(way.learners));
+            report = rig.engine.run(clocks);
+            const auto weights = way.pull > 0 ? rig.device->central() : rig.device->weights(0);
+            found.push_back(accuracy_of(rig, test, weights));
+        }
+        const auto [least, most] = std::ranges::minmax(found);
+        fmt::print("{:<44}{:>9}{:>10.4f}{:>9.4f}{:>8.4f} ... {:.4f}\n", way.name, report.samples,
+                   report.loss, std::accumulate(found.begin(), found.end(), 0.0) / seeds, least,
+                   most);
         std::fflush(stdout);
     }
 }
@@ -263,6 +290,11 @@ bool read_options(std::span<char* const> given, Options& options) {
         } else if (name == "--model") {
             options.model.kind = value;
             if (value == "mlp") options.model.hidden = {128};
+        } else if (name == "--digits") {
+            options.data.kind = "digits";
+            options.data.images = value;
+        } else if (name == "--parts") {
+            options.parts = value;
         } else if (name == "--images") {
             options.data.kind = "idx";
             options.data.images = value;
@@ -294,7 +326,8 @@ int main(int count, char** arguments) {
     if (!read_options(std::span(arguments, static_cast<std::size_t>(count)).subspan(1), options)) {
         fmt::print(stderr,
                    "usage: bench_learners [--device cpu] [--model KIND] [--learners N] "
-                   "[--seconds S] [--images FILE --labels FILE] [--out FOLDER]\n");
+                   "[--seconds S] [--parts sweep,predictions,accuracy] "
+                   "[--images FILE --labels FILE | --digits FILE] [--out FOLDER]\n");
         return 2;
     }
     const std::string missing = device_missing();
@@ -308,9 +341,15 @@ int main(int count, char** arguments) {
         fmt::print("{} on {}, {} samples of {} features\n", options.model.kind,
                    options.cpu ? "threads of this CPU" : "the GPU", training.count,
                    training.features);
-        sweep(options, training);
-        predict_then_run(options, training);
-        accuracies(options, training, test);
+        const auto wanted = [&](std::string_view part) {
+            return options.parts.find(part) != std::string::npos;
+        };
+        if (wanted("sweep")) {
+            sweep(options, training, Mode::side_by_side);
+            sweep(options, training, Mode::batched);
+        }
+        if (wanted("predictions")) predict_then_run(options, training);
+        if (wanted("accuracy")) accuracies(options, training, test);
         return 0;
     } catch (const std::exception& error) {
         fmt::print(stderr, "bench_learners: {}\n", error.what());

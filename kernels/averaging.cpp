@@ -45,6 +45,11 @@ void averaged_learner_step(const MomentumRule& rule, float pull, std::span<const
 CentralModel::CentralModel(std::vector<float> weights)
     : now_(std::move(weights)), previous_(now_) {}
 
+CentralModel::CentralModel(std::vector<float> weights, std::vector<float> previous)
+    : now_(std::move(weights)), previous_(std::move(previous)) {
+    INVARIANT(now_.size() == previous_.size());
+}
+
 void CentralModel::step(std::span<const float> correction_sum, float momentum) {
     INVARIANT(correction_sum.size() == now_.size());
     for (std::size_t i = 0; i < now_.size(); ++i) {

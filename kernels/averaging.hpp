@@ -37,6 +37,7 @@ void averaged_learner_step(const MomentumRule& rule, float pull, std::span<const
 class CentralModel {
 public:
     explicit CentralModel(std::vector<float> weights);
+    CentralModel(std::vector<float> weights, std::vector<float> previous);
     std::span<const float> weights() const { return now_; }
     void step(std::span<const float> correction_sum, float momentum);
     void restart();

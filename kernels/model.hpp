@@ -53,6 +53,20 @@ public:
     virtual BatchResult gradient(std::span<const float> weights, const DataSet& data,
                                  std::span<const std::uint32_t> samples, std::span<float> gradient,
                                  Workspace& workspace, const Finished& finished) const = 0;
+
+    // Several replicas of the model, each with weights and a batch of its own, layer by layer
+    // instead of one after the other: what devices do in one call a layer. Every replica gets the
+    // bits of `gradient`. Two of them share no workspace.
+    struct ReplicaBatch {
+        std::span<const float> weights;
+        const DataSet* data = nullptr;
+        std::span<const std::uint32_t> samples;
+        std::span<float> gradient;  // added to
+        Workspace* workspace = nullptr;
+        BatchResult result;  // set
+    };
+    virtual void gradients(std::span<ReplicaBatch> replicas) const = 0;
+
     virtual BatchResult evaluate(std::span<const float> weights, const DataSet& data,
                                  std::span<const std::uint32_t> samples,
                                  Workspace& workspace) const = 0;

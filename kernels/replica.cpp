@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -11,7 +12,6 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 #include "kernels/bit_hash.hpp"
-#include "kernels/element_rules.hpp"
 
 namespace ukemi {
 namespace {
@@ -91,12 +91,6 @@ StateHeader checked_header(std::span<const std::byte> state, std::size_t paramet
     return header;
 }
 
-MomentumRule rule_of(const OptimiserSettings& settings, double learning_rate) {
-    return {.momentum = static_cast<float>(settings.momentum),
-            .weight_decay = static_cast<float>(settings.weight_decay),
-            .rate = static_cast<float>(learning_rate)};
-}
-
 }  // namespace
 
 Replica::Replica(std::vector<float> weights, OptimiserSettings settings) : settings_(settings) {
@@ -104,10 +98,19 @@ Replica::Replica(std::vector<float> weights, OptimiserSettings settings) : setti
     now_.weights = std::move(weights);
 }
 
+MomentumRule Replica::rule(double learning_rate) const {
+    return {.momentum = static_cast<float>(settings_.momentum),
+            .weight_decay = static_cast<float>(settings_.weight_decay),
+            .rate = static_cast<float>(learning_rate)};
+}
+
 std::size_t Replica::size() const { return now_.weights.size(); }
 std::span<const float> Replica::weights() const { return now_.weights; }
 std::span<const float> Replica::central() const {
     return now_.central.empty() ? now_.weights : now_.central;
+}
+std::span<const float> Replica::central_previous() const {
+    return now_.central.empty() ? now_.weights : now_.central_previous;
 }
 std::int64_t Replica::steps() const { return now_.steps; }
 Synchronisation Replica::synchronisation() const { return now_.synchronisation; }
@@ -137,7 +140,7 @@ Replica::State& Replica::begin_step(Synchronisation synchronisation, double lear
 
 void Replica::apply_gradient(std::span<const float> mean_gradient, double learning_rate) {
     INVARIANT(mean_gradient.size() == size());
-    const MomentumRule local = rule_of(settings_, learning_rate);
+    const MomentumRule local = rule(learning_rate);
     State& next = begin_step(Synchronisation::s_sgd, learning_rate);
     const State& old = before();
     for (std::size_t i = 0; i < mean_gradient.size(); ++i) {
@@ -161,7 +164,7 @@ void Replica::correction(std::span<float> out) const {
 void Replica::apply_averaged(std::span<const float> mean_gradient, double learning_rate,
                              std::span<const float> correction_sum) {
     INVARIANT(mean_gradient.size() == size() && correction_sum.size() == size());
-    const MomentumRule local = rule_of(settings_, learning_rate);
+    const MomentumRule local = rule(learning_rate);
     const auto pull = static_cast<float>(settings_.averaging_rate);
     const auto momentum = static_cast<float>(settings_.averaging_momentum);
     State& next = begin_step(Synchronisation::synchronous_averaging, learning_rate);
@@ -183,10 +186,34 @@ void Replica::apply_averaged(std::span<const float> mean_gradient, double learni
     restarted_ = false;
 }
 
+void Replica::apply_learners(double learning_rate, std::span<const float> correction_sum) {
+    INVARIANT(correction_sum.size() == size());
+    const auto momentum = static_cast<float>(settings_.averaging_momentum);
+    State& next = begin_step(Synchronisation::synchronous_averaging, learning_rate);
+    const State& old = before();
+    const bool first = old.central.empty();
+    next.central.resize(next.weights.size());
+    next.central_previous.resize(next.weights.size());
+    for (std::size_t i = 0; i < correction_sum.size(); ++i) {
+        const float central = first ? old.weights[i] : old.central[i];
+        const float previous = first ? old.weights[i] : old.central_previous[i];
+        next.central[i] = central_step(central, previous, correction_sum[i], momentum);
+        next.central_previous[i] = central;
+        next.weights[i] = next.central[i];
+        next.velocity[i] = 0;
+    }
+    restarted_ = false;
+}
+
+bool Replica::is_at_central() const {
+    return !now_.central.empty() && now_.weights == now_.central &&
+           std::ranges::all_of(now_.velocity, [](float value) { return value == 0; });
+}
+
 void Replica::apply_paired(std::span<const float> mean_gradient, double learning_rate,
                            std::span<const float> peer_weights) {
     INVARIANT(mean_gradient.size() == size() && peer_weights.size() == size());
-    const MomentumRule local = rule_of(settings_, learning_rate);
+    const MomentumRule local = rule(learning_rate);
     State& next = begin_step(Synchronisation::pair_averaging, learning_rate);
     const State& old = before();
     for (std::size_t i = 0; i < mean_gradient.size(); ++i) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/element_rules.hpp"
 #include "kernels/gradient_noise.hpp"
 #include "policies/plan.hpp"
 
@@ -39,15 +40,18 @@ public:
     Replica(std::vector<float> weights, OptimiserSettings settings);
 
     std::size_t size() const;  // parameters
+    const OptimiserSettings& settings() const { return settings_; }
+    MomentumRule rule(double learning_rate) const;  // of its local step
     std::span<const float> weights() const;
     // The average model of synchronous averaging; the weights before the first such step and in
     // other synchronisations.
     std::span<const float> central() const;
-    std::int64_t steps() const;               // applied and not undone
-    Synchronisation synchronisation() const;  // of the last step; s_sgd before the first
-    double learning_rate() const;             // of the last step; 0 before the first
-    const NoiseAverages& noise() const;       // see note_noise
-    const CodecMemory& codec_memory() const;  // see note_codec
+    std::span<const float> central_previous() const;  // z_prev; likewise
+    std::int64_t steps() const;                       // applied and not undone
+    Synchronisation synchronisation() const;          // of the last step; s_sgd before the first
+    double learning_rate() const;                     // of the last step; 0 before the first
+    const NoiseAverages& noise() const;               // see note_noise
+    const CodecMemory& codec_memory() const;          // see note_codec
 
     // v ← m v + (g + wd w); w ← w − lr v, with g the mean gradient over a step's samples.
     void apply_gradient(std::span<const float> mean_gradient, double learning_rate);
@@ -59,6 +63,11 @@ public:
     void correction(std::span<float> out) const;
     void apply_averaged(std::span<const float> mean_gradient, double learning_rate,
                         std::span<const float> correction_sum);
+    // The same where the worker's learners have replicas of their own (learners/learner_group.hpp):
+    // `sum` is that of all learners of all workers, and only the central model is stepped here.
+    // The replica is then one that begins at it: weights z, velocity zero.
+    void apply_learners(double learning_rate, std::span<const float> correction_sum);
+    bool is_at_central() const;  // as after apply_learners: nothing in it is this worker's own
     // Pair averaging (AD-PSGD, in rounds): w ← (w + w_peer)/2, then the local gradient, which was
     // taken at w before the averaging.
     void apply_paired(std::span<const float> mean_gradient, double learning_rate,

@@ -17,6 +17,29 @@
 
 namespace ukemi {
 
+namespace {
+
+// Of learners that have a replica each.
+std::string learners_refusal(const Plan& plan) {
+    if (plan.synchronisation == Synchronisation::pair_averaging) {
+        return "pairs are of workers: pair_averaging takes 1 learner a worker";
+    }
+    if (plan.learners_per_gpu > learners_most) {
+        return fmt::format("averaging takes at most {} learners a worker, not {}", learners_most,
+                           plan.learners_per_gpu);
+    }
+    if (plan.global_batch > 0) {
+        return "averaging learners have a batch each: expected a batch of each worker, not one "
+               "that all share";
+    }
+    if (plan.accumulation != 1) {
+        return "averaging learners take a step each batch: expected accumulation 1";
+    }
+    return {};
+}
+
+}  // namespace
+
 std::string training_refusal(const Plan& plan, int workers) {
     constexpr std::int64_t samples_max = std::int64_t{1} << 31;
     const auto name = [](std::span<const std::string_view> names, auto value) {
@@ -39,7 +62,8 @@ std::string training_refusal(const Plan& plan, int workers) {
                            name(codec_names(), plan.codec));
     }
     if (averaging && plan.learners_per_gpu != 1) {
-        return "a worker has one replica here: averaging takes learners_per_gpu 1";
+        const std::string refused = learners_refusal(plan);
+        if (!refused.empty()) return refused;
     }
     const std::int64_t samples =
         plan.accumulation < 1 || plan.learners_per_gpu < 1 ? 0 : samples_per_step(plan, workers);
@@ -48,6 +72,11 @@ std::string training_refusal(const Plan& plan, int workers) {
     }
     if (!std::isfinite(plan.learning_rate)) return "the learning rate is not a number";
     return schedule_refusal(plan.collective, workers);
+}
+
+bool learners_average(const Plan& plan) {
+    return plan.synchronisation == Synchronisation::synchronous_averaging &&
+           plan.learners_per_gpu > 1;
 }
 
 std::optional<int> peer_of(std::uint64_t seed, std::int64_t step, int rank, int size) {

@@ -15,6 +15,7 @@
 #include "base/invariant.hpp"
 #include "kernels/encoded_exchange.hpp"
 #include "kernels/launcher.hpp"
+#include "kernels/learners/learner_group.hpp"
 
 namespace ukemi {
 namespace {
@@ -106,7 +107,7 @@ StepReport report_of(std::vector<StepWord> words, const Plan& plan) {
 
 struct TrainingStep::State {
     State(const Model& of_model, const DataSet& on_data, Communicator& with_peers,
-          StepSettings with_settings)
+          StepSettings with_settings, LearnerGroup* with_learners)
         : model(of_model),
           data(on_data),
           peers(with_peers),
@@ -115,7 +116,8 @@ struct TrainingStep::State {
           order(with_settings.seed, on_data.count),
           workspace(of_model.make_workspace()),
           buckets(make_buckets(of_model.tensors(), with_settings.bucket_bytes)),
-          gradient(of_model.parameter_count()) {
+          gradient(of_model.parameter_count()),
+          learners(with_learners) {
         if (members.size > 1) {
             launcher.emplace(
                 peers, LaunchSettings{.coordinated = settings.launch == LaunchMode::coordinated});
@@ -141,6 +143,9 @@ struct TrainingStep::State {
     void begin_pairing(Run& run);
     void compute(Run& run);
     void bucket_finished(std::size_t bucket, Run& run);
+    Outcome run_learners(const Replica& replica, Run& run, std::int64_t position);
+    Outcome sum_over_workers(std::span<float> corrections, Run& run);
+    Outcome run_replica(const Replica& replica, Run& run);
     void begin_encoding(const Replica& replica, const Run& run);
     bool encodes(const Plan& plan) const { return launcher && plan.codec != Codec::none; }
     Outcome finish_exchange(Run& run);
@@ -160,6 +165,8 @@ struct TrainingStep::State {
     std::vector<float> gradient;   // summed over samples, then their mean
     std::vector<float> exchanged;  // averaging: the sum of corrections; pairs: the peer's weights
     std::vector<float> restarted;  // the common model of a restart
+    LearnerGroup* learners;
+    std::unique_ptr<LearnerGroup> own_learners;
     std::optional<Collective> scheduled;
     Schedule schedule;
     std::unique_ptr<EncodedExchange> encoded;  // of the last codec
@@ -192,6 +199,53 @@ void TrainingStep::State::begin_averaging(const Replica& replica, Run& run) {
         launcher->launch(bucket.name, schedule,
                          std::span(exchanged).subspan(bucket.begin, bucket.end - bucket.begin));
     }
+}
+
+// Several learners, each with a replica of its own: what goes out is the sum of their corrections.
+Outcome TrainingStep::State::run_learners(const Replica& replica, Run& run, std::int64_t position) {
+    if (learners == nullptr) {
+        own_learners = std::make_unique<LearnerGroup>(data, cpu_learners(model, data));
+        learners = own_learners.get();
+    }
+    const OptimiserSettings& optimiser = replica.settings();
+    const bool anew = run.restart != Restart::none;
+    LearnerOrder wanted;
+    wanted.learners = run.plan.learners_per_gpu;
+    wanted.batch = run.plan.batch_per_learner;
+    wanted.position = position;
+    wanted.samples_of_all = run.samples;
+    wanted.seed = settings.seed;
+    wanted.step = {replica.rule(run.plan.learning_rate),
+                   static_cast<float>(optimiser.averaging_rate)};
+    wanted.central_momentum = static_cast<float>(optimiser.averaging_momentum);
+    wanted.steps_done = replica.steps();
+    wanted.central = anew ? std::span<const float>(restarted) : replica.central();
+    wanted.central_previous = anew ? std::span<const float>(restarted) : replica.central_previous();
+    wanted.restart = anew;
+    const auto begun = Clock::now();
+    const LearnersDone done = learners->run(wanted, [&](std::span<float> corrections) {
+        run.word.compute_ns = ns_between(begun, Clock::now());
+        const Outcome outcome = sum_over_workers(corrections, run);
+        exchanged.assign(corrections.begin(), corrections.end());
+        return outcome;
+    });
+    run.word.loss_sum = done.sum.loss_sum;
+    run.word.correct = done.sum.correct;
+    return done.outcome;
+}
+
+Outcome TrainingStep::State::sum_over_workers(std::span<float> corrections, Run& run) {
+    if (!launcher) return Outcome::ok;
+    const auto begun = Clock::now();
+    for (const Bucket& bucket : buckets) {
+        launcher->launch(bucket.name, schedule,
+                         corrections.subspan(bucket.begin, bucket.end - bucket.begin));
+    }
+    const LaunchResult result = launcher->wait_all();
+    run.word.communication_ns = result.busy_ns;
+    run.word.exposed_ns = ns_between(begun, Clock::now());
+    run.word.sent_bytes = static_cast<std::int64_t>(corrections.size_bytes());
+    return result.outcome;
 }
 
 void TrainingStep::State::begin_pairing(Run& run) {
@@ -315,7 +369,9 @@ void TrainingStep::State::apply(Replica& replica, const Run& run, StepReport& re
     report.noise_scale = noise.noise_scale().value_or(0);
     if (run.restart != Restart::none) replica.restart_from(restarted);
     const double learning_rate = run.plan.learning_rate;
-    if (run.plan.synchronisation == Synchronisation::synchronous_averaging) {
+    if (learners_average(run.plan)) {
+        replica.apply_learners(learning_rate, exchanged);
+    } else if (run.plan.synchronisation == Synchronisation::synchronous_averaging) {
         replica.apply_averaged(gradient, learning_rate, exchanged);
     } else if (run.plan.synchronisation == Synchronisation::pair_averaging) {
         replica.apply_paired(gradient, learning_rate, exchanged);
@@ -324,11 +380,35 @@ void TrainingStep::State::apply(Replica& replica, const Run& run, StepReport& re
     }
     replica.note_noise(noise);
     if (encodes(run.plan)) replica.note_codec(encoded->memory());
+    if (!learners_average(run.plan)) return;
+    learners->committed(replica.steps(), replica.central(), replica.central_previous());
+}
+
+// The gradient at one model, and its exchange.
+Outcome TrainingStep::State::run_replica(const Replica& replica, Run& run) {
+    const auto begun = Clock::now();
+    if (run.plan.synchronisation == Synchronisation::synchronous_averaging) {
+        begin_averaging(replica, run);
+    } else if (run.plan.synchronisation == Synchronisation::pair_averaging) {
+        begin_pairing(run);
+    } else if (encodes(run.plan)) {
+        begin_encoding(replica, run);
+    } else {
+        run.kept = replica.codec_memory().kept;
+    }
+    compute(run);
+    const auto computed = Clock::now();
+    const Outcome outcome = finish_exchange(run);
+    if (outcome != Outcome::ok) return outcome;
+    run.word.compute_ns = ns_between(begun, computed);
+    run.word.exposed_ns = ns_between(computed, Clock::now());
+    take_mean(run);
+    return outcome;
 }
 
 TrainingStep::TrainingStep(const Model& model, const DataSet& data, Communicator& peers,
-                           StepSettings settings)
-    : state_(std::make_unique<State>(model, data, peers, settings)) {}
+                           StepSettings settings, LearnerGroup* learners)
+    : state_(std::make_unique<State>(model, data, peers, settings, learners)) {}
 TrainingStep::~TrainingStep() = default;
 
 StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t plan_digest,
@@ -349,8 +429,10 @@ StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t p
     State::Run run(plan, step);
     run.samples = samples_per_step(plan, members.size);
     const Share share = share_of(run.samples, members.rank, members.size);
-    state.samples.resize(static_cast<std::size_t>(share.count));
-    state.order.fill(position + share.begin, state.samples);
+    if (!learners_average(plan)) {
+        state.samples.resize(static_cast<std::size_t>(share.count));
+        state.order.fill(position + share.begin, state.samples);
+    }
     run.word = {.plan_version = index_of(plan.version),
                 .plan_digest = plan_digest,
                 .step = step,
@@ -362,27 +444,13 @@ StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t p
         return failed(outcome);
     }
     const auto restarted = Clock::now();
-    const Synchronisation synchronisation = plan.synchronisation;
-    if (synchronisation == Synchronisation::synchronous_averaging) {
-        state.begin_averaging(replica, run);
-    } else if (synchronisation == Synchronisation::pair_averaging) {
-        state.begin_pairing(run);
-    } else if (state.encodes(plan)) {
-        state.begin_encoding(replica, run);
-    } else {
-        run.kept = replica.codec_memory().kept;
-    }
-    state.compute(run);
-    const auto computed = Clock::now();
-    const Outcome exchanged = state.finish_exchange(run);
+    const Outcome exchanged = learners_average(plan)
+                                  ? state.run_learners(replica, run, position + share.begin)
+                                  : state.run_replica(replica, run);
     if (exchanged != Outcome::ok) return failed(exchanged);
-    const auto arrived = Clock::now();
-    state.take_mean(run);
-
     run.word.input_ns = ns_between(begun, ready);
-    run.word.compute_ns = ns_between(restarted, computed);
     run.word.communication_ns += ns_between(ready, restarted);
-    run.word.exposed_ns = ns_between(ready, restarted) + ns_between(computed, arrived);
+    run.word.exposed_ns += ns_between(ready, restarted);
     std::vector<StepWord> words;
     const Outcome gathered = state.gather_words(run.word, words);
     if (gathered != Outcome::ok) return failed(gathered);

@@ -80,15 +80,21 @@ struct StepResult {
     bool plan_disagreement = false;  // ranks came with different (version, digest): outcome aborted
 };
 
+class LearnerGroup;
+
 class TrainingStep {
 public:
-    // References outlive this object.
+    // References outlive this object, and so do `learners`: who has a replica each where
+    // synchronous averaging has several of them. Null: threads of its own, which do not outlive the
+    // group.
     TrainingStep(const Model& model, const DataSet& data, Communicator& peers,
-                 StepSettings settings);
+                 StepSettings settings, LearnerGroup* learners = nullptr);
     ~TrainingStep();
     // Positions [position, position + n) of the sample order are used, n = samples of one step of
     // `peers.size` workers under `plan`; each rank takes a contiguous share by its rank, and works
-    // through it in accumulation × learners_per_gpu micro-batches. training_refusal must be empty.
+    // through it in accumulation × learners_per_gpu micro-batches; with synchronous averaging each
+    // of several learners takes a step of its own (learners/learner_group.hpp), and workers
+    // exchange the sum of their corrections. training_refusal must be empty.
     //
     // When the synchronisation is another than in the replica's last step, or the learning rate of
     // synchronous averaging has dropped (Crossbow), all replicas start anew from one model as part

@@ -17,6 +17,9 @@ Capabilities live_capabilities(const MarketData& market, const JobSpec& job) {
     can.world = "live workers on CPUs";
     can.knobs = can.knobs | KnobSet{Knob::batch,           Knob::accumulation, Knob::learning_rate,
                                     Knob::synchronisation, Knob::collective,   Knob::codec};
+    if (job.plan.synchronisation != Synchronisation::pair_averaging) {
+        can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
+    }
     can.codecs.clear();
     for (const CodecEntry& entry : all_codecs()) {
         if (entry.kind == Codec::none) continue;
@@ -78,12 +81,10 @@ void check_training(const Scenario& scenario, const CrewSetup& crew) {
                          "for simulations");
     }
     const MarketSource& market = scenario.market;
-    if (market.rules.uneven() || !job.profile.learner_speeds.empty() ||
-        !job.profile.communication.empty()) {
-        throw InputError(
-            scenario.file.string(), market.rules.uneven() ? "/market" : "/job",
-            "real workers are as fast as they are: a live run has no "
-            "\"machine_speeds\", \"slow_machines\", \"learners\" or \"communication\"");
+    if (market.rules.uneven() || !job.profile.communication.empty()) {
+        throw InputError(scenario.file.string(), market.rules.uneven() ? "/market" : "/job",
+                         "real workers are as fast as they are: a live run has no "
+                         "\"machine_speeds\", \"slow_machines\" or \"communication\"");
     }
     for (const ZoneSource& zone : market.zones) {
         if (zone.speed_per_mille == 1000) continue;
@@ -101,6 +102,31 @@ void check_training(const Scenario& scenario, const CrewSetup& crew) {
         if (refused.empty()) continue;
         throw InputError(scenario.file.string(), "/training",
                          fmt::format("with {} workers: {}", workers, refused));
+    }
+}
+
+// What policies could make of learners that no worker could then train.
+void check_learners(const Scenario& scenario, const PolicyList& list) {
+    KnobSet turned;
+    for (const auto& policy : make_policies(list)) turned = turned | policy->knobs();
+    Plan several = scenario.job.plan;
+    several.learners_per_gpu = std::max(several.learners_per_gpu, 2);
+    const bool has_several = scenario.job.plan.learners_per_gpu > 1;
+    if (!has_several && !turned.has(Knob::learners_per_gpu)) return;
+    const std::string refused = training_refusal(several, scenario.job.workers_min);
+    if (!refused.empty()) {
+        throw InputError(
+            list.where, "",
+            fmt::format("\"{}\" turns the number of learners, and with two of them: {}",
+                        list.label(), refused));
+    }
+    const bool averages = learners_average(several);
+    for (const Knob knob : {Knob::synchronisation, Knob::batch, Knob::accumulation, Knob::codec}) {
+        const bool fits = !averages && knob != Knob::synchronisation;
+        if (fits || !turned.has(knob)) continue;
+        throw InputError(list.where, "",
+                         fmt::format("\"{}\" turns {}: several learners a worker leave it as it is",
+                                     list.label(), name_of(knob)));
     }
 }
 
@@ -134,6 +160,7 @@ LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const Poli
     live.interrupted = options.interrupted;
     live.on_step = options.on_step;
     check_training(scenario, live.crew);
+    check_learners(scenario, list);
     if (!options.resume_from.empty()) resume(live.crew, options.resume_from, live);
     LiveRun live_run;
     DecisionLog log(decision_log_header(scenario, market.name, job, world_can, list, seed,
@@ -195,14 +222,15 @@ void add_rank_times(CsvWriter& csv, const LiveRecord::Step& step) {
 std::string steps_csv(const LiveRecord& record) {
     CsvWriter csv({"t_s", "step", "workers", "samples", "loss", "accuracy", "squared_norm",
                    "covariance_trace", "noise_scale", "compute_s", "exposed_communication_s",
-                   "input_wait_s", "communication_s", "encoding_s", "sent_bytes", "codec_error"});
+                   "input_wait_s", "communication_s", "encoding_s", "sent_bytes", "codec_error",
+                   "learners"});
     for (const LiveRecord::Step& step : record.steps) {
         const StepReport& report = step.report;
         csv.add(to_seconds(step.at.since_start())).add(step.step).add(step.workers);
         csv.add(step.samples).add(report.loss).add(report.accuracy).add(report.squared_norm);
         csv.add(report.covariance_trace).add(report.noise_scale);
         add_rank_times(csv, step);
-        csv.add(report.codec_error);
+        csv.add(report.codec_error).add(step.learners);
         csv.end_row();
     }
     return csv.text();
@@ -229,6 +257,7 @@ std::string live_json(const LiveRecord& record) {
         document["transitions"].push_back(
             {{"t_s", to_seconds(one.at.since_start())},
              {"workers", one.workers},
+             {"learners", one.learners},
              {"group_changed", one.group_changed},
              {"rendezvous_wall_s", seconds_of(one.rendezvous)},
              {"state_transfer_wall_s", seconds_of(one.state_transfer)},

@@ -93,6 +93,7 @@ bool LiveTrainer::agree(const Plan& next, Instant now) {
     if (group_ == Group::none) return true;
     group_ = Group::agreeing;
     member_died_ = false;
+    next_learners_ = next.learners_per_gpu;
     crew_.begin_transition(members_, next);
     return false;
 }
@@ -158,6 +159,7 @@ void LiveTrainer::begin_transition(const TransitionOrder& order, Instant now) {
     expected_until_ = now + sum_of(order.phases);
     group_ = Group::entering;
     member_died_ = false;
+    next_learners_ = controller_->plan().learners_per_gpu;
     crew_.begin_transition(members_, controller_->plan(), record_->last_checkpoint);
 }
 
@@ -215,6 +217,7 @@ void LiveTrainer::begin_checkpoint(Instant now) {
             group_ = Group::entering;
             member_died_ = false;
             members_ = holders_;
+            next_learners_ = controller_->plan().learners_per_gpu;
             crew_.begin_transition(members_, controller_->plan());
             break;
         case Group::holding:
@@ -327,7 +330,8 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
         last_step_at_ = at;
     }
     last_report_ = event.report;
-    record_->steps.push_back({event.step, stepping_workers_, event.position, at, event.report});
+    record_->steps.push_back(
+        {event.step, stepping_workers_, stepping_learners_, event.position, at, event.report});
     if (setup_.on_step) setup_.on_step(record_->steps.back());
 }
 
@@ -337,8 +341,8 @@ void LiveTrainer::take(const GroupHeld&, Instant at) {
 
 void LiveTrainer::take(const GroupEntered& event, Instant at) {
     if (group_ != Group::entering && group_ != Group::agreeing) return;  // called off meanwhile
-    record_->transitions.push_back(
-        {at, workers_, event.group_changed, event.rendezvous, event.state_transfer, event.total});
+    record_->transitions.push_back({at, workers_, next_learners_, event.group_changed,
+                                    event.rendezvous, event.state_transfer, event.total});
     record_->digest = event.digest;
     const bool agreed = group_ == Group::agreeing;
     if (!agreed) {
@@ -419,6 +423,7 @@ void LiveTrainer::resume(Instant now) {
     ledger_->elapse(last_step_at_, Cause::transition);
     group_ = Group::stepping;
     stepping_workers_ = workers_;
+    stepping_learners_ = controller_->plan().learners_per_gpu;
     crew_.run_until(step_limit_);
 }
 

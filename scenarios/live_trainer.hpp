@@ -29,13 +29,15 @@ struct LiveRecord {
     struct Step {  // one committed step
         std::int64_t step = 0;
         std::int32_t workers = 0;
-        std::int64_t samples = 0;  // of the whole job, after it
+        std::int32_t learners = 1;  // on each
+        std::int64_t samples = 0;   // of the whole job, after it
         Instant at;
         StepReport report;
     };
     struct Transition {
         Instant at;  // its end
         std::int32_t workers = 0;
+        std::int32_t learners = 1;  // of the Plan under which the group goes on
         bool group_changed = false;
         std::chrono::nanoseconds rendezvous{};
         std::chrono::nanoseconds state_transfer{};
@@ -133,8 +135,10 @@ private:
     Group group_ = Group::none;
     std::int32_t workers_ = 0;
     std::int32_t stepping_workers_ = 0;  // of the group that made the last steps
-    std::vector<InstanceId> members_;    // of the group that the crew has
-    std::vector<InstanceId> holders_;    // alive, with the present model
+    std::int32_t stepping_learners_ = 1;
+    std::int32_t next_learners_ = 1;   // of the Plan that the crew was told last
+    std::vector<InstanceId> members_;  // of the group that the crew has
+    std::vector<InstanceId> holders_;  // alive, with the present model
     bool boundary_wanted_ = false;
     bool member_died_ = false;  // since the last order
     bool saved_ = false;        // by the checkpoint under way

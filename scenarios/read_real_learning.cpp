@@ -219,8 +219,8 @@ std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, Con
     task->model = make_model(scenario.training->model, task->training);
     task->optimiser = scenario.training->optimiser;
     task->noise_smoothing = learning.number("noise_smoothing", 0, 0.99999, 0.99);
-    job.plan.learners_per_gpu =
-        static_cast<std::int32_t>(learning.integer("learners_per_worker", 1, 64, 1));
+    job.plan.learners_per_gpu = static_cast<std::int32_t>(
+        learning.integer("learners_per_worker", 1, 64, job.plan.learners_per_gpu));
     check_sizes(root, learning, job);
     task->synchronisation = read_synchronisation(learning, scenario);
     read_costs(learning, *task, job);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/training_rules.hpp"
 #include "scenarios/sections.hpp"
 
 namespace ukemi {
@@ -56,6 +57,15 @@ ModelSpec read_model(ConfigReader& training) {
     return model;
 }
 
+// Replicas of each worker where they average, micro-batches where they share its gradient.
+void read_workers_learners(ConfigReader& training, Plan& plan) {
+    plan.learners_per_gpu =
+        static_cast<std::int32_t>(training.integer("learners", 1, learners_most, 1));
+    if (plan.learners_per_gpu == 1) return;
+    const std::string refused = training_refusal(plan, 1);
+    if (!refused.empty()) training.fail("learners", refused);
+}
+
 }  // namespace
 
 void read_training(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario) {
@@ -86,6 +96,7 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
     static constexpr std::array<std::string_view, 2> launches{"by_name", "coordinated"};
     spec.step.launch = config->choice<LaunchMode>("launch", launches, "by_name");
     read_codec(*config, plan, spec.step.error_feedback);
+    read_workers_learners(*config, plan);
     config->finish();
     if (plan.global_batch > 0 && plan.global_batch < scenario.job.instances_max) {
         root.fail("job", fmt::format("a batch of {} cannot be shared by {} workers",

@@ -6,37 +6,11 @@
 #include "base/invariant.hpp"
 #include "kernels/cuda/averaging.hpp"
 #include "kernels/cuda/device_network.hpp"
-#include "kernels/cuda/handles.hpp"
+#include "kernels/cuda/device_parts.hpp"
 
 namespace ukemi::cuda {
 
 namespace {
-
-using Graph = Handle<cudaGraphExec_t, cudaGraphExecDestroy>;
-
-Event make_plain_event() {
-    cudaEvent_t raw = nullptr;
-    check(cudaEventCreateWithFlags(&raw, cudaEventDisableTiming));
-    return Event(raw);
-}
-
-std::shared_ptr<std::byte> pinned_memory(std::size_t bytes) {
-    void* raw = nullptr;
-    check(cudaHostAlloc(&raw, std::max<std::size_t>(bytes, 1), cudaHostAllocDefault));
-    return {static_cast<std::byte*>(raw),
-            [](std::byte* memory) { static_cast<void>(cudaFreeHost(memory)); }};
-}
-
-// What a learner's stream tells the host when a task is over.
-struct Ending {
-    LearnerDevice::Done done;
-    const double* result = nullptr;  // pinned
-};
-
-void CUDART_CB tell(void* given) {
-    const std::unique_ptr<Ending> ending(static_cast<Ending*>(given));
-    ending->done({ending->result[0], ending->result[1]});
-}
 
 struct Learner {
     Learner(const ImageNetwork& of, const CudaDeviceSettings& settings)
@@ -130,9 +104,9 @@ public:
         auto* result = reinterpret_cast<double*>(learner.result_host.get());
         check(cudaMemcpyAsync(result, learner.result.data(), 2 * sizeof(double),
                               cudaMemcpyDeviceToHost, stream));
-        auto ending = std::make_unique<Ending>(Ending{std::move(done), result});
-        check(cudaLaunchHostFunc(stream, tell, ending.get()));
-        static_cast<void>(ending.release());  // its callback's now
+        std::vector<Done> told;
+        told.push_back(std::move(done));
+        Ending::launch(std::move(told), result, stream);
     }
 
     Outcome synchronise(std::size_t first, std::size_t count, float momentum,
@@ -169,11 +143,11 @@ public:
         check(cudaStreamSynchronize(one.stream.get()));
         return one.weights.read();
     }
-    void restart(std::span<const float> weights) override {
-        INVARIANT(weights.size() == parameters());
+    void restart(std::span<const float> weights, std::span<const float> previous) override {
+        INVARIANT(weights.size() == parameters() && previous.size() == parameters());
         check(cudaStreamSynchronize(stream_.get()));
         central_.fill(weights);
-        previous_.fill(weights);
+        previous_.fill(previous);
         for (const auto& learner : learners_) begin_at_centre(*learner);
     }
 
@@ -207,14 +181,7 @@ private:
         cudaStream_t stream = learner.stream.get();
         auto found = learner.graphs.find(samples);
         if (found == learner.graphs.end()) {
-            cudaGraph_t graph = nullptr;
-            check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-            gradient();
-            check(cudaStreamEndCapture(stream, &graph));
-            const Handle<cudaGraph_t, cudaGraphDestroy> captured(graph);
-            cudaGraphExec_t executable = nullptr;
-            check(cudaGraphInstantiate(&executable, graph, 0));
-            found = learner.graphs.emplace(samples, Graph(executable)).first;
+            found = learner.graphs.emplace(samples, captured(stream, gradient)).first;
         }
         check(cudaGraphLaunch(found->second.get(), stream));
     }

@@ -1,4 +1,5 @@
-// cuda_device.hpp — learners on one GPU: a stream, a replica and a workspace each.
+// cuda_device.hpp — learners on one GPU: a stream, a replica and a workspace each, or all of them
+// batched together on one stream.
 //
 // It means make_cpu_device (kernels/learners/learner_device.hpp): the same steps by the same rules,
 // with the sums of its products in another order. A batch is copied from pinned memory on its
@@ -26,5 +27,12 @@ struct CudaDeviceSettings {
 std::unique_ptr<LearnerDevice> make_cuda_device(const ImageNetwork& network,
                                                 std::span<const float> weights,
                                                 const CudaDeviceSettings& settings);
+
+// The same rules with slack 0: a clock of all learners is one graph whose launches are as many as
+// one learner's (DeviceNetwork with replicas). It means make_cpu_batched_device. Another number of
+// learners makes its buffers anew.
+std::unique_ptr<LearnerDevice> make_cuda_batched_device(const ImageNetwork& network,
+                                                        std::span<const float> weights,
+                                                        const CudaDeviceSettings& settings);
 
 }  // namespace ukemi::cuda

@@ -10,10 +10,6 @@ namespace {
 
 PlaneShape plane(const ImageShape& shape) { return {shape.channels, shape.height, shape.width}; }
 
-LayerShape shape_of(const ImageLayer& layer, int samples) {
-    return {plane(layer.in), plane(layer.out), layer.kernel, layer.stride, layer.padding, samples};
-}
-
 std::size_t inputs_of(const ImageLayer& layer) {
     return layer.weight_count / static_cast<std::size_t>(layer.out.channels);
 }
@@ -37,30 +33,37 @@ std::size_t unfolded_of(const ImageNetwork& network) {
 }  // namespace
 
 DeviceNetwork::DeviceNetwork(const ImageNetwork& network, int samples_most, cudaStream_t stream,
-                             MatrixProducts::Use use)
+                             MatrixProducts::Use use, int replicas)
     : network_(network),
       samples_most_(samples_most),
+      replicas_(replicas),
       stream_(stream),
-      products_(stream, use),
+      products_(stream, use, replicas > 1 ? static_cast<std::size_t>(samples_most) : 0),
       unfolded_(unfolded_of(network) * static_cast<std::size_t>(samples_most)),
       unfolded_delta_(unfolded_.size()),
       partial_(static_cast<std::size_t>(samples_most) *
                most_of(network, LayerKind::convolution,
                        [](const ImageLayer& layer) { return layer.weight_count; })),
       losses_(2 * static_cast<std::size_t>(samples_most)) {
-    INVARIANT(samples_most >= 1);
+    INVARIANT(samples_most >= 1 && replicas >= 1);
     const auto whole = static_cast<std::size_t>(samples_most);
     for (const ImageLayer& layer : network.layers) {
         const bool is_input = layer.kind == LayerKind::input;
         const std::size_t count = is_input ? 0 : whole * static_cast<std::size_t>(layer.out.size());
         values_.emplace_back(count);
         deltas_.emplace_back(count);
-        statistics_.emplace_back(layer.kind == LayerKind::normalisation ? 2 * layer.weight_count
-                                                                        : 0);
+        const bool normalises = layer.kind == LayerKind::normalisation;
+        statistics_.emplace_back(
+            normalises ? 2 * layer.weight_count * static_cast<std::size_t>(replicas) : 0);
         bytes_ += (2 * count + statistics_.back().size()) * sizeof(float);
     }
     bytes_ += (unfolded_.size() + unfolded_delta_.size() + partial_.size()) * sizeof(float) +
               losses_.size() * sizeof(double);
+}
+
+LayerShape DeviceNetwork::shape_of(const ImageLayer& layer, int samples) const {
+    return {plane(layer.in), plane(layer.out), layer.kernel, layer.stride,
+            layer.padding,   samples,          replicas_,    network_.parameter_count};
 }
 
 const float* DeviceNetwork::output(std::size_t node) const {
@@ -72,10 +75,12 @@ void DeviceNetwork::convolve(const ImageLayer& layer, const LayerShape& shape, c
     check(launch_unfold(shape, in, unfolded_.data(), stream_));
     const auto inputs = static_cast<int>(inputs_of(layer));
     const auto pixels = static_cast<int>(layer.out.plane());
-    products_.product({layer.out.channels, pixels, inputs, shape.samples},
-                      rows_of(weights + layer.weight, inputs),
-                      rows_of(unfolded_.data(), pixels, std::int64_t{inputs} * pixels), out,
-                      layer.out.size(), false);
+    const std::int64_t each = shape.samples_each();
+    const std::int64_t unfolded_size = std::int64_t{inputs} * pixels;
+    products_.product({layer.out.channels, pixels, inputs, shape.samples, shape.replicas},
+                      rows_of(weights + layer.weight, inputs, 0, replica_stride()),
+                      rows_of(unfolded_.data(), pixels, unfolded_size, each * unfolded_size), out,
+                      layer.out.size(), false, each * layer.out.size());
     if (layer.bias_count > 0) check(launch_bias(shape, weights + layer.bias, out, stream_));
 }
 
@@ -87,30 +92,31 @@ void DeviceNetwork::convolve_back(const ImageLayer& layer, const LayerShape& sha
     const auto inputs = static_cast<int>(inputs_of(layer));
     const auto pixels = static_cast<int>(layer.out.plane());
     const std::int64_t unfolded_size = std::int64_t{inputs} * pixels;
-    const MatrixView own = rows_of(delta, pixels, layer.out.size());
+    const std::int64_t each = shape.samples_each();
+    const MatrixView own = rows_of(delta, pixels, layer.out.size(), each * layer.out.size());
     // Sample by sample, then summed in their order: one order whoever multiplies.
     products_.product({outputs, inputs, pixels, shape.samples}, own,
                       rows_of(unfolded_.data(), pixels, unfolded_size).transposed(),
                       partial_.data(), static_cast<std::int64_t>(layer.weight_count), false);
-    check(launch_sum_samples(partial_.data(), static_cast<std::size_t>(shape.samples),
-                             layer.weight_count, gradient + layer.weight, stream_));
+    check(launch_sum_samples(shape, partial_.data(), layer.weight_count, gradient + layer.weight,
+                             stream_));
     if (layer.bias_count > 0) {
         check(launch_bias_gradient(shape, delta, gradient + layer.bias, stream_));
     }
     if (below == nullptr) return;  // nobody asks how pixels should have been
-    products_.product({inputs, pixels, outputs, shape.samples},
-                      rows_of(weights + layer.weight, inputs).transposed(), own,
-                      unfolded_delta_.data(), unfolded_size, false);
+    products_.product({inputs, pixels, outputs, shape.samples, shape.replicas},
+                      rows_of(weights + layer.weight, inputs, 0, replica_stride()).transposed(),
+                      own, unfolded_delta_.data(), unfolded_size, false, each * unfolded_size);
     check(launch_fold(shape, unfolded_delta_.data(), below, stream_));
 }
 
 namespace {
 
 // Outputs × inputs, whichever way it lies.
-MatrixView weight_of(const ImageLayer& layer, const float* weights) {
+MatrixView weight_of(const ImageLayer& layer, const float* weights, std::int64_t stride) {
     const float* at = weights + layer.weight;
-    return layer.by_columns ? rows_of(at, layer.out.channels).transposed()
-                            : rows_of(at, layer.in.size());
+    return layer.by_columns ? rows_of(at, layer.out.channels, 0, stride).transposed()
+                            : rows_of(at, layer.in.size(), 0, stride);
 }
 
 }  // namespace
@@ -118,8 +124,11 @@ MatrixView weight_of(const ImageLayer& layer, const float* weights) {
 void DeviceNetwork::dense(const ImageLayer& layer, const LayerShape& shape, const float* weights,
                           const float* in, float* out) {
     const auto inputs = static_cast<int>(layer.in.size());
-    products_.product({shape.samples, layer.out.channels, inputs}, rows_of(in, inputs),
-                      weight_of(layer, weights).transposed(), out, 0, false);
+    const int each = shape.samples_each();
+    products_.product({each, layer.out.channels, inputs, shape.replicas, shape.replicas},
+                      rows_of(in, inputs, 0, std::int64_t{each} * inputs),
+                      weight_of(layer, weights, replica_stride()).transposed(), out, 0, false,
+                      std::int64_t{each} * layer.out.channels);
     check(launch_bias(shape, weights + layer.bias, out, stream_));
 }
 
@@ -128,18 +137,23 @@ void DeviceNetwork::dense_back(const ImageLayer& layer, const LayerShape& shape,
                                float* gradient, float* below) {
     const auto outputs = layer.out.channels;
     const auto inputs = static_cast<int>(layer.in.size());
-    const MatrixView input = rows_of(in, inputs);
-    const MatrixView own = rows_of(delta, outputs);
+    const int each = shape.samples_each();
+    const int replicas = shape.replicas;
+    const MatrixView input = rows_of(in, inputs, 0, std::int64_t{each} * inputs);
+    const MatrixView own = rows_of(delta, outputs, 0, std::int64_t{each} * outputs);
     float* into = gradient + layer.weight;
     if (layer.by_columns) {
-        products_.product({inputs, outputs, shape.samples}, input.transposed(), own, into, 0, true);
+        products_.product({inputs, outputs, each, replicas, replicas}, input.transposed(), own,
+                          into, 0, true, replica_stride());
     } else {
-        products_.product({outputs, inputs, shape.samples}, own.transposed(), input, into, 0, true);
+        products_.product({outputs, inputs, each, replicas, replicas}, own.transposed(), input,
+                          into, 0, true, replica_stride());
     }
     check(launch_bias_gradient(shape, delta, gradient + layer.bias, stream_));
     if (below == nullptr) return;
-    products_.product({shape.samples, inputs, outputs}, own, weight_of(layer, weights), below, 0,
-                      true);
+    products_.product({each, inputs, outputs, replicas, replicas}, own,
+                      weight_of(layer, weights, replica_stride()), below, 0, true,
+                      std::int64_t{each} * inputs);
 }
 
 void DeviceNetwork::forward(std::size_t node, const float* weights, int samples) {
@@ -204,27 +218,29 @@ void DeviceNetwork::backward(std::size_t node, const float* weights, float* grad
 
 void DeviceNetwork::gradient(const float* weights, const float* values, const std::uint8_t* labels,
                              int samples, float* gradient, double* result) {
-    INVARIANT(samples >= 1 && samples <= samples_most_);
+    INVARIANT(samples >= 1 && samples <= samples_most_ && samples % replicas_ == 0);
+    const auto replicas = static_cast<std::size_t>(replicas_);
     const auto clear = [&](void* memory, std::size_t bytes) {
         check(cudaMemsetAsync(memory, 0, bytes, stream_));
     };
     input_ = values;
-    clear(gradient, network_.parameter_count * sizeof(float));
-    clear(result, 2 * sizeof(double));
+    clear(gradient, replicas * network_.parameter_count * sizeof(float));
+    clear(result, replicas * 2 * sizeof(double));
     const std::size_t nodes = network_.layers.size();
     for (std::size_t node = 1; node < nodes; ++node) {
         forward(node, weights, samples);
         if (node + 1 < nodes) clear(deltas_[node].data(), deltas_[node].size() * sizeof(float));
     }
     const auto classes = network_.layers.back().out.channels;
-    check(launch_softmax_loss(values_.back().data(), labels, samples, classes, losses_.data(),
-                              result, stream_));
+    check(launch_softmax_loss(values_.back().data(), labels, samples, classes, replicas_,
+                              losses_.data(), result, stream_));
     check(cudaMemcpyAsync(
         deltas_.back().data(), values_.back().data(),
         static_cast<std::size_t>(samples) * static_cast<std::size_t>(classes) * sizeof(float),
         cudaMemcpyDeviceToDevice, stream_));
     for (std::size_t node = nodes; node-- > 1;) backward(node, weights, gradient, samples);
-    check(launch_divide(gradient, network_.parameter_count, static_cast<float>(samples), stream_));
+    check(launch_divide(gradient, replicas * network_.parameter_count,
+                        static_cast<float>(samples / replicas_), stream_));
 }
 
 }  // namespace ukemi::cuda

@@ -2,7 +2,9 @@
 // for the rest. It means Model::gradient of the same kind; sums run in another order.
 //
 // Everything is launched on one stream and nothing waits, so that a gradient can be captured as a
-// graph; what it needs for its largest batch is allocated at once. One object serves one learner.
+// graph; what it needs for its largest batch is allocated at once. One object serves one learner,
+// or several replicas of the network at once (Model::gradients): every layer of all of them is one
+// launch, and its products one batched product with a matrix of weights for each replica.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +19,27 @@ namespace ukemi::cuda {
 
 class DeviceNetwork {
 public:
-    // `network` outlives this object; the stream is the caller's.
+    // `network` outlives this object; the stream is the caller's. `samples_most` is of all replicas
+    // together.
     DeviceNetwork(const ImageNetwork& network, int samples_most, cudaStream_t stream,
-                  MatrixProducts::Use use = MatrixProducts::Use::cublas_if_there);
+                  MatrixProducts::Use use = MatrixProducts::Use::cublas_if_there, int replicas = 1);
     DeviceNetwork(const DeviceNetwork&) = delete;
     DeviceNetwork& operator=(const DeviceNetwork&) = delete;
 
     // The mean gradient over the samples; `result` gets the loss, summed, and how many were right.
-    // All pointers are the device's.
+    // Of several replicas each has an equal share of the samples; weights, gradients (parameter
+    // count each) and results (two numbers) stand one after the other. All pointers are the
+    // device's.
     void gradient(const float* weights, const float* values, const std::uint8_t* labels,
                   int samples, float* gradient, double* result);
     std::size_t bytes() const { return bytes_; }  // that it has allocated for activations
     std::string products_by() const { return products_.by(); }
 
 private:
+    LayerShape shape_of(const ImageLayer& layer, int samples) const;
+    std::int64_t replica_stride() const {
+        return static_cast<std::int64_t>(network_.parameter_count);
+    }
     void forward(std::size_t node, const float* weights, int samples);
     void backward(std::size_t node, const float* weights, float* gradient, int samples);
     void convolve(const ImageLayer& layer, const LayerShape& shape, const float* weights,
@@ -45,6 +54,7 @@ private:
 
     const ImageNetwork& network_;
     int samples_most_;
+    int replicas_;
     cudaStream_t stream_;
     MatrixProducts products_;
     const float* input_ = nullptr;

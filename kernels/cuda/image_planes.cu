@@ -74,19 +74,28 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 __global__ void __launch_bounds__(block_threads)
-    bias_kernel(std::size_t plane, std::size_t channels, const float* __restrict__ bias,
-                float* __restrict__ out, std::size_t count) {
-    for_elements(count, [&](std::size_t i) { out[i] += bias[i / plane % channels]; });
+    bias_kernel(LayerShape shape, const float* __restrict__ bias, float* __restrict__ out,
+                std::size_t count) {
+    const std::size_t plane = plane_of(shape.out);
+    const auto channels = static_cast<std::size_t>(shape.out.channels);
+    const std::size_t of_replica = count / static_cast<std::size_t>(shape.replicas);
+    for_elements(count, [&](std::size_t i) {
+        out[i] += bias[i / of_replica * shape.parameters + i / plane % channels];
+    });
 }
 
-// Calls with(place) for all values of a channel; a block a channel.
+// Calls with(place) for all values of a channel of one replica; a block each.
 template <class With>
 __device__ void for_channel(const LayerShape& shape, std::size_t channel, const With& with) {
     const std::size_t plane = plane_of(shape.out);
-    const std::size_t values = static_cast<std::size_t>(shape.samples) * plane;
-    for (std::size_t i = threadIdx.x; i < values; i += block_threads) {
-        with(i / plane * size_of(shape.out) + channel * plane + i % plane);
+    const auto samples = static_cast<std::size_t>(shape.samples_each());
+    const std::size_t first = blockIdx.y * samples;
+    for (std::size_t i = threadIdx.x; i < samples * plane; i += block_threads) {
+        with((first + i / plane) * size_of(shape.out) + channel * plane + i % plane);
     }
+}
+dim3 channel_blocks(const LayerShape& shape) {
+    return {static_cast<unsigned>(shape.out.channels), static_cast<unsigned>(shape.replicas)};
 }
 
 __global__ void __launch_bounds__(block_threads)
@@ -95,16 +104,23 @@ __global__ void __launch_bounds__(block_threads)
     double sum = 0;
     for_channel(shape, blockIdx.x, [&](std::size_t i) { sum += static_cast<double>(delta[i]); });
     sum = block_sum(sum);
-    if (threadIdx.x == 0) gradient[blockIdx.x] += static_cast<float>(sum);
+    if (threadIdx.x == 0) {
+        gradient[blockIdx.y * shape.parameters + blockIdx.x] += static_cast<float>(sum);
+    }
 }
 
 __global__ void __launch_bounds__(block_threads)
-    sum_samples_kernel(const float* __restrict__ partial, std::size_t samples, std::size_t count,
+    sum_samples_kernel(LayerShape shape, const float* __restrict__ partial, std::size_t count,
                        float* __restrict__ gradient) {
-    for_elements(count, [&](std::size_t i) {
-        float sum = gradient[i];
-        for (std::size_t sample = 0; sample < samples; ++sample) sum += partial[sample * count + i];
-        gradient[i] = sum;
+    const auto samples = static_cast<std::size_t>(shape.samples_each());
+    for_elements(count * static_cast<std::size_t>(shape.replicas), [&](std::size_t i) {
+        const std::size_t replica = i / count;
+        float& into = gradient[replica * shape.parameters + i % count];
+        float sum = into;
+        for (std::size_t sample = replica * samples; sample < (replica + 1) * samples; ++sample) {
+            sum += partial[sample * count + i % count];
+        }
+        into = sum;
     });
 }
 
@@ -115,7 +131,9 @@ __global__ void __launch_bounds__(block_threads)
     constexpr double smallest_variance = 1e-5;
     const std::size_t channel = blockIdx.x;
     const double values =
-        static_cast<double>(shape.samples) * static_cast<double>(plane_of(shape.out));
+        static_cast<double>(shape.samples_each()) * static_cast<double>(plane_of(shape.out));
+    const std::size_t weight = blockIdx.y * shape.parameters + channel;
+    statistics += 2 * blockIdx.y * static_cast<std::size_t>(shape.out.channels);
     double sum = 0;
     for_channel(shape, channel, [&](std::size_t i) { sum += static_cast<double>(in[i]); });
     const double mean = block_sum(sum) / values;
@@ -131,8 +149,8 @@ __global__ void __launch_bounds__(block_threads)
         statistics[2 * channel] = centre;
         statistics[2 * channel + 1] = inverse;
     }
-    const float factor = scale[channel];
-    const float added = shift[channel];
+    const float factor = scale[weight];
+    const float added = shift[weight];
     for_channel(shape, channel,
                 [&](std::size_t i) { out[i] = factor * ((in[i] - centre) * inverse) + added; });
 }
@@ -144,7 +162,9 @@ __global__ void __launch_bounds__(block_threads)
                           float* __restrict__ shift_gradient, float* __restrict__ delta_in) {
     const std::size_t channel = blockIdx.x;
     const double values =
-        static_cast<double>(shape.samples) * static_cast<double>(plane_of(shape.out));
+        static_cast<double>(shape.samples_each()) * static_cast<double>(plane_of(shape.out));
+    const std::size_t weight = blockIdx.y * shape.parameters + channel;
+    statistics += 2 * blockIdx.y * static_cast<std::size_t>(shape.out.channels);
     const float centre = statistics[2 * channel];
     const float inverse = statistics[2 * channel + 1];
     double sum = 0;
@@ -156,12 +176,12 @@ __global__ void __launch_bounds__(block_threads)
     sum = block_sum(sum);
     with_input = block_sum(with_input);
     if (threadIdx.x == 0) {
-        scale_gradient[channel] += static_cast<float>(with_input);
-        shift_gradient[channel] += static_cast<float>(sum);
+        scale_gradient[weight] += static_cast<float>(with_input);
+        shift_gradient[weight] += static_cast<float>(sum);
     }
     const auto mean = static_cast<float>(sum / values);
     const auto mean_with_input = static_cast<float>(with_input / values);
-    const float factor = scale[channel] * inverse;
+    const float factor = scale[weight] * inverse;
     for_channel(shape, channel, [&](std::size_t i) {
         const float normal = (in[i] - centre) * inverse;
         delta_in[i] += factor * (delta[i] - mean - normal * mean_with_input);
@@ -193,30 +213,28 @@ cudaError_t launch_bias(const LayerShape& shape, const float* bias, float* out,
     const std::size_t count = static_cast<std::size_t>(shape.samples) * size_of(shape.out);
     if (count == 0) return cudaSuccess;
     const unsigned blocks = blocks_for(count, 4);
-    const std::size_t plane = plane_of(shape.out);
-    const auto channels = static_cast<std::size_t>(shape.out.channels);
-    bias_kernel<<<blocks, block_threads, 0, stream>>>(plane, channels, bias, out, count);
+    bias_kernel<<<blocks, block_threads, 0, stream>>>(shape, bias, out, count);
     return cudaGetLastError();
 }
 
 cudaError_t launch_bias_gradient(const LayerShape& shape, const float* delta, float* gradient,
                                  cudaStream_t stream) {
-    const auto channels = static_cast<unsigned>(shape.out.channels);
+    const dim3 channels = channel_blocks(shape);
     bias_gradient_kernel<<<channels, block_threads, 0, stream>>>(shape, delta, gradient);
     return cudaGetLastError();
 }
 
-cudaError_t launch_sum_samples(const float* partial, std::size_t samples, std::size_t count,
+cudaError_t launch_sum_samples(const LayerShape& shape, const float* partial, std::size_t count,
                                float* gradient, cudaStream_t stream) {
     if (count == 0) return cudaSuccess;
-    const unsigned blocks = blocks_for(count, 4);
-    sum_samples_kernel<<<blocks, block_threads, 0, stream>>>(partial, samples, count, gradient);
+    const unsigned blocks = blocks_for(count * static_cast<std::size_t>(shape.replicas), 4);
+    sum_samples_kernel<<<blocks, block_threads, 0, stream>>>(shape, partial, count, gradient);
     return cudaGetLastError();
 }
 
 cudaError_t launch_normalise(const LayerShape& shape, const float* scale, const float* shift,
                              const float* in, float* out, float* statistics, cudaStream_t stream) {
-    const auto channels = static_cast<unsigned>(shape.out.channels);
+    const dim3 channels = channel_blocks(shape);
     normalise_kernel<<<channels, block_threads, 0, stream>>>(shape, scale, shift, in, out,
                                                              statistics);
     return cudaGetLastError();
@@ -226,7 +244,7 @@ cudaError_t launch_normalise_back(const LayerShape& shape, const float* scale, c
                                   const float* delta, const float* statistics,
                                   float* scale_gradient, float* shift_gradient, float* delta_in,
                                   cudaStream_t stream) {
-    const auto channels = static_cast<unsigned>(shape.out.channels);
+    const dim3 channels = channel_blocks(shape);
     normalise_back_kernel<<<channels, block_threads, 0, stream>>>(
         shape, scale, in, delta, statistics, scale_gradient, shift_gradient, delta_in);
     return cudaGetLastError();

@@ -128,8 +128,8 @@ __global__ void __launch_bounds__(block_threads)
     add_losses_kernel(const double* __restrict__ loss_of_sample, int samples,
                       double* __restrict__ result) {
     const auto count = static_cast<std::size_t>(samples);
-    const double sum = sum_by_block(loss_of_sample + blockIdx.x, count, 2);
-    if (threadIdx.x == 0) result[blockIdx.x] += sum;
+    const double sum = sum_by_block(loss_of_sample + 2 * blockIdx.y * count + blockIdx.x, count, 2);
+    if (threadIdx.x == 0) result[2 * blockIdx.y + blockIdx.x] += sum;
 }
 
 __global__ void __launch_bounds__(block_threads)
@@ -212,12 +212,15 @@ cudaError_t launch_add_back(const LayerShape& shape, const PlaneShape& there, co
 }
 
 cudaError_t launch_softmax_loss(float* scores, const std::uint8_t* labels, int samples, int classes,
-                                double* loss_of_sample, double* result, cudaStream_t stream) {
+                                int replicas, double* loss_of_sample, double* result,
+                                cudaStream_t stream) {
     if (samples == 0) return cudaSuccess;
     const unsigned blocks = blocks_for(static_cast<std::size_t>(samples), 1);
     softmax_kernel<<<blocks, block_threads, 0, stream>>>(scores, labels, samples, classes,
                                                          loss_of_sample);
-    add_losses_kernel<<<2, block_threads, 0, stream>>>(loss_of_sample, samples, result);
+    const dim3 sums(2, static_cast<unsigned>(replicas));
+    add_losses_kernel<<<sums, block_threads, 0, stream>>>(loss_of_sample, samples / replicas,
+                                                          result);
     return cudaGetLastError();
 }
 

@@ -9,17 +9,25 @@ namespace {
 constexpr int tile = 64;
 constexpr int depth = 16;
 constexpr int each = 4;
+// Of one view, or of C: where product b begins.
+__host__ __device__ std::int64_t begin_of(const ProductSize& size, std::int64_t product,
+                                          std::int64_t batch, std::int64_t group) {
+    const std::int64_t each = size.batches / size.groups;
+    return product / each * group + product % each * batch;
+}
+
 constexpr int product_threads = (tile / each) * (tile / each);
 
 __global__ void __launch_bounds__(product_threads)
     product_kernel(ProductSize size, MatrixView a, MatrixView b, float* __restrict__ c,
-                   std::int64_t c_batch, bool add) {
+                   std::int64_t c_batch, bool add, std::int64_t c_group) {
     __shared__ float part_a[depth][tile + 1];
     __shared__ float part_b[depth][tile + 1];
     const int first_row = static_cast<int>(blockIdx.y) * tile;
     const int first_column = static_cast<int>(blockIdx.x) * tile;
-    const float* from_a = a.at + blockIdx.z * a.batch;
-    const float* from_b = b.at + blockIdx.z * b.batch;
+    const float* from_a = a.at + begin_of(size, blockIdx.z, a.batch, a.group);
+    const float* from_b = b.at + begin_of(size, blockIdx.z, b.batch, b.group);
+    float* to_c = c + begin_of(size, blockIdx.z, c_batch, c_group);
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / (tile / each) * each;
     const int column = thread % (tile / each) * each;
@@ -56,22 +64,45 @@ __global__ void __launch_bounds__(product_threads)
             const int c_row = first_row + row + i;
             const int c_column = first_column + column + j;
             if (c_row >= size.rows || c_column >= size.columns) continue;
-            float& into = c[blockIdx.z * c_batch + static_cast<std::int64_t>(c_row) * size.columns +
-                            c_column];
+            float& into = to_c[static_cast<std::int64_t>(c_row) * size.columns + c_column];
             into = add ? into + sum[i][j] : sum[i][j];
         }
     }
 }
 
+__global__ void __launch_bounds__(product_threads)
+    pointers_kernel(ProductSize size, MatrixView a, MatrixView b, float* c, std::int64_t c_batch,
+                    std::int64_t c_group, ProductPointers pointers) {
+    const int product =
+        static_cast<int>(blockIdx.x) * product_threads + static_cast<int>(threadIdx.x);
+    if (product >= size.batches) return;
+    pointers.a[product] = a.at + begin_of(size, product, a.batch, a.group);
+    pointers.b[product] = b.at + begin_of(size, product, b.batch, b.group);
+    pointers.c[product] = c + begin_of(size, product, c_batch, c_group);
+}
+
 }  // namespace
 
+cudaError_t launch_product_pointers(const ProductSize& size, const MatrixView& a,
+                                    const MatrixView& b, float* c, std::int64_t c_batch,
+                                    std::int64_t c_group, const ProductPointers& pointers,
+                                    cudaStream_t stream) {
+    if (size.batches == 0) return cudaSuccess;
+    const auto blocks =
+        static_cast<unsigned>((size.batches + product_threads - 1) / product_threads);
+    pointers_kernel<<<blocks, product_threads, 0, stream>>>(size, a, b, c, c_batch, c_group,
+                                                            pointers);
+    return cudaGetLastError();
+}
+
 cudaError_t launch_product(const ProductSize& size, const MatrixView& a, const MatrixView& b,
-                           float* c, std::int64_t c_batch, bool add, cudaStream_t stream) {
+                           float* c, std::int64_t c_batch, bool add, cudaStream_t stream,
+                           std::int64_t c_group) {
     if (size.rows == 0 || size.columns == 0 || size.batches == 0) return cudaSuccess;
     const dim3 blocks(static_cast<unsigned>((size.columns + tile - 1) / tile),
                       static_cast<unsigned>((size.rows + tile - 1) / tile),
                       static_cast<unsigned>(size.batches));
-    product_kernel<<<blocks, product_threads, 0, stream>>>(size, a, b, c, c_batch, add);
+    product_kernel<<<blocks, product_threads, 0, stream>>>(size, a, b, c, c_batch, add, c_group);
     return cudaGetLastError();
 }
 

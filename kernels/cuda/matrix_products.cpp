@@ -14,7 +14,11 @@ namespace ukemi::cuda {
 struct MatrixProducts::Library {
     static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;  // its own on Hopper
 
-    Library(void* opened, cudaStream_t stream) : shared(opened), workspace(workspace_bytes) {
+    Library(void* opened, cudaStream_t stream, std::size_t grouped_most)
+        : shared(opened),
+          workspace(workspace_bytes),
+          ways_in(2 * grouped_most),
+          ways_out(grouped_most) {
         const auto create = find<decltype(&cublasCreate_v2)>("cublasCreate_v2");
         const auto set_stream = find<decltype(&cublasSetStream_v2)>("cublasSetStream_v2");
         const auto set_workspace = find<decltype(&cublasSetWorkspace_v2)>("cublasSetWorkspace_v2");
@@ -22,6 +26,7 @@ struct MatrixProducts::Library {
         const auto get_version = find<decltype(&cublasGetVersion_v2)>("cublasGetVersion_v2");
         destroy = find<decltype(destroy)>("cublasDestroy_v2");
         gemm = find<decltype(gemm)>("cublasSgemmStridedBatched");
+        gemm_of_each = find<decltype(gemm_of_each)>("cublasSgemmBatched");
         require(create(&handle));
         require(set_stream(handle, stream));
         // Its own memory would be allocated in the middle of what is captured as a graph.
@@ -48,18 +53,22 @@ struct MatrixProducts::Library {
 
     void* shared;
     Buffer<std::byte> workspace;
+    Buffer<const float*> ways_in;  // where the matrices of grouped products begin
+    Buffer<float*> ways_out;
     cublasHandle_t handle = nullptr;
     int version = 0;
     decltype(&cublasDestroy_v2) destroy = nullptr;
     decltype(&cublasSgemmStridedBatched) gemm = nullptr;
+    decltype(&cublasSgemmBatched) gemm_of_each = nullptr;
 };
 
-MatrixProducts::MatrixProducts(cudaStream_t stream, Use use) : stream_(stream) {
+MatrixProducts::MatrixProducts(cudaStream_t stream, Use use, std::size_t grouped_most)
+    : stream_(stream) {
     if (use == Use::own) return;
     // Never closed: other objects use it too, and the driver keeps pointers into it.
     const std::string name = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
     void* shared = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (shared != nullptr) library_ = std::make_unique<Library>(shared, stream);
+    if (shared != nullptr) library_ = std::make_unique<Library>(shared, stream, grouped_most);
 }
 
 MatrixProducts::~MatrixProducts() = default;
@@ -69,9 +78,10 @@ std::string MatrixProducts::by() const {
 }
 
 void MatrixProducts::product(const ProductSize& size, const MatrixView& a, const MatrixView& b,
-                             float* c, std::int64_t c_batch, bool add) {
+                             float* c, std::int64_t c_batch, bool add, std::int64_t c_group) {
+    INVARIANT(size.groups >= 1 && size.batches % size.groups == 0);
     if (!library_) {
-        check(launch_product(size, a, b, c, c_batch, add, stream_));
+        check(launch_product(size, a, b, c, c_batch, add, stream_, c_group));
         return;
     }
     INVARIANT((a.row == 1 || a.column == 1) && (b.row == 1 || b.column == 1));
@@ -85,10 +95,22 @@ void MatrixProducts::product(const ProductSize& size, const MatrixView& a, const
     };
     const float one = 1;
     const float before = add ? 1 : 0;
-    Library::require(library_->gemm(library_->handle, operation(b), operation(a), size.columns,
-                                    size.rows, size.inner, &one, b.at, leading(b), b.batch, a.at,
-                                    leading(a), a.batch, &before, c, size.columns, c_batch,
-                                    size.batches));
+    Library& by = *library_;
+    if (size.groups == 1 || size.groups == size.batches) {  // one stride leads through all
+        const bool grouped = size.groups > 1;
+        Library::require(by.gemm(by.handle, operation(b), operation(a), size.columns, size.rows,
+                                 size.inner, &one, b.at, leading(b), grouped ? b.group : b.batch,
+                                 a.at, leading(a), grouped ? a.group : a.batch, &before, c,
+                                 size.columns, grouped ? c_group : c_batch, size.batches));
+        return;
+    }
+    const auto count = static_cast<std::size_t>(size.batches);
+    INVARIANT(count <= by.ways_out.size());
+    const ProductPointers ways{by.ways_in.data(), by.ways_in.data() + count, by.ways_out.data()};
+    check(launch_product_pointers(size, a, b, c, c_batch, c_group, ways, stream_));
+    Library::require(by.gemm_of_each(by.handle, operation(b), operation(a), size.columns, size.rows,
+                                     size.inner, &one, ways.b, leading(b), ways.a, leading(a),
+                                     &before, ways.c, size.columns, size.batches));
 }
 
 }  // namespace ukemi::cuda

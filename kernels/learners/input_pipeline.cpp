@@ -8,6 +8,13 @@ namespace ukemi {
 
 namespace {
 
+std::int64_t begin_of(const InputSettings& settings, std::int64_t number) {
+    const std::int64_t run = settings.together * settings.batch;
+    const std::int64_t stride = settings.stride > 0 ? settings.stride : run;
+    return settings.first + number / settings.together * stride +
+           number % settings.together * settings.batch;
+}
+
 std::unique_ptr<InputBatch> make_batch(const DataSet& data, const InputSettings& settings,
                                        const InputPipeline::Memory& memory) {
     auto batch = std::make_unique<InputBatch>();
@@ -31,6 +38,7 @@ InputPipeline::InputPipeline(const DataSet& data, InputSettings settings, Memory
       pool_(static_cast<std::size_t>(settings_.ready_most),
             [this, memory = std::move(memory)] { return make_batch(data_, settings_, memory); }) {
     INVARIANT(settings_.batch >= 1 && settings_.threads >= 1 && settings_.ready_most >= 1);
+    INVARIANT(settings_.first >= 0 && settings_.together >= 1 && settings_.stride >= 0);
     for (int i = 0; i < settings_.threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -68,7 +76,7 @@ void InputPipeline::work() {
 
 void InputPipeline::fill(SampleOrder& order, std::int64_t number, InputBatch& batch) const {
     batch.number = number;
-    order.fill(number * settings_.batch, batch.samples);
+    order.fill(begin_of(settings_, number), batch.samples);
     const auto features = static_cast<std::size_t>(batch.features);
     for (std::size_t i = 0; i < batch.samples.size(); ++i) {
         const std::uint32_t sample = batch.samples[i];

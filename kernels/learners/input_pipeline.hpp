@@ -40,6 +40,12 @@ struct InputSettings {
     int threads = 2;
     int ready_most = 32;  // batches; Crossbow's circular buffer
     std::uint64_t seed = 0;
+    // Where batch n begins in the sample order: `first` + n ÷ together · stride + n mod together ·
+    // batch. So a worker with `together` learners takes its own part of every step of a group. With
+    // stride 0 batches follow each other without a gap.
+    std::int64_t first = 0;
+    std::int64_t together = 1;
+    std::int64_t stride = 0;
     // Changes one sample in place; a function of what it is given only.
     std::function<void(std::span<float> values, std::int64_t batch, std::uint32_t sample)> change;
 };

@@ -1,5 +1,6 @@
 // learner_device.hpp — where learners compute: several replicas of one model on one GPU, each with
-// a stream of its own; or, for everything that is not about GPUs, the same on CPU threads.
+// a stream of its own, or all batched together; or, for everything that is not about GPUs, the same
+// on CPU threads.
 //
 // A learner does one task at a time, and what is started on it happens in that order. A task is the
 // gradient of its batch at the learner's weights and Crossbow's step (Koliousis et al., VLDB'19,
@@ -31,6 +32,10 @@ public:
     // For batches: as near to the device as host memory can be.
     virtual std::shared_ptr<std::byte> pinned(std::size_t bytes) = 0;
 
+    // Whether it computes the tasks of all learners in use together: it begins when each of them
+    // has one, so learners cannot run ahead of each other (slack 0).
+    virtual bool batched() const { return false; }
+
     // Learners 0 … count − 1 can be used from now on. Between clocks only.
     virtual void use_learners(int count, std::size_t slots) = 0;
     virtual int learners_made() const = 0;
@@ -53,13 +58,20 @@ public:
 
     virtual std::vector<float> central() = 0;
     virtual std::vector<float> weights(int learner) = 0;  // of one that does nothing now
-    // Every learner begins anew at this model; it becomes the central one, without momentum.
-    virtual void restart(std::span<const float> weights) = 0;
+    // Every learner begins anew at this model; it becomes the central one. Its momentum is what it
+    // has from the model before it: none if they are one.
+    virtual void restart(std::span<const float> weights, std::span<const float> previous) = 0;
 };
 
-// `model` and its data's shape; outlives the device. Each learner is a thread.
+// `model` and its data's shape; outlives the device. Each learner is a thread; or, batched, one
+// thread computes a layer of all learners before the next layer (Model::gradients). Both give equal
+// bits.
 std::unique_ptr<LearnerDevice> make_cpu_device(const Model& model, std::int32_t features,
                                                std::int32_t classes,
                                                std::span<const float> weights);
+
+std::unique_ptr<LearnerDevice> make_cpu_batched_device(const Model& model, std::int32_t features,
+                                                       std::int32_t classes,
+                                                       std::span<const float> weights);
 
 }  // namespace ukemi

@@ -58,9 +58,15 @@ LearnerEngine::LearnerEngine(LearnerDevice& device, InputPipeline& input, Engine
 
 void LearnerEngine::set_learners(int per_gpu) {
     INVARIANT(per_gpu >= 1);
+    INVARIANT(!device_.batched() || settings_.slack == 0);
     settings_.learners_per_gpu = per_gpu;
     const std::int64_t slots = per_gpu * clocks_of_slots(settings_.slack);
     device_.use_learners(per_gpu, static_cast<std::size_t>(slots));
+}
+
+void LearnerEngine::set_step(const LearnerDevice::Step& step, float central_momentum) {
+    settings_.step = step;
+    settings_.central_momentum = central_momentum;
 }
 
 EngineReport LearnerEngine::run(std::int64_t clocks) {
@@ -74,6 +80,8 @@ EngineReport LearnerEngine::run(std::int64_t clocks) {
     const std::int64_t slot_clocks = clocks_of_slots(settings_.slack);
     const std::int64_t total = clocks * per_clock;
     report.tasks_of.assign(static_cast<std::size_t>(scheduler.learners()), 0);
+    // By learner: which of them ended first shall not change the sum of all.
+    std::vector<BatchResult> sums(report.tasks_of.size());
     std::map<std::int64_t, InputPipeline::Lease> batches;  // of tasks under way
     EndedTasks ended;
     const std::int64_t waits_before = input_.waits();
@@ -101,8 +109,9 @@ EngineReport LearnerEngine::run(std::int64_t clocks) {
         batches.erase(one.task.task);
         ++report.tasks;
         ++report.tasks_of[static_cast<std::size_t>(one.task.learner)];
-        report.loss += one.result.loss_sum;
-        report.accuracy += one.result.correct;
+        BatchResult& sum = sums[static_cast<std::size_t>(one.task.learner)];
+        sum.loss_sum += one.result.loss_sum;
+        sum.correct += one.result.correct;
         bool complete = scheduler.finish(one.task);
         while (complete && report.outcome == Outcome::ok) {
             const std::int64_t first = (scheduler.clock() + 1) % slot_clocks * per_clock;
@@ -117,9 +126,13 @@ EngineReport LearnerEngine::run(std::int64_t clocks) {
     report.s = std::chrono::duration<double>(now_() - begun).count();
     report.clocks = scheduler.clock();
     report.input_waits = input_.waits() - waits_before;
+    for (const BatchResult& sum : sums) {
+        report.sum.loss_sum += sum.loss_sum;
+        report.sum.correct += sum.correct;
+    }
     if (report.samples > 0) {
-        report.loss /= static_cast<double>(report.samples);
-        report.accuracy /= static_cast<double>(report.samples);
+        report.loss = report.sum.loss_sum / static_cast<double>(report.samples);
+        report.accuracy = report.sum.correct / static_cast<double>(report.samples);
     }
     return report;
 }

@@ -32,7 +32,8 @@ struct EngineReport {
     std::int64_t clocks = 0;
     std::int64_t tasks = 0;
     std::int64_t samples = 0;
-    double loss = 0;  // mean over the samples
+    BatchResult sum;  // over the samples
+    double loss = 0;  // mean over them
     double accuracy = 0;
     std::vector<std::int64_t> tasks_of;  // by learner
     std::int64_t ahead_most = 0;         // clocks by which a task ran ahead of its synchronisation
@@ -54,6 +55,8 @@ public:
     // Between runs. New learners begin at the central model.
     void set_learners(int per_gpu);
     int learners_per_gpu() const { return settings_.learners_per_gpu; }
+    // Of the runs to come.
+    void set_step(const LearnerDevice::Step& step, float central_momentum);
 
 private:
     LearnerDevice& device_;

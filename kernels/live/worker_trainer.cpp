@@ -25,6 +25,7 @@ void Trainer::load() {
     link_.at(WorkerPhase::loading);
     data_ = load_data(spec_.data);
     model_ = make_model(spec_.model, data_);
+    learners_ = std::make_unique<LearnerGroup>(data_, cpu_learners(*model_, data_));
     link_.at(WorkerPhase::idle);
     link_.send(Ready{model_->parameter_count(), data_.count});
 }

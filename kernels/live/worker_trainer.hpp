@@ -13,6 +13,7 @@
 
 #include "kernels/data_set.hpp"
 #include "kernels/gloo_communicator.hpp"
+#include "kernels/learners/learner_group.hpp"
 #include "kernels/live/training_spec.hpp"
 #include "kernels/live/worker_link.hpp"
 #include "kernels/model.hpp"
@@ -90,6 +91,8 @@ private:
     DataSet data_;
     std::unique_ptr<Model> model_;
 
+    // Outlives groups, as the replica does: its learners go on in the next one if they may.
+    std::unique_ptr<LearnerGroup> learners_;
     std::optional<Replica> replica_;
     std::int64_t step_ = 0;  // the next
     std::int64_t position_ = 0;

@@ -146,7 +146,8 @@ void Trainer::enter() {
     entered.plan_version = index_of(next.plan.version);
     entered.plan_digest = next.plan_digest;
     entered.replica_digest = next_replica().digest();
-    entered.replicas_equal = next_replica().synchronisation() == Synchronisation::s_sgd;
+    entered.replicas_equal = next_replica().synchronisation() == Synchronisation::s_sgd ||
+                             next_replica().is_at_central();
     entered.step = next.step;
     entered.position = next.position;
     entered.rendezvous_ns = next.rendezvous_ns;
@@ -218,8 +219,8 @@ void Trainer::commit(const Commit& order) {
     if (next.order.group_changed) {
         link_.committed(next.peers->gloo);
         StepSettings settings = spec_.step;
-        group.training =
-            std::make_unique<TrainingStep>(*model_, data_, next.peers->watched, settings);
+        group.training = std::make_unique<TrainingStep>(*model_, data_, next.peers->watched,
+                                                        settings, learners_.get());
     } else {
         group.training = std::move(group_->training);
     }

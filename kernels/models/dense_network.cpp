@@ -18,13 +18,10 @@
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
 #include "kernels/models/softmax_loss.hpp"
+#include "kernels/models/stages.hpp"
 
 namespace ukemi {
 namespace {
-
-// Samples that go through the network at once: bounds the memory of a workspace, and is part of
-// the order of the sums.
-constexpr std::size_t chunk_samples = 512;
 
 template <class Scalar>
 using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
@@ -47,7 +44,6 @@ struct DenseNetwork<Scalar>::Workspace {
     Matrix<Scalar> delta_below;
     std::vector<std::uint8_t> labels;
     std::vector<double> powers;
-    BatchResult result;
 };
 
 template <class Scalar>
@@ -96,69 +92,87 @@ auto DenseNetwork<Scalar>::make_workspace() const -> std::unique_ptr<Workspace, 
 }
 
 template <class Scalar>
-void DenseNetwork<Scalar>::forward(std::span<const Scalar> weights, const DataSet& data,
-                                   std::span<const std::uint32_t> samples,
-                                   Workspace& workspace) const {
-    const auto columns = static_cast<Eigen::Index>(samples.size());
+void DenseNetwork<Scalar>::load(const DataSet& data, std::span<const std::uint32_t> samples,
+                                Workspace& workspace) const {
     workspace.labels.resize(samples.size());
     Matrix<Scalar>& input = workspace.activations.front();
-    input.resize(units_.front(), columns);
+    input.resize(units_.front(), static_cast<Eigen::Index>(samples.size()));
     for (std::size_t i = 0; i < samples.size(); ++i) {
         const std::span<const float> sample = data.sample(samples[i]);
         std::ranges::transform(sample, input.data() + i * sample.size(),
                                [](float value) { return static_cast<Scalar>(value); });
         workspace.labels[i] = data.labels[samples[i]];
     }
-    for (std::size_t layer = 0; layer < layers(); ++layer) {
-        const Eigen::Map<const Matrix<Scalar>> weight(weights.data() + tensors_[2 * layer].begin,
-                                                      units_[layer + 1], units_[layer]);
-        const Scalar* bias = weights.data() + tensors_[2 * layer + 1].begin;
-        Matrix<Scalar>& output = workspace.activations[layer + 1];
-        output.noalias() = weight * workspace.activations[layer];
-        const bool rectified = layer + 1 < layers();
-        for (Eigen::Index column = 0; column < columns; ++column) {
-            for (Eigen::Index row = 0; row < output.rows(); ++row) {
-                Scalar& value = output(row, column);
-                value += bias[row];
-                if (rectified && !(value > 0)) value = 0;
-            }
+}
+
+template <class Scalar>
+void DenseNetwork<Scalar>::forward_layer(std::size_t layer, std::span<const Scalar> weights,
+                                         Workspace& workspace) const {
+    const Eigen::Map<const Matrix<Scalar>> weight(weights.data() + tensors_[2 * layer].begin,
+                                                  units_[layer + 1], units_[layer]);
+    const Scalar* bias = weights.data() + tensors_[2 * layer + 1].begin;
+    Matrix<Scalar>& output = workspace.activations[layer + 1];
+    output.noalias() = weight * workspace.activations[layer];
+    const bool rectified = layer + 1 < layers();
+    for (Eigen::Index column = 0; column < output.cols(); ++column) {
+        for (Eigen::Index row = 0; row < output.rows(); ++row) {
+            Scalar& value = output(row, column);
+            value += bias[row];
+            if (rectified && !(value > 0)) value = 0;
         }
-    }
-    Matrix<Scalar>& scores = workspace.activations.back();
-    workspace.result = {};
-    for (Eigen::Index column = 0; column < columns; ++column) {
-        const std::span score(scores.data() + column * scores.rows(),
-                              static_cast<std::size_t>(scores.rows()));
-        softmax_loss(score, workspace.labels[static_cast<std::size_t>(column)], workspace.powers,
-                     workspace.result);
     }
 }
 
 template <class Scalar>
-void DenseNetwork<Scalar>::backward(std::span<const Scalar> weights, std::span<Scalar> gradient,
-                                    Workspace& workspace, const Model::Finished& finished) const {
-    std::swap(workspace.delta, workspace.activations.back());
-    for (std::size_t layer = layers(); layer-- > 0;) {
-        const Matrix<Scalar>& delta = workspace.delta;
-        const Matrix<Scalar>& input = workspace.activations[layer];
-        const TensorSlice& weight_slice = tensors_[2 * layer];
-        Scalar* bias = gradient.data() + tensors_[2 * layer + 1].begin;
-        for (Eigen::Index column = 0; column < delta.cols(); ++column) {
-            for (Eigen::Index row = 0; row < delta.rows(); ++row) bias[row] += delta(row, column);
-        }
-        if (finished) finished(2 * layer + 1);
-        Eigen::Map<Matrix<Scalar>>(gradient.data() + weight_slice.begin, delta.rows(), input.rows())
-            .noalias() += delta * input.transpose();
-        if (finished) finished(2 * layer);
-        if (layer == 0) return;
-        const Eigen::Map<const Matrix<Scalar>> weight(weights.data() + weight_slice.begin,
-                                                      units_[layer + 1], units_[layer]);
-        workspace.delta_below.noalias() = weight.transpose() * delta;
-        for (Eigen::Index i = 0; i < input.size(); ++i) {
-            if (!(input.data()[i] > 0)) workspace.delta_below.data()[i] = 0;
-        }
-        std::swap(workspace.delta, workspace.delta_below);
+void DenseNetwork<Scalar>::score(Workspace& workspace, BatchResult& result) const {
+    Matrix<Scalar>& scores = workspace.activations.back();
+    BatchResult own;
+    for (Eigen::Index column = 0; column < scores.cols(); ++column) {
+        const std::span score(scores.data() + column * scores.rows(),
+                              static_cast<std::size_t>(scores.rows()));
+        softmax_loss(score, workspace.labels[static_cast<std::size_t>(column)], workspace.powers,
+                     own);
     }
+    result.loss_sum += own.loss_sum;
+    result.correct += own.correct;
+}
+
+template <class Scalar>
+void DenseNetwork<Scalar>::backward_layer(std::size_t layer, std::span<const Scalar> weights,
+                                          std::span<Scalar> gradient, Workspace& workspace,
+                                          const Model::Finished& finished) const {
+    if (layer + 1 == layers()) std::swap(workspace.delta, workspace.activations.back());
+    const Matrix<Scalar>& delta = workspace.delta;
+    const Matrix<Scalar>& input = workspace.activations[layer];
+    const TensorSlice& weight_slice = tensors_[2 * layer];
+    Scalar* bias = gradient.data() + tensors_[2 * layer + 1].begin;
+    for (Eigen::Index column = 0; column < delta.cols(); ++column) {
+        for (Eigen::Index row = 0; row < delta.rows(); ++row) bias[row] += delta(row, column);
+    }
+    if (finished) finished(2 * layer + 1);
+    Eigen::Map<Matrix<Scalar>>(gradient.data() + weight_slice.begin, delta.rows(), input.rows())
+        .noalias() += delta * input.transpose();
+    if (finished) finished(2 * layer);
+    if (layer == 0) return;
+    const Eigen::Map<const Matrix<Scalar>> weight(weights.data() + weight_slice.begin,
+                                                  units_[layer + 1], units_[layer]);
+    workspace.delta_below.noalias() = weight.transpose() * delta;
+    for (Eigen::Index i = 0; i < input.size(); ++i) {
+        if (!(input.data()[i] > 0)) workspace.delta_below.data()[i] = 0;
+    }
+    std::swap(workspace.delta, workspace.delta_below);
+}
+
+template <class Scalar>
+void DenseNetwork<Scalar>::stage(std::size_t number, std::span<const Scalar> weights,
+                                 const DataSet& data, std::span<const std::uint32_t> samples,
+                                 std::span<Scalar> gradient, Workspace& workspace,
+                                 BatchResult& result, const Model::Finished& finished) const {
+    if (number == 0) return load(data, samples, workspace);
+    if (number <= layers()) return forward_layer(number - 1, weights, workspace);
+    if (number < forward_stages()) return score(workspace, result);
+    const std::size_t layer = stages() - 1 - number;
+    backward_layer(layer, weights, gradient, workspace, finished);
 }
 
 template <class Scalar>
@@ -173,12 +187,12 @@ BatchResult DenseNetwork<Scalar>::gradient(std::span<const Scalar> weights, cons
         for (std::size_t tensor = tensors_.size(); tensor-- > 0;) finished(tensor);
     }
     while (!samples.empty()) {
-        const auto chunk = samples.first(std::min(samples.size(), chunk_samples));
+        const auto chunk = samples.first(std::min(samples.size(), dense_samples_max));
         samples = samples.subspan(chunk.size());
-        forward(weights, data, chunk, workspace);
-        result.loss_sum += workspace.result.loss_sum;
-        result.correct += workspace.result.correct;
-        backward(weights, gradient, workspace, samples.empty() ? finished : Model::Finished());
+        const Model::Finished told = samples.empty() ? finished : Model::Finished();
+        for (std::size_t number = 0; number < stages(); ++number) {
+            stage(number, weights, data, chunk, gradient, workspace, result, told);
+        }
     }
     return result;
 }
@@ -191,11 +205,11 @@ BatchResult DenseNetwork<Scalar>::evaluate(std::span<const Scalar> weights, cons
     INVARIANT(data.features == units_.front() && data.classes == units_.back());
     BatchResult result;
     while (!samples.empty()) {
-        const auto chunk = samples.first(std::min(samples.size(), chunk_samples));
+        const auto chunk = samples.first(std::min(samples.size(), dense_samples_max));
         samples = samples.subspan(chunk.size());
-        forward(weights, data, chunk, workspace);
-        result.loss_sum += workspace.result.loss_sum;
-        result.correct += workspace.result.correct;
+        for (std::size_t number = 0; number < forward_stages(); ++number) {
+            stage(number, weights, data, chunk, {}, workspace, result, {});
+        }
     }
     return result;
 }
@@ -225,6 +239,13 @@ public:
                          std::span<const std::uint32_t> samples, std::span<float> gradient,
                          Model::Workspace& workspace, const Finished& finished) const override {
         return network_.gradient(weights, data, samples, gradient, buffers_of(workspace), finished);
+    }
+    void gradients(std::span<ReplicaBatch> replicas) const override {
+        stages_together(replicas, dense_samples_max, network_.stages(),
+                        [&](std::size_t number, ReplicaBatch& one, auto samples) {
+                            network_.stage(number, one.weights, *one.data, samples, one.gradient,
+                                           buffers_of(*one.workspace), one.result, {});
+                        });
     }
     BatchResult evaluate(std::span<const float> weights, const DataSet& data,
                          std::span<const std::uint32_t> samples,

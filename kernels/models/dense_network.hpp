@@ -40,17 +40,33 @@ public:
     BatchResult evaluate(std::span<const Scalar> weights, const DataSet& data,
                          std::span<const std::uint32_t> samples, Workspace& workspace) const;
 
+    // The same in stages, of which the first `forward_stages` end with class scores and loss; at
+    // most dense_samples_max samples at once.
+    std::size_t forward_stages() const { return layers() + 2; }
+    std::size_t stages() const { return forward_stages() + layers(); }
+    void stage(std::size_t number, std::span<const Scalar> weights, const DataSet& data,
+               std::span<const std::uint32_t> samples, std::span<Scalar> gradient,
+               Workspace& workspace, BatchResult& result, const Model::Finished& finished) const;
+
 private:
     std::size_t layers() const { return units_.size() - 1; }
-    void forward(std::span<const Scalar> weights, const DataSet& data,
-                 std::span<const std::uint32_t> samples, Workspace& workspace) const;
-    void backward(std::span<const Scalar> weights, std::span<Scalar> gradient, Workspace& workspace,
-                  const Model::Finished& finished) const;
+    void load(const DataSet& data, std::span<const std::uint32_t> samples,
+              Workspace& workspace) const;
+    void forward_layer(std::size_t layer, std::span<const Scalar> weights,
+                       Workspace& workspace) const;
+    void score(Workspace& workspace, BatchResult& result) const;
+    void backward_layer(std::size_t layer, std::span<const Scalar> weights,
+                        std::span<Scalar> gradient, Workspace& workspace,
+                        const Model::Finished& finished) const;
 
     std::vector<std::int32_t> units_;
     std::vector<TensorSlice> tensors_;  // weight and bias of each layer
     std::size_t parameter_count_ = 0;
 };
+
+// Samples that go through the network at once: bounds the memory of a workspace, and is part of
+// the order of the sums.
+inline constexpr std::size_t dense_samples_max = 512;
 
 extern template class DenseNetwork<float>;
 extern template class DenseNetwork<double>;

@@ -9,6 +9,7 @@
 #include "kernels/models/dense_network.hpp"
 #include "kernels/models/image_layers.hpp"
 #include "kernels/models/softmax_loss.hpp"
+#include "kernels/models/stages.hpp"
 
 namespace ukemi {
 
@@ -39,28 +40,28 @@ void ImageGradient<Scalar>::forward_layer(std::size_t node, const Scalar* weight
 }
 
 template <class Scalar>
-void ImageGradient<Scalar>::forward(std::span<const Scalar> weights, const DataSet& data,
-                                    std::span<const std::uint32_t> samples) {
+void ImageGradient<Scalar>::load(const DataSet& data, std::span<const std::uint32_t> samples) {
     const auto& layers = network_.layers;
     count_ = static_cast<std::int64_t>(samples.size());
     values_.resize(layers.size());
     statistics_.resize(layers.size());
     for (std::size_t node = 0; node < layers.size(); ++node) {
         values_[node].resize(samples.size() * static_cast<std::size_t>(layers[node].out.size()));
-        if (node > 0) {
-            forward_layer(node, weights.data());
-            continue;
-        }
-        for (std::size_t i = 0; i < samples.size(); ++i) {
-            const auto sample = data.sample(samples[i]);
-            std::ranges::transform(sample, values_[0].data() + i * sample.size(),
-                                   [](float value) { return static_cast<Scalar>(value); });
-        }
     }
-    const auto classes = static_cast<std::size_t>(layers.back().out.channels);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        const auto sample = data.sample(samples[i]);
+        std::ranges::transform(sample, values_[0].data() + i * sample.size(),
+                               [](float value) { return static_cast<Scalar>(value); });
+    }
+}
+
+template <class Scalar>
+void ImageGradient<Scalar>::score(const DataSet& data, std::span<const std::uint32_t> samples,
+                                  BatchResult& result) {
+    const auto classes = static_cast<std::size_t>(network_.layers.back().out.channels);
     for (std::size_t i = 0; i < samples.size(); ++i) {
         softmax_loss(std::span(values_.back()).subspan(i * classes, classes),
-                     data.labels[samples[i]], powers_, result_);
+                     data.labels[samples[i]], powers_, result);
     }
 }
 
@@ -99,19 +100,29 @@ void ImageGradient<Scalar>::backward_layer(std::size_t node, const Scalar* weigh
 }
 
 template <class Scalar>
-void ImageGradient<Scalar>::backward(std::span<const Scalar> weights, std::span<Scalar> gradient,
-                                     const Model::Finished& finished) {
+void ImageGradient<Scalar>::begin_backward() {
     deltas_.resize(values_.size());
     for (std::size_t node = 1; node < values_.size(); ++node) {
         deltas_[node].assign(values_[node].size(), Scalar{0});
     }
     std::swap(deltas_.back(), values_.back());  // the loss has put its derivative there
-    for (std::size_t node = network_.layers.size(); node-- > 1;) {
-        backward_layer(node, weights.data(), gradient.data());
-        const ImageLayer& layer = network_.layers[node];
-        for (std::size_t tensor = layer.tensor_count; finished && tensor-- > 0;) {
-            finished(layer.first_tensor + tensor);
-        }
+}
+
+template <class Scalar>
+void ImageGradient<Scalar>::stage(std::size_t number, std::span<const Scalar> weights,
+                                  const DataSet& data, std::span<const std::uint32_t> samples,
+                                  std::span<Scalar> gradient, BatchResult& result,
+                                  const Model::Finished& finished) {
+    const std::size_t nodes = network_.layers.size();
+    if (number == 0) return load(data, samples);
+    if (number < nodes) return forward_layer(number, weights.data());
+    if (number == nodes) return score(data, samples, result);
+    const std::size_t node = stages() - number;
+    if (node + 1 == nodes) begin_backward();
+    backward_layer(node, weights.data(), gradient.data());
+    const ImageLayer& layer = network_.layers[node];
+    for (std::size_t tensor = layer.tensor_count; finished && tensor-- > 0;) {
+        finished(layer.first_tensor + tensor);
     }
 }
 
@@ -122,17 +133,19 @@ BatchResult ImageGradient<Scalar>::gradient(std::span<const Scalar> weights, con
                                             const Model::Finished& finished) {
     INVARIANT(weights.size() == network_.parameter_count && gradient.size() == weights.size());
     INVARIANT(data.features == network_.layers.front().out.size());
-    result_ = {};
+    BatchResult sum;
     if (samples.empty() && finished) {
         for (std::size_t tensor = network_.tensors.size(); tensor-- > 0;) finished(tensor);
     }
     while (!samples.empty()) {
         const auto chunk = samples.first(std::min(samples.size(), image_samples_max));
         samples = samples.subspan(chunk.size());
-        forward(weights, data, chunk);
-        backward(weights, gradient, samples.empty() ? finished : Model::Finished());
+        const Model::Finished told = samples.empty() ? finished : Model::Finished();
+        for (std::size_t number = 0; number < stages(); ++number) {
+            stage(number, weights, data, chunk, gradient, sum, told);
+        }
     }
-    return result_;
+    return sum;
 }
 
 template <class Scalar>
@@ -140,13 +153,15 @@ BatchResult ImageGradient<Scalar>::evaluate(std::span<const Scalar> weights, con
                                             std::span<const std::uint32_t> samples) {
     INVARIANT(weights.size() == network_.parameter_count);
     INVARIANT(data.features == network_.layers.front().out.size());
-    result_ = {};
+    BatchResult sum;
     while (!samples.empty()) {
         const auto chunk = samples.first(std::min(samples.size(), image_samples_max));
         samples = samples.subspan(chunk.size());
-        forward(weights, data, chunk);
+        for (std::size_t number = 0; number < forward_stages(); ++number) {
+            stage(number, weights, data, chunk, {}, sum, {});
+        }
     }
-    return result_;
+    return sum;
 }
 
 template class ImageGradient<float>;
@@ -175,6 +190,16 @@ public:
                          std::span<const std::uint32_t> samples, std::span<float> gradient,
                          Model::Workspace& workspace, const Finished& finished) const override {
         return buffers_of(workspace).gradient(weights, data, samples, gradient, finished);
+    }
+    void gradients(std::span<ReplicaBatch> replicas) const override {
+        if (replicas.empty()) return;
+        const std::size_t stages = buffers_of(*replicas.front().workspace).stages();
+        stages_together(replicas, image_samples_max, stages,
+                        [&](std::size_t number, ReplicaBatch& one, auto samples) {
+                            buffers_of(*one.workspace)
+                                .stage(number, one.weights, *one.data, samples, one.gradient,
+                                       one.result, {});
+                        });
     }
     BatchResult evaluate(std::span<const float> weights, const DataSet& data,
                          std::span<const std::uint32_t> samples,

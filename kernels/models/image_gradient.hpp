@@ -23,13 +23,20 @@ public:
     BatchResult evaluate(std::span<const Scalar> weights, const DataSet& data,
                          std::span<const std::uint32_t> samples);
 
+    // The same in stages, of which the first `forward_stages` end with class scores and loss; at
+    // most image_samples_max samples at once.
+    std::size_t forward_stages() const { return network_.layers.size() + 1; }
+    std::size_t stages() const { return forward_stages() + network_.layers.size() - 1; }
+    void stage(std::size_t number, std::span<const Scalar> weights, const DataSet& data,
+               std::span<const std::uint32_t> samples, std::span<Scalar> gradient,
+               BatchResult& result, const Model::Finished& finished);
+
 private:
-    void forward(std::span<const Scalar> weights, const DataSet& data,
-                 std::span<const std::uint32_t> samples);
+    void load(const DataSet& data, std::span<const std::uint32_t> samples);
     void forward_layer(std::size_t node, const Scalar* weights);
+    void score(const DataSet& data, std::span<const std::uint32_t> samples, BatchResult& result);
+    void begin_backward();
     void backward_layer(std::size_t node, const Scalar* weights, Scalar* gradient);
-    void backward(std::span<const Scalar> weights, std::span<Scalar> gradient,
-                  const Model::Finished& finished);
 
     const ImageNetwork& network_;
     std::int64_t count_ = 0;                   // samples that are in it
@@ -40,7 +47,6 @@ private:
     std::vector<Scalar> unfolded_;
     std::vector<Scalar> unfolded_delta_;
     std::vector<double> powers_;
-    BatchResult result_;
 };
 
 // Bounds the memory; with normalisation it is also whose statistics are taken together.

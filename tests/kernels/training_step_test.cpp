@@ -329,7 +329,7 @@ TEST_CASE("training step: what cannot be trained is said", "[training_step]") {
     CHECK(training_refusal(plan, 3) == "local_sgd cannot be trained here");
     plan = plan_of(24, 0.1, Synchronisation::pair_averaging);
     plan.learners_per_gpu = 2;
-    CHECK_THAT(training_refusal(plan, 3), Contains("learners_per_gpu 1"));
+    CHECK_THAT(training_refusal(plan, 3), Contains("1 learner a worker"));
     plan = plan_of(24);
     plan.layout.pipeline = 2;
     CHECK_THAT(training_refusal(plan, 3), Contains("data parallel"));

@@ -82,8 +82,18 @@ constexpr Refusal refusals[] = {
     {"job_is_text", ": at /job: expected an object, found \"train\""},
     {"launch_failure_certain",
      ": at /market/launch_failure: expected a number from 0 to 0.999, found 1"},
+    {"learners_accumulate",
+     ": at /training/learners: averaging learners take a step each batch: expected accumulation 1"},
+    {"learners_of_pairs",
+     ": at /training/learners: pairs are of workers: pair_averaging takes 1 learner a worker"},
+    {"learners_share_a_batch",
+     ": at /training/learners: averaging learners have a batch each: expected a batch of each "
+     "worker, not one that all share"},
     {"learners_with_batch",
      ": at /job/learners: goes with \"batch_per_worker\" and \"throughput\": each has a batch"},
+    {"learners_with_codec",
+     ": at /training/learners: synchronous_averaging exchanges models and no gradients: no codec "
+     "fp16"},
     {"lifetime_within_notice",
      ": at /market/lifetime_max: expected more than the notice of 5 min, found 2 min"},
     {"learning_without_training",

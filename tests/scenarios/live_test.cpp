@@ -74,7 +74,7 @@ void require_sound(const LiveRun& live) {
     // No committed step was lost or made twice, unless nobody survived; then a checkpoint stands.
     std::int64_t position = 0;
     for (const LiveRecord::Step& step : live.record.steps) {
-        const std::int64_t before = step.samples - 8 * step.workers;
+        const std::int64_t before = step.samples - 8 * step.workers * step.learners;
         const bool saved = std::ranges::count(live.record.saved_samples, before) > 0;
         const bool restored = saved || before == 0;  // nothing had been saved yet
         CAPTURE(step.step, step.workers, before, position);
@@ -135,6 +135,81 @@ TEST_CASE("live run: models are averaged first, and gradients later", "[live]") 
     CHECK_FALSE(live.record.steps[49].report.noise_measured);
     CHECK(live.record.steps[50].report.noise_measured);
     CHECK(live.record.steps.back().report.loss < live.record.steps.front().report.loss);
+}
+
+TEST_CASE("live run: several learners a worker, counted, saved, and alike in every run", "[live]") {
+    const ScratchFolder folder;
+    Scenario scenario = live_scenario(2400, 2, "", "spot_only+periodic_checkpoint");
+    scenario.job.workers_min = 2;
+    scenario.job.plan.synchronisation = Synchronisation::synchronous_averaging;
+    scenario.job.plan.learners_per_gpu = 3;
+    const LiveRun live = run(scenario, calm_market(scenario), options_in(folder, 1000));
+    require_finished(live, scenario);
+    REQUIRE(live.record.steps.size() == 50);
+    CHECK(live.record.steps.back().learners == 3);
+    CHECK(live.record.steps.back().report.loss < live.record.steps.front().report.loss);
+    CHECK(steps_csv(live.record).find(",learners\n") != std::string::npos);
+    const LiveRun again = run(scenario, calm_market(scenario), options_in(folder, 50));
+    CHECK(again.record.steps.back().report.loss == live.record.steps.back().report.loss);
+
+    REQUIRE(live.run.result.checkpoints > 0);
+    LiveOptions resumed = options_in(folder, 1000);
+    resumed.resume_from = live.record.last_checkpoint;
+    const LiveRun rest = run(scenario, calm_market(scenario), resumed);
+    CHECK(rest.run.result.finished);
+    CHECK(rest.record.steps.front().samples >
+          read_checkpoint(live.record.last_checkpoint).position);
+}
+
+TEST_CASE("live run: learners are added and taken back by what is measured", "[live]") {
+    const ScratchFolder folder;
+    const std::string_view chosen = GENERATE("s_sgd", "synchronous_averaging");
+    CAPTURE(chosen);
+    Scenario scenario = live_scenario(3200, 2, "", "spot_only+tune_learners");
+    scenario.job.workers_min = 2;
+    if (chosen == "synchronous_averaging") {
+        scenario.job.plan.synchronisation = Synchronisation::synchronous_averaging;
+    }
+    scenario.policies.front().items.back().parameters = R"({"window": "1 s", "learners_max": 3})";
+    const LiveRun live = run(scenario, calm_market(scenario), options_in(folder, 100));
+    CHECK(live.run.result.finished);
+    require_sound(live);
+    CHECK(live.record.steps.front().learners == 1);
+    // What two learners bring is this machine's affair; that they are tried is not.
+    CHECK(std::ranges::any_of(live.record.steps,
+                              [](const auto& step) { return step.learners == 2; }));
+    CHECK(live.run.decisions.find("one learner more") != std::string::npos);
+}
+
+TEST_CASE("live run: what several learners cannot do is said before anybody starts", "[live]") {
+    const ScratchFolder folder;
+    const auto complaint = [&](std::string_view policies, auto change) {
+        Scenario scenario = live_scenario(800, 2, "", policies);
+        change(scenario.job.plan);
+        try {
+            run(scenario, calm_market(scenario), options_in(folder, 10));
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const auto averages = [](Plan& plan) {
+        plan.synchronisation = Synchronisation::synchronous_averaging;
+    };
+    CHECK_THAT(complaint("spot_only+tune_learners+adaptive_codec", averages),
+               Catch::Contains("turns codec: several learners a worker leave it as it is"));
+    CHECK_THAT(complaint("spot_only+tune_learners+ada_sgd", [](Plan&) {}),
+               Catch::Contains("turns synchronisation"));
+    CHECK_THAT(complaint("spot_only+tune_learners",
+                         [&](Plan& plan) {
+                             averages(plan);
+                             plan.accumulation = 2;
+                         }),
+               Catch::Contains("expected accumulation 1"));
+    CHECK_THAT(
+        complaint("spot_only+tune_learners",
+                  [](Plan& plan) { plan.synchronisation = Synchronisation::pair_averaging; }),
+        Catch::Contains("learners_per_gpu"));
 }
 
 TEST_CASE("live run: equal seeds and equal groups give equal weights", "[live]") {

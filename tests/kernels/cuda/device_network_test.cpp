@@ -141,6 +141,50 @@ TEST_CASE("device network: gradients of all models are those of the CPU", "[gpu]
     }
 }
 
+TEST_CASE("device network: replicas together have the gradients of each alone", "[gpu]") {
+    if (!gpu_answers()) return;
+    constexpr int replicas = 3;
+    constexpr int samples = 5;  // of each
+    for (const std::string_view kind : model_kinds()) {
+        const DataSet data = images(kind.starts_with("resnet") ? 3 * 32 * 32 : 28 * 28, 64);
+        const ModelSpec spec = spec_of(kind);
+        const auto model = make_model(spec, data);
+        const ImageNetwork network = network_of(spec, data.features, data.classes);
+        const auto workspace = model->make_workspace();
+        std::vector<float> weights;
+        std::vector<float> expected;
+        std::vector<double> losses;
+        for (std::uint32_t r = 0; r < replicas; ++r) {
+            const std::vector<float> own = model->initial_weights(r + 1);
+            weights.insert(weights.end(), own.begin(), own.end());
+            std::vector<std::uint32_t> order(samples);
+            std::iota(order.begin(), order.end(), r * samples);
+            std::vector<float> gradient(own.size(), 0.0F);
+            losses.push_back(model->gradient(own, data, order, gradient, *workspace, {}).loss_sum);
+            for (const float value : gradient) expected.push_back(value / samples);
+        }
+        for (const auto use : {MatrixProducts::Use::cublas_if_there, MatrixProducts::Use::own}) {
+            const Stream stream = make_stream();
+            DeviceNetwork device(network, replicas * samples, stream.get(), use, replicas);
+            const Buffer<float> device_weights(weights);
+            const Buffer<float> values(
+                std::span(data.values)
+                    .first(static_cast<std::size_t>(replicas * samples * data.features)));
+            const Buffer<std::uint8_t> labels(data.labels);
+            const Buffer<float> gradient(weights.size());
+            const Buffer<double> result(2 * replicas);
+            device.gradient(device_weights.data(), values.data(), labels.data(), replicas * samples,
+                            gradient.data(), result.data());
+            check(cudaStreamSynchronize(stream.get()));
+            CAPTURE(kind, device.products_by());
+            CHECK(difference_beyond("gradients", gradient.read(), expected, 2e-2) == "");
+            for (std::size_t r = 0; r < replicas; ++r) {
+                CHECK(result.read()[2 * r] == Approx(losses[r]).epsilon(1e-3));
+            }
+        }
+    }
+}
+
 TEST_CASE("cuda device: learners average as threads do, with graphs and without", "[gpu]") {
     if (!gpu_answers()) return;
     const DataSet data = images(28 * 28, 256);
@@ -169,5 +213,11 @@ TEST_CASE("cuda device: learners average as threads do, with graphs and without"
         settings.graph_samples_most = graphs;
         const auto found = central_after(*make_cuda_device(network, weights, settings));
         CHECK(difference_beyond("central", found, expected, 1e-2) == "");
+        for (const auto use : {MatrixProducts::Use::cublas_if_there, MatrixProducts::Use::own}) {
+            settings.products = use;
+            const auto batched =
+                central_after(*make_cuda_batched_device(network, weights, settings));
+            CHECK(difference_beyond("central, batched", batched, expected, 1e-2) == "");
+        }
     }
 }

@@ -143,6 +143,42 @@ TEST_CASE("learner engine: with fixed binding it is Crossbow's averaging, bit fo
     }
 }
 
+TEST_CASE("learner engine: learners batched together are learners side by side, bit for bit",
+          "[learners]") {
+    const std::string kind = GENERATE("mlp", "softmax", "cnn", "lenet5", "resnet20");
+    CAPTURE(kind);
+    const bool images = kind != "mlp" && kind != "softmax";
+    const DataSet data = load_data({.kind = "synthetic",
+                                    .samples = 64,
+                                    .features = images ? 16 * 16 : 6,
+                                    .classes = 3,
+                                    .seed = 4});
+    ModelSpec spec{.kind = kind, .hidden = {}};
+    if (kind == "mlp") spec.hidden = {7, 5};
+    if (kind == "cnn") spec.hidden = {3};
+    const auto model = make_model(spec, data);
+    const auto first = model->initial_weights(9);
+    const auto run = [&](std::unique_ptr<LearnerDevice> device) {
+        InputPipeline input(data,
+                            {.batch = 5, .threads = 2, .ready_most = 12, .seed = 5, .change = {}},
+                            [&](std::size_t bytes) { return device->pinned(bytes); });
+        EngineSettings settings;
+        settings.learners_per_gpu = 3;
+        settings.binding = Binding::fixed;
+        settings.step = usual;
+        settings.central_momentum = 0.5F;
+        LearnerEngine engine(*device, input, settings);
+        const double loss = engine.run(3).loss;
+        engine.set_learners(4);
+        engine.run(1);
+        engine.set_learners(2);
+        engine.run(1);
+        return std::tuple(device->central(), device->weights(0), device->weights(1), loss);
+    };
+    CHECK(run(make_cpu_device(*model, data.features, data.classes, first)) ==
+          run(make_cpu_batched_device(*model, data.features, data.classes, first)));
+}
+
 TEST_CASE("learner engine: first come, first served uses every batch once, within the slack",
           "[learners]") {
     for (const std::int64_t slack : {std::int64_t{0}, std::int64_t{2}, slack_unbounded}) {
@@ -187,7 +223,7 @@ TEST_CASE("learner engine: learners are made when wanted, begin at the centre, a
     rig.engine.set_learners(3);
     CHECK(rig.device->learners_made() == 3);
     CHECK(rig.device->weights(2) == rig.device->central());
-    rig.device->restart(rig.first);
+    rig.device->restart(rig.first, rig.first);
     CHECK(rig.device->weights(0) == rig.first);
     CHECK(rig.device->central() == rig.first);
 }
