@@ -233,7 +233,7 @@ TEST_CASE("learner group: an undone step and a checkpoint leave the central mode
 
 TEST_CASE("learner group: averaging learners learn", "[learners]") {
     Workers workers(2);
-    workers.train(learners_plan(2, 0.05), 150);  // α is 1 ÷ learners
+    workers.train(learners_plan(2, 0.05), 150);         // α is 1 ÷ learners
     const auto mean_loss = [&](std::ptrdiff_t begin) {  // of 30 steps
         const auto from = workers.reports.begin() + begin;
         return std::accumulate(from, from + 30, 0.0, [](double sum, const StepReport& report) {
