@@ -293,7 +293,15 @@ void measure_once(const Scenario& scenario, const CalibrationOptions& options, L
 
 }  // namespace
 
+void expect_one_replica(const Scenario& scenario) {
+    if (!scenario.training || !learners_average(scenario.job.plan)) return;
+    throw InputError(scenario.file.string(), "/training/learners",
+                     "costs are measured with one replica a worker: expected 1, found several "
+                     "learners that average");
+}
+
 LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& options) {
+    expect_one_replica(scenario);
     if (!scenario.training) {
         throw InputError(scenario.file.string(), "/training",
                          "missing: there is nothing to measure without it");

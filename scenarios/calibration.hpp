@@ -68,6 +68,9 @@ LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& opti
 std::string costs_json(const LiveCosts& costs);
 LiveCosts read_costs(const std::filesystem::path& file);
 
+// InputError where the scenario's learners average (training.learners): nothing measures them.
+void expect_one_replica(const Scenario& scenario);
+
 // The costs' profile for the scenario's Plan, in scenario time that runs `time_scale` times as fast
 // as the wall's. Throws InputError if the costs are of another training, or say nothing about this
 // Plan; `on_this_machine`: also if they are of another machine.

@@ -221,6 +221,7 @@ const StepCosts* LiveCosts::find(const StepSetting& setting) const {
 
 JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
                             const std::filesystem::path& file, bool on_this_machine) {
+    expect_one_replica(scenario);
     // A job without "training" takes the costs as they are: a profile of what they were measured
     // on.
     if (scenario.training && costs.training != training_text(scenario)) {

@@ -173,6 +173,7 @@ Scenario scenario_with(const Scenario& scenario, const StepSetting& setting, std
 Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
                         const Scenario& scenario, std::span<const StepSetting> settings,
                         double wall_s) {
+    expect_one_replica(scenario);
     const StepLaw law = costs.law();
     const StepLaw least = costs.law(0);
     Prediction prediction;

@@ -13,6 +13,7 @@
 #include "kernels/checkpoint_file.hpp"
 #include "records/committed_plans.hpp"
 #include "records/decision_log.hpp"
+#include "scenarios/calibration.hpp"
 #include "tests/plots/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
@@ -210,6 +211,10 @@ TEST_CASE("live run: what several learners cannot do is said before anybody star
         complaint("spot_only+tune_learners",
                   [](Plan& plan) { plan.synchronisation = Synchronisation::pair_averaging; }),
         Catch::Contains("learners_per_gpu"));
+    Scenario measured = live_scenario(800, 2, "", "spot_only");
+    averages(measured.job.plan);
+    measured.job.plan.learners_per_gpu = 3;
+    CHECK_THROWS_WITH(measure_costs(measured, {}), Catch::Contains("one replica a worker"));
 }
 
 TEST_CASE("live run: equal seeds and equal groups give equal weights", "[live]") {
