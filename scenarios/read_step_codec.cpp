@@ -7,8 +7,8 @@
 
 namespace ukemi {
 
-CodecChoice read_codec(ConfigReader& config) {
-    CodecChoice choice;
+StepCodec read_codec(ConfigReader& config) {
+    StepCodec choice;
     std::vector<std::string_view> names;
     for (const CodecEntry& codec : all_codecs()) names.push_back(codec.name);
     choice.name = config.one_of("codec", names, "none");
@@ -35,7 +35,7 @@ CodecChoice read_codec(ConfigReader& config) {
 
 void encode_gradients(const ConfigReader& config, const ModelProfile& model, StepJobEntry& entry) {
     StepJob& job = entry.job;
-    CodecChoice& choice = entry.codec;
+    StepCodec& choice = entry.codec;
     if (choice.name == "none") return;
     if (!job.servers.empty()) {
         config.fail(

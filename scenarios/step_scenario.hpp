@@ -34,7 +34,7 @@ struct StepJobEntry {
     Bytes gradient;
     std::int64_t buckets = 0;
     double least_memory_gb_per_s = 0;  // of its kinds of GPUs
-    CodecChoice codec;
+    StepCodec codec;
     CodedBytes coded;  // with a codec
     VariableUpdate update = VariableUpdate::all_reduce;
     Bytes most_on_a_server;

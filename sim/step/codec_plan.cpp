@@ -23,7 +23,7 @@ std::uint32_t lane_of(Combination combination) {
 // What one bucket's tensors need, round by round.
 class BucketCoder {
 public:
-    BucketCoder(const CodecChoice& choice, int ranks) : choice_(choice), ranks_(ranks) {}
+    BucketCoder(const StepCodec& choice, int ranks) : choice_(choice), ranks_(ranks) {}
 
     void add(const TensorShape& shape) {
         const CodecLayout layout = codec_layout(choice_.name, choice_.level, shape, ranks_);
@@ -51,7 +51,7 @@ public:
     }
 
 private:
-    const CodecChoice& choice_;
+    const StepCodec& choice_;
     int ranks_;
     std::map<std::pair<std::size_t, std::uint32_t>, Bytes> rounds_;  // by round and lane
     std::int64_t encode_ = 0;
@@ -81,7 +81,7 @@ std::vector<TensorShape> tensor_shapes(const ModelProfile& model) {
 
 CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile& model,
                           const BucketRule& rule, std::int64_t bytes_per_element,
-                          const CodecChoice& choice, int ranks, std::string_view where) {
+                          const StepCodec& choice, int ranks, std::string_view where) {
     const CodecEntry* codec = find_codec(choice.name);
     INVARIANT(codec != nullptr);
     INVARIANT(choice.encode_rate > 0 && choice.decode_rate > 0);

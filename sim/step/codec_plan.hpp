@@ -21,7 +21,7 @@
 
 namespace ukemi {
 
-struct CodecChoice {
+struct StepCodec {
     std::string name = "none";
     double level = 0;        // 0: the codec's default
     double encode_rate = 0;  // operations a second (CodecLayout)
@@ -47,6 +47,6 @@ struct CodedBytes {
 // InputError(WHERE …) if the codec, which must exist, cannot take pieces of tensors.
 CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile& model,
                           const BucketRule& rule, std::int64_t bytes_per_element,
-                          const CodecChoice& choice, int ranks, std::string_view where);
+                          const StepCodec& choice, int ranks, std::string_view where);
 
 }  // namespace ukemi

@@ -16,7 +16,7 @@ struct Coded {
     CodedBytes bytes;
 };
 
-Coded coded(const char* model_name, const CodecChoice& choice, BucketKind kind, int ranks = 4) {
+Coded coded(const char* model_name, const StepCodec& choice, BucketKind kind, int ranks = 4) {
     const ModelProfile model = model_named(model_name, "test");
     BucketRule rule;
     rule.kind = kind;
