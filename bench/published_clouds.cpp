@@ -65,6 +65,33 @@ void compare_32(const Values& values, double horovod_share, Tables& tables) {
              32 / step_seconds(slow, horovod), "predicted")});
 }
 
+// ---- monitoring ---------------------------------------------------------------------------------
+
+// KungFu's Fig. 8: one number is fitted without monitoring, so that what a monitor costs is
+// predicted from what it sends: the noise scale nothing, the variance the squares of all gradients.
+void compare_monitors(const Values& values, Tables& tables) {
+    const Topology cluster = build_cluster("NC6", 4);
+    StepJob job = job_of(cluster, "resnet50", kungfu_k80(), 8, BucketKind::chunks);
+    job.launch.kind = LaunchKind::by_name;
+    const double plain = step_seconds(cluster, job);
+    add_squares(job.buckets);
+    const double monitored = step_seconds(cluster, job);
+    const auto relative = [&](const char* id, const std::string& name, double step_s) {
+        const auto of = [&](const char* key) {
+            const auto found = values.find(key);
+            return found == values.end() ? 0 : found->second;
+        };
+        const double none = of("kungfu.osdi.monitor.none");
+        return Row{name, none > 0 ? of(id) / none : 0, plain / step_s, "predicted"};
+    };
+    tables.add(
+        "monitoring on 4 K80 machines, batch 8: throughput as a share of that without", "monitors",
+        {relative("kungfu.osdi.monitor.gns_interval1", "noise scale, every step", plain),
+         relative("kungfu.osdi.monitor.variance_interval1", "variance, every step", monitored),
+         relative("kungfu.osdi.monitor.variance_interval8", "variance, every 8th step",
+                  (7 * plain + monitored) / 8)});
+}
+
 // ---- interference -----------------------------------------------------------------------------
 
 // Eight machines sum over a star; two more only send to the first one's NIC. The star's root is the
@@ -151,6 +178,7 @@ void compare_talk(const Values& values, Tables& tables) {
 
 void compare_clouds(const Values& values, double horovod_share, Tables& tables) {
     compare_32(values, horovod_share, tables);
+    compare_monitors(values, tables);
     compare_interference(tables);
     compare_talk(values, tables);
 }

@@ -284,6 +284,21 @@ void update_variables(const ConfigReader& config, const Topology& topology,
     }
 }
 
+// What measuring costs is what it sends: the noise scale comes from norms that ranks tell each
+// other anyway, the variance from a second all-reduce.
+void read_monitor(ConfigReader& config, StepJobEntry& entry) {
+    static constexpr std::array<std::string_view, 3> monitors{"none", "noise_scale",
+                                                              "gradient_variance"};
+    StepJob& job = entry.job;
+    if (config.one_of("monitor", monitors, "none") != "gradient_variance") return;
+    if (!job.servers.empty() || job.layout || entry.codec.name != "none" || job.buckets.empty()) {
+        config.fail("monitor",
+                    "gradient_variance is for whole gradients of all workers that are all-reduced");
+    }
+    add_squares(job.buckets);
+    entry.buckets = static_cast<std::int64_t>(job.buckets.size());
+}
+
 // Stragglers stretch steps, so sums of times stay far below what an Instant holds.
 void check_length(const ConfigReader& config, const StepJob& job) {
     const double pass_s = to_seconds(std::ranges::max(job.compute));
@@ -338,6 +353,7 @@ StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
         config.fail("validation", "is for synchronous workers that hold the whole model");
     }
     encode_gradients(config, model, entry);
+    read_monitor(config, entry);
     if (job.servers.empty()) choose_collective(config, topology, defaults.collective, entry);
     job.steps = config.integer("steps", 1, steps_most, 20);
     check_length(config, job);

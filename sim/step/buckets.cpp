@@ -10,6 +10,17 @@
 
 namespace ukemi {
 
+void add_squares(std::vector<GradientBucket>& buckets) {
+    std::vector<GradientBucket> all;
+    for (GradientBucket& bucket : buckets) {
+        GradientBucket squares = bucket;
+        squares.name = fmt::format("{}/squares", bucket.name);
+        all.push_back(std::move(bucket));
+        all.push_back(std::move(squares));
+    }
+    buckets = std::move(all);
+}
+
 std::vector<double> ready_shares(const ModelProfile& model) {
     // A tensor belongs to the layer in which its last parameter is counted.
     double before = 0;  // arithmetic of the layers up to and without this one

@@ -58,6 +58,11 @@ std::vector<GradientBucket> gradient_buckets(const ModelProfile& model, const Bu
                                              std::int64_t bytes_per_element,
                                              std::string_view where);
 
+// What a monitor of the gradients' variance sends, too: after each bucket the squares of its
+// gradients, as many numbers, for the second all-reduce that the variance over workers needs
+// (KungFu's grad_variance.py; kernels/gradient_monitors.hpp has the formula).
+void add_squares(std::vector<GradientBucket>& buckets);
+
 // By tensor, in forward order: the share of the backward pass after which its gradient is ready.
 std::vector<double> ready_shares(const ModelProfile& model);
 

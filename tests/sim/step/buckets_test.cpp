@@ -65,6 +65,19 @@ TEST_CASE("buckets: PyTorch's are closed by the tensor that reaches 1 MiB, then 
     CHECK(buckets.size() == 5);
 }
 
+TEST_CASE("buckets: the variance of gradients sends as much again", "[buckets]") {
+    const auto plain = buckets_of("resnet50", BucketKind::filled);
+    auto monitored = plain;
+    add_squares(monitored);
+    REQUIRE(monitored.size() == 2 * plain.size());
+    CHECK(sum(monitored) == 2 * sum(plain));
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        CHECK(monitored[2 * i].name == plain[i].name);
+        CHECK(monitored[2 * i + 1].name == plain[i].name + "/squares");
+        CHECK(monitored[2 * i + 1].ready == plain[i].ready);
+    }
+}
+
 TEST_CASE("buckets: a model that falls into too many pieces is refused", "[buckets]") {
     BucketRule rule;
     rule.kind = BucketKind::chunks;
