@@ -38,9 +38,10 @@ void list_policies() {
     market.zones.resize(1);
     const KnobSet simulated = simulated_capabilities(market, JobSpec{}).knobs;
     // Where a scenario says more: "learning", codecs, collectives, learners, bids, slow machines.
-    const KnobSet sometimes{Knob::batch, Knob::accumulation, Knob::learning_rate,
-                            Knob::codec, Knob::collective,   Knob::learners_per_gpu,
-                            Knob::bid,   Knob::machines};
+    const KnobSet sometimes{
+        Knob::batch,           Knob::accumulation, Knob::learning_rate,    Knob::codec,
+        Knob::synchronisation, Knob::collective,   Knob::learners_per_gpu, Knob::bid,
+        Knob::machines};
     const KnobSet live = live_capabilities(market, JobSpec{}).knobs | KnobSet{Knob::bid};
     const auto worlds = [&](KnobSet knobs) {
         std::string text = simulated.includes(knobs)                 ? "sim"

@@ -168,6 +168,10 @@ const CodecEntry& entry_of(Codec codec) {
     return entry_of(codec_names()[static_cast<std::size_t>(codec)]);
 }
 
+double level_meant(Codec codec, double level) {
+    return level == 0 ? entry_of(codec).level_default : level;
+}
+
 std::string codec_refusal(Codec codec, double level) {
     return level_refusal(entry_of(codec), level);
 }

@@ -119,6 +119,8 @@ const CodecEntry* find_codec(std::string_view name);  // null if there is none
 const CodecEntry& entry_of(Codec codec);              // every Codec of a Plan has one
 // Why a Plan cannot have this level (0: the entry's default); empty if it can.
 std::string codec_refusal(Codec codec, double level);
+// The level that a Plan means: its own, or for 0 the codec's usual one.
+double level_meant(Codec codec, double level);
 
 // InputError, with paths as in CodecSettings, for a name that there is not or a level out of range.
 CodecLayout codec_layout(std::string_view name, double level, const TensorShape& shape, int ranks);

@@ -31,6 +31,8 @@ struct Capabilities {
     std::int32_t workers_min = 1;
     HookSet hooks = every_hook;           // the world calls these; it would never call another
     std::vector<CodecRange> codecs = {};  // besides none, where the knob is turned
+    // Likewise; empty: whatever the world then commits.
+    std::vector<Synchronisation> synchronisations = {};
 };
 
 // Empty if a world with these capabilities can commit `to`; else what it cannot do.

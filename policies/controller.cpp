@@ -94,6 +94,12 @@ std::string refusal(const Capabilities& world, const Plan& to) {
     if (!(to.learning_rate >= 0 && std::isfinite(to.learning_rate))) {
         return fmt::format("a learning rate of {}", to.learning_rate);
     }
+    const auto& known = world.synchronisations;
+    if (!known.empty() && std::ranges::find(known, to.synchronisation) == known.end()) {
+        return fmt::format("{}, which the {} does not have",
+                           synchronisation_names()[static_cast<std::size_t>(to.synchronisation)],
+                           world.world);
+    }
     const std::string codec = codec_refusal(world, to);
     if (!codec.empty()) return codec;
     if (std::min({to.layout.data, to.layout.pipeline, to.layout.tensor}) < 1) {

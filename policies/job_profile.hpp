@@ -49,7 +49,7 @@ struct JobProfile {
     bool sharded = false;  // losing any worker loses the state (else one survivor is enough)
     std::optional<StepTime> step_time;  // by batch; takes the place of `throughput`
     // What a machine does with one, two, … learners on each of its GPUs, per mille of what it does
-    // with one; flat beyond. Empty: nobody knows.
+    // with one; flat beyond. Empty: nobody knows. Of `throughput`; `step_time` has its own.
     std::vector<std::int32_t> learner_speeds;
     std::vector<ExposedCommunication> communication;  // of others: as the longest
     Duration spawn;  // from a machine's being there until its worker can join; others train

@@ -83,16 +83,28 @@ struct Parts {
 Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     INVARIANT(workers >= 1);
     // Of the slowest worker: the one with the remainder of a batch that does not divide.
-    const std::int64_t samples = (samples_per_step(plan, workers) - 1) / workers + 1;
+    std::int64_t samples = (samples_per_step(plan, workers) - 1) / workers + 1;
+    const bool side_by_side = !time.learner_speeds.empty() && plan.learners_per_gpu > 1;
+    if (side_by_side) samples = (samples - 1) / plan.learners_per_gpu + 1;
     const std::int64_t fits = time.worker_batch_max > 0 ? time.worker_batch_max : samples;
     const std::int64_t micro_steps =
         std::max<std::int64_t>(plan.accumulation, (samples - 1) / fits + 1);
     const std::int64_t batch = (samples - 1) / micro_steps + 1;
     Parts parts;
     parts.compute = compute_of(time.compute, batch) * micro_steps;
+    if (side_by_side) {
+        const auto last = std::ssize(time.learner_speeds) - 1;
+        const auto index = std::min<std::ptrdiff_t>(plan.learners_per_gpu - 1, last);
+        parts.compute = parts.compute * plan.learners_per_gpu * 1000 /
+                        time.learner_speeds[static_cast<std::size_t>(index)];
+    }
+    const auto exchange =
+        std::ranges::find(time.exchanges, plan.synchronisation, &ExchangeTime::synchronisation);
     parts.row = workers > 1 ? codec_time(time, plan) : nullptr;  // alone nothing is sent
     if (parts.row != nullptr) {
         parts.communication = synchronisation_of(parts.row->synchronisation, workers);
+    } else if (exchange != time.exchanges.end()) {
+        parts.communication = synchronisation_of(exchange->times, workers);
     } else if (time.groups.empty()) {
         parts.communication = synchronisation_of(time.synchronisation, workers);
     } else {

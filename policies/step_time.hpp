@@ -40,7 +40,13 @@ struct CodecTime {
     Duration encoding;                                 // and decoding, a step: none of it is hidden
     std::vector<SynchronisationTime> synchronisation;  // of its messages, as below
     std::int64_t bytes = 0;     // that one worker hands in, as shown to policies
-    double relative_error = 0;  // likewise; what a step is worth does not depend on it
+    double relative_error = 0;  // likewise; where gradients are real they show theirs
+};
+
+// Of a step whose workers are kept together in another way than by S-SGD.
+struct ExchangeTime {
+    Synchronisation synchronisation = Synchronisation::s_sgd;
+    std::vector<SynchronisationTime> times;  // by workers, as `synchronisation` below
 };
 
 struct StepTime {
@@ -56,6 +62,12 @@ struct StepTime {
     // In increasing order of workers, read as `synchronisation` is. Not empty: without a codec the
     // last micro-step takes this, and `synchronisation` is not looked at.
     std::vector<GroupTime> groups;
+    // By the Plan's synchronisation, each once: takes the place of `synchronisation` and `groups`.
+    std::vector<ExchangeTime> exchanges;
+    // What a machine does with one, two, … learners on each of its GPUs, per mille of what it does
+    // with one; flat beyond. `compute` is then of one learner's batch. Empty: several learners on a
+    // GPU take as long as one that has all their samples.
+    std::vector<std::int32_t> learner_speeds;
 };
 
 // The row of the Plan's codec at its level; null if it is `none` or has no row.

@@ -176,6 +176,9 @@ json to_json(const Capabilities& capabilities) {
                                     {"whole_levels", each.whole_levels},
                                     {"has_default", each.has_default}});
     }
+    for (const Synchronisation each : capabilities.synchronisations) {
+        object["synchronisations"].push_back(named(synchronisation_names(), each));
+    }
     return object;
 }
 
@@ -209,6 +212,14 @@ Capabilities capabilities_from(const json& object) {
     fields.integer_from("instances_max", 1, can.instances_max);
     fields.integer_from("workers_min", 1, can.workers_min);
     fields.list("codecs", [&](const json& one) { can.codecs.push_back(codec_range_from(one)); });
+    fields.list("synchronisations", [&](const json& name) {
+        const auto found = std::ranges::find(synchronisation_names(), name.get<std::string>());
+        if (found == synchronisation_names().end()) {
+            Fields::refuse("synchronisations", "known names");
+        }
+        can.synchronisations.push_back(
+            static_cast<Synchronisation>(found - synchronisation_names().begin()));
+    });
     fields.finish();
     return can;
 }
@@ -224,6 +235,7 @@ json batch_times_json(const std::vector<BatchTime>& times) {
 }
 
 constexpr Duration step_max = days(2);
+constexpr std::uint64_t learner_speed_max = 100'000;
 
 json synchronisation_json(const std::vector<SynchronisationTime>& times) {
     json points = json::array();
@@ -233,17 +245,27 @@ json synchronisation_json(const std::vector<SynchronisationTime>& times) {
     return points;
 }
 
-void read_synchronisation(Fields& fields, std::vector<SynchronisationTime>& times) {
-    fields.list("synchronisation", [&](const json& element) {
+void read_synchronisation(Fields& fields, std::vector<SynchronisationTime>& times,
+                          const char* key = "synchronisation") {
+    fields.list(key, [&](const json& element) {
         SynchronisationTime point;
         Fields parts(element);
         parts.integer_from("workers", 1, point.workers);
         parts.time("time_ns", point.time, step_max);
         parts.finish();
         if (!times.empty() && point.workers <= times.back().workers) {
-            Fields::refuse("synchronisation", "increasing numbers of workers");
+            Fields::refuse(key, "increasing numbers of workers");
         }
         times.push_back(point);
+    });
+}
+
+void read_learner_speeds(Fields& fields, std::vector<std::int32_t>& speeds) {
+    fields.list("learner_speeds_per_mille", [&](const json& speed) {
+        const bool fits = speed.is_number_unsigned() && speed.get<std::uint64_t>() >= 1 &&
+                          speed.get<std::uint64_t>() <= learner_speed_max;
+        if (!fits) Fields::refuse("learner_speeds_per_mille", "numbers from 1 to 100000");
+        speeds.push_back(speed.get<std::int32_t>());
     });
 }
 
@@ -280,6 +302,12 @@ json step_time_json(const StepTime& time) {
              {"relative_error", real_json(row.relative_error)},
              {"synchronisation", synchronisation_json(row.synchronisation)}});
     }
+    for (const ExchangeTime& row : time.exchanges) {
+        object["exchanges"].push_back(
+            {{"synchronisation", named(synchronisation_names(), row.synchronisation)},
+             {"times", synchronisation_json(row.times)}});
+    }
+    if (!time.learner_speeds.empty()) object["learner_speeds_per_mille"] = time.learner_speeds;
     return object;
 }
 
@@ -320,6 +348,15 @@ StepTime step_time_from(const json& object) {
         time.groups.push_back(std::move(group));
     });
     fields.list("codecs", [&](const json& one) { time.codecs.push_back(codec_time_from(one)); });
+    fields.list("exchanges", [&](const json& one) {
+        ExchangeTime row;
+        Fields parts(one);
+        parts.name("synchronisation", synchronisation_names(), row.synchronisation);
+        read_synchronisation(parts, row.times, "times");
+        parts.finish();
+        time.exchanges.push_back(std::move(row));
+    });
+    read_learner_speeds(fields, time.learner_speeds);
     fields.finish();
     return time;
 }
@@ -356,7 +393,6 @@ json to_json(const JobProfile& profile) {
 // What a profile may hold, so that sums of its times stay far below what a Duration holds.
 namespace {
 constexpr Duration transition_max = days(366);
-constexpr std::uint64_t learner_speed_max = 100'000;
 constexpr double step_s_min = 1e-15;
 constexpr double step_s_max = 366.0 * 86'400;
 }  // namespace
@@ -392,12 +428,7 @@ JobProfile profile_from(const json& object) {
         parts.finish();
         profile.communication.push_back(one);
     });
-    fields.list("learner_speeds_per_mille", [&](const json& speed) {
-        const bool fits = speed.is_number_unsigned() && speed.get<std::uint64_t>() >= 1 &&
-                          speed.get<std::uint64_t>() <= learner_speed_max;
-        if (!fits) Fields::refuse("learner_speeds_per_mille", "numbers from 1 to 100000");
-        profile.learner_speeds.push_back(speed.get<std::int32_t>());
-    });
+    read_learner_speeds(fields, profile.learner_speeds);
     fields.time("provisioning_ns", profile.provisioning, transition_max);
     fields.time("restart_ns", profile.restart, transition_max);
     fields.time("resize_ns", profile.resize, transition_max);

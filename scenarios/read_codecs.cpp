@@ -46,9 +46,8 @@ CodecTime read_row(ConfigReader& config, const std::optional<Link>& link) {
     CodecTime row;
     row.codec = codec_named(config.one_of("codec", codec_names().subspan(1)));
     row.level = read_level(config, row.codec);
-    const double usual = entry_of(row.codec).level_default;
-    if (row.level == 0) row.level = usual;
-    row.usual_level = row.level == usual;
+    row.level = level_meant(row.codec, row.level);
+    row.usual_level = row.level == level_meant(row.codec, 0);
     row.encoding = bounded_duration(config, "encoding", Duration{}, days(1), Duration{});
     row.relative_error = config.number("relative_error", 0, 1e6, 0);
     if (config.has("bytes")) row.bytes = config.bytes("bytes").raw();

@@ -98,17 +98,22 @@ void read_communication(ConfigReader& config, JobSpec& job) {
 // {"1": 1.0, "2": 1.6, …}: what a machine does with so many learners on each of its GPUs.
 void read_learners(ConfigReader& job, JobProfile& profile, const Plan& plan) {
     if (!job.has("learners")) return;
-    if (plan.global_batch > 0 || profile.step_time) {
-        job.fail("learners", "goes with \"batch_per_worker\" and \"throughput\": each has a batch");
+    if (plan.global_batch > 0) {
+        job.fail("learners", "goes with \"batch_per_worker\": each has a batch");
     }
+    if (profile.step_time && !profile.step_time->groups.empty()) {
+        job.fail("learners", "stands beside \"simulated\" at step_time: expected one of them");
+    }
+    std::vector<std::int32_t>& speeds =
+        profile.step_time ? profile.step_time->learner_speeds : profile.learner_speeds;
     ConfigReader table = job.object("learners");
     constexpr std::size_t most = 64;
     const std::size_t count = table.keys().size();
     for (std::size_t learners = 1; learners <= std::min(count, most); ++learners) {
         const double speed = table.number(fmt::format("{}", learners), 0.01, 100);
-        profile.learner_speeds.push_back(static_cast<std::int32_t>(round_nearest(speed * 1000)));
+        speeds.push_back(static_cast<std::int32_t>(round_nearest(speed * 1000)));
     }
-    if (count == 0 || profile.learner_speeds.front() != 1000) {
+    if (count == 0 || speeds.front() != 1000) {
         job.fail("learners",
                  "expected speeds relative to one learner, as in {\"1\": 1, \"2\": 1.6}");
     }

@@ -1,11 +1,13 @@
 // read_real_learning.cpp — "learning" with true gradients: the data and the model are those of the
-// section "training"; how its virtual workers keep together, and what that costs on a network.
+// section "training"; how its virtual workers keep together. What that costs is in
+// read_real_costs.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 
+#include "kernels/codec.hpp"
 #include "scenarios/sections.hpp"
 #include "sim/learning/real/real_gradients.hpp"
 #include "sim/learning/real/rules.hpp"
@@ -20,46 +22,48 @@ std::vector<std::string_view> rule_names() {
     return names;
 }
 
-std::vector<std::string_view> names_of_codecs() {
-    std::vector<std::string_view> names;
-    for (const CodecEntry& entry : all_codecs()) names.push_back(entry.name);
-    return names;
-}
-
 std::string_view rule_of_plan(Synchronisation synchronisation) {
     const auto name = synchronisation_names()[static_cast<std::size_t>(synchronisation)];
     return find_synchronisation_rule(name) != nullptr ? name : "s_sgd";
 }
 
-void read_codec(ConfigReader& learning, SynchronisationSettings& settings) {
+// The first Plan's codec; a policy may turn to the others that `codecs` lists.
+void read_codec(ConfigReader& learning, SynchronisationSettings& settings, Plan& plan) {
+    settings.error_feedback = learning.flag("error_feedback", false);
     auto config = learning.object_if_present("codec");
     if (!config) return;
-    settings.codec = config->one_of("name", names_of_codecs());
-    const CodecEntry& entry = *find_codec(settings.codec);
+    std::vector<std::string_view> names;
+    for (const CodecEntry& entry : all_codecs()) names.push_back(entry.name);
+    const CodecEntry& entry = *find_codec(config->one_of("name", names));
+    plan.codec = entry.kind;
     if (!entry.level.empty()) {
-        settings.codec_level =
+        plan.codec_level =
             config->number("level", entry.level_min, entry.level_max, entry.level_default);
-        if (entry.whole_levels && settings.codec_level != std::floor(settings.codec_level)) {
+        if (entry.whole_levels && plan.codec_level != std::floor(plan.codec_level)) {
             config->fail("level",
-                         fmt::format("expected a whole number, found {}", settings.codec_level));
+                         fmt::format("expected a whole number, found {}", plan.codec_level));
         }
     }
-    settings.error_feedback = config->flag("error_feedback", false);
-    if (settings.error_feedback && !entry.contracts) {
+    if (config->has("error_feedback") && learning.has("error_feedback")) {
+        config->fail("error_feedback", "stands beside that at /learning: expected one of them");
+    }
+    settings.error_feedback = config->flag("error_feedback", settings.error_feedback);
+    if (config->has("error_feedback") && settings.error_feedback && !entry.contracts) {
         config->fail("error_feedback",
                      fmt::format("does not converge with {}, which is no contraction", entry.name));
     }
     config->finish();
     const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
-    if (settings.codec != "none" && !rule.codecs) {
+    if (plan.codec != Codec::none && !rule.codecs) {
         learning.fail("codec", fmt::format("goes with s_sgd, whose gradients travel; {} sends {}",
                                            rule.name, rule.sends));
     }
 }
 
-SynchronisationSettings read_synchronisation(ConfigReader& learning, const Scenario& scenario) {
+SynchronisationSettings read_synchronisation(ConfigReader& learning, Scenario& scenario) {
     const OptimiserSettings& optimiser = scenario.training->optimiser;
-    const Synchronisation of_plan = scenario.job.plan.synchronisation;
+    Plan& plan = scenario.job.plan;
+    const Synchronisation of_plan = plan.synchronisation;
     SynchronisationSettings settings;
     settings.rule = rule_of_plan(of_plan);
     if (of_plan == Synchronisation::synchronous_averaging) {
@@ -91,91 +95,9 @@ SynchronisationSettings read_synchronisation(ConfigReader& learning, const Scena
                                              rule.name));
         }
     }
-    read_codec(learning, settings);
+    plan.synchronisation = find_synchronisation_rule(settings.rule)->kind;
+    read_codec(learning, settings, plan);
     return settings;
-}
-
-struct CodecBytes {
-    std::int64_t bytes = 0;  // 0: none
-    bool gathers = false;
-};
-
-CodecBytes codec_bytes(const RealTask& task, int ranks) {
-    const SynchronisationSettings& settings = task.synchronisation;
-    if (settings.codec == "none" || ranks < 2) return {};
-    CodecBytes all;
-    for (const TensorShape& shape : tensor_shapes(*task.model)) {
-        const CodecLayout layout = codec_layout(settings.codec, settings.codec_level, shape, ranks);
-        all.bytes += layout.message_bytes();
-        all.gathers = all.gathers || !layout.reduces();
-    }
-    return all;
-}
-
-// The synchronisation that a step takes, by workers: the exchange on the network, and at the first
-// Plan's batch the wait for the slowest learner.
-void read_costs(ConfigReader& learning, const RealTask& task, JobSpec& job) {
-    StepTime& time = *job.profile.step_time;
-    const SynchronisationSettings& settings = task.synchronisation;
-    auto config = learning.object_if_present("network");
-    if (config && !time.synchronisation.empty()) {
-        learning.fail("network",
-                      "stands beside \"synchronisation\" at /job/step_time: expected "
-                      "one of them");
-    }
-    if (!time.groups.empty() && config) {
-        learning.fail("network", "stands beside \"simulated\" at /job/step_time, which has one");
-    }
-    const bool measured = !time.groups.empty() || !time.synchronisation.empty();
-    if (measured && settings.straggling > 0) {
-        learning.fail("synchronisation",
-                      "\"straggling\" does not go with the times of whole "
-                      "groups at /job/step_time, which have theirs");
-    }
-    const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
-    double bytes_per_s = 0;
-    Duration latency;
-    std::int64_t model_bytes = 4 * static_cast<std::int64_t>(task.model->parameter_count());
-    double scale = 1;
-    if (config) {
-        bytes_per_s = config->bandwidth("bandwidth").raw();
-        if (!(bytes_per_s > 0)) config->fail("bandwidth", "expected a bandwidth above zero");
-        latency = bounded_duration(*config, "latency", Duration{}, whole_seconds(60), Duration{});
-        if (config->has("model_size")) {
-            const std::int64_t wanted = config->bytes("model_size").raw();
-            constexpr std::int64_t size_most = 1'000'000'000'000'000;
-            if (wanted < 1 || wanted > size_most) {
-                config->fail("model_size", "expected from 1 byte to 1000 TB");
-            }
-            scale = static_cast<double>(wanted) / static_cast<double>(model_bytes);
-            model_bytes = wanted;
-        }
-        config->finish();
-    }
-    StepTime compute = time;
-    compute.synchronisation.clear();
-    std::vector<SynchronisationTime> table;
-    for (std::int32_t n = 1;; n = std::min(n < 64 ? n + 1 : 2 * n, job.instances_max)) {
-        const CodecBytes coded = codec_bytes(task, n);
-        const auto sent = static_cast<std::int64_t>(scale * static_cast<double>(coded.bytes));
-        const ExchangeCost cost =
-            exchange_cost(rule, settings, n, model_bytes, sent, coded.gathers);
-        Duration synchronisation = config ? exchange_time(cost, latency, bytes_per_s) : Duration{};
-        const std::int64_t per_mille =
-            straggling_per_mille(rule, settings, n * job.plan.learners_per_gpu) - 1000;
-        const Duration computed = step_of(compute, job.plan, n);
-        synchronisation += Duration::of(
-            static_cast<std::int64_t>(static_cast<Int128>(computed.raw()) * per_mille / 1000));
-        table.push_back({n, synchronisation});
-        if (n == job.instances_max) break;
-    }
-    if (time.synchronisation.empty()) {
-        time.synchronisation = std::move(table);
-        return;
-    }
-    for (SynchronisationTime& point : time.synchronisation) {  // measured, of one exchange
-        if (rule.periodic) point.time = Duration::of(point.time.raw() / settings.period);
-    }
 }
 
 // What a machine can train in a sitting, and hold in memory.
@@ -223,7 +145,7 @@ std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, Con
         learning.integer("learners_per_worker", 1, 64, job.plan.learners_per_gpu));
     check_sizes(root, learning, job);
     task->synchronisation = read_synchronisation(learning, scenario);
-    read_costs(learning, *task, job);
+    read_real_costs(learning, *task, job);
     const std::int64_t epoch = task->training.count;
     if (job.samples_per_epoch != job.samples_total && job.samples_per_epoch != epoch) {
         root.fail("job", fmt::format("has {} samples an epoch, and the data have {} to train with",

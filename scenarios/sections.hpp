@@ -11,6 +11,8 @@
 
 namespace ukemi {
 
+struct RealTask;
+
 inline constexpr std::int64_t instances_most = 100'000;
 inline constexpr Duration pause_longest = days(30);    // restart, notice, checkpoint and their like
 inline constexpr Duration run_longest = days(3660);    // deadline, length of a generated market
@@ -33,6 +35,9 @@ void expect_transitions(JobSpec& job);
 void read_learning(ConfigReader& root, Scenario& scenario);
 std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, ConfigReader& learning,
                                                          Scenario& scenario);
+// What the ways in which that task's learners can be kept together cost on "network", and which of
+// them policies may turn to.
+void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job);
 void read_cluster(ConfigReader config, Scenario& scenario);
 // Of the section "market": notice, billing, bids and whatever else the provider makes the rules of.
 void read_market_rules(ConfigReader& market, Scenario& scenario);

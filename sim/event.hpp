@@ -67,7 +67,8 @@ std::int64_t event_subject(const Event& event);
 using RunQueue = EventQueue<Event>;
 
 // The fingerprint of a run: every event in order, with its instant. Equal on every x86-64 machine,
-// compiler and thread count for equal scenario, seed and commit.
+// compiler and thread count for equal scenario, seed and commit. Where real weights are trained
+// their bits are part of it, so that it belongs to a binary.
 class EventHash {
 public:
     void add(Instant at, Phase phase, const Event& event) {

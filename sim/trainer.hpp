@@ -53,6 +53,8 @@ public:
     virtual std::int64_t transitions() const = 0;
     virtual StepsMade steps_made() const = 0;
     virtual std::optional<Learned> learned() const { return std::nullopt; }
+    // Over all bits of what was learned and how; where it is part of the run's fingerprint.
+    virtual std::optional<std::uint64_t> model_digest() const { return std::nullopt; }
     virtual void observe(Observation& seen) const = 0;  // loss, gradient, workers' views
 
     // Tells the Controller the steps made so far. Cheap; call it before anybody looks.

@@ -32,7 +32,13 @@ Training::Training(const JobSpec& job, Controller& controller, Ledger& ledger, R
 LearningStep Training::step_settings() const {
     const Plan& plan = controller_->plan();
     const std::int32_t workers = std::max(workers_, job_->workers_min);
-    return {samples_per_step(plan, workers), plan.learning_rate, workers, plan.learners_per_gpu};
+    return {samples_per_step(plan, workers),
+            plan.learning_rate,
+            workers,
+            plan.learners_per_gpu,
+            plan.synchronisation,
+            plan.codec,
+            plan.codec_level};
 }
 
 // Policies are told what a real job could know: the way to go at the present worth of a step, and
@@ -133,6 +139,10 @@ std::optional<Learned> Training::learned() const {
     return all;
 }
 
+std::optional<std::uint64_t> Training::model_digest() const {
+    return learning_ ? learning_->digest(learned_) : std::nullopt;
+}
+
 // What a step waits for, with whatever else is on the network.
 Duration Training::communication_at(Instant now) const {
     if (workers_ < 2) return {};
@@ -179,7 +189,10 @@ void Training::observe(Observation& seen) const {
         seen.exchange = exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
     }
     if (learning_) {
-        seen.gradient = learning_->gradient(learned_, step_settings());
+        const LearningStep step = step_settings();
+        seen.gradient = learning_->gradient(learned_, step);
+        const auto error = learning_->codec_error(learned_, step);
+        if (error && workers_ > 0) seen.exchange.relative_error = *error;
         return;
     }
     if (job_->noise_scale.empty()) return;

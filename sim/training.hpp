@@ -36,6 +36,7 @@ public:
     std::int64_t transitions() const override { return transitions_; }
     StepsMade steps_made() const override { return made_; }
     std::optional<Learned> learned() const override;
+    std::optional<std::uint64_t> model_digest() const override;
     void observe(Observation& seen) const override;
 
     void report(Instant now) override;

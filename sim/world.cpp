@@ -2,6 +2,7 @@
 #include "sim/world.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "sim/training.hpp"
@@ -31,7 +32,8 @@ bool trains_differently(const Plan& before, const Plan& after) {
            before.global_batch != after.global_batch ||
            before.batch_per_learner != after.batch_per_learner ||
            before.accumulation != after.accumulation ||
-           before.learning_rate != after.learning_rate || before.codec != after.codec ||
+           before.learning_rate != after.learning_rate ||
+           before.synchronisation != after.synchronisation || before.codec != after.codec ||
            before.codec_level != after.codec_level;
 }
 
@@ -39,6 +41,19 @@ bool trains_differently(const Plan& before, const Plan& after) {
 bool goes_on_differently(const Plan& before, const Plan& after) {
     return before.checkpoint_interval != after.checkpoint_interval ||
            before.collective != after.collective || trains_differently(before, after);
+}
+
+// Knobs whose cost a step's time says.
+void add_what_steps_know(const StepTime& time, Capabilities& can) {
+    if (!time.codecs.empty()) can.knobs = can.knobs | KnobSet{Knob::codec};
+    for (const CodecTime& row : time.codecs) {
+        can.codecs.push_back({row.codec, row.level, row.level, false, row.usual_level});
+    }
+    if (!time.exchanges.empty()) can.knobs = can.knobs | KnobSet{Knob::synchronisation};
+    for (const ExchangeTime& row : time.exchanges) {
+        can.synchronisations.push_back(row.synchronisation);
+    }
+    if (!time.learner_speeds.empty()) can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
 }
 
 }  // namespace
@@ -53,12 +68,7 @@ Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job
         can.knobs = can.knobs | KnobSet{Knob::batch, Knob::accumulation};
         if (job.learning->rate_of_plan()) can.knobs = can.knobs | KnobSet{Knob::learning_rate};
     }
-    if (job.profile.step_time && !job.profile.step_time->codecs.empty()) {
-        can.knobs = can.knobs | KnobSet{Knob::codec};
-        for (const CodecTime& row : job.profile.step_time->codecs) {
-            can.codecs.push_back({row.codec, row.level, row.level, false, row.usual_level});
-        }
-    }
+    if (job.profile.step_time) add_what_steps_know(*job.profile.step_time, can);
     if (!job.profile.learner_speeds.empty())
         can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
     if (!job.profile.communication.empty()) can.knobs = can.knobs | KnobSet{Knob::collective};
@@ -375,6 +385,9 @@ RunResult World::result() {
     result.events = static_cast<std::int64_t>(queue_.popped_count());
     hash_.add_number(result.cost.raw());
     hash_.add_number(result.duration.raw());
+    if (const auto digest = trainer_->model_digest()) {
+        hash_.add_number(std::bit_cast<std::int64_t>(*digest));
+    }
     result.event_hash = hash_.text();
     if (job_.transition) result.phases = all_phase_costs();
     result.timeline = std::move(timeline_);

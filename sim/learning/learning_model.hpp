@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "policies/observation.hpp"
@@ -23,6 +24,10 @@ struct LearningStep {
     double learning_rate = 0;  // of the Plan
     std::int32_t workers = 1;  // who make the step together
     std::int32_t learners_per_worker = 1;
+    // How their models or gradients meet, as the Plan has it. Only what really trains looks at it.
+    Synchronisation synchronisation = Synchronisation::s_sgd;
+    Codec codec = Codec::none;
+    double codec_level = 0;
     friend bool operator==(const LearningStep&, const LearningStep&) = default;
 };
 
@@ -62,6 +67,16 @@ public:
     virtual GradientStatistics gradient(const LearningState& at,
                                         const LearningStep& step) const = 0;
     virtual std::optional<double> metric(const LearningState& at) const = 0;
+    // √(Σ|p − what of p arrived|² ÷ Σ|p|²) over the learners' gradients p in the step that led
+    // here, if that was coded as `step` is and the model knows what a codec loses.
+    virtual std::optional<double> codec_error(const LearningState&, const LearningStep&) const {
+        return std::nullopt;
+    }
+    // Over all bits that later steps depend on, and those of every evaluation on the way; nothing
+    // where the number says it all.
+    virtual std::optional<std::uint64_t> digest(const LearningState&) const { return std::nullopt; }
+    // How sure all this is, in a line for people; empty where nothing is known of it.
+    virtual std::string uncertainty() const { return {}; }
     // Whether the learning rate is the Plan's, so that policies may turn it; else a rule sets it.
     virtual bool rate_of_plan() const = 0;
     // The same task as one run meets it: luck with the seed makes the way longer or shorter. What

@@ -219,7 +219,9 @@ TEST_CASE("decision json: has a key for every knob", "[plan_json]") {
 }
 
 TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
-    const Capabilities can{"test world", {Knob::market, Knob::codec}, 3, 2, 40, 4};
+    Capabilities can{"test world", {Knob::market, Knob::codec}, 3, 2, 40, 4};
+    CHECK_FALSE(to_json(can).contains("synchronisations"));
+    can.synchronisations = {Synchronisation::s_sgd, Synchronisation::local_sgd};
     const Capabilities read = capabilities_from(reread(to_json(can)));
     CHECK(read.world == can.world);
     CHECK(read.knobs == can.knobs);
@@ -227,6 +229,7 @@ TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
     CHECK(read.instance_types == can.instance_types);
     CHECK(read.instances_max == can.instances_max);
     CHECK(read.workers_min == can.workers_min);
+    CHECK(read.synchronisations == can.synchronisations);
 
     JobProfile profile;
     profile.throughput = {{1, {3, whole_seconds(2)}}, {8, {20, whole_seconds(2)}}};
@@ -264,6 +267,25 @@ TEST_CASE("profile json: step times by group come back, and must rise", "[plan_j
     CHECK(to_json(back) == to_json(profile));
     std::swap(time.groups[0], time.groups[1]);
     CHECK_THROWS_AS(profile_from(reread(to_json(profile))), std::invalid_argument);
+}
+
+TEST_CASE("profile json: exchanges and learners of a step's time come back", "[plan_json]") {
+    JobProfile profile;
+    profile.throughput = {{1, {1, milliseconds(1)}}};
+    StepTime& time = profile.step_time.emplace();
+    time.compute = {{8, milliseconds(1)}};
+    for (const char* key : {"exchanges", "learner_speeds_per_mille"}) {
+        CHECK_FALSE(to_json(profile)["step_time"].contains(key));  // as before they were known
+    }
+    time.learner_speeds = {1000, 1600};
+    time.exchanges = {{Synchronisation::s_sgd, {{1, Duration{}}, {4, milliseconds(3)}}},
+                      {Synchronisation::pair_averaging, {{1, milliseconds(2)}}}};
+    const JobProfile back = profile_from(reread(to_json(profile)));
+    CHECK(back.step_time->learner_speeds == time.learner_speeds);
+    REQUIRE(back.step_time->exchanges.size() == 2);
+    CHECK(back.step_time->exchanges[1].synchronisation == Synchronisation::pair_averaging);
+    CHECK(back.step_time->exchanges[0].times[1].time == milliseconds(3));
+    CHECK(to_json(back) == to_json(profile));
 }
 
 namespace {

@@ -90,7 +90,7 @@ constexpr Refusal refusals[] = {
      ": at /training/learners: averaging learners have a batch each: expected a batch of each "
      "worker, not one that all share"},
     {"learners_with_batch",
-     ": at /job/learners: goes with \"batch_per_worker\" and \"throughput\": each has a batch"},
+     ": at /job/learners: goes with \"batch_per_worker\": each has a batch"},
     {"learners_with_codec",
      ": at /training/learners: synchronous_averaging exchanges models and no gradients: no codec "
      "fp16"},

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "scenarios/experiment.hpp"
+#include "sim/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {
@@ -122,6 +123,17 @@ TEST_CASE("real learning: what cannot be meant is refused with its place", "[sce
         Contains("/learning/codec: goes with s_sgd"));
     CHECK_THAT(complaint(R"(, "codec": {"name": "qsgd", "error_feedback": true})"),
                Contains("does not converge"));
+    CHECK_THAT(complaint(R"(, "error_feedback": true, "codec": {"name": "fp16",
+                         "error_feedback": true})"),
+               Contains("/learning/codec/error_feedback: stands beside"));
+    CHECK_THAT(complaint(R"(, "codecs": "fp17")"), Contains("/learning/codecs: no codec"));
+    CHECK_THAT(complaint(R"(, "codecs": "power_sgd:1.5")"),
+               Contains("/learning/codecs: expected a whole number"));
+    CHECK_THAT(complaint(R"(, "codecs": "fp16", "synchronisation": {"rule": "backup_workers"})"),
+               Contains("go with s_sgd, and backup_workers stands for it"));
+    CHECK_THAT(complaint(R"(, "network": {"bandwidth": "1 Gbit/s",
+                         "codec_rate": "10 operations/s"})"),
+               Contains("at least 1e6 operations/s"));
     CHECK_THAT(
         complaint(R"(, "synchronisation": {"rule": "parameter_server"})", R"(, "momentum": 0.9)"),
         Contains("leave \"momentum\""));
@@ -157,6 +169,93 @@ TEST_CASE("real learning: a rule costs what it sends", "[scenario][learning]") {
     CHECK(step("backup_workers", R"(, "straggling": 0.5, "backups": 1)") <
           step("s_sgd", R"(, "straggling": 0.5)"));
     CHECK(step("pair_averaging", R"(, "straggling": 0.5)") == milliseconds(101));
+}
+
+TEST_CASE("real learning: a codec costs its bytes and its operations", "[scenario][learning]") {
+    const auto with = [](std::string_view more) {
+        return real(fmt::format(
+            R"({{"model": "real_gradients", "codecs": "fp16,top_k:0.1", "network":
+                 {{"bandwidth": "8 Gbit/s", "latency": "1 ms", "model_size": "100 MB"{}}}}})",
+            more));
+    };
+    const auto step = [](const Scenario& scenario, Codec codec, double level) {
+        Plan plan = scenario.job.plan;
+        plan.codec = codec;
+        plan.codec_level = level;
+        return step_of(*scenario.job.profile.step_time, plan, 4) - milliseconds(1080);
+    };
+    const Scenario free = with("");
+    // A ring of half the bytes; to three others 0.1 of the values with their places, 8 bytes each.
+    CHECK(step(free, Codec::none, 0) == milliseconds(156));
+    CHECK(step(free, Codec::fp16, 0) == milliseconds(81));
+    CHECK(to_seconds(step(free, Codec::top_k, 0.1)) == Approx(3 * 0.022).epsilon(0.05));
+    const Scenario slow = with(R"(, "codec_rate": "1e9 operations/s")");
+    const Scenario slower = with(R"(, "codec_rate": "5e8 operations/s")");
+    const Duration encoding = step(slow, Codec::fp16, 0) - milliseconds(81);
+    CHECK(encoding > milliseconds(25));  // 25 million values go there and back
+    CHECK(to_seconds(step(slower, Codec::fp16, 0) - milliseconds(81)) ==
+          Approx(2 * to_seconds(encoding)).epsilon(1e-6));
+    const Capabilities can = simulated_capabilities(MarketData{}, free.job);
+    CHECK(can.knobs.has(Knob::codec));
+    CHECK(can.knobs.has(Knob::synchronisation));
+    CHECK(can.codecs.size() == 2);
+    CHECK(can.synchronisations.size() == synchronisation_names().size());
+}
+
+TEST_CASE("real learning: learners share a machine, and its step says so", "[scenario][learning]") {
+    const auto text = [](std::string_view job) {
+        return fmt::format(R"({{"name": "small", "seed": 1,
+            "job": {{"samples": 40960, {}, "learners": {{"1": 1, "2": 1.6}},
+                     "step_time": {{"fixed": "1 s", "per_sample": "10 ms"}}}},
+            "training": {{"data": {{"kind": "synthetic", "samples": 1280, "features": 16,
+                                    "classes": 5}}}},
+            "learning": {{"model": "real_gradients"}}, "cluster": {{"count": 4}},
+            "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+            "replay": ["tune_learners"]}})",
+                           job);
+    };
+    const Scenario scenario = scenario_from_text(text(R"("batch_per_worker": 10)"), "small.json");
+    Plan plan = scenario.job.plan;
+    const StepTime& time = *scenario.job.profile.step_time;
+    CHECK(step_of(time, plan, 4) == milliseconds(1100));
+    plan.learners_per_gpu = 2;
+    CHECK(samples_per_step(plan, 4) == 80);
+    CHECK(step_of(time, plan, 4) == milliseconds(1375));  // 2 · 1.1 s ÷ 1.6
+    plan.learners_per_gpu = 3;                            // flat beyond
+    CHECK(step_of(time, plan, 4) == nanoseconds(2'062'500'000));
+    CHECK_THAT(complaint_of([&] { scenario_from_text(text(R"("batch": 40)"), "small.json"); }),
+               Catch::Contains("/job/learners: goes with \"batch_per_worker\""));
+}
+
+TEST_CASE("real learning: in real_policies policies turn what true gradients go by",
+          "[scenario][learning]") {
+    // Towards an easier target than the file's, so that it is soon there.
+    const std::vector<ConfigOverride> easier = {{"/learning/target", "0.6", "test"}};
+    const Scenario scenario = read_scenario(
+        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "real_policies.json", easier);
+    const auto results = results_of(scenario,
+                                    "on_demand,accordion+on_demand,adaptive_codec+on_demand,"
+                                    "tune_learners+ada_sgd+on_demand");
+    REQUIRE(results.size() == 8);
+    for (std::size_t seed = 0; seed < 2; ++seed) {
+        CAPTURE(seed);
+        const RunResult& plain = results[seed];
+        CHECK(plain.plans == 0);
+        for (std::size_t list = 0; list < 4; ++list) {
+            const RunResult& result = results[2 * list + seed];
+            CAPTURE(result.policy);
+            CHECK(result.finished);
+            CHECK(result.accuracy.value() >= 0.6);
+            CHECK(result.refused == 0);
+        }
+        // To the file's target, three seeds: 0.087 to 0.100 h; 0.023 to 0.028 h; 0.050 to 0.058 h.
+        CHECK(2 * results[2 + seed].duration < plain.duration);
+        CHECK(results[4 + seed].duration < plain.duration);
+        CHECK(results[4 + seed].plans == 5);  // four options are tried, then one is taken
+        // Averaged at first, and learners are added: larger steps.
+        CHECK(results[6 + seed].plans >= 3);
+        CHECK(results[6 + seed].samples_done > plain.samples_done);
+    }
 }
 
 }  // namespace ukemi

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
 #include "base/exact_math.hpp"
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
+#include "kernels/bit_hash.hpp"
+#include "sim/learning/real/group_codecs.hpp"
 #include "sim/learning/real/rules.hpp"
 
 namespace ukemi {
@@ -20,6 +23,8 @@ GroupStep::GroupStep(const RealTask& task, std::uint64_t seed)
       order_(seed, task.training.count),
       workspace_(task.model->make_workspace()),
       mean_(task.model->parameter_count(), 0.0F) {}
+
+GroupStep::~GroupStep() = default;
 
 void GroupStep::begin(const LearningStep& settings, std::int64_t step, std::int64_t position) {
     INVARIANT(settings.batch >= 1 && settings.workers >= 1 && settings.learners_per_worker >= 1);
@@ -88,89 +93,58 @@ std::span<const float> GroupStep::mean_gradient(std::span<const float> weights, 
     return mean_;
 }
 
-std::vector<TensorShape> tensor_shapes(const Model& model) {
-    std::vector<TensorShape> shapes;
-    const auto tensors = model.tensors();
-    for (std::size_t t = 0; t < tensors.size(); ++t) {
-        const auto count = static_cast<std::int64_t>(tensors[t].count);
-        const bool weight = t % 2 == 0 && t + 1 < tensors.size();
-        const auto outputs = weight ? static_cast<std::int64_t>(tensors[t + 1].count) : 1;
-        shapes.push_back({count / outputs, outputs});
-    }
-    return shapes;
+void GroupStep::prepare_codecs(const GroupState& state) {
+    if (codecs_ && codecs_->are(state.codec, state.codec_level, learners_)) return;
+    codecs_ = std::make_unique<GroupCodecs>(*task_->model, state.codec, state.codec_level, seed_,
+                                            learners_);
 }
 
-void GroupStep::make_codecs() {
-    const SynchronisationSettings& settings = task_->synchronisation;
-    const std::vector<TensorShape> shapes = tensor_shapes(*task_->model);
-    codecs_.clear();
-    codecs_.resize(shapes.size());
-    layouts_.clear();
-    for (std::size_t t = 0; t < shapes.size(); ++t) {
-        layouts_.push_back(
-            codec_layout(settings.codec, settings.codec_level, shapes[t], learners_));
-        for (int learner = 0; learner < learners_; ++learner) {
-            codecs_[t].push_back(
-                make_codec(settings.codec, {settings.codec_level, settings.error_feedback, seed_},
-                           {shapes[t], static_cast<std::int64_t>(t), learner, learners_}));
-        }
+// A mean over learners, as what a codec makes of their gradients is.
+void GroupStep::add_kept(GroupState& state) {
+    for (const std::vector<float>& kept : state.kept) {
+        const auto learners = static_cast<float>(learners_);
+        for (std::size_t i = 0; i < kept.size(); ++i) mean_[i] += kept[i] / learners;
     }
-    fresh_memory_ = memory_of_codecs();
-}
-
-std::vector<float> GroupStep::memory_of_codecs() {
-    std::vector<float> memory;
-    for (auto& tensor : codecs_) {
-        for (auto& codec : tensor) {
-            for (const std::span<float> part : codec->memory()) {
-                memory.insert(memory.end(), part.begin(), part.end());
-            }
-        }
-    }
-    return memory;
-}
-
-void GroupStep::load_codecs(std::span<const float> memory) {
-    for (auto& tensor : codecs_) {
-        for (auto& codec : tensor) {
-            for (const std::span<float> part : codec->memory()) {
-                INVARIANT(part.size() <= memory.size());
-                std::ranges::copy(memory.first(part.size()), part.begin());
-                memory = memory.subspan(part.size());
-            }
-        }
-    }
-    INVARIANT(memory.empty());
+    state.kept.clear();
 }
 
 // Each learner hands in its gradient times its share of the batch times their number, so that the
 // mean over learners is that over samples.
-std::span<const float> GroupStep::coded_mean(std::span<const float> weights, GroupState& state) {
-    if (codecs_.empty() || std::ssize(codecs_.front()) != learners_) make_codecs();
-    load_codecs(state.codec_memory.empty() ? fresh_memory_ : state.codec_memory);
-    mean_gradient(weights, state);  // the parts, and what their norms say
-    if (learners_ == 1) gradient(0, 1, weights);
+void GroupStep::code_gradients(GroupState& state) {
+    prepare_codecs(state);
+    const auto parts = std::span(parts_).first(static_cast<std::size_t>(learners_));
     for (int learner = 0; learner < learners_; ++learner) {
+        const auto index = static_cast<std::size_t>(learner);
         const Share share = share_of(batch(), learner, learners_);
         const float factor =
             static_cast<float>(share.count * learners_) / static_cast<float>(batch());
-        if (factor == 1) continue;
-        for (float& value : parts_[static_cast<std::size_t>(learner)]) value *= factor;
-    }
-    const auto tensors = task_->model->tensors();
-    for (std::size_t t = 0; t < tensors.size(); ++t) {
-        std::vector<TensorCodec*> ranks;
-        std::vector<std::span<const float>> gradients;
-        for (int learner = 0; learner < learners_; ++learner) {
-            const auto index = static_cast<std::size_t>(learner);
-            ranks.push_back(codecs_[t][index].get());
-            gradients.push_back(
-                std::span(parts_[index]).subspan(tensors[t].begin, tensors[t].count));
+        if (factor != 1) {
+            for (float& value : parts[index]) value *= factor;
         }
-        exchange_step(layouts_[t], ranks, step_, gradients,
-                      std::span(mean_).subspan(tensors[t].begin, tensors[t].count));
+        if (state.kept.empty()) continue;
+        for (std::size_t i = 0; i < parts[index].size(); ++i) {
+            parts[index][i] += state.kept[index][i];
+        }
     }
-    state.codec_memory = memory_of_codecs();
+    state.codec_error = codecs_->exchange(step_, parts, state.codec_shared, mean_);
+    const bool keeps = task_->synchronisation.error_feedback && entry_of(state.codec).contracts;
+    if (keeps) {
+        state.kept.assign(parts.begin(), parts.end());
+    } else {
+        state.kept.clear();
+    }
+}
+
+std::span<const float> GroupStep::exchanged_mean(std::span<const float> weights,
+                                                 GroupState& state) {
+    mean_gradient(weights, state);  // the parts, and what their norms say
+    if (state.codec == Codec::none) {
+        add_kept(state);
+    } else {
+        if (learners_ == 1) gradient(0, 1, weights);
+        code_gradients(state);
+    }
+    state.applied_squared_norm = squared_norm(mean_);
     return mean_;
 }
 
@@ -193,22 +167,94 @@ GroupState first_state(const RealTask& task, std::uint64_t seed) {
     return state;
 }
 
+namespace {
+
+// From one common model, at rest.
+void begin_anew(GroupState& state) {
+    state.learners.clear();
+    state.server.reset();
+    state.finish.clear();
+    state.common_before = state.common;
+}
+
+void change_group(GroupState& state, int learners) {
+    if (state.group == learners) return;
+    begin_anew(state);
+    if (!state.kept.empty()) {
+        state.kept.resize(static_cast<std::size_t>(learners),
+                          std::vector<float>(state.common.size(), 0.0F));
+    }
+    state.group = learners;
+}
+
+// Nobody has the mean of pairs: one learner's model is taken.
+void change_synchronisation(GroupState& state, Synchronisation to) {
+    if (state.synchronisation == to) return;
+    const bool pairs = state.synchronisation == Synchronisation::pair_averaging;
+    if (pairs && !state.learners.empty()) state.common = state.learners.front().weights;
+    begin_anew(state);
+    std::ranges::fill(state.velocity, 0.0F);
+    state.synchronisation = to;
+}
+
+// A codec's warm start is its own.
+void change_codec(GroupState& state, Codec codec, double level) {
+    if (state.codec == codec && state.codec_level == level) return;
+    state.codec_shared.clear();
+    state.codec = codec;
+    state.codec_level = level;
+}
+
+}  // namespace
+
 void take_step(GroupState& state, GroupStep& step, const LearningStep& settings) {
     step.begin(settings, state.steps, state.position);
-    if (state.group != step.learners()) {
-        state.learners.clear();
-        state.codec_memory.clear();
-        state.server.reset();
-        state.finish.clear();
-        state.common_before = state.common;
-        state.group = step.learners();
-    }
-    const SynchronisationRule* rule = find_synchronisation_rule(step.task().synchronisation.rule);
-    INVARIANT(rule != nullptr);
-    rule->step(state, step);
+    const SynchronisationRule& rule =
+        rule_for(step.task().synchronisation, settings.synchronisation);
+    change_synchronisation(state, settings.synchronisation);
+    change_group(state, step.learners());
+    change_codec(state, rule.codecs ? settings.codec : Codec::none,
+                 rule.codecs ? settings.codec_level : 0);
+    if (!rule.codecs) state.kept.clear();
+    state.codec_error = state.applied_squared_norm = 0;
+    rule.step(state, step);
     state.rate = settings.learning_rate;
     state.position += settings.batch;
     ++state.steps;
+}
+
+std::uint64_t digest_of(const GroupState& state) {
+    BitHash hash;
+    const auto add_values = [&](std::span<const float> values) { hash.add(std::as_bytes(values)); };
+    const auto add_number = [&](auto number) { hash.add(std::bit_cast<std::uint64_t>(number)); };
+    add_number(state.steps);
+    add_number(state.position);
+    add_number(state.rate);
+    add_number(state.noise.squared_norm);
+    add_number(state.noise.covariance_trace);
+    add_number(state.noise.samples);
+    add_number(std::int64_t{state.group});
+    add_number(static_cast<std::uint64_t>(state.synchronisation));
+    add_number(static_cast<std::uint64_t>(state.codec));
+    add_number(state.codec_level);
+    for (const auto* values :
+         {&state.common, &state.velocity, &state.common_before, &state.codec_shared}) {
+        add_values(*values);
+    }
+    for (const GroupState::Learner& one : state.learners) {
+        add_values(one.weights);
+        add_values(one.velocity);
+    }
+    for (const std::vector<float>& kept : state.kept) add_values(kept);
+    if (state.server) {
+        add_values(state.server->weights());
+        add_number(state.server->updates());
+        for (int learner = 0; learner < state.group; ++learner) {
+            add_number(state.server->clock(learner));
+        }
+    }
+    hash.add(std::as_bytes(std::span(state.finish)));
+    return hash.value();
 }
 
 BatchResult evaluated(const RealTask& task, const DataSet& data, std::span<const float> weights) {

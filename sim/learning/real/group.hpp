@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "kernels/averaging.hpp"
-#include "kernels/codec.hpp"
 #include "kernels/model.hpp"
 #include "kernels/replica.hpp"
 #include "kernels/sample_order.hpp"
@@ -21,10 +20,11 @@
 
 namespace ukemi {
 
-// How learners are kept together. What a rule does not use is left alone.
+// How learners are kept together: the Plan says which way, this says what is meant by it. What a
+// rule does not use is left alone.
 struct SynchronisationSettings {
-    std::string rule = "s_sgd";
-    double averaging_rate = 0;      // α; 0: 1/k (synchronous), 0.9/k (elastic), 0.1 (KungFu's)
+    std::string rule = "s_sgd";  // stands for its kind of synchronisation (rule_for in rules.hpp)
+    double averaging_rate = 0;   // α; 0: 1/k (synchronous), 0.9/k (elastic), 0.1 (KungFu's)
     double averaging_momentum = 0;  // μ of the central model (synchronous)
     std::int64_t period = 1;        // elastic averaging, local SGD: an exchange every so many steps
     bool uniform_peers = false;     // pair averaging: else KungFu's choice
@@ -32,10 +32,8 @@ struct SynchronisationSettings {
     std::int64_t clock_lead_max = staleness_unbounded;  // stale-synchronous server
     bool by_staleness = false;                          // of a server: η ÷ staleness
     std::int32_t backups = 0;                           // slowest learners that a step leaves out
-    double straggling = 0;       // coefficient of variation of the learners' step times, lognormal
-    std::string codec = "none";  // of the gradients, S-SGD only
-    double codec_level = 0;      // 0: its default
-    bool error_feedback = false;
+    double straggling = 0;        // coefficient of variation of the learners' step times, lognormal
+    bool error_feedback = false;  // of whatever codec gradients go by, where it contracts
     friend bool operator==(const SynchronisationSettings&,
                            const SynchronisationSettings&) = default;
 };
@@ -53,8 +51,14 @@ struct GroupState {
     std::vector<float> velocity;       // of `common`, where learners share one optimiser
     std::vector<float> common_before;  // of a central model: z before the last step
     std::vector<Learner> learners;     // replicas; empty where all have `common`
-    std::vector<float> codec_memory;   // what codecs keep from step to step, of all learners
     std::int32_t group = 0;            // learners of the last step; 0 before the first
+    Synchronisation synchronisation = Synchronisation::s_sgd;  // of the last step
+    Codec codec = Codec::none;                                 // likewise
+    double codec_level = 0;
+    std::vector<float> codec_shared;       // its warm start, the same on all learners
+    std::vector<std::vector<float>> kept;  // by learner: what has not arrived; empty: nothing
+    double codec_error = 0;                // of the last step; 0 without a codec
+    double applied_squared_norm = 0;  // |mean gradient|² as it arrived; 0 where none is common
     std::optional<ParameterServer> server;
     std::vector<std::int64_t> finish;  // when each learner pushes next; −1: it waits for others
 };
@@ -68,10 +72,13 @@ struct RealTask {  // constant, shared by all runs
     double noise_smoothing = 0.99;
 };
 
+class GroupCodecs;  // all learners' codecs (group_codecs.hpp)
+
 // What a rule works with in one step. Buffers stay between steps.
 class GroupStep {
 public:
     GroupStep(const RealTask& task, std::uint64_t seed);
+    ~GroupStep();
 
     void begin(const LearningStep& settings, std::int64_t step, std::int64_t position);
 
@@ -91,21 +98,22 @@ public:
         std::int64_t samples = 0;
     };
     Part gradient(int part, int parts, std::span<const float> weights);
-    // Mean over the whole batch, all parts at the same weights, those that `counts` leaves out
+    // Mean over the whole batch, all parts at the same weights, those that `counted` leaves out
     // excepted (empty: none), and what their norms say about the noise.
     std::span<const float> mean_gradient(std::span<const float> weights, GroupState& state,
                                          std::span<const int> counted = {});
 
-    // Passes the learners' gradients through the codec; only whoever has one.
-    std::span<const float> coded_mean(std::span<const float> weights, GroupState& state);
+    // The same of all learners, by the step's codec. What they kept of earlier gradients is in it,
+    // with a codec or without.
+    std::span<const float> exchanged_mean(std::span<const float> weights, GroupState& state);
 
     // The time that a learner's step takes, in millionths of the mean.
     std::int64_t step_time(int learner, std::int64_t step) const;
 
 private:
-    void make_codecs();
-    std::vector<float> memory_of_codecs();
-    void load_codecs(std::span<const float> memory);
+    void prepare_codecs(const GroupState& state);
+    void add_kept(GroupState& state);
+    void code_gradients(GroupState& state);
     void note_noise(GroupState& state, std::span<const LocalNorm> norms);
 
     const RealTask* task_;
@@ -118,21 +126,21 @@ private:
     std::int64_t step_ = 0;
     int learners_ = 1;
     float rate_ = 0;
-    std::vector<std::vector<std::unique_ptr<TensorCodec>>> codecs_;  // by tensor, by learner
-    std::vector<float> fresh_memory_;   // of codecs before their first step
-    std::vector<CodecLayout> layouts_;  // by tensor
+    std::unique_ptr<GroupCodecs> codecs_;  // of the last codec
 };
 
-// A tensor of weights lies before its biases, of which it has one an output; in memory the outputs
-// of one input lie together.
-std::vector<TensorShape> tensor_shapes(const Model& model);
 double squared_norm(std::span<const float> values);
 
 // The state before the first step.
 GroupState first_state(const RealTask& task, std::uint64_t seed);
-// One step under `settings`; learners that are new, or whose number has changed, begin anew from
-// the common model, as after Crossbow's restart.
+// One step under `settings`. Learners that are new, or whose number has changed, begin anew from
+// the common model, as after Crossbow's restart; so do all when the synchronisation is another than
+// in the last step, with no momentum left (after pair averaging from rank 0's model, as live
+// workers do). What error feedback kept stays with the first learners, joins the next gradient
+// whatever codec that one goes by, and is dropped by a rule that sends no gradients.
 void take_step(GroupState& state, GroupStep& step, const LearningStep& settings);
+// Over all bits that the next step depends on.
+std::uint64_t digest_of(const GroupState& state);
 BatchResult evaluated(const RealTask& task, const DataSet& data, std::span<const float> weights);
 
 }  // namespace ukemi

@@ -7,6 +7,7 @@
 
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
+#include "kernels/bit_hash.hpp"
 
 namespace ukemi {
 
@@ -16,6 +17,7 @@ struct RealMemory final : LearningMemory {
     GroupState state;
     std::int64_t correct = 0;  // of the test samples, at the last evaluation
     std::int64_t correct_most = 0;
+    std::uint64_t evaluated_digest = 0;  // of the states at all evaluations so far
 };
 using Kept = std::shared_ptr<const RealMemory>;
 
@@ -81,7 +83,19 @@ public:
     GradientStatistics gradient(const LearningState& at, const LearningStep&) const override {
         const NoiseAverages& noise = kept(at)->state.noise;
         return {std::max(0.0, noise.squared_norm), std::max(0.0, noise.covariance_trace),
-                noise.noise_scale().value_or(0)};
+                noise.noise_scale().value_or(0), kept(at)->state.applied_squared_norm};
+    }
+
+    std::optional<double> codec_error(const LearningState& at,
+                                      const LearningStep& step) const override {
+        const GroupState& state = kept(at)->state;
+        const bool same = state.codec == step.codec && state.codec_level == step.codec_level;
+        if (!same || state.codec == Codec::none || state.steps == 0) return std::nullopt;
+        return state.codec_error;
+    }
+
+    std::optional<std::uint64_t> digest(const LearningState& at) const override {
+        return with_digest(kept(at)->evaluated_digest, kept(at)->state);
     }
 
     std::optional<double> metric(const LearningState& at) const override {
@@ -111,11 +125,19 @@ private:
                 memory};
     }
 
+    static std::uint64_t with_digest(std::uint64_t before, const GroupState& state) {
+        BitHash hash;
+        hash.add(before);
+        hash.add(digest_of(state));
+        return hash.value();
+    }
+
     void evaluate(RealMemory& memory) const {
         const BatchResult result =
             evaluated(*settings_.task, settings_.task->test, memory.state.common);
         memory.correct = round_nearest(result.correct);
         memory.correct_most = std::max(memory.correct_most, memory.correct);
+        memory.evaluated_digest = with_digest(memory.evaluated_digest, memory.state);
     }
 
     // The last step uses what is left of the samples that may be used; those after it change
@@ -185,6 +207,11 @@ std::pair<DataSet, DataSet> split_data(const DataSet& data, double test_share) {
         return set;
     };
     return {part(0, data.count - test), part(data.count - test, data.count)};
+}
+
+const GroupState& group_of(const LearningState& state) {
+    INVARIANT(state.memory != nullptr);
+    return static_cast<const RealMemory&>(*state.memory).state;
 }
 
 std::shared_ptr<const LearningModel> make_real_gradients(RealGradients settings) {

@@ -8,7 +8,7 @@
 // number.
 //
 // Equal bits on a given binary whatever the number of threads; between compilers rounding differs,
-// so the event hash of such a scenario belongs to a binary.
+// so the event hash of such a scenario, which the weights are part of, belongs to a binary.
 #pragma once
 
 #include "sim/learning/real/group.hpp"
@@ -26,5 +26,7 @@ struct RealGradients {
 std::pair<DataSet, DataSet> split_data(const DataSet& data, double test_share);
 
 std::shared_ptr<const LearningModel> make_real_gradients(RealGradients settings);
+// What a state of such a model holds; the reference lives as long as the state's memory.
+const GroupState& group_of(const LearningState& state);
 
 }  // namespace ukemi

@@ -14,26 +14,33 @@ namespace ukemi {
 namespace {
 
 constexpr std::array table{
-    SynchronisationRule{"ada_sgd", Exchange::all_reduce, "weights, later gradients", false, true,
-                        false, true, "KungFu, ada_sgd.py", ada_sgd_step},
-    SynchronisationRule{"backup_workers", Exchange::all_reduce, "gradients", false, true, false,
-                        true, "Chen et al., arXiv:1604.00981", backup_workers_step},
-    SynchronisationRule{"elastic_averaging", Exchange::all_reduce, "corrections", true, true, false,
-                        true, "Zhang et al., arXiv:1412.6651", elastic_averaging_step},
-    SynchronisationRule{"kungfu_averaging", Exchange::all_reduce, "weights", false, true, false,
-                        true, "KungFu, sma_sgd.py", kungfu_averaging_step},
-    SynchronisationRule{"local_sgd", Exchange::all_reduce, "weights", true, true, false, true,
-                        "Stich, arXiv:1805.09767", local_sgd_step},
-    SynchronisationRule{"pair_averaging", Exchange::pair, "weights", false, false, false, true,
+    SynchronisationRule{"ada_sgd", Synchronisation::synchronous_averaging, Exchange::all_reduce,
+                        "weights, later gradients", false, true, false, true, "KungFu, ada_sgd.py",
+                        ada_sgd_step},
+    SynchronisationRule{"backup_workers", Synchronisation::s_sgd, Exchange::all_reduce, "gradients",
+                        false, true, false, true, "Chen et al., arXiv:1604.00981",
+                        backup_workers_step},
+    SynchronisationRule{"elastic_averaging", Synchronisation::elastic_averaging,
+                        Exchange::all_reduce, "corrections", true, true, false, true,
+                        "Zhang et al., arXiv:1412.6651", elastic_averaging_step},
+    SynchronisationRule{"kungfu_averaging", Synchronisation::synchronous_averaging,
+                        Exchange::all_reduce, "weights", false, true, false, true,
+                        "KungFu, sma_sgd.py", kungfu_averaging_step},
+    SynchronisationRule{"local_sgd", Synchronisation::local_sgd, Exchange::all_reduce, "weights",
+                        true, true, false, true, "Stich, arXiv:1805.09767", local_sgd_step},
+    SynchronisationRule{"pair_averaging", Synchronisation::pair_averaging, Exchange::pair,
+                        "weights", false, false, false, true,
                         "Lian et al., arXiv:1710.06952; KungFu, async_sgd.py", pair_averaging_step},
-    SynchronisationRule{"parameter_server", Exchange::server, "gradients and weights", false, false,
-                        false, false, "Ho et al., NIPS'13; Zhang et al., arXiv:1511.05950",
+    SynchronisationRule{"parameter_server", Synchronisation::stale_parameter_server,
+                        Exchange::server, "gradients and weights", false, false, false, false,
+                        "Ho et al., NIPS'13; Zhang et al., arXiv:1511.05950",
                         parameter_server_step},
-    SynchronisationRule{"s_sgd", Exchange::all_reduce, "gradients", false, true, true, true,
-                        "Chen et al., arXiv:1604.00981; KungFu, sync_sgd.py", s_sgd_step},
-    SynchronisationRule{"synchronous_averaging", Exchange::all_reduce, "corrections", false, true,
-                        false, true, "Koliousis et al., VLDB'19, Alg. 1",
-                        synchronous_averaging_step},
+    SynchronisationRule{"s_sgd", Synchronisation::s_sgd, Exchange::all_reduce, "gradients", false,
+                        true, true, true, "Chen et al., arXiv:1604.00981; KungFu, sync_sgd.py",
+                        s_sgd_step},
+    SynchronisationRule{"synchronous_averaging", Synchronisation::synchronous_averaging,
+                        Exchange::all_reduce, "corrections", false, true, false, true,
+                        "Koliousis et al., VLDB'19, Alg. 1", synchronous_averaging_step},
 };
 
 }  // namespace
@@ -43,6 +50,17 @@ std::span<const SynchronisationRule> synchronisation_rules() { return table; }
 const SynchronisationRule* find_synchronisation_rule(std::string_view name) {
     const auto* found = std::ranges::find(table, name, &SynchronisationRule::name);
     return found == table.end() ? nullptr : found;
+}
+
+const SynchronisationRule& rule_for(const SynchronisationSettings& settings, Synchronisation kind) {
+    const SynchronisationRule* own = find_synchronisation_rule(settings.rule);
+    INVARIANT(own != nullptr);
+    if (own->kind == kind) return *own;
+    const bool server = kind == Synchronisation::stale_parameter_server;
+    const SynchronisationRule* usual = find_synchronisation_rule(
+        server ? "parameter_server" : synchronisation_names()[static_cast<std::size_t>(kind)]);
+    INVARIANT(usual != nullptr && usual->kind == kind);
+    return *usual;
 }
 
 ExchangeCost exchange_cost(const SynchronisationRule& rule, const SynchronisationSettings& settings,

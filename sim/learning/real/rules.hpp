@@ -20,6 +20,7 @@ enum class Exchange : std::uint8_t {
 
 struct SynchronisationRule {
     std::string_view name;
+    Synchronisation kind = Synchronisation::s_sgd;  // in a Plan
     Exchange exchange = Exchange::all_reduce;
     std::string_view sends;  // what travels
     bool periodic = false;   // every `period` steps only; else with each step
@@ -32,6 +33,9 @@ struct SynchronisationRule {
 
 std::span<const SynchronisationRule> synchronisation_rules();
 const SynchronisationRule* find_synchronisation_rule(std::string_view name);
+// What a Plan with this synchronisation means: the settings' own rule if it is of the kind, else
+// the one that has the kind's name (of `stale_parameter_server`: `parameter_server`).
+const SynchronisationRule& rule_for(const SynchronisationSettings& settings, Synchronisation kind);
 
 // ---- what an exchange costs ---------------------------------------------------------------------
 

@@ -26,12 +26,15 @@ SynchronisationSettings by_rule(std::string rule) {
     settings.rule = std::move(rule);
     return settings;
 }
-SynchronisationSettings with_codec(std::string codec, bool error_feedback, double level = 0) {
+SynchronisationSettings fed_back(bool error_feedback) {
     SynchronisationSettings settings;
-    settings.codec = std::move(codec);
-    settings.codec_level = level;
     settings.error_feedback = error_feedback;
     return settings;
+}
+LearningStep coded(LearningStep step, Codec codec, double level = 0) {
+    step.codec = codec;
+    step.codec_level = level;
+    return step;
 }
 std::shared_ptr<const RealTask> task_with(const SynchronisationSettings& settings) {
     return task_of(*digits(), {.model = perceptron, .synchronisation = settings});
@@ -46,7 +49,7 @@ double epochs_to(const RealTask& task, const LearningStep& step, double accuracy
     const std::int64_t every = task.training.count / 4;
     while (static_cast<double>(state.position) < most * epoch) {
         const std::int64_t quarters = state.position / every;
-        take_step(state, group, step);
+        step_on(state, group, step);
         if (state.position / every == quarters) continue;
         const double right = evaluated(task, task.test, state.common).correct;
         if (right >= accuracy * static_cast<double>(task.test.count)) {
@@ -91,19 +94,21 @@ TEST_CASE("claim: error feedback rescues top-k, sign and low rank", "[learning][
     if (digits() == nullptr) return;
     const LearningStep step{32, 0.2, 4, 1};
     struct Lossy {
-        std::string name;
+        Codec codec;
         double level;
     };
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        const auto loss = [&](const SynchronisationSettings& settings) {
-            return trained(*task_with(settings), step, 20, seed).loss;
+        const auto loss = [&](const Lossy& lossy, bool error_feedback) {
+            return trained(*task_with(fed_back(error_feedback)),
+                           coded(step, lossy.codec, lossy.level), 20, seed)
+                .loss;
         };
-        const double whole = loss({});
-        for (const Lossy& codec :
-             {Lossy{"top_k", 0.01}, Lossy{"scaled_sign", 0}, Lossy{"power_sgd", 1}}) {
-            CAPTURE(codec.name, seed);
-            CHECK(loss(with_codec(codec.name, false, codec.level)) > 2.5 * whole);
-            CHECK(loss(with_codec(codec.name, true, codec.level)) < 1.2 * whole);
+        const double whole = loss({Codec::none, 0}, false);
+        for (const Lossy& lossy : {Lossy{Codec::top_k, 0.01}, Lossy{Codec::scaled_sign, 0},
+                                   Lossy{Codec::power_sgd, 1}}) {
+            CAPTURE(lossy.codec, seed);
+            CHECK(loss(lossy, false) > 2.5 * whole);
+            CHECK(loss(lossy, true) < 1.2 * whole);
         }
     }
 }
@@ -112,19 +117,22 @@ TEST_CASE("claim: error feedback rescues top-k, sign and low rank", "[learning][
 // training is the same but for rounding. Top-k is not: each keeps its own places.
 TEST_CASE("claim: a linear codec on an all-reduce equals compress-then-sum", "[learning][claim]") {
     if (digits() == nullptr) return;
-    const auto apart = [&](const SynchronisationSettings& settings, std::uint64_t seed) {
-        const auto task = task_with(settings);
-        std::vector<float> alone = trained(*task, {32, 0.05, 1, 1}, 1, seed).state.common;
-        const std::vector<float> together = trained(*task, {32, 0.05, 4, 1}, 1, seed).state.common;
+    const auto apart = [&](Codec codec, bool error_feedback, std::uint64_t seed) {
+        const auto task = task_with(fed_back(error_feedback));
+        const auto weights = [&](std::int32_t learners) {
+            return trained(*task, coded({32, 0.05, learners, 1}, codec, 0.1), 1, seed).state.common;
+        };
+        std::vector<float> alone = weights(1);
+        const std::vector<float> together = weights(4);
         const double length = std::sqrt(squared_norm(alone));
         for (std::size_t i = 0; i < alone.size(); ++i) alone[i] -= together[i];
         return std::sqrt(squared_norm(alone)) / length;
     };
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         CAPTURE(seed);
-        CHECK(apart(with_codec("random_k", false, 0.1), seed) < 1e-5);
-        CHECK(apart(with_codec("random_k", true, 0.1), seed) < 1e-5);
-        CHECK(apart(with_codec("top_k", false, 0.1), seed) > 1e-3);
+        CHECK(apart(Codec::random_k, false, seed) < 1e-5);
+        CHECK(apart(Codec::random_k, true, seed) < 1e-5);
+        CHECK(apart(Codec::top_k, false, seed) > 1e-3);
     }
 }
 
@@ -166,9 +174,9 @@ TEST_CASE("claim: pair averaging converges", "[learning][claim]") {
             CHECK(trained(*task, step, 20, seed).loss < 1.3 * whole);
             GroupStep group(*task, seed);
             GroupState state = first_state(*task, seed);
-            for (int i = 0; i < 150; ++i) take_step(state, group, {128, 0.2, 8, 1});
+            for (int i = 0; i < 150; ++i) step_on(state, group, {128, 0.2, 8, 1});
             const double before = farthest_from_common(state);
-            for (int i = 0; i < 150; ++i) take_step(state, group, {128, 0.02, 8, 1});
+            for (int i = 0; i < 150; ++i) step_on(state, group, {128, 0.02, 8, 1});
             CHECK(farthest_from_common(state) < 0.2 * before);
         }
     }

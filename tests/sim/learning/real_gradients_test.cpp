@@ -42,7 +42,7 @@ TEST_CASE("real gradients: S-SGD of several workers is SGD on the whole batch", 
     SampleOrder order(3, task->training.count);
     const MomentumRule rule{0.5F, 0.0F, 0.1F};
     for (int i = 0; i < 40; ++i) {
-        take_step(state, group, {50, 0.1, 3, 1});
+        step_on(state, group, {50, 0.1, 3, 1});
         std::vector<std::uint32_t> samples(50);
         order.fill(50 * i, samples);
         std::vector<float> gradient(weights.size(), 0.0F);
@@ -145,13 +145,13 @@ TEST_CASE("real gradients: who joins begins from the common model", "[learning]"
             task_of(synthetic_data(), {.model = {"mlp", {8}}, .synchronisation = settings});
         GroupStep group(*task, 2);
         GroupState state = first_state(*task, 2);
-        for (int i = 0; i < 30; ++i) take_step(state, group, {32, 0.1, 4, 1});
+        for (int i = 0; i < 30; ++i) step_on(state, group, {32, 0.1, 4, 1});
         const double before = evaluated(*task, task->training, state.common).loss_sum;
-        for (int i = 0; i < 5; ++i) take_step(state, group, {32, 0.02, 7, 1});
+        for (int i = 0; i < 5; ++i) step_on(state, group, {32, 0.02, 7, 1});
         const double after = evaluated(*task, task->training, state.common).loss_sum;
         CHECK(after < 1.1 * before);
         CHECK(state.position == 35 * 32);
-        for (int i = 0; i < 5; ++i) take_step(state, group, {32, 0.02, 1, 1});
+        for (int i = 0; i < 5; ++i) step_on(state, group, {32, 0.02, 1, 1});
         CHECK(evaluated(*task, task->training, state.common).loss_sum < 1.1 * before);
     }
 }

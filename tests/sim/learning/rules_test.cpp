@@ -56,11 +56,11 @@ TEST_CASE("rules: AdaSGD averages, then takes rank 0's model and goes on as S-SG
         task_of(synthetic_data(), {.model = {"mlp", {8}}, .synchronisation = settings});
     GroupStep group(*task, 1);
     GroupState state = first_state(*task, 1);
-    for (int i = 0; i < 10; ++i) take_step(state, group, {32, 0.2, 4, 1});
+    for (int i = 0; i < 10; ++i) step_on(state, group, {32, 0.2, 4, 1});
     REQUIRE(state.learners.size() == 4);
     const std::vector<float> rank_0 = state.learners[0].weights;
     CHECK(rank_0 != state.learners[1].weights);
-    take_step(state, group, {32, 0.0, 4, 1});  // a step that moves nothing
+    step_on(state, group, {32, 0.0, 4, 1});  // a step that moves nothing
     CHECK(state.learners.empty());
     CHECK(state.common == rank_0);
 }
@@ -72,11 +72,11 @@ TEST_CASE("rules: a lower learning rate restarts Crossbow's learners from the ce
                 {.model = {"mlp", {8}}, .synchronisation = by_rule("synchronous_averaging")});
     GroupStep group(*task, 1);
     GroupState state = first_state(*task, 1);
-    for (int i = 0; i < 10; ++i) take_step(state, group, {32, 0.2, 2, 2});
+    for (int i = 0; i < 10; ++i) step_on(state, group, {32, 0.2, 2, 2});
     REQUIRE(state.learners.size() == 4);  // two on each worker
     const std::vector<float> centre = state.common;
     CHECK(state.learners[0].weights != centre);
-    take_step(state, group, {32, 0.0, 2, 2});
+    step_on(state, group, {32, 0.0, 2, 2});
     CHECK(state.common == centre);
     for (const GroupState::Learner& one : state.learners) CHECK(one.weights == centre);
 }

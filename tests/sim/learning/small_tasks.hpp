@@ -25,6 +25,15 @@ inline std::shared_ptr<const RealTask> task_of(const DataSet& all, const TaskCho
     return task;
 }
 
+// With the synchronisation that the task's rule stands for.
+inline LearningStep on(const RealTask& task, LearningStep step) {
+    step.synchronisation = find_synchronisation_rule(task.synchronisation.rule)->kind;
+    return step;
+}
+inline void step_on(GroupState& state, GroupStep& group, const LearningStep& step) {
+    take_step(state, group, on(group.task(), step));
+}
+
 // Always there: uniform features, labels of a noisy linear teacher.
 inline DataSet synthetic_data(std::int64_t samples = 1280, std::int32_t features = 16,
                               std::int32_t classes = 5) {
@@ -53,7 +62,7 @@ inline Trained trained(const RealTask& task, const LearningStep& step, double ep
     Trained result{first_state(task, seed)};
     const auto samples =
         static_cast<std::int64_t>(epochs * static_cast<double>(task.training.count));
-    while (result.state.position < samples) take_step(result.state, group, step);
+    while (result.state.position < samples) step_on(result.state, group, step);
     const BatchResult test = evaluated(task, task.test, result.state.common);
     const BatchResult training = evaluated(task, task.training, result.state.common);
     result.accuracy = test.correct / static_cast<double>(task.test.count);

@@ -16,6 +16,7 @@ void backup_workers_step(GroupState& state, GroupStep& step) {
     const FirstFinished first = first_finished(times, needed);
     const auto mean = learners == 1 ? step.mean_gradient(state.common, state)
                                     : step.mean_gradient(state.common, state, first.ranks);
+    state.applied_squared_norm = squared_norm(mean);
     local_step(step.rule(), mean, state.common, state.velocity);
 }
 

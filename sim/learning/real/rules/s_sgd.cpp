@@ -4,9 +4,7 @@
 namespace ukemi {
 
 void s_sgd_step(GroupState& state, GroupStep& step) {
-    const bool coded = step.task().synchronisation.codec != "none";
-    const auto mean =
-        coded ? step.coded_mean(state.common, state) : step.mean_gradient(state.common, state);
+    const auto mean = step.exchanged_mean(state.common, state);
     local_step(step.rule(), mean, state.common, state.velocity);
 }
 
