@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <span>
 
 #include "cli/command.hpp"
+#include "cli/learning_lines.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/step_scenario.hpp"
 #include "sim/world.hpp"
@@ -43,6 +45,7 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
                 const std::size_t zones = market.data.zones.size();
                 fmt::print("{}: ok ({} policy list{}, {} zone{})\n", file, lists,
                            lists == 1 ? "" : "s", zones, zones == 1 ? "" : "s");
+                fmt::print("{}", how_sure(std::span(&scenario, 1)));
             }
         } catch (const InputError& error) {
             fmt::print(stderr, "ukemi: {}\n", error.what());

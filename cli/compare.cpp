@@ -119,7 +119,8 @@ void compare(const Options& options) {
     } else if (options.csv) {
         fmt::print("{}", comparison_csv(candidates));
     } else {
-        fmt::print("{}{}", comparison_table(candidates), phase_table(results));
+        fmt::print("{}{}{}", comparison_table(candidates), phase_table(results),
+                   how_sure(scenarios));
     }
 }
 

@@ -1,5 +1,7 @@
 #include "cli/learning_lines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -167,6 +169,18 @@ std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
         add_line(runs, last_h, {.by_samples = true, .geometric = true}, noise,
                  line.noise_by_samples, line.noise_by_samples_band);
         lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+std::string how_sure(std::span<const Scenario> scenarios) {
+    std::string lines;
+    for (const Scenario& scenario : scenarios) {
+        if (!scenario.job.learning) continue;
+        const std::string uncertainty = scenario.job.learning->uncertainty();
+        if (uncertainty.empty()) continue;
+        const std::string line = fmt::format("{}: {}\n", scenario.name, uncertainty);
+        if (lines.find(line) == std::string::npos) lines += line;
     }
     return lines;
 }

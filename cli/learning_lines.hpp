@@ -3,10 +3,12 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "plots/figures.hpp"
 #include "records/run_result.hpp"
+#include "scenarios/scenario.hpp"
 
 namespace ukemi {
 
@@ -15,5 +17,8 @@ namespace ukemi {
 // target is shown for half as long again as the slowest that does. Of batches and noise
 // scales, which are drawn on logarithmic axes, the mean is the geometric one.
 std::vector<LearningRun> learning_runs(std::span<const RunResult> results);
+
+// A line for each scenario that says how sure its model of learning is; each once, maybe none.
+std::string how_sure(std::span<const Scenario> scenarios);
 
 }  // namespace ukemi

@@ -1,5 +1,7 @@
 #include "sim/learning/recorded_curves.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -111,6 +113,20 @@ public:
 
     bool rate_of_plan() const override { return false; }
 
+    std::string uncertainty() const override {
+        std::string text = fmt::format("seeds differ by {:.3g} % (spread)", 100 * all_.spread);
+        if (all_.curves.size() == 1) return text + "; one recorded batch: others are guesses";
+        text += "; between recorded batches straight in log(batch)";
+        std::string errors;
+        for (const LeftOutCurve& one : leave_out_each(all_)) {
+            errors += fmt::format("{}{:+.1f} % at {}", errors.empty() ? "" : ", ",
+                                  100 * (one.interpolated / one.recorded - 1), one.batch);
+        }
+        return text + (errors.empty()
+                           ? ", which no inner curve checks"
+                           : fmt::format(": samples off by {} when that one is left out", errors));
+    }
+
     std::shared_ptr<const LearningModel> drawn(std::uint64_t seed) const override {
         auto model = std::make_shared<RecordedCurvesModel>(all_);
         RandomStream luck(seed, "learning");
@@ -166,6 +182,26 @@ std::string curves_problem(const RecordedCurves& all) {
         return "the reference batch never gets to the target";
     }
     return {};
+}
+
+std::vector<LeftOutCurve> leave_out_each(const RecordedCurves& all) {
+    std::vector<LeftOutCurve> left_out;
+    const auto samples_at = [&](const RecordedCurves& curves, std::int64_t batch) {
+        const RecordedCurvesModel model(curves);
+        const LearningStep step{batch, 0};
+        const auto steps = steps_to_target(model, model.start(), step);
+        return steps ? static_cast<double>(*steps * batch) : never;
+    };
+    for (std::size_t i = 1; i + 1 < all.curves.size(); ++i) {
+        RecordedCurves others = all;
+        others.reference_batch = all.curves.front().batch;
+        others.curves.erase(others.curves.begin() + static_cast<std::ptrdiff_t>(i));
+        if (!curves_problem(others).empty()) continue;
+        const std::int64_t batch = all.curves[i].batch;
+        const LeftOutCurve one{batch, samples_at(all, batch), samples_at(others, batch)};
+        if (one.recorded < never && one.interpolated < never) left_out.push_back(one);
+    }
+    return left_out;
 }
 
 std::shared_ptr<const ProgressLaw> make_recorded_curves(RecordedCurves curves) {

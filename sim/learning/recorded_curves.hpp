@@ -9,7 +9,8 @@
 // it.
 //
 // How sure that is: the runs behind a curve differ. `spread` is their standard deviation of the way
-// to the target, and each seed draws its own.
+// to the target, and each seed draws its own. How far interpolating is off is seen at each inner
+// curve, when it is left out and what lies between its neighbours is taken for it.
 #pragma once
 
 #include <vector>
@@ -32,6 +33,14 @@ struct RecordedCurves {
 
 // Why these are no such curves; empty if all is well.
 std::string curves_problem(const RecordedCurves& curves);
+
+// An inner curve that gets to the target, and what its neighbours would say in its place.
+struct LeftOutCurve {
+    std::int64_t batch = 1;
+    double recorded = 0;  // samples to the target
+    double interpolated = 0;
+};
+std::vector<LeftOutCurve> leave_out_each(const RecordedCurves& curves);
 
 std::shared_ptr<const ProgressLaw> make_recorded_curves(RecordedCurves curves);
 

@@ -87,4 +87,27 @@ TEST_CASE("recorded curves: what is none is told apart", "[learning]") {
     CHECK_FALSE(curves_problem(all).empty());
 }
 
+TEST_CASE("recorded curves: how far interpolating is off is seen at each inner curve",
+          "[learning]") {
+    // With 1600 at 40,000, half way between 10,000 and 40,000 lie 25,000, where 20,000 were
+    // recorded.
+    RecordedCurves all = three_batches();
+    all.curves[2].points = {{0, 0}, {20'000, 0.4}, {40'000, 0.8}};
+    all.spread = 0.03;
+    const auto left_out = leave_out_each(all);
+    REQUIRE(left_out.size() == 1);
+    CHECK(left_out[0].batch == 400);
+    CHECK(left_out[0].recorded == Approx(20'000).margin(400));
+    CHECK(left_out[0].interpolated == Approx(25'000).margin(400));
+    const std::string said = make_recorded_curves(all)->uncertainty();
+    CHECK_THAT(said, Catch::Contains("seeds differ by 3 %"));
+    CHECK_THAT(said, Catch::Contains("off by +2"));
+    CHECK_THAT(said, Catch::Contains("% at 400 when that one is left out"));
+    CHECK(leave_out_each(three_batches()).empty());  // without it nothing gets to the target
+    CHECK_THAT(make_recorded_curves(three_batches())->uncertainty(),
+               Catch::Contains("no inner curve checks"));
+    all.curves.resize(1);
+    CHECK_THAT(make_recorded_curves(all)->uncertainty(), Catch::Contains("one recorded batch"));
+}
+
 }  // namespace ukemi
