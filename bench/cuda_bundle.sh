@@ -1,22 +1,30 @@
 #!/bin/sh
 # Checks and measures ukemi's CUDA side on a machine that has a GPU driver: kernels, gradients of all
 # models, learners on one GPU, and NCCL groups that change. `./dev cuda --bundle` puts it beside the
-# programs, the libraries that they need and a slice of data. cuBLAS and NCCL are used where this
-# machine has them (a toolkit, or a Python package that brings them); without cuBLAS our own products
-# are used, without NCCL its part is left out. It takes less than ten minutes. All output is in out/;
-# a short table comes last. Exit 1 if anything did not match, 77 if no GPU answers.
+# programs, the libraries that they need and a slice of data. cuBLAS, NCCL and compute-sanitizer are
+# used where this machine has them (a toolkit, or a Python package that brings them): without cuBLAS
+# our own products are used, without the others their parts are left out. It takes less than ten
+# minutes: what finds no time left is left out, too. All output is in out/; a short table comes last,
+# with a line for everything that was left out. Exit 1 if anything did not match, 77 if no GPU answers.
 cd "$(dirname "$0")" || exit 1
-mkdir -p out
+rm -rf out
+mkdir out
 
-# Where somebody else has put what is too large for a bundle.
+begun_all=$(date +%s)
+seconds_all=570
+
+# Where somebody else has put what is too large for a bundle; cuBLAS brings a second library, which
+# some packages keep beside it and some do not.
+there=$(timeout 40 find /usr /opt /root /home \( -name libcublas.so.13 -o -name libcublasLt.so.13 \
+    -o -name libnccl.so.2 -o -name compute-sanitizer -type f \) 2>/dev/null)
+first() { printf '%s\n' "$there" | grep "/$1\$" | head -n 1; }
 brought=
-for name in libcublas.so.13 libnccl.so.2; do
-    found=$(timeout 30 find /usr /opt /root /home -name "$name" 2>/dev/null | head -n 1)
+for name in libcublas.so.13 libnccl.so.2 libcublasLt.so.13; do
+    found=$(first "$name")
     if [ -n "$found" ]; then brought=$brought:$(dirname "$found"); fi
 done
-# cuBLAS brings a second library, which some packages keep beside it and some do not.
-found=$(timeout 30 find /usr /opt /root /home -name libcublasLt.so.13 2>/dev/null | head -n 1)
-if [ -n "$found" ]; then brought=$brought:$(dirname "$found"); fi
+sanitizer=$(first compute-sanitizer)
+under=
 
 # The programs with the libraries beside them; with the bundled C library too where this machine's
 # is too old for them.
@@ -28,8 +36,10 @@ run() {
     program=$2
     shift 2
     if [ $start = direct ]; then
+        # Word splitting is wanted: `under` is a program with its options, or nothing.
+        # shellcheck disable=SC2086
         LD_LIBRARY_PATH=$PWD/lib$brought${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
-            timeout "$seconds" "./$program" "$@"
+            timeout "$seconds" $under "./$program" "$@"
     else
         timeout "$seconds" ./libc/ld-linux-x86-64.so.2 --library-path \
             "$PWD/libc:$PWD/lib$brought:${LD_LIBRARY_PATH:-}:/usr/lib/x86_64-linux-gnu:/usr/lib64" \
@@ -38,23 +48,70 @@ run() {
 }
 
 status=0
+table=
+# note NAME WORD SECONDS: a line of the table
+note() {
+    table="$table$(printf '%-24s %-52s %5s' "$1" "$2" "$3")
+"
+}
 # step NAME SECONDS PROGRAM ARGUMENTS…: its output goes to out/NAME.txt
 step() {
     name=$1
-    shift
+    limit=$2
+    shift 2
     begun=$(date +%s)
-    run "$@" >"out/$name.txt" 2>&1
+    left=$((begun_all + seconds_all - begun))
+    [ "$limit" -le "$left" ] || limit=$left
+    if [ "$limit" -lt 5 ]; then
+        note "$name" 'left out: no time left'
+        status=1
+        return
+    fi
+    if [ -n "$no_gpu" ] && [ "$name" != tests ]; then
+        note "$name" 'skipped: no GPU answers'
+        return
+    fi
+    run "$limit" "$@" >"out/$name.txt" 2>&1
     code=$?
     case $code in
         0) word=passed ;;
         124) word='out of time'; status=1 ;;
         *) word="FAILED ($code)"; status=1 ;;
     esac
-    steps="$steps$(printf '%-28s %-14s %4d s' "$name" "$word" $(($(date +%s) - begun)))
-"
+    if [ -n "$no_gpu" ] && [ $code = 0 ]; then word='passed, those that need a GPU skipped'; fi
+    note "$name" "$word" "$(($(date +%s) - begun)) s"
 }
-steps=
+# sanitized NAME SECONDS TOOL PROGRAM ARGUMENTS…: the same under compute-sanitizer
+sanitized() {
+    name=$1
+    if [ -n "$no_gpu" ]; then
+        note "$name" 'skipped: no GPU answers'
+    elif [ -z "$sanitizer" ]; then
+        note "$name" 'left out: this machine has no compute-sanitizer'
+    elif [ $start = loader ]; then
+        note "$name" "left out: this machine's C library is too old"
+    else
+        limit=$2
+        tool=$3
+        shift 3
+        under="$sanitizer --tool $tool --error-exitcode 9"
+        before=$status
+        step "$name" "$limit" "$@"
+        under=
+        # Some virtual machines let no tool look into the GPU: nothing is known then.
+        if grep -q -i 'device not supported' "out/$name.txt" 2>/dev/null; then
+            table=$(printf '%s' "$table" | sed '$d')"
+"
+            note "$name" 'left out: compute-sanitizer is refused here'
+            status=$before
+        fi
+    fi
+}
 
+# Asked first, so that a machine without a GPU says so at once.
+no_gpu=$(run 30 bench_cuda --elements 4 --repetitions 1 2>&1 |
+    sed -n 's/^no GPU answers (\(.*\)): nothing measured.*/\1/p')
+if [ -n "$no_gpu" ]; then echo "no GPU answers here: $no_gpu"; fi
 if command -v nvidia-smi >/dev/null; then
     nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw \
         --format=csv >out/gpu.csv 2>&1
@@ -64,6 +121,11 @@ if [ -f data/images-idx3-ubyte ]; then
     data="--images data/images-idx3-ubyte --labels data/labels-idx1-ubyte"
 fi
 step tests 100 test_cuda
+# Every kernel once, at a size that is no multiple of anything; then the gradients of all models.
+sanitized memcheck 60 memcheck bench_cuda --elements 100003 --repetitions 1
+sanitized memcheck-models 60 memcheck test_cuda 'device*'
+sanitized racecheck 60 racecheck bench_cuda --elements 100003 --repetitions 1
+sanitized racecheck-models 60 racecheck test_cuda 'device network*'
 # Word splitting is wanted. 5,000,003: no multiple of anything, about the size of the L2 cache.
 # shellcheck disable=SC2086
 step kernels-small 40 bench_cuda --elements 5000003 --repetitions 7 $data
@@ -72,34 +134,34 @@ step kernels-large 60 bench_cuda --elements 67108864 --repetitions 15
 step learners-lenet5 100 bench_learners --model lenet5 --seconds 0.7 --out out/lenet5 $data
 # shellcheck disable=SC2086
 step learners-resnet20 120 bench_learners --model resnet20 --seconds 0.7 --out out/resnet20 $data
-if [ -e bench_nccl_resize ]; then
-    # Each rank is a process of its own, which a second loader would not start alike.
-    if [ $start = direct ]; then
-        step nccl-resize 160 bench_nccl_resize 3
-    else
-        steps="${steps}nccl-resize                  left out: this machine's C library is too old
-"
-    fi
+if [ ! -e bench_nccl_resize ]; then
+    note nccl-resize "left out: built without NCCL" ''
+elif [ $start = direct ]; then
+    step nccl-resize 160 bench_nccl_resize 3
+else  # each rank is a process of its own, which a second loader would not start alike
+    note nccl-resize "left out: this machine's C library is too old" ''
 fi
 
-for name in tests kernels-small kernels-large learners-lenet5 learners-resnet20 nccl-resize; do
+for name in tests memcheck memcheck-models racecheck racecheck-models kernels-small kernels-large \
+    learners-lenet5 learners-resnet20 nccl-resize; do
     if [ -f "out/$name.txt" ]; then echo "== $name"; tail -n 60 "out/$name.txt"; fi
 done
 echo "== in short"
 cat version.txt out/gpu.csv 2>/dev/null
-echo "brought by this machine: ${brought:-neither cuBLAS nor NCCL}"
-printf '%s' "$steps"
+echo "brought by this machine: ${brought:-neither cuBLAS nor NCCL}; ${sanitizer:-no compute-sanitizer}"
+printf '%s' "$table"
 tail -n 3 out/tests.txt | grep -E 'passed|failed'
+if [ -n "$no_gpu" ]; then
+    echo "NOTHING was checked or measured on a GPU: none answers ($no_gpu)"
+    exit 77
+fi
+grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' out/memcheck*.txt out/racecheck*.txt 2>/dev/null
 grep -h 'copy:' out/kernels-large.txt
 for model in lenet5 resnet20; do
     grep -h -E 'the search took|times the throughput|within 10 %' "out/learners-$model.txt" | sed "s/^/$model: /"
     grep -h -E '^(averaging|S-SGD|one learner)' "out/learners-$model.txt" | sed "s/^/$model: /"
 done
 [ ! -f out/nccl-resize.txt ] || tail -n +3 out/nccl-resize.txt
-if grep -q 'nothing measured' out/kernels-large.txt; then
-    echo "NOTHING was checked or measured: no GPU answers"
-    exit 77
-fi
 if [ $status = 0 ]; then
     echo "everything matches"
 else

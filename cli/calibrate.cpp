@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
 #include "scenarios/calibration.hpp"
+#include "scenarios/cost_comparison.hpp"
 
 namespace ukemi {
 
@@ -73,24 +74,15 @@ void print_machine(const MachineCosts& machine) {
     }
 }
 
-void print_differences(const LiveCosts& costs, const std::string& other) {
-    const auto all = differences(costs, read_costs(other), other);
-    fmt::print("\n{:<50}{:>10}{:>10}{:>9}{:>9}\n", "median (ms)", "now", "there", "apart",
-               "spread");
-    std::size_t agree = 0;
-    for (const CostDifference& one : all) {
-        agree += one.agrees() ? 1 : 0;
-        fmt::print("{:<50}{:>10.3f}{:>10.3f}{:>+7.1f} %{:>7.1f} %{}\n", one.name, one.first_s * 1e3,
-                   one.second_s * 1e3, 100 * (one.first_s / one.second_s - 1), 100 * one.spread,
-                   one.agrees() ? "" : "  beyond it");
-    }
-    fmt::print("{} of {} agree with {} within their stated spread\n", agree, all.size(), other);
-}
-
 void calibrate(const Options& given) {
     CalibrationOptions options = given.calibration;
     const Scenario scenario = given.live.read_scenario();
     options.workers_max = given.live.workers.value_or(std::min(scenario.job.instances_max, 2));
+    std::optional<LiveCosts> earlier;  // read first: a file that does not fit is said at once
+    if (!given.compare.empty()) {
+        earlier = read_costs(given.compare);
+        expect_costs_of(*earlier, scenario, given.compare);
+    }
     const std::filesystem::path out = given.out;
     const std::string scratch = out.string() + "-checkpoints";
     expect_no_folder(scratch);
@@ -100,13 +92,18 @@ void calibrate(const Options& given) {
         options.machine.emplace();
         options.machine->ranks = options.workers_max;
         options.machine->folder = options.live.folder;
+        options.machine->operations = 30 / options.repetitions + 1;  // spread over them
     }
+    options.on_progress = [](const std::string& what) { fmt::print(stderr, "{}\n", what); };
     const LiveCosts costs = measure_costs(scenario, options);
     std::filesystem::remove_all(options.live.folder);
     write_file_atomically(out, costs_json(costs));
     print_costs(costs);
     print_machine(costs.machine);
-    if (!given.compare.empty()) print_differences(costs, given.compare);
+    if (earlier) {
+        fmt::print("\n{}", difference_table(differences(costs, *earlier, given.compare)));
+        fmt::print("there: {}\n", given.compare);
+    }
     fmt::print("\ncosts: {}\n", out.string());
 }
 

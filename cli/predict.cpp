@@ -57,8 +57,8 @@ void predict(const Options& options) {
         predict_runs(costs, options.costs, scenario, settings, options.wall_s);
     fs::create_directories(folder);
     const std::string digest = write_prediction(prediction, folder);
-    fmt::print("{} runs predicted, digest {}, written before any of them ({})\n",
-               prediction.runs.size(), digest, (folder / "prediction.json").string());
+    fmt::print("{} runs predicted, digest {}, written before any of them ({})\n", settings.size(),
+               digest, (folder / "prediction.json").string());
     std::fflush(stdout);
     if (options.no_run) return;
     LiveOptions live = options.live.live_options(folder / "checkpoints");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -26,6 +27,26 @@ std::optional<LineFit> MachineCurve::fit() const {
     }
     if (line.size() < 2) return std::nullopt;
     return fit_line(line);
+}
+
+void MachineCosts::add(const MachineCosts& more) {
+    warm_up = more.warm_up;
+    for (const MachineCurve& curve : more.curves) {
+        const auto same = std::ranges::find_if(curves, [&](const MachineCurve& one) {
+            return one.name == curve.name && one.ranks == curve.ranks;
+        });
+        if (same == curves.end()) {
+            curves.push_back(curve);
+            continue;
+        }
+        INVARIANT(same->points.size() == curve.points.size());
+        for (std::size_t p = 0; p < curve.points.size(); ++p) {
+            MachinePoint& point = same->points[p];
+            INVARIANT(point.bytes == curve.points[p].bytes);
+            point.wrong += curve.points[p].wrong;
+            point.times.add(curve.points[p].times);
+        }
+    }
 }
 
 double bus_factor(std::string_view collective, int ranks) {

@@ -43,6 +43,8 @@ struct MachineOptions {
 struct MachineCosts {
     int warm_up = 0;
     std::vector<MachineCurve> curves;
+    // Times of the same machine, measured at another moment: each joins those of its own size.
+    void add(const MachineCosts& more);
 };
 
 MachineCosts measure_machine(const MachineOptions& options);

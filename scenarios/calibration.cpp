@@ -8,6 +8,8 @@
 #include <chrono>
 #include <deque>
 #include <fstream>
+#include <iterator>
+#include <span>
 #include <stdexcept>
 #include <thread>
 
@@ -66,8 +68,12 @@ std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t
         plain.batch = own.batch;
         for (const Synchronisation other :
              {Synchronisation::synchronous_averaging, Synchronisation::pair_averaging}) {
-            wanted.push_back(plain);
-            wanted.back().synchronisation = other;
+            // Their exchange hides behind computing: more of it, the larger the batch.
+            for (const std::int64_t batch : {own.batch / 2, own.batch, 2 * own.batch}) {
+                wanted.push_back(plain);
+                wanted.back().batch = std::max<std::int64_t>(batch, 1);
+                wanted.back().synchronisation = other;
+            }
         }
         for (std::size_t codec = 1; codec < codec_names().size(); ++codec) {
             // Singular values of a whole layer take seconds on a CPU.
@@ -141,10 +147,14 @@ public:
         return enter_members(start, {});
     }
 
+    // From the end of one step to that of another, as in a run that goes on: what it takes to start
+    // and to hold the group is no part of a step.
     double stretch(std::int64_t steps) {
-        const auto start = Wall::now();
-        run_to(step_ + steps);
-        return seconds_since(start) / static_cast<double>(steps);
+        first_done_.reset();
+        run_to(step_ + steps + 1);
+        INVARIANT(first_done_.has_value());
+        return std::chrono::duration<double>(last_done_ - *first_done_).count() /
+               static_cast<double>(steps);
     }
 
     double save(std::filesystem::path& file) {
@@ -215,6 +225,10 @@ private:
             while (!reports_.empty()) {
                 const CrewEvent event = std::move(reports_.front());
                 reports_.pop_front();
+                if (const auto* done = std::get_if<StepDone>(&event)) {
+                    last_done_ = done->at;
+                    if (!first_done_) first_done_ = done->at;
+                }
                 if (const auto* wanted = std::get_if<Wanted>(&event)) return *wanted;
                 if (const auto* died = std::get_if<WorkerDied>(&event); died && !died->expected) {
                     throw std::runtime_error("calibration: a worker died: " + died->why);
@@ -241,6 +255,8 @@ private:
     std::vector<InstanceId> ready_;
     std::vector<InstanceId> members_;
     std::int64_t step_ = 0;
+    std::optional<Wall::time_point> first_done_;  // of a stretch
+    Wall::time_point last_done_;
     std::uint32_t next_id_ = 0;
     std::uint32_t version_ = 0;
 };
@@ -253,42 +269,63 @@ StepCosts& costs_of(LiveCosts& costs, const StepSetting& setting) {
     return costs.steps.back();
 }
 
-void measure_setting(Measurement& run, const CalibrationOptions& options,
-                     const StepSetting& setting, LiveCosts& costs) {
-    run.stretch(std::max<std::int64_t>(options.steps / 5, 5));  // warm-up
-    StepCosts& step = costs_of(costs, setting);
+// Settings take turns, a stretch each, so that whoever is disturbed for seconds is not one of them
+// alone.
+void measure_steps(Measurement& run, const CalibrationOptions& options,
+                   std::span<const StepSetting> settings, LiveCosts& costs) {
     for (int stretch = 0; stretch < options.stretches; ++stretch) {
-        step.step.s.push_back(run.stretch(options.steps));
+        for (const StepSetting& setting : settings) {
+            if (settings.size() > 1 || stretch == 0) {
+                run.change_plan(setting);
+                run.stretch(std::max<std::int64_t>(options.steps / 5, 5));  // warm-up
+            }
+            costs_of(costs, setting).step.s.push_back(run.stretch(options.steps));
+        }
     }
 }
 
-void measure_once(const Scenario& scenario, const CalibrationOptions& options, LiveCosts& costs) {
-    Measurement run(scenario, options, costs);
-    run.spawn(options.workers_max);
-    for (std::int32_t workers = 1; workers <= options.workers_max; ++workers) {
-        (workers == 1 ? costs.restart : costs.resize).s.push_back(run.enter(workers));
-        measure_setting(run, options, setting_of(scenario.job.plan, workers), costs);
-        for (const StepSetting& setting : options.settings) {
-            if (setting.workers != workers) continue;
-            run.change_plan(setting);
-            measure_setting(run, options, setting, costs);
-        }
-        run.change_plan(setting_of(scenario.job.plan, workers));
-        run.stretch(1);
-    }
-    run.note_memory();
-    std::filesystem::path file;
-    for (int save = 0; save < options.stretches; ++save) {
-        costs.checkpoint.s.push_back(run.save(file));
-    }
-    if (options.workers_max > 1) {
-        costs.resize.s.push_back(run.enter(options.workers_max - 1));
-        costs.resize.s.push_back(run.enter(options.workers_max));
+// Begins with a group of `workers`, and ends with one.
+void measure_changes(Measurement& run, std::int32_t workers, const std::filesystem::path& file,
+                     LiveCosts& costs) {
+    if (workers > 1) {
+        costs.resize.s.push_back(run.enter(workers - 1));
+        costs.resize.s.push_back(run.enter(workers));
         costs.loss.s.push_back(run.kill_last());
     }
     run.kill_all();
     run.spawn(1);
     costs.restore.s.push_back(run.enter(1, file));
+    run.kill_all();
+    run.spawn(workers);
+    costs.restart.s.push_back(run.enter(1));
+    if (workers > 1) costs.resize.s.push_back(run.enter(workers));
+}
+
+using Progress = std::function<void(const std::string&)>;
+
+void measure_once(const Scenario& scenario, const CalibrationOptions& options, const Progress& tell,
+                  LiveCosts& costs) {
+    Measurement run(scenario, options, costs);
+    run.spawn(options.workers_max);
+    for (std::int32_t workers = 1; workers <= options.workers_max; ++workers) {
+        (workers == 1 ? costs.restart : costs.resize).s.push_back(run.enter(workers));
+        std::vector<StepSetting> settings{setting_of(scenario.job.plan, workers)};
+        std::ranges::copy_if(options.settings, std::back_inserter(settings),
+                             [&](const StepSetting& one) { return one.workers == workers; });
+        tell(fmt::format("steps of {} worker{}", workers, workers == 1 ? "" : "s"));
+        measure_steps(run, options, settings, costs);
+        run.change_plan(setting_of(scenario.job.plan, workers));
+        run.stretch(1);
+    }
+    tell("checkpoints and changes of the group");
+    run.note_memory();
+    std::filesystem::path file;
+    for (int save = 0; save < options.stretches; ++save) {
+        costs.checkpoint.s.push_back(run.save(file));
+    }
+    for (int change = 0; change < options.changes; ++change) {
+        measure_changes(run, options.workers_max, file, costs);
+    }
 }
 
 }  // namespace
@@ -311,10 +348,17 @@ LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& opti
     costs.device = this_device();
     costs.stretch_steps = options.steps;
     for (int repetition = 0; repetition < options.repetitions; ++repetition) {
-        measure_once(scenario, options, costs);
+        const Progress tell = [&](const std::string& what) {
+            if (!options.on_progress) return;
+            options.on_progress(
+                fmt::format("repetition {} of {}: {}", repetition + 1, options.repetitions, what));
+        };
+        measure_once(scenario, options, tell, costs);
+        if (!options.machine) continue;
+        tell("copies, collectives, codecs, monitors, checkpoints by size");
+        costs.machine.add(measure_machine(*options.machine));
     }
     std::ranges::sort(costs.steps, {}, &StepCosts::setting);
-    if (options.machine) costs.machine = measure_machine(*options.machine);
     return costs;
 }
 

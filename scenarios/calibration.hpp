@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,9 +45,25 @@ struct LiveCosts {
 
     std::int64_t stretch_steps = 0;  // of each stretch in `steps`
 
-    // From this quantile of each setting's stretches: 0.5, or 0 for those that nobody disturbed.
-    StepLaw law(double quantile = 0.5) const;
+    StepLaw law() const;        // from the middle mean of each setting's stretches
+    StepLaw least_law() const;  // from the shortest, which nobody disturbed
     const StepCosts* find(const StepSetting& setting) const;
+};
+
+// What changes cost, under the names that documents and tables have.
+struct NamedTimes {
+    const char* name;
+    MeasuredTimes LiveCosts::*times;
+};
+inline constexpr NamedTimes cost_times[] = {
+    {"spawn", &LiveCosts::spawn},
+    {"restart", &LiveCosts::restart},
+    {"resize", &LiveCosts::resize},
+    {"rendezvous", &LiveCosts::rendezvous},
+    {"state_transfer", &LiveCosts::state_transfer},
+    {"loss", &LiveCosts::loss},
+    {"checkpoint", &LiveCosts::checkpoint},
+    {"restore", &LiveCosts::restore},
 };
 
 struct CalibrationOptions {
@@ -54,13 +71,16 @@ struct CalibrationOptions {
     std::int64_t steps = 50;                // of a stretch
     int stretches = 5;                      // a repetition
     int repetitions = 3;                    // each with processes of its own
+    int changes = 3;                        // of each kind, a repetition
     std::vector<StepSetting> settings;      // beside the scenario's own Plan, for each group size
     std::optional<MachineOptions> machine;  // nothing: not measured
     LiveOptions live;
+    // Told what comes next, now and then: "repetition 2 of 3: steps of 2 workers".
+    std::function<void(const std::string&)> on_progress;
 };
 
-// Settings around the scenario's Plan that a law needs: half and double its batch, two learners,
-// and every other synchronisation and codec that this world can train, at the Plan's batch.
+// Settings around the scenario's Plan that a law needs: half and double its batch, with every
+// synchronisation that this world can train, two learners, and every codec at the Plan's batch.
 std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t workers_max);
 
 LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& options);
@@ -70,24 +90,16 @@ LiveCosts read_costs(const std::filesystem::path& file);
 
 // InputError where the scenario's learners average (training.learners): nothing measures them.
 void expect_one_replica(const Scenario& scenario);
+// InputError if the costs are of another training than the scenario's, where it has one;
+// `on_this_machine`: also if they are of another machine.
+void expect_costs_of(const LiveCosts& costs, const Scenario& scenario,
+                     const std::filesystem::path& file, bool on_this_machine = true);
 
 // The costs' profile for the scenario's Plan, in scenario time that runs `time_scale` times as fast
 // as the wall's. Throws InputError if the costs are of another training, or say nothing about this
 // Plan; `on_this_machine`: also if they are of another machine.
 JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
                             const std::filesystem::path& file, bool on_this_machine = true);
-
-// Two calibrations of one thing beside each other.
-struct CostDifference {
-    std::string name;
-    double first_s = 0;  // medians
-    double second_s = 0;
-    double spread = 0;    // the larger of the two that they state, at least 5 %
-    bool agrees() const;  // their medians differ by no more
-};
-// InputError if they are of different machines or trainings.
-std::vector<CostDifference> differences(const LiveCosts& first, const LiveCosts& second,
-                                        const std::filesystem::path& file);
 
 std::string this_device();
 std::string training_text(const Scenario& scenario);

@@ -12,25 +12,23 @@ namespace ukemi {
 
 namespace {
 
-struct NamedTimes {
-    const char* name;
-    MeasuredTimes LiveCosts::*times;
-};
-constexpr NamedTimes named_times[] = {
-    {"spawn", &LiveCosts::spawn},
-    {"restart", &LiveCosts::restart},
-    {"resize", &LiveCosts::resize},
-    {"rendezvous", &LiveCosts::rendezvous},
-    {"state_transfer", &LiveCosts::state_transfer},
-    {"loss", &LiveCosts::loss},
-    {"checkpoint", &LiveCosts::checkpoint},
-    {"restore", &LiveCosts::restore},
-};
+constexpr int costs_version = 2;  // of the document
+
+void expect_version(ConfigReader& config) {
+    const std::int64_t version = config.integer("version", 1, 1'000'000);
+    if (version == costs_version) return;
+    config.fail("version",
+                fmt::format("this file is of version {}, and this ukemi reads version {}: {}",
+                            version, costs_version,
+                            version < costs_version ? "measure anew with ukemi calibrate"
+                                                    : "a newer ukemi has written it"));
+}
 
 nlohmann::ordered_json times_json(const MeasuredTimes& times) {
     nlohmann::ordered_json object;
     if (!times.s.empty()) {
         object["mean_s"] = times.mean();
+        object["middle_mean_s"] = times.middle_mean();
         object["median_s"] = times.median();
         object["p10_s"] = times.quantile(0.1);
         object["p90_s"] = times.quantile(0.9);
@@ -44,7 +42,8 @@ nlohmann::ordered_json times_json(const MeasuredTimes& times) {
 MeasuredTimes times_from(ConfigReader config) {
     MeasuredTimes times;
     times.s = config.numbers("raw_s", 0, 1e6);
-    for (const char* derived : {"mean_s", "median_s", "p10_s", "p90_s", "p99_s", "cv"}) {
+    for (const char* derived :
+         {"mean_s", "middle_mean_s", "median_s", "p10_s", "p90_s", "p99_s", "cv"}) {
         if (config.has(derived)) config.number(derived, 0, 1e6);
     }
     config.finish();
@@ -133,7 +132,8 @@ nlohmann::ordered_json law_json(const LiveCosts& costs) {
     const StepLaw law = costs.law();
     nlohmann::ordered_json document;
     document["form"] =
-        "fixed + per_sample * micro_steps * batch + (micro_steps - 1) * micro + exchange(kind)";
+        "fixed + per_sample * micro_steps * batch + (micro_steps - 1) * micro + exchange(kind), or "
+        "a line of its own for a kind measured at two batches or more";
     document["lines"] = nlohmann::ordered_json::array();
     for (const StepLaw::Line& line : law.lines()) {
         nlohmann::ordered_json one{{"workers", line.workers}, {"micro_s", line.micro_s}};
@@ -155,7 +155,7 @@ nlohmann::ordered_json law_json(const LiveCosts& costs) {
 std::string costs_json(const LiveCosts& costs) {
     nlohmann::ordered_json document;
     document["kind"] = "ukemi live costs";
-    document["version"] = 2;
+    document["version"] = costs_version;
     document["device"] = costs.device;
     document["training"] = costs.training;
     document["stretch_steps"] = costs.stretch_steps;
@@ -165,7 +165,7 @@ std::string costs_json(const LiveCosts& costs) {
         one["step"] = times_json(step.step);
         document["steps"].push_back(std::move(one));
     }
-    for (const NamedTimes& one : named_times) document[one.name] = times_json(costs.*one.times);
+    for (const NamedTimes& one : cost_times) document[one.name] = times_json(costs.*one.times);
     document["worker_memory_bytes"] = costs.worker_memory_bytes;
     document["machine"] = machine_json(costs.machine);
     document["law"] = law_json(costs);
@@ -176,7 +176,7 @@ LiveCosts read_costs(const std::filesystem::path& file) {
     ConfigReader config = ConfigReader::from_file(file);
     static constexpr std::string_view kinds[] = {"ukemi live costs"};
     config.one_of("kind", kinds);
-    config.integer("version", 2, 2);
+    expect_version(config);
     LiveCosts costs;
     costs.device = config.text("device");
     costs.training = config.text("training");
@@ -195,7 +195,7 @@ LiveCosts read_costs(const std::filesystem::path& file) {
         costs.steps.push_back(std::move(one));
     }
     if (costs.steps.empty()) config.fail("steps", "expected at least one number of workers");
-    for (const NamedTimes& one : named_times) {
+    for (const NamedTimes& one : cost_times) {
         costs.*one.times = times_from(config.object(one.name));
     }
     costs.worker_memory_bytes = config.integer("worker_memory_bytes", 0, std::int64_t{1} << 50, 0);
@@ -207,10 +207,15 @@ LiveCosts read_costs(const std::filesystem::path& file) {
     return costs;
 }
 
-StepLaw LiveCosts::law(double quantile) const {
+StepLaw LiveCosts::law() const {
     std::vector<MeasuredStep> measured;
-    for (const StepCosts& one : steps)
-        measured.push_back({one.setting, one.step.quantile(quantile)});
+    for (const StepCosts& one : steps) measured.push_back({one.setting, one.step.middle_mean()});
+    return StepLaw(measured);
+}
+
+StepLaw LiveCosts::least_law() const {
+    std::vector<MeasuredStep> measured;
+    for (const StepCosts& one : steps) measured.push_back({one.setting, one.step.quantile(0)});
     return StepLaw(measured);
 }
 
@@ -219,11 +224,8 @@ const StepCosts* LiveCosts::find(const StepSetting& setting) const {
     return found == steps.end() ? nullptr : &*found;
 }
 
-JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
-                            const std::filesystem::path& file, bool on_this_machine) {
-    expect_one_replica(scenario);
-    // A job without "training" takes the costs as they are: a profile of what they were measured
-    // on.
+void expect_costs_of(const LiveCosts& costs, const Scenario& scenario,
+                     const std::filesystem::path& file, bool on_this_machine) {
     if (scenario.training && costs.training != training_text(scenario)) {
         throw InputError(file.string(), "/training",
                          fmt::format("these costs are of another training than that of {}",
@@ -235,6 +237,14 @@ JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, do
                                      "{})",
                                      costs.device, this_device()));
     }
+}
+
+JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
+                            const std::filesystem::path& file, bool on_this_machine) {
+    // A job without "training" takes the costs as they are: a profile of what they were measured
+    // on.
+    expect_one_replica(scenario);
+    expect_costs_of(costs, scenario, file, on_this_machine);
     constexpr double longest_s = 1e8;  // whatever the file says, sums of it fit a Duration
     const auto scaled = [&](const MeasuredTimes& times) {
         return times.s.empty() ? Duration{}
@@ -252,7 +262,7 @@ JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, do
         const std::string refused = measured != nullptr ? "" : law.refusal(setting);
         if (why.empty()) why = refused;
         if (!refused.empty()) continue;
-        const double s = measured != nullptr ? measured->step.median() : law.step_s(setting);
+        const double s = measured != nullptr ? measured->step.middle_mean() : law.step_s(setting);
         profile.throughput.push_back(
             {workers, {1, std::max(seconds(std::min(s * time_scale, longest_s)), nanoseconds(1))}});
     }
@@ -269,38 +279,6 @@ JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, do
         profile.restore = std::max(scaled(costs.restore) - profile.restart, Duration{});
     }
     return profile;
-}
-
-bool CostDifference::agrees() const {
-    const double larger = std::max(first_s, second_s);
-    return std::max(first_s - second_s, second_s - first_s) <= spread * larger;
-}
-
-std::vector<CostDifference> differences(const LiveCosts& first, const LiveCosts& second,
-                                        const std::filesystem::path& file) {
-    if (first.device != second.device) {
-        throw InputError(file.string(), "/device",
-                         fmt::format("measured on {}, and not on {}: costs of two machines are "
-                                     "not compared",
-                                     first.device, second.device));
-    }
-    if (first.training != second.training) {
-        throw InputError(file.string(), "/training", "these costs are of another training");
-    }
-    constexpr double spread_least = 0.05;  // a clock step and a cache apart
-    std::vector<CostDifference> all;
-    const auto add = [&](std::string name, const MeasuredTimes& a, const MeasuredTimes& b) {
-        if (a.s.empty() || b.s.empty()) return;
-        all.push_back({std::move(name), a.median(), b.median(),
-                       std::max({a.spread(), b.spread(), spread_least})});
-    };
-    for (const StepCosts& one : first.steps) {
-        if (const StepCosts* other = second.find(one.setting)) {
-            add("step, " + setting_text(one.setting), one.step, other->step);
-        }
-    }
-    for (const NamedTimes& one : named_times) add(one.name, first.*one.times, second.*one.times);
-    return all;
 }
 
 }  // namespace ukemi

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/csv_writer.hpp"
 #include "base/input_error.hpp"
@@ -170,18 +171,49 @@ Scenario scenario_with(const Scenario& scenario, const StepSetting& setting, std
     return fixed;
 }
 
+namespace {
+
+// The scenario's own Plan for each number of workers, where it was measured and is not predicted.
+std::vector<StepSetting> controls_of(const LiveCosts& costs, const Scenario& scenario,
+                                     std::span<const StepSetting> settings) {
+    std::set<std::int32_t> workers;
+    for (const StepSetting& setting : settings) workers.insert(setting.workers);
+    std::vector<StepSetting> controls;
+    for (const std::int32_t count : workers) {
+        const StepSetting own = setting_of(scenario.job.plan, count);
+        if (costs.find(own) != nullptr) controls.push_back(own);
+    }
+    return controls;
+}
+
+double total_of(const LiveCosts& costs, const fs::path& costs_file, const Scenario& scenario,
+                const PredictedRun& run) {
+    Scenario fixed = scenario_with(scenario, run.setting, run.steps);
+    fixed.job.profile = measured_profile(costs, fixed, 1, costs_file);
+    const FinishedRun simulated = run_one(fixed, calm_market(fixed), fixed.policies.front(),
+                                          fixed.seed, {false, false, false, false});
+    return to_seconds(simulated.result.duration);
+}
+
+}  // namespace
+
 Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
                         const Scenario& scenario, std::span<const StepSetting> settings,
                         double wall_s) {
     expect_one_replica(scenario);
     const StepLaw law = costs.law();
-    const StepLaw least = costs.law(0);
+    const StepLaw least = costs.least_law();
     Prediction prediction;
     prediction.scenario = scenario.name;
     prediction.device = costs.device;
     prediction.costs_digest = hexadecimal(text_digest(costs_json(costs)));
     prediction.seed = scenario.seed;
     prediction.stretch_steps = costs.stretch_steps;
+    const auto add = [&](PredictedRun run) {
+        run.steps = std::clamp<std::int64_t>(std::llround(wall_s / run.step_s), 10, 1'000'000);
+        run.total_s = total_of(costs, costs_file, scenario, run);
+        prediction.runs.push_back(run);
+    };
     for (const StepSetting& setting : settings) {
         if (costs.find(setting) != nullptr) {
             throw InputError(costs_file.string(), "/steps",
@@ -190,18 +222,17 @@ Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
         }
         const std::string refused = law.refusal(setting);
         if (!refused.empty()) throw InputError(costs_file.string(), "/steps", refused);
-        PredictedRun run;
-        run.setting = setting;
-        run.step_s = law.step_s(setting);
-        run.step_least_s = least.step_s(setting);
-        run.covered = law.covers(setting);
-        run.steps = std::clamp<std::int64_t>(std::llround(wall_s / run.step_s), 10, 1'000'000);
-        Scenario fixed = scenario_with(scenario, setting, run.steps);
-        fixed.job.profile = measured_profile(costs, fixed, 1, costs_file);
-        const FinishedRun simulated = run_one(fixed, calm_market(fixed), fixed.policies.front(),
-                                              fixed.seed, {false, false, false, false});
-        run.total_s = to_seconds(simulated.result.duration);
-        prediction.runs.push_back(run);
+        add({.setting = setting,
+             .step_s = law.step_s(setting),
+             .step_least_s = least.step_s(setting),
+             .covered = law.covers(setting)});
+    }
+    for (const StepSetting& setting : controls_of(costs, scenario, settings)) {
+        const MeasuredTimes& measured = costs.find(setting)->step;
+        add({.setting = setting,
+             .step_s = measured.middle_mean(),
+             .step_least_s = measured.quantile(0),
+             .control = true});
     }
     return prediction;
 }
@@ -221,7 +252,8 @@ std::string prediction_json(const Prediction& prediction) {
                                     {"step_s", run.step_s},
                                     {"step_least_s", run.step_least_s},
                                     {"total_s", run.total_s},
-                                    {"batch_within_measured", run.covered}});
+                                    {"batch_within_measured", run.covered},
+                                    {"control", run.control}});
     }
     return document.dump(1) + "\n";
 }
@@ -293,11 +325,26 @@ double ComparedRun::least_error() const { return predicted.step_least_s / least.
 double ComparedRun::total_error() const { return predicted.total_s / total.median() - 1; }
 
 std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view digest) {
-    CsvWriter csv({"workers", "batch", "learners", "synchronisation", "collective", "codec",
-                   "steps", "step_s_predicted", "step_s_measured", "step_error",
-                   "step_least_s_predicted", "step_least_s_measured", "step_least_error",
-                   "total_s_predicted", "total_s_measured", "total_error", "repetitions",
-                   "batch_within_measured", "prediction_digest"});
+    CsvWriter csv({"workers",
+                   "batch",
+                   "learners",
+                   "synchronisation",
+                   "collective",
+                   "codec",
+                   "steps",
+                   "step_s_predicted",
+                   "step_s_measured",
+                   "step_error",
+                   "step_least_s_predicted",
+                   "step_least_s_measured",
+                   "step_least_error",
+                   "total_s_predicted",
+                   "total_s_measured",
+                   "total_error",
+                   "repetitions",
+                   "batch_within_measured",
+                   "control",
+                   "prediction_digest"});
     for (const ComparedRun& run : runs) {
         const StepSetting& setting = run.predicted.setting;
         csv.add(setting.workers).add(setting.batch).add(setting.micro_steps);
@@ -307,7 +354,8 @@ std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view d
         csv.add(run.predicted.step_s).add(run.step.median()).add(run.step_error());
         csv.add(run.predicted.step_least_s).add(run.least.quantile(0)).add(run.least_error());
         csv.add(run.predicted.total_s).add(run.total.median()).add(run.total_error());
-        csv.add(run.total.s.size()).add(run.predicted.covered ? "yes" : "no").add(digest);
+        csv.add(run.total.s.size()).add(run.predicted.covered ? "yes" : "no");
+        csv.add(run.predicted.control ? "yes" : "no").add(digest);
         csv.end_row();
     }
     return csv.text();
@@ -317,7 +365,17 @@ std::string comparison_table(std::span<const ComparedRun> runs) {
     std::string text = fmt::format("{:<44}{:>6}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}{:>9}{:>9}\n", "",
                                    "steps", "step ms", "measured", "error", "least ms", "measured",
                                    "error", "total s", "measured", "error");
+    std::size_t predicted = 0;
+    std::size_t near = 0;
+    bool controls = false;
     for (const ComparedRun& run : runs) {
+        if (run.predicted.control && !std::exchange(controls, true)) {
+            text += "measured by the calibration, and now again: how far the machine has moved\n";
+        }
+        if (!run.predicted.control) {
+            ++predicted;
+            near += std::max(std::abs(run.step_error()), std::abs(run.total_error())) <= 0.1;
+        }
         text += fmt::format(
             "{:<44}{:>6}{:>9.3f}{:>9.3f}{:>+7.1f} %{:>9.3f}{:>9.3f}{:>+7.1f} %"
             "{:>8.2f}{:>9.2f}{:>+7.1f} %\n",
@@ -326,6 +384,7 @@ std::string comparison_table(std::span<const ComparedRun> runs) {
             run.least.quantile(0) * 1e3, 100 * run.least_error(), run.predicted.total_s,
             run.total.median(), 100 * run.total_error());
     }
+    text += fmt::format("{} of {} within 10 % (step and total time)\n", near, predicted);
     return text;
 }
 

@@ -7,6 +7,8 @@
 // Errors are predicted ÷ measured − 1. Times are wall times. On a machine that others use, too,
 // both are mostly about the others; so the least disturbed stretch is compared as well: the
 // shortest of the calibration's stretches with the shortest of as many steps in a row of the run.
+// And between the runs the scenario's own Plan is run again, which the calibration did measure: a
+// control. What it is off by is how far the machine has moved since, and no fault of the law.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +29,7 @@ struct PredictedRun {
     double step_least_s = 0;  // of the least disturbed stretch
     double total_s = 0;       // from asking for the machines to the last step
     bool covered = true;      // its batch lies within those that were measured
+    bool control = false;     // it was measured itself
 };
 
 struct Prediction {
@@ -49,8 +52,9 @@ StepSetting parse_setting(std::string_view text, const Scenario& scenario, std::
 // The scenario's job with this setting, long enough for so many steps.
 Scenario scenario_with(const Scenario& scenario, const StepSetting& setting, std::int64_t steps);
 
-// `wall_s`: about how long each run shall take. InputError for a setting that was measured (there
-// is nothing to predict), and for one about which the costs say nothing.
+// A run for each setting, then a control for each of their numbers of workers whose own Plan was
+// measured. `wall_s`: about how long each run shall take. InputError for a setting that was
+// measured (there is nothing to predict), and for one about which the costs say nothing.
 Prediction predict_runs(const LiveCosts& costs, const std::filesystem::path& costs_file,
                         const Scenario& scenario, std::span<const StepSetting> settings,
                         double wall_s);

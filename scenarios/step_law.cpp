@@ -76,7 +76,9 @@ bool StepLaw::is_plain(const StepSetting& setting) {
 
 double StepLaw::without_exchange(const Group& group, const StepSetting& setting) {
     const double samples = static_cast<double>(setting.batch) * setting.micro_steps;
-    return group.line.at(samples) + (setting.micro_steps - 1) * group.micro_s;
+    const auto own = group.lines.find(kind_of(setting));
+    const LineFit& line = own == group.lines.end() ? group.line : own->second;
+    return line.at(samples) + (setting.micro_steps - 1) * group.micro_s;
 }
 
 StepLaw::StepLaw(std::span<const MeasuredStep> measured)
@@ -108,12 +110,23 @@ StepLaw::StepLaw(std::span<const MeasuredStep> measured)
                                  (one.setting.micro_steps - 1));
              });
         if (!micro.empty()) group.micro_s = std::max(median_of(micro), 0.0);
+        std::map<Kind, std::vector<LinePoint>> points;
+        each([&](const StepSetting& s) { return kind_of(s) != plain && s.micro_steps == 1; },
+             [&](const MeasuredStep& one) {
+                 points[kind_of(one.setting)].push_back(
+                     {static_cast<double>(one.setting.batch), one.s});
+             });
+        for (const auto& [kind, of_kind] : points) {
+            if (of_kind.size() >= 2) group.lines[kind] = fit_line(of_kind);
+        }
         std::map<Kind, std::vector<double>> left;
         each([&](const StepSetting& s) { return kind_of(s) != plain; },
              [&](const MeasuredStep& one) {
                  left[kind_of(one.setting)].push_back(one.s - without_exchange(group, one.setting));
              });
-        for (const auto& [kind, values] : left) group.exchange_s[kind] = median_of(values);
+        for (const auto& [kind, values] : left) {
+            group.exchange_s[kind] = group.lines.contains(kind) ? 0 : median_of(values);
+        }
         group.exchange_s[plain] = 0;
         groups_[workers] = std::move(group);
     }

@@ -6,9 +6,11 @@
 //
 // fixed and per_sample are a line through the steps of plain S-SGD without a codec and with m = 1;
 // a kind is (synchronisation, collective, codec, level), and what it costs more or less than plain
-// S-SGD is one number, the median of what its measured steps leave over. Affine compute is Pollux's
-// T_grad (OSDI'21, eq. 9, γ = 1). Nothing is said about a number of workers or a kind that nobody
-// measured. Times are wall times of one training on one machine.
+// S-SGD is one number, the median of what its measured steps leave over. A kind that was measured
+// at two batches or more has a line of its own instead of that number: an exchange that hides
+// behind computing, as averaging's do, costs less the more there is to compute. Affine compute is
+// Pollux's T_grad (OSDI'21, eq. 9, γ = 1). Nothing is said about a number of workers or a kind that
+// nobody measured. Times are wall times of one training on one machine.
 #pragma once
 
 #include <compare>
@@ -77,6 +79,7 @@ private:
         LineFit line;
         double micro_s = 0;
         std::map<Kind, double> exchange_s;
+        std::map<Kind, LineFit> lines;  // of kinds other than plain
     };
     static Kind kind_of(const StepSetting& setting);
     static bool is_plain(const StepSetting& setting);

@@ -56,6 +56,9 @@ TEST_CASE("measured times: what is said of them", "[machine_costs]") {
     CHECK(times.median() == 2);
     CHECK(times.mean() == 2);
     CHECK(times.cv() == Approx(0.5));
-    CHECK(times.spread() == Approx(0.8));  // (2.8 − 1.2) ÷ 2
+    CHECK(times.middle_mean() == 2);
+    CHECK(MeasuredTimes{{4, 1}}.middle_mean() == 2.5);
+    CHECK(MeasuredTimes{{9, 2, 2, 2, 4, 4, 4, 1}}.middle_mean() == 3);  // without 1 and 9
+    CHECK(times.spread() == Approx(0.8));                               // (2.8 − 1.2) ÷ 2
     CHECK(MeasuredTimes{}.spread() == 0);
 }

@@ -70,8 +70,11 @@ TEST_CASE("calibration: a grid varies batch, learners and synchronisation for ea
         CHECK(has({.workers = workers,
                    .batch = 8,
                    .synchronisation = Synchronisation::synchronous_averaging}));
-        CHECK(has(
-            {.workers = workers, .batch = 8, .synchronisation = Synchronisation::pair_averaging}));
+        for (const int batch : {4, 8, 16}) {  // for a line of their own
+            CHECK(has({.workers = workers,
+                       .batch = batch,
+                       .synchronisation = Synchronisation::pair_averaging}));
+        }
         CHECK_FALSE(has({.workers = workers, .batch = 8}));  // the scenario's own, always measured
     }
 }
@@ -99,13 +102,23 @@ TEST_CASE("calibration: costs of another training or machine are refused", "[cal
     CHECK(complaint_of([&] { measured_profile(costs, other, 1, "box.json"); }) ==
           "box.json: at /training: these costs are of another training than that of "
           "predicted.json");
+    const ScratchFolder folder;
+    const auto read_as = [&](std::string_view was, std::string_view is) {
+        std::string text = costs_json(costs);
+        text.replace(text.find(was), was.size(), is);
+        write_text(folder.path() / "other.json", text);
+        return complaint_of([&] { read_costs(folder.path() / "other.json"); });
+    };
+    CHECK_THAT(read_as("\"version\": 2", "\"version\": 1"),
+               Catch::EndsWith("other.json: at /version: this file is of version 1, and this ukemi "
+                               "reads version 2: measure anew with ukemi calibrate"));
+    CHECK_THAT(read_as("\"version\": 2", "\"version\": 3"),
+               Catch::EndsWith("a newer ukemi has written it"));
     costs.device = "an abacus";
     CHECK_THAT(complaint_of([&] { measured_profile(costs, scenario, 1, "box.json"); }),
                Catch::StartsWith("box.json: at /device: these costs were measured on another "
                                  "machine (an abacus; this is "));
     CHECK(measured_profile(costs, scenario, 1, "box.json", false).throughput.size() == 2);
-    CHECK_THAT(complaint_of([&] { differences(costs, made_costs(scenario), "b.json"); }),
-               Catch::Contains("costs of two machines are not compared"));
 }
 
 TEST_CASE("calibration: costs are the profile of any scenario that names them", "[calibration]") {
@@ -141,23 +154,6 @@ TEST_CASE("calibration: costs are the profile of any scenario that names them", 
     CHECK_THAT(complaint_of([&] { scenario_of(""); }), Catch::Contains("box.json: at "));
 }
 
-TEST_CASE("calibration: two agree if their medians are no further apart than they say",
-          "[calibration]") {
-    const Scenario scenario = trained_scenario();
-    const LiveCosts first = made_costs(scenario);
-    LiveCosts second = first;
-    second.spawn.s = {0.06};  // 20 % apart; one value states no spread, so 5 % are allowed
-    std::size_t apart = 0;
-    for (const CostDifference& one : differences(first, second, "b.json")) {
-        CHECK(one.spread >= 0.05);
-        if (one.agrees()) continue;
-        ++apart;
-        CHECK(one.name == "spawn");
-    }
-    CHECK(apart == 1);
-    CHECK(differences(first, second, "b.json").size() > first.steps.size());
-}
-
 TEST_CASE("prediction: what was measured is not predicted, and the rest is", "[prediction]") {
     const Scenario scenario = trained_scenario();
     const LiveCosts costs = made_costs(scenario);
@@ -170,14 +166,16 @@ TEST_CASE("prediction: what was measured is not predicted, and the rest is", "[p
     }
     CHECK(unmeasured_settings(costs, scenario, 3).size() == 3);
     const Prediction prediction = predict_runs(costs, "box.json", scenario, settings, 0.5);
-    REQUIRE(prediction.runs.size() == settings.size());
+    REQUIRE(prediction.runs.size() == settings.size() + 2);
     for (const PredictedRun& run : prediction.runs) {
+        // What is run beside them was measured: it shows how far the machine has moved.
+        CHECK(run.control == (costs.find(run.setting) != nullptr));
         // Spawning and entering come before the steps, which are all counted.
         const double steps_s = run.step_s * static_cast<double>(run.steps);
         CHECK(run.total_s >= steps_s);
         CHECK(run.total_s == Approx(steps_s + 0.05 + 0.025).margin(0.01));
         CHECK(run.covered);
-        CHECK(run.step_least_s < run.step_s);
+        CHECK((run.control || run.step_least_s < run.step_s));
     }
     const std::vector<StepSetting> known{costs.steps.front().setting};
     CHECK_THAT(complaint_of([&] { predict_runs(costs, "box.json", scenario, known, 0.5); }),
@@ -208,7 +206,7 @@ TEST_CASE("prediction: is written under its digest before anything runs, and els
     CHECK(folder.text_of("prediction.digest") == digest + "\n");
     const std::vector<ComparedRun> compared = run();
     CHECK(seen_digest == digest);
-    REQUIRE(compared.size() == 2);
+    REQUIRE(compared.size() == prediction.runs.size());
     std::int64_t steps = 0;
     for (const ComparedRun& one : compared) {
         steps += one.predicted.steps;
@@ -225,6 +223,9 @@ TEST_CASE("prediction: is written under its digest before anything runs, and els
     CHECK_THAT(csv, Catch::StartsWith("workers,batch,learners,synchronisation,collective,codec,"
                                       "steps,step_s_predicted,step_s_measured,step_error,") &&
                         Catch::Contains(digest));
+    const std::string table = comparison_table(compared);
+    CHECK_THAT(table, Catch::Contains("measured by the calibration, and now again: ") &&
+                          Catch::Contains(" of 2 within 10 % (step and total time)"));
     write_text(folder.path() / "prediction.json", "{}\n");  // changed afterwards
     CHECK_THAT(complaint_of(run), Catch::Contains("is not the prediction of these runs"));
 }
@@ -259,6 +260,7 @@ TEST_CASE("calibration: a grid of real steps has every setting with its stretche
     options.steps = 3;
     options.stretches = 2;
     options.repetitions = 1;
+    options.changes = 1;
     options.settings = {
         {.workers = 2, .batch = 4},
         {.workers = 2, .batch = 8, .synchronisation = Synchronisation::synchronous_averaging}};
@@ -269,7 +271,7 @@ TEST_CASE("calibration: a grid of real steps has every setting with its stretche
     CHECK(costs.steps.size() == 4);
     for (const StepCosts& step : costs.steps) CHECK(step.step.s.size() == 2);
     for (const StepSetting& setting : options.settings) CHECK(costs.find(setting) != nullptr);
-    CHECK(costs.spawn.s.size() == 3);
+    CHECK(costs.spawn.s.size() == 5);  // two at first, then one and two
     CHECK_FALSE(costs.rendezvous.s.empty());
     CHECK(costs.rendezvous.s.size() == costs.state_transfer.s.size());
     CHECK(costs.loss.s.size() == 1);

@@ -60,6 +60,30 @@ TEST_CASE("step law: finds the parts that steps were made of", "[step_law]") {
     CHECK_FALSE(law.covers({.workers = 2, .batch = 129}));
 }
 
+TEST_CASE("step law: an exchange that hides behind computing has a line of its own", "[step_law]") {
+    // Plain: 2 ms + 10 us a sample. Pairs wait for 3.5 ms whatever is computed meanwhile.
+    std::vector<MeasuredStep> measured;
+    for (const int batch : {64, 128, 256}) {
+        measured.push_back({{.workers = 2, .batch = batch}, 0.002 + 1e-5 * batch});
+        measured.push_back(
+            {{.workers = 2, .batch = batch, .synchronisation = Synchronisation::pair_averaging},
+             0.0035 + 1e-6 * batch});
+    }
+    StepSetting pairs{
+        .workers = 2, .batch = 192, .synchronisation = Synchronisation::pair_averaging};
+    CHECK(StepLaw(measured).step_s(pairs) == Approx(0.0035 + 192e-6));
+    CHECK(StepLaw(measured).step_s({.workers = 2, .batch = 192}) == Approx(0.00392));
+    pairs.micro_steps = 2;
+    CHECK(StepLaw(measured).step_s(pairs) == Approx(0.0035 + 384e-6));
+    // At one batch alone nobody can know: it is a number on top of the plain line.
+    std::erase_if(measured, [](const MeasuredStep& one) {
+        return one.setting.synchronisation == Synchronisation::pair_averaging &&
+               one.setting.batch != 128;
+    });
+    pairs.micro_steps = 1;
+    CHECK(StepLaw(measured).step_s(pairs) == Approx(0.00392 + 0.003628 - 0.00328));
+}
+
 TEST_CASE("step law: says nothing about what nobody measured", "[step_law]") {
     const StepLaw law(grid());
     CHECK(law.refusal({.workers = 3, .batch = 64}) ==
