@@ -21,7 +21,12 @@ first() { printf '%s\n' "$there" | grep "/$1\$" | head -n 1; }
 brought=
 for name in libcublas.so.13 libnccl.so.2 libcublasLt.so.13; do
     found=$(first "$name")
-    if [ -n "$found" ]; then brought=$brought:$(dirname "$found"); fi
+    if [ -z "$found" ]; then continue; fi
+    folder=$(dirname "$found")
+    case "$brought:" in
+        *":$folder:"*) ;;
+        *) brought=$brought:$folder ;;
+    esac
 done
 sanitizer=$(first compute-sanitizer)
 under=

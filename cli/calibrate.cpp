@@ -86,6 +86,7 @@ void calibrate(const Options& given) {
     const std::filesystem::path out = given.out;
     const std::string scratch = out.string() + "-checkpoints";
     expect_no_folder(scratch);
+    const FolderRemover remover(scratch);
     options.live = given.live.live_options(scratch);
     if (!given.only_plan) options.settings = calibration_grid(scenario, options.workers_max);
     if (!given.no_machine) {
@@ -96,7 +97,6 @@ void calibrate(const Options& given) {
     }
     options.on_progress = [](const std::string& what) { fmt::print(stderr, "{}\n", what); };
     const LiveCosts costs = measure_costs(scenario, options);
-    std::filesystem::remove_all(options.live.folder);
     write_file_atomically(out, costs_json(costs));
     print_costs(costs);
     print_machine(costs.machine);

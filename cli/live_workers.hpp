@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "scenarios/live_run.hpp"
@@ -28,5 +30,20 @@ struct LiveWorkerOptions {
 
 // InputError if there is one: it would be taken away in the end.
 void expect_no_folder(const std::filesystem::path& scratch);
+
+// Takes the folder away in the end, however that comes.
+class FolderRemover {
+public:
+    explicit FolderRemover(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    ~FolderRemover() {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+    FolderRemover(const FolderRemover&) = delete;
+    FolderRemover& operator=(const FolderRemover&) = delete;
+
+private:
+    std::filesystem::path folder_;
+};
 
 }  // namespace ukemi

@@ -61,9 +61,9 @@ void predict(const Options& options) {
                digest, (folder / "prediction.json").string());
     std::fflush(stdout);
     if (options.no_run) return;
-    LiveOptions live = options.live.live_options(folder / "checkpoints");
+    const FolderRemover remover(folder / "checkpoints");
+    const LiveOptions live = options.live.live_options(folder / "checkpoints");
     const auto compared = run_predicted(scenario, prediction, folder, options.repetitions, live);
-    fs::remove_all(live.folder);
     write_file_atomically(folder / "comparison.csv", comparison_csv(compared, digest));
     fmt::print("{}\n\n{}", prediction.device, comparison_table(compared));
     fmt::print("\nmedian of {}, in turn; error = predicted / measured - 1: {}\n",

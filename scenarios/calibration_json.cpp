@@ -175,6 +175,7 @@ std::string costs_json(const LiveCosts& costs) {
 LiveCosts read_costs(const std::filesystem::path& file) {
     ConfigReader config = ConfigReader::from_file(file);
     static constexpr std::string_view kinds[] = {"ukemi live costs"};
+    if (!config.has("kind")) config.fail("", "expected costs, as ukemi calibrate writes them");
     config.one_of("kind", kinds);
     expect_version(config);
     LiveCosts costs;

@@ -38,6 +38,26 @@ TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
     CHECK_THAT(version.out, Catch::StartsWith("ukemi 0."));
 }
 
+TEST_CASE("ukemi calibrate: leaves nothing behind where there is nothing to measure", "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "untrained.json",
+               R"({"name": "untrained", "seed": 1, "job": {"work": "1 h"}, "cluster": {"count": 1},
+                   "market": {"on_demand_price": "3 USD/h", "spot_price": "1 USD/h"},
+                   "replay": ["spot_only"]})");
+    for (int time = 0; time < 2; ++time) {  // what were left behind would be in the way
+        const Ran ran =
+            run_ukemi(scratch.path(), {"calibrate", "untrained.json", "--out", "b.json"});
+        CHECK(ran.code == 2);
+        CHECK_THAT(ran.err, Catch::Contains("untrained.json: at /training: missing"));
+    }
+    write_file(scratch.path() / "other.json", "{}");
+    const Ran ran = run_ukemi(scratch.path(), {"calibrate", "untrained.json", "--out", "b.json",
+                                               "--compare", "other.json"});
+    CHECK(ran.code == 2);
+    CHECK_THAT(ran.err, Catch::Contains("other.json: at /: expected costs, as ukemi calibrate"));
+    CHECK_FALSE(std::filesystem::exists(scratch.path() / "b.json-checkpoints"));
+}
+
 TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and exit code 2",
           "[cli]") {
     struct Wrong {
