@@ -92,8 +92,9 @@ constexpr Refusal refusals[] = {
     {"learners_with_batch",
      ": at /job/learners: goes with \"batch_per_worker\": each has a batch"},
     {"learners_with_codec",
-     ": at /training/learners: synchronous_averaging exchanges models and no gradients: no codec "
-     "fp16"},
+     ": at /training/codec: goes with \"synchronisation\": \"s_sgd\": averaging exchanges models "
+     "and "
+     "no gradients"},
     {"lifetime_within_notice",
      ": at /market/lifetime_max: expected more than the notice of 5 min, found 2 min"},
     {"learning_without_training",

@@ -182,6 +182,22 @@ TEST_CASE("live run: learners are added and taken back by what is measured", "[l
     CHECK(live.run.decisions.find("one learner more") != std::string::npos);
 }
 
+TEST_CASE("live run: the tuner of learners runs in both worlds from one scenario", "[live]") {
+    const ScratchFolder folder;
+    Scenario scenario = read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) /
+                                      "scenarios/averaging_learners.json");
+    scenario.job.samples_total = 100'000;
+    const NamedMarket market = calm_market(scenario);
+    const FinishedRun simulated = run_one(scenario, market, scenario.policies.front(),
+                                          scenario.seed, {true, true, true, false});
+    // Its table: the second brings 70 %, the third 3 %.
+    CHECK(committed_plans(simulated.decisions).size() == 3);  // 2, 3, and 2 for good
+    scenario.job.samples_total = 3200;
+    const LiveRun live = run(scenario, market, options_in(folder, 100));
+    CHECK(live.run.result.finished);
+    CHECK(live.run.decisions.find("one learner more") != std::string::npos);
+}
+
 TEST_CASE("live run: what several learners cannot do is said before anybody starts", "[live]") {
     const ScratchFolder folder;
     const auto complaint = [&](std::string_view policies, auto change) {
