@@ -9,11 +9,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "base/config_reader.hpp"
+#include "policies/collective_list.hpp"
 #include "policies/interference_rule.hpp"
 #include "policies/policy.hpp"
 
@@ -114,20 +113,8 @@ private:
 }  // namespace
 
 std::unique_ptr<Policy> make_interference_switch(ConfigReader& parameters) {
-    std::vector<Collective> collectives;
-    if (parameters.has("collectives")) {
-        for (const std::string& name : parameters.texts("collectives")) {
-            const auto place = std::ranges::find(collective_names(), name);
-            if (place == collective_names().end()) {
-                parameters.fail("collectives", "there is no collective \"" + name + "\"" +
-                                                   did_you_mean(name, collective_names()));
-            }
-            collectives.push_back(static_cast<Collective>(place - collective_names().begin()));
-        }
-        if (collectives.size() < 2) parameters.fail("collectives", "expected at least two");
-    } else {
-        collectives = {Collective::star, Collective::binary_tree_star};
-    }
+    std::vector<Collective> collectives = read_collectives(
+        parameters, "collectives", {Collective::star, Collective::binary_tree_star});
     const double share = parameters.number("share", 0, 1, interference_share);
     const std::int64_t window = parameters.integer("window_steps", 1, 1'000'000, 1);
     const std::int64_t every = parameters.integer("measure_every_steps", 1, 1'000'000, 1);

@@ -46,6 +46,9 @@ Made make_adaptive_codec(ConfigReader& parameters);
 Made make_capped_batch(ConfigReader& parameters);
 Made make_replace_stragglers(ConfigReader& parameters);
 Made make_tune_learners(ConfigReader& parameters);
+Made make_topology_by_size(ConfigReader& parameters);
+Made make_synchronisation_by_size(ConfigReader& parameters);
+Made make_measured_collective(ConfigReader& parameters);
 
 namespace {
 
@@ -138,6 +141,13 @@ constexpr std::array table{
                 "Or et al. (MLSys'20)", !oracle, !deadline, make_replace_stragglers},
     PolicyEntry{"tune_learners", "", "a learner more on every GPU while that brings throughput",
                 "Crossbow (Koliousis et al., VLDB'19)", !oracle, !deadline, make_tune_learners},
+    PolicyEntry{"topology_by_size", "", "the collective that suits so many workers",
+                "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_topology_by_size},
+    PolicyEntry{"synchronisation_by_size", "", "averages models where workers are many",
+                "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_synchronisation_by_size},
+    PolicyEntry{"measured_collective", "", "tries collectives, and takes the one links carry best",
+                "Crossbow (Koliousis et al., VLDB'19)", !oracle, !deadline,
+                make_measured_collective},
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // straggler_rule_test.cpp — who is slow, who goes when, and the published gain of replacing them.
 #include "policies/straggler_rule.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -205,6 +207,9 @@ TEST_CASE("straggler rule: the published completion times", "[straggler][golden]
                            Row{0.5, true, 2566}, Row{0.25, false, 6346}, Row{0.25, true, 3085}}) {
         const double found = GrowingJob(row.speed, row.replaces).completion_s(steps);
         CAPTURE(row.speed, row.replaces, found, steps);
+        fmt::print("stragglers at {} of the speed, {}: {:.0f} s, published {:.0f} s ({:+.1f} %)\n",
+                   row.speed, row.replaces ? "replaced" : "kept", found, row.published_s,
+                   100 * (found / row.published_s - 1));
         CHECK(found == Approx(row.published_s).epsilon(0.15));
     }
 }

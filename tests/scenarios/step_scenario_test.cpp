@@ -7,6 +7,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "scenarios/scenario.hpp"
+
 namespace ukemi {
 
 namespace {
@@ -208,6 +210,24 @@ TEST_CASE("step scenario: Megatron-LM's 8.3 thousand million parameters on 512 V
     CHECK(step.parts.sending > Duration{});
     CHECK(scenario.jobs[0].memory.need.total() < mebibytes(32 * 1024));
     CHECK(scenario.jobs[0].whole.total() > mebibytes(32 * 1024));
+}
+
+TEST_CASE("step scenario: what collectives.json has is what its steps wait for", "[scenario]") {
+    const auto folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
+    const Scenario replayed = read_scenario(folder / "collectives.json");
+    const double compute_s = 1024 / 7738.8;
+    for (const ExposedCommunication& one : replayed.job.profile.communication) {
+        const std::string name(collective_names()[static_cast<std::size_t>(one.collective)]);
+        CAPTURE(name);
+        const StepScenario scenario =
+            read_step_scenario(folder / "steps" / "four_of_eight_gpus.json",
+                               std::vector<ConfigOverride>{{"/job/collective", name, "--set"}});
+        const std::vector<StepJob> jobs = {scenario.jobs.at(0).job};
+        const auto results = run_steps(scenario.topology, jobs, {}, {1, 0});
+        const StepRecord& step = results[0].steps.back();
+        CHECK(to_seconds(step.end - step.begin) ==
+              Approx(compute_s + to_seconds(one.time)).epsilon(1e-3));
+    }
 }
 
 TEST_CASE("step scenario: a layout is cut, checked and run as it says", "[scenario]") {

@@ -95,6 +95,45 @@ TEST_CASE("transition scenario: resize_costs shows what systems make of the same
     CHECK(fixed.transitions == 1);
 }
 
+TEST_CASE("transition scenario: the published autoscaling runs are scenarios",
+          "[scenario][golden]") {
+    // Or et al., MLSys'20, read off the authors' figures; all but the run from 40 workers on
+    // ImageNet, which dips once for noise. Times and completion: tests/sim, and the benchmark.
+    using Sizes = std::vector<std::int32_t>;
+    const auto sizes_from = [](const char* name, std::int32_t start) {
+        const std::vector<ConfigOverride> overrides{
+            {"/cluster/count_start", fmt::format("{}", start)}};
+        const Scenario scenario = read_scenario(folder / name, overrides);
+        const NamedMarket market = make_market(scenario, scenario.seed);
+        RunOptions options;
+        options.timeline = true;
+        const RunResult result =
+            run_one(scenario, market, scenario.policies.front(), 1, options).result;
+        Sizes sizes;
+        for (const TimelineRow& row : result.timeline) {
+            if (row.phase != JobPhase::running) continue;
+            if (sizes.empty() || sizes.back() != row.workers) sizes.push_back(row.workers);
+        }
+        return sizes;
+    };
+    const auto cifar = [&](std::int32_t start) {
+        return sizes_from("autoscaling_cifar10.json", start);
+    };
+    CHECK(cifar(4) == Sizes{4, 8, 4});
+    CHECK(cifar(8) == Sizes{8, 12, 4});
+    CHECK(cifar(12) == Sizes{12, 16, 8, 4, 8, 4});
+    CHECK(cifar(16) == Sizes{16, 20, 12, 8, 4, 8, 4});
+    CHECK(cifar(20) == Sizes{20, 24, 16, 12, 8, 4, 8, 4});
+    CHECK(cifar(24) == Sizes{24, 20, 16, 12, 8, 4, 8, 4});
+    const auto imagenet = [&](std::int32_t start) {
+        return sizes_from("autoscaling_imagenet.json", start);
+    };
+    CHECK(imagenet(32) == Sizes{32, 40, 48, 56, 64});
+    CHECK(imagenet(48) == Sizes{48, 56, 64});
+    CHECK(imagenet(56) == Sizes{56, 64});
+    CHECK(imagenet(64) == Sizes{64, 56, 64});
+}
+
 TEST_CASE("transition scenario: stragglers are replaced, and learners tuned", "[scenario]") {
     const Scenario stragglers = read_scenario(folder / "stragglers.json");
     const RunResult slow = run_of(stragglers, "on_demand");
@@ -107,6 +146,19 @@ TEST_CASE("transition scenario: stragglers are replaced, and learners tuned", "[
     const RunResult one = run_of(learners, "on_demand");
     const RunResult tuned = run_of(learners, "tune_learners+on_demand");
     CHECK(to_seconds(one.duration) / to_seconds(tuned.duration) == Approx(1.9).epsilon(0.03));
+}
+
+TEST_CASE("transition scenario: collectives are tried, or chosen by size", "[scenario]") {
+    const Scenario scenario = read_scenario(folder / "collectives.json");
+    CHECK(scenario.job.plan.collective == Collective::hierarchical);  // the first has the best
+    const RunResult best = run_of(scenario, "on_demand");
+    const RunResult tried = run_of(scenario, "measured_collective+on_demand");
+    const RunResult by_size = run_of(scenario, "topology_by_size+on_demand");
+    CHECK(tried.finished);
+    // Ten steps and one under each of two others: 11 x 34.1 ms and 11 x 225.2 ms, about.
+    const double price = to_seconds(tried.duration) - to_seconds(best.duration);
+    CHECK(price == Approx(11 * 0.0341 + 11 * 0.2252).epsilon(0.15));
+    CHECK(to_seconds(by_size.duration) > 2 * to_seconds(best.duration));
 }
 
 TEST_CASE("transition scenario: in bamboo.json redundancy does more than the checkpoint strawman",

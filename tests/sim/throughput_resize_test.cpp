@@ -8,6 +8,8 @@
 // MPI_Comm_spawn takes 3 s for each (the engine's log), so that the eight of ImageNet take 48 s.
 // Each change of the group stops it for 2.7 s. Machines that were taken out of the group stay;
 // their workers are back after 5 s in all.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -269,6 +271,8 @@ TEST_CASE("throughput_resize: utility against cost, in the published order",
         std::vector<double> found;
         for (const std::string_view one : prices) found.push_back(minutes_with(dollars, one));
         CAPTURE(dollars, found);
+        fmt::print("utility of {:5} USD, at 0.01, 0.1, 1 and 10 USD/h: {:.0f} min\n", dollars,
+                   fmt::join(found, ", "));
         CHECK(std::ranges::is_sorted(found));
         CHECK(found.front() == Approx(50).margin(2));
         if (dollars == 10) {  // the dearer, the longer

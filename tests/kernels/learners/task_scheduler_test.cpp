@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "base/rng.hpp"
@@ -22,7 +23,42 @@ std::vector<int> learners_of(const std::vector<TaskBinding>& bound) {
     return learners;
 }
 
+// Tasks done in so many seconds by learners whose tasks take these times.
+std::int64_t tasks_in(int limit_s, const std::vector<int>& task_s, std::int64_t slack) {
+    TaskScheduler scheduler(
+        {.gpus = 1, .learners_per_gpu = static_cast<int>(task_s.size()), .slack = slack});
+    std::multimap<int, TaskBinding> running;  // by the moment at which it ends
+    std::int64_t done = 0;
+    while (true) {
+        const int begun = running.empty() ? 0 : running.begin()->first;
+        while (!running.empty() && running.begin()->first == begun) {
+            bool due = scheduler.finish(running.begin()->second);
+            while (due) due = scheduler.synchronised();
+            running.erase(running.begin());
+            ++done;
+        }
+        for (const TaskBinding& task : bind_all(scheduler)) {
+            running.emplace(begun + task_s[static_cast<std::size_t>(task.learner)], task);
+        }
+        if (running.begin()->first > limit_s) return done;
+    }
+}
+
 }  // namespace
+
+TEST_CASE("task scheduler: without slack all wait for the slowest, without limit nobody does",
+          "[task_scheduler][golden]") {
+    const std::vector<int> alike{10, 10, 10, 10};
+    CHECK(tasks_in(1000, alike, 0) == 400);
+    CHECK(tasks_in(1000, alike, slack_unbounded) == 400);
+    const std::vector<int> one_slow{10, 10, 10, 20};
+    CHECK(tasks_in(1000, one_slow, 0) == 200);  // bulk-synchronous: four tasks every 20 s
+    CHECK(tasks_in(1000, one_slow, slack_unbounded) == 350);  // asynchronous
+    // With slack the fast take the tasks that the slow one has no time for.
+    CHECK(tasks_in(1000, one_slow, 1) > 200);
+    CHECK(tasks_in(1000, one_slow, 3) >= tasks_in(1000, one_slow, 1));
+    CHECK(tasks_in(1000, one_slow, 3) <= 350);
+}
 
 TEST_CASE("task scheduler: without slack nobody begins a clock before all have ended the last",
           "[task_scheduler]") {
