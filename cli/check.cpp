@@ -2,6 +2,7 @@
 // steps, its cluster and its jobs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 
@@ -25,6 +26,32 @@ void check_steps(const std::string& file, bool print_resolved) {
     fmt::print("{}: ok ({} job{}, {})\n", file, jobs, jobs == 1 ? "" : "s", scenario.cluster);
 }
 
+// What a change of the group costs at the job's full size, half of which has the model, and where
+// the numbers come from.
+void print_transition(const JobSpec& job) {
+    const TransitionCosts& costs = *job.transition;
+    const std::int32_t workers = job.instances_max;
+    const bool measured = costs.system.starts_with("measured");
+    fmt::print("  changes of the group: {}{}\n", costs.system, measured ? "" : ", input");
+    for (std::size_t change = 0; change < group_change_count; ++change) {
+        const auto kind = static_cast<GroupChange>(change);
+        const std::int32_t holders = kind == GroupChange::start    ? 0
+                                     : kind == GroupChange::shrink ? workers
+                                                                   : std::max(workers / 2, 1);
+        const PhaseTimes times = phase_times(costs, kind, workers, holders);
+        fmt::print("    {:<7}", group_change_names[change]);
+        for (std::size_t phase = 0; phase < times.size(); ++phase) {
+            if (times[phase] <= Duration{}) continue;
+            fmt::print(" {} {},", transition_phase_names[phase], format_duration(times[phase]));
+        }
+        fmt::print(" {} in all\n", format_duration(sum_of(times)));
+    }
+    if (costs.overlapped_spawn > Duration{}) {
+        fmt::print("    spawn   {} while the others train\n",
+                   format_duration(costs.overlapped_spawn));
+    }
+}
+
 void check(const std::vector<std::string>& files, bool print_resolved) {
     bool all_right = true;
     for (const std::string& file : files) {
@@ -46,6 +73,9 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
                 fmt::print("{}: ok ({} policy list{}, {} zone{})\n", file, lists,
                            lists == 1 ? "" : "s", zones, zones == 1 ? "" : "s");
                 fmt::print("{}", how_sure(std::span(&scenario, 1)));
+}
+
+                if (scenario.job.transition) print_transition(scenario.job);
             }
         } catch (const InputError& error) {
             fmt::print(stderr, "ukemi: {}\n", error.what());

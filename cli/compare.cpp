@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/comparison.hpp"
 #include "cli/learning_lines.hpp"
+#include "cli/phase_means.hpp"
 #include "cli/table.hpp"
 #include "plots/figures.hpp"
 #include "scenarios/experiment.hpp"
@@ -82,7 +83,8 @@ void write_files(const Options& options, std::span<const Candidate> candidates,
     write_file_atomically(folder / "compare.json", comparison_json(candidates));
     FigureInput input;
     input.learning = learning_runs(results);
-    if (input.learning.empty()) return;
+    input.transitions = transition_rows(phase_means(results));
+    if (input.learning.empty() && input.transitions.empty()) return;
     FigureOptions figure_options;
     figure_options.pdf = options.pdf;
     const FigureResult figures = draw_all(input, folder, figure_options);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/read_file.hpp"
+#include "cli/phase_means.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "traces/csv_scanner.hpp"
@@ -112,6 +113,24 @@ void add_variant(RunPoint& point, const json& run, const std::vector<std::string
     }
 }
 
+// Where the run tells phases apart; results of older versions have none.
+void add_phases(PhaseSums& sums, const RunPoint& point, const json& run) {
+    PhaseNumbers standstill_s{};
+    PhaseNumbers machine_h{};
+    for (std::size_t phase = 1; phase < transition_phase_count; ++phase) {
+        const std::string name = fmt::format("{}_phase", transition_phase_names[phase]);
+        const auto standstill = run.find(name + "_s");
+        const auto instance = run.find(name + "_instance_s");
+        const bool known = standstill != run.end() && standstill->is_number() &&
+                           instance != run.end() && instance->is_number();
+        if (!known) return;
+        standstill_s[phase] = standstill->get<double>();
+        machine_h[phase] = instance->get<double>() / 3600;
+    }
+    sums.add(point.variant, point.policy, run.at("transitions").get<double>(), standstill_s,
+             machine_h);
+}
+
 }  // namespace
 
 FigureInput read_results(const fs::path& folder) {
@@ -131,6 +150,7 @@ FigureInput read_results(const fs::path& folder) {
         }
         FigureInput input;
         std::vector<std::string> policies;  // by their full names
+        PhaseSums phases;
         static_assert(cause_count == cost_causes.size());
         const json document = json::parse(read_file(runs_file));
         for (const json& run : document.at("runs")) {
@@ -147,6 +167,7 @@ FigureInput read_results(const fs::path& folder) {
                 point.usd_by_cause[cause] = run.at(key).get<double>();
             }
             add_variant(point, run, pointers);
+            add_phases(phases, point, run);
             input.runs.push_back(std::move(point));
         }
         if (!input.runs.empty()) input.deadline_h = input.runs.front().deadline_h;
@@ -156,6 +177,7 @@ FigureInput read_results(const fs::path& folder) {
             input.deadline_h = to_hours(parse_duration(text, run_file.string()));
         }
         add_timelines(input, folder, RunDeadlines(input.runs, policies));
+        input.transitions = transition_rows(phases.means());
         return input;
     } catch (const json::exception& error) {
         throw InputError(folder.string(), "", fmt::format("damaged: {}", error.what()));

@@ -16,6 +16,8 @@ bool has_topology(const FigureInput& input) { return input.topology.has_value();
 bool has_hours(const FigureInput& input) { return !input.hourly_losses.empty(); }
 bool has_learning(const FigureInput& input) { return !input.learning.empty(); }
 
+bool has_transitions(const FigureInput& input) { return !input.transitions.empty(); }
+
 bool has_metric_by_samples(const FigureInput& input) {
     return std::ranges::any_of(
         input.learning, [](const LearningRun& run) { return !run.metric_by_samples.empty(); });
@@ -58,6 +60,8 @@ constexpr Figure figures[] = {
      has_metric_by_samples, draw_metric_over_samples},
     {"noise_over_samples", "per run: the gradient noise scale over training (ukemi compare --out)",
      has_noise, draw_noise_over_samples},
+    {"transition_phases", "per system or policy: what changes of the group cost, phase by phase",
+     has_transitions, draw_transition_phases},
 };
 
 }  // namespace

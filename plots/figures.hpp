@@ -138,6 +138,18 @@ struct LearningRun {
     PlotBand noise_by_samples_band = {};
 };
 
+// What a change of the training group goes through, in the order of TransitionRow's numbers.
+inline constexpr std::array<std::string_view, 6> transition_parts = {
+    "notice", "drain", "spawn", "rendezvous", "transfer", "warm-up"};
+
+// The changes of the group of one policy or system, means of a run.
+struct TransitionRow {
+    std::string name;
+    double transitions = 0;
+    std::array<double, transition_parts.size()> standstill_s{};  // of the group
+    std::array<double, transition_parts.size()> machine_h{};     // of machines kept busy
+};
+
 struct FigureInput {
     std::vector<RunPoint> runs;
     std::optional<double> deadline_h;
@@ -147,6 +159,7 @@ struct FigureInput {
     std::vector<HourlyLosses> hourly_losses;
     std::optional<TopologyInput> topology;
     std::vector<LearningRun> learning;
+    std::vector<TransitionRow> transitions;
 };
 
 struct FigureOptions {
@@ -197,6 +210,10 @@ FigureResult draw_metric_over_samples(const FigureInput& input, const std::files
                                       const FigureOptions& options = {});
 FigureResult draw_noise_over_samples(const FigureInput& input, const std::filesystem::path& folder,
                                      const FigureOptions& options = {});
+
+// A row for each system or policy whose transitions have phases, in the order given.
+FigureResult draw_transition_phases(const FigureInput& input, const std::filesystem::path& folder,
+                                    const FigureOptions& options = {});
 
 struct Figure {
     std::string_view name;

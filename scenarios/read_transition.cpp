@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "scenarios/calibration.hpp"
 #include "scenarios/sections.hpp"
 #include "sim/transition_systems.hpp"
 
@@ -77,6 +78,50 @@ TransitionCosts system_costs(ConfigReader& config) {
     return costs;
 }
 
+// From a file of `ukemi calibrate`, in place of all that is typed in otherwise. Workers start while
+// the others train; of a first group nobody measured the phases, of the others, what is neither
+// rendezvous nor transfer is warm-up. Medians, as elsewhere.
+TransitionCosts measured_costs(ConfigReader& config) {
+    for (const std::string_view key : {"system", "spawn", "rendezvous", "warm_up", "start", "grow",
+                                       "shrink", "spawn_overlaps", "transfer"}) {
+        if (!config.has(key)) continue;
+        config.fail(key, "stands beside \"costs\", which says it: expected one of them");
+    }
+    const std::filesystem::path given = config.text("costs");
+    if (given.empty()) config.fail("costs", "expected a file, found \"\"");
+    const std::filesystem::path folder = std::filesystem::path(config.file()).parent_path();
+    const std::filesystem::path file = given.is_absolute() ? given : folder / given;
+    const LiveCosts measured = read_costs(file);
+    const auto median = [&](const MeasuredTimes& times, const char* name) {
+        if (times.s.empty()) {
+            throw InputError(file.string(), name,
+                             "nothing was measured: what a change of the "
+                             "group costs is not known");
+        }
+        return std::min(seconds(std::min(times.median(), 1e8)), pause_longest);
+    };
+    TransitionCosts costs;
+    costs.system = fmt::format("measured on {}", measured.device);
+    costs.overlapped_spawn = median(measured.spawn, "/spawn");
+    const auto in = [&](GroupChange change) -> ChangeCosts& {
+        return costs.changes[static_cast<std::size_t>(change)];
+    };
+    const auto always = [](Duration time) { return TimeBySize{{1, time}}; };
+    in(GroupChange::start).rendezvous = always(median(measured.restart, "/restart"));
+    const Duration meeting = median(measured.rendezvous, "/rendezvous");
+    const Duration grown = median(measured.resize, "/resize");
+    const Duration sent = std::min(median(measured.state_transfer, "/state_transfer"),
+                                   std::max(grown - meeting, Duration{}));
+    in(GroupChange::grow).rendezvous = always(std::min(meeting, grown));
+    // As long as it was, whoever sends how much to whom: all of it is latency.
+    costs.transfer = {Bytes::of(1), gigabits_per_second(1'000'000), sent, false};
+    in(GroupChange::grow).warm_up = always(std::max(grown - meeting - sent, Duration{}));
+    const Duration shrunk = measured.loss.s.empty() ? grown - sent : median(measured.loss, "/loss");
+    in(GroupChange::shrink).rendezvous = always(std::min(meeting, shrunk));
+    in(GroupChange::shrink).warm_up = always(std::max(shrunk - meeting, Duration{}));
+    return costs;
+}
+
 // What is said of all changes, then what is said of one kind alone.
 void read_changes(ConfigReader& config, TransitionCosts& costs) {
     ChangeCosts all = read_change(config, {});
@@ -119,15 +164,18 @@ void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, 
         if (!job_config.has(key)) continue;
         job_config.fail(key, "stands beside \"transition\", which says the same in more detail");
     }
-    TransitionCosts costs = system_costs(*config);
+    const bool measured = config->has("costs");
+    TransitionCosts costs = measured ? measured_costs(*config) : system_costs(*config);
     static constexpr std::array<std::string_view, 2> scopes{"members", "whole_program"};
     costs.whole_program =
         config->one_of("restarts", scopes, scopes[costs.whole_program ? 1 : 0]) == scopes[1];
     costs.saves_first = config->flag("saves_first", costs.saves_first);
     costs.reattach =
         bounded_duration(*config, "reattach", Duration{}, pause_longest, costs.reattach);
-    read_changes(*config, costs);
-    costs.transfer = read_transfer(*config, model_size);
+    if (!measured) {
+        read_changes(*config, costs);
+        costs.transfer = read_transfer(*config, model_size);
+    }
     config->finish();
     job.transition = std::move(costs);
 }

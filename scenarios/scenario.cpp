@@ -146,6 +146,7 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
     if (!scenario.costs.empty()) {
         scenario.job.profile =
             measured_profile(read_costs(scenario.costs), scenario, 1, scenario.costs, false);
+        expect_transitions(scenario.job);  // where the scenario says more of them
         check_work(root, scenario.job);
     }
     read_limits(root, scenario.job);

@@ -188,6 +188,16 @@ TEST_CASE("ukemi check: every file is looked at, and one bad file is exit code 2
     CHECK(run_ukemi(scratch.path(), {"check", good}).code == 0);
 }
 
+TEST_CASE("ukemi check: what changes of the group cost, and where the numbers come from", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(scratch.path(), {"check", shipped("resize_costs.json").string()});
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("changes of the group: or_et_al, input\n") &&
+                            Catch::Contains("    start   rendezvous 2.7 s, 2.7 s in all\n") &&
+                            Catch::Contains("    shrink  rendezvous 2.7 s, 2.7 s in all\n") &&
+                            Catch::Contains("    spawn   30 s while the others train\n"));
+}
+
 TEST_CASE("ukemi check: what --resolved prints is the same scenario with nothing left out",
           "[cli]") {
     const ScratchFolder scratch;

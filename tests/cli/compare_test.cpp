@@ -85,6 +85,22 @@ TEST_CASE("ukemi compare: seeds give a band, and files and figures stand in the 
     CHECK(csv.out == text_in(scratch.path() / "out/compare.csv"));
 }
 
+TEST_CASE("ukemi compare: phases of transitions are a figure, a row each", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(
+        scratch.path(),
+        {"compare", shipped("resize_costs.json").string(), "--vary", "policy=gain_resize+on_demand",
+         "--vary", "/job/transition/system=or_et_al,kungfu", "--out", "out", "-j", "1"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const std::string rows = text_in(scratch.path() / "out/transition_phases.csv");
+    CHECK_THAT(rows, Catch::StartsWith("row,transitions,notice_s,drain_s,spawn_s,rendezvous_s,"));
+    CHECK_THAT(rows,
+               Catch::Contains(",system=or_et_al\n1,") && Catch::EndsWith(",system=kungfu\n"));
+    CHECK(fs::exists(scratch.path() / "out/transition_phases.gp"));
+    CHECK_FALSE(fs::exists(scratch.path() / "out/learned_over_time.csv"));
+}
+
 TEST_CASE("ukemi compare: several scenarios stand in one table, and what does not transfer shows",
           "[cli]") {
     const ScratchFolder scratch;

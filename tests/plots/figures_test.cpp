@@ -65,6 +65,8 @@ FigureInput every_kind() {
     input.learning[0].metric_by_samples = {{0, 0.1}, {64, 0.5}};
     input.learning[0].metric_by_samples_band = {{{0, 0.1}, {64, 0.4}}, {{0, 0.1}, {64, 0.6}}};
     input.learning[1].noise_by_samples = {{0, 10}, {64, 200}};
+    input.transitions = {{"waiting", 2, {0, 5, 30, 1, 2, 0.5}, {0, 0.25, 1.5, 0.5, 0.5, 0.25}},
+                         {"training on", 3, {0, 0, 0, 8, 0, 0}, {1, 0, 2, 0.5, 0, 0}}};
     return input;
 }
 
@@ -116,6 +118,29 @@ TEST_CASE("cost_by_cause: means over the runs, with their total", "[figures][gol
     // 10 of 15 dollars are two thirds.
     CHECK(script.find("'15.00 USD, 67 % useful'") != std::string::npos);
     CHECK(script.find("names[1] = 'daring'\nnames[2] = 'steady'\n") != std::string::npos);
+}
+
+TEST_CASE("transition_phases: a row each, in the order given, with its sums", "[figures][golden]") {
+    const ScratchFolder folder;
+    const FigureResult result =
+        draw_transition_phases(every_kind(), folder.path(), without_gnuplot());
+    CHECK(result.skipped);
+    CHECK(folder.text_of("transition_phases.csv") ==
+          "row,transitions,notice_s,drain_s,spawn_s,rendezvous_s,transfer_s,warm_up_s,"
+          "standstill_s,notice_machine_h,drain_machine_h,spawn_machine_h,rendezvous_machine_h,"
+          "transfer_machine_h,warm_up_machine_h,machine_h,name\n"
+          "0,2,0,5,30,1,2,0.5,38.5,0,0.25,1.5,0.5,0.5,0.25,3,waiting\n"
+          "1,3,0,0,0,8,0,0,8,1,0,2,0.5,0,0,3.5,training on\n");
+    const std::string script = folder.text_of("transition_phases.gp");
+    CHECK(script.find("'38.5 s in 2'") != std::string::npos);
+    CHECK(script.find("names[1] = 'waiting'\nnames[2] = 'training on'\n") != std::string::npos);
+    FigureInput broken = every_kind();
+    broken.transitions[1].standstill_s[3] = -1;
+    CHECK(draw_transition_phases(broken, folder.path(), without_gnuplot()).problem ==
+          "transition_phases: a number of training on is negative or not finite");
+    broken.transitions.clear();
+    CHECK(draw_transition_phases(broken, folder.path(), without_gnuplot()).problem ==
+          "transition_phases: there are no transitions to draw");
 }
 
 TEST_CASE("timeline: the last value holds until the end", "[figures][golden]") {

@@ -232,6 +232,8 @@ constexpr Refusal refusals[] = {
     {"transition_size_zero",
      ": at /job/transition/rendezvous: expected sizes of the group from 1 to 100000 as keys, such "
      "as \"8\", found \"0\""},
+    {"transition_system_beside_costs",
+     ": at /job/transition/system: stands beside \"costs\", which says it: expected one of them"},
     {"transition_system_unknown",
      ": at /job/transition/system: expected one of custom, kungfu, or_et_al, checkpoint_restart, "
      "trial_and_error, parcae, bamboo, elasticflow, pollux, sia_cifar10, sia_deepspeech2, "

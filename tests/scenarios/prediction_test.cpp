@@ -79,6 +79,51 @@ TEST_CASE("calibration: a grid varies batch, learners and synchronisation for ea
     }
 }
 
+TEST_CASE("calibration: what it measured of transitions is what a scenario's may be",
+          "[calibration]") {
+    const ScratchFolder folder;
+    LiveCosts costs = made_costs(trained_scenario());
+    costs.resize.s = {0.9, 1.1, 1.0};
+    costs.rendezvous.s = {0.25};
+    costs.state_transfer.s = {0.5};
+    costs.loss.s = {0.75};
+    const auto file = folder.path() / "box.json";
+    write_file_atomically(file, costs_json(costs));
+    const auto job_with = [&](std::string_view more) {
+        return scenario_from_text(fmt::format(R"({{"name": "measured", "seed": 1,
+            "job": {{"samples": 1000, "batch": 10, "throughput": {{"1": "10 samples/s"}},
+                     "transition": {{"costs": "box.json"{}}}}},
+            "cluster": {{"count_min": 1, "count_max": 8}},
+            "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
+            "replay": ["on_demand"]}})",
+                                              more),
+                                  folder.path() / "measured.json")
+            .job;
+    };
+    const JobSpec job = job_with("");
+    REQUIRE(job.transition);
+    CHECK(job.transition->system == "measured on " + this_device());
+    CHECK(job.profile.spawn == milliseconds(50));
+    CHECK(job.profile.restart == milliseconds(25));
+    CHECK(to_seconds(job.profile.resize) == Approx(1));
+    const auto part = [&](GroupChange change, TransitionPhase phase) {
+        return phase_times(*job.transition, change, 4, 2)[static_cast<std::size_t>(phase)];
+    };
+    CHECK(part(GroupChange::grow, TransitionPhase::rendezvous) == milliseconds(250));
+    CHECK(to_seconds(part(GroupChange::grow, TransitionPhase::transfer)) == Approx(0.5));
+    CHECK(part(GroupChange::shrink, TransitionPhase::transfer) == Duration{});
+    CHECK(part(GroupChange::grow, TransitionPhase::warm_up) == milliseconds(250));
+    CHECK(part(GroupChange::shrink, TransitionPhase::rendezvous) == milliseconds(250));
+    CHECK(part(GroupChange::shrink, TransitionPhase::warm_up) == milliseconds(500));
+    CHECK(job_with(R"(, "reattach": "5 ms")").transition->reattach == milliseconds(5));
+    CHECK_THROWS_WITH(job_with(R"(, "warm_up": "1 s")"),
+                      Catch::Contains("/job/transition/warm_up: stands beside \"costs\""));
+    costs.rendezvous.s.clear();
+    write_file_atomically(file, costs_json(costs));
+    CHECK_THROWS_WITH(job_with(""),
+                      Catch::Contains("box.json: at /rendezvous: nothing was measured"));
+}
+
 TEST_CASE("calibration: costs are read back as they were written", "[calibration]") {
     const ScratchFolder folder;
     const Scenario scenario = trained_scenario();
