@@ -73,16 +73,17 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
                 fmt::print("{}: ok ({} policy list{}, {} zone{})\n", file, lists,
                            lists == 1 ? "" : "s", zones, zones == 1 ? "" : "s");
                 fmt::print("{}", how_sure(std::span(&scenario, 1)));
-}
-
-                if (scenario.job.transition) print_transition(scenario.job);
             }
-        } catch (const InputError& error) {
-            fmt::print(stderr, "ukemi: {}\n", error.what());
-            all_right = false;
+
+            if (scenario.job.transition) print_transition(scenario.job);
         }
     }
-    if (!all_right) throw ExitWith{exit_input_wrong};
+    catch (const InputError& error) {
+        fmt::print(stderr, "ukemi: {}\n", error.what());
+        all_right = false;
+    }
+}
+if (!all_right) throw ExitWith{exit_input_wrong};
 }
 
 }  // namespace
