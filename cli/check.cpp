@@ -73,17 +73,14 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
                 fmt::print("{}: ok ({} policy list{}, {} zone{})\n", file, lists,
                            lists == 1 ? "" : "s", zones, zones == 1 ? "" : "s");
                 fmt::print("{}", how_sure(std::span(&scenario, 1)));
+                if (scenario.job.transition) print_transition(scenario.job);
             }
-
-            if (scenario.job.transition) print_transition(scenario.job);
+        } catch (const InputError& error) {
+            fmt::print(stderr, "ukemi: {}\n", error.what());
+            all_right = false;
         }
     }
-    catch (const InputError& error) {
-        fmt::print(stderr, "ukemi: {}\n", error.what());
-        all_right = false;
-    }
-}
-if (!all_right) throw ExitWith{exit_input_wrong};
+    if (!all_right) throw ExitWith{exit_input_wrong};
 }
 
 }  // namespace
