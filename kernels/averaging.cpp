@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/invariant.hpp"
+#include "kernels/bit_hash.hpp"
 
 namespace ukemi {
 
@@ -139,6 +140,17 @@ std::int64_t ParameterServer::push(int worker, std::span<const float> gradient, 
     ++own.clock;
     own.pulled = false;
     return staleness;
+}
+
+std::uint64_t ParameterServer::digest() const {
+    BitHash hash;
+    hash.add(static_cast<std::uint64_t>(updates_));
+    for (const Worker& worker : workers_) {
+        hash.add(static_cast<std::uint64_t>(worker.clock));
+        hash.add(static_cast<std::uint64_t>(worker.pulled_at));
+        hash.add(std::uint64_t{worker.pulled} * 2 + std::uint64_t{worker.here});
+    }
+    return hash.value();
 }
 
 void ParameterServer::leave(int worker) { workers_[index(worker)].here = false; }

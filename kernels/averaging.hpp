@@ -108,7 +108,8 @@ public:
     void pull(int worker, std::span<float> weights);
     // Returns the staleness: updates by others between this worker's pull and its push.
     std::int64_t push(int worker, std::span<const float> gradient, float rate);
-    void leave(int worker);  // nobody waits for it any more
+    void leave(int worker);        // nobody waits for it any more
+    std::uint64_t digest() const;  // of all but the weights
 
 private:
     struct Worker {

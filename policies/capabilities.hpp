@@ -31,6 +31,7 @@ struct Capabilities {
     std::int32_t workers_min = 1;
     HookSet hooks = every_hook;           // the world calls these; it would never call another
     std::vector<CodecRange> codecs = {};  // besides none, where the knob is turned
+    bool learners_code = true;            // also where a worker has several learners
     // Likewise; empty: whatever the world then commits.
     std::vector<Synchronisation> synchronisations = {};
 };

@@ -22,7 +22,11 @@ inline std::vector<Collective> read_collectives(ConfigReader& parameters, std::s
             parameters.fail(key, "there is no collective \"" + name + "\"" +
                                      did_you_mean(name, collective_names()));
         }
-        collectives.push_back(static_cast<Collective>(place - collective_names().begin()));
+        const auto collective = static_cast<Collective>(place - collective_names().begin());
+        if (std::ranges::find(collectives, collective) != collectives.end()) {
+            parameters.fail(key, "names " + name + " twice");
+        }
+        collectives.push_back(collective);
     }
     if (collectives.size() < 2) parameters.fail(key, "expected at least two");
     return collectives;

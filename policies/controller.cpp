@@ -100,6 +100,10 @@ std::string refusal(const Capabilities& world, const Plan& to) {
                            synchronisation_names()[static_cast<std::size_t>(to.synchronisation)],
                            world.world);
     }
+    if (!world.learners_code && to.codec != Codec::none && to.learners_per_gpu > 1) {
+        return fmt::format("a codec beside several learners a worker, which the {} cannot cost",
+                           world.world);
+    }
     const std::string codec = codec_refusal(world, to);
     if (!codec.empty()) return codec;
     if (std::min({to.layout.data, to.layout.pipeline, to.layout.tensor}) < 1) {

@@ -44,7 +44,8 @@ public:
             begin_trials();
         }
         const std::optional<Duration> waited = slowest_wait(view.seen);
-        if (chosen_ || workers < 2 || !waited) return {};
+        if (workers < 2 || !waited) return {};
+        if (chosen_) return keep(view.plan);
         if (view.plan.collective != options_[trying_]) {
             // Also after a discard, a few times: whoever was lost is no fault of the collective.
             if (++refused_ > refusals_most) next_trial();
@@ -93,6 +94,15 @@ private:
             if (shorter) chosen_ = i;
         }
         if (!chosen_) chosen_ = 0;
+    }
+
+    // A discard is no answer to the choice, but one that comes again and again is.
+    Decision keep(const Plan& plan) {
+        if (plan.collective == options_[*chosen_]) {
+            refused_ = 0;
+            return {};
+        }
+        return ++refused_ > refusals_most ? Decision{} : wish(plan);
     }
 
     Decision wish(const Plan& plan) const {

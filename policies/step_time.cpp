@@ -85,8 +85,11 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     // Of the slowest worker: the one with the remainder of a batch that does not divide.
     std::int64_t samples = (samples_per_step(plan, workers) - 1) / workers + 1;
     const bool side_by_side = !time.learner_speeds.empty() && plan.learners_per_gpu > 1;
-    if (side_by_side) samples = (samples - 1) / plan.learners_per_gpu + 1;
-    const std::int64_t fits = time.worker_batch_max > 0 ? time.worker_batch_max : samples;
+    std::int64_t fits = time.worker_batch_max > 0 ? time.worker_batch_max : samples;
+    if (side_by_side) {
+        samples = (samples - 1) / plan.learners_per_gpu + 1;
+        fits = std::max<std::int64_t>(fits / plan.learners_per_gpu, 1);
+    }
     const std::int64_t micro_steps =
         std::max<std::int64_t>(plan.accumulation, (samples - 1) / fits + 1);
     const std::int64_t batch = (samples - 1) / micro_steps + 1;

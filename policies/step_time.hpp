@@ -17,6 +17,9 @@
 
 namespace ukemi {
 
+// No part of a step takes longer: logs with such times are refused.
+inline constexpr Duration step_part_longest = days(2);
+
 struct BatchTime {
     std::int64_t batch = 1;  // samples of one worker
     Duration time;           // forwards and backwards

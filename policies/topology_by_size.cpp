@@ -55,7 +55,7 @@ private:
 
 }  // namespace
 
-// "1:star,2:binary_tree_star"
+// "sizes": {"1": "star", "2": "binary_tree_star"}
 std::unique_ptr<Policy> make_topology_by_size(ConfigReader& parameters) {
     std::vector<FromSize> rows;
     if (!parameters.has("sizes")) {

@@ -176,6 +176,7 @@ json to_json(const Capabilities& capabilities) {
                                     {"whole_levels", each.whole_levels},
                                     {"has_default", each.has_default}});
     }
+    if (!capabilities.learners_code) object["learners_code"] = false;
     for (const Synchronisation each : capabilities.synchronisations) {
         object["synchronisations"].push_back(named(synchronisation_names(), each));
     }
@@ -212,6 +213,7 @@ Capabilities capabilities_from(const json& object) {
     fields.integer_from("instances_max", 1, can.instances_max);
     fields.integer_from("workers_min", 1, can.workers_min);
     fields.list("codecs", [&](const json& one) { can.codecs.push_back(codec_range_from(one)); });
+    fields.flag("learners_code", can.learners_code);
     fields.list("synchronisations", [&](const json& name) {
         const auto found = std::ranges::find(synchronisation_names(), name.get<std::string>());
         if (found == synchronisation_names().end()) {
@@ -234,7 +236,6 @@ json batch_times_json(const std::vector<BatchTime>& times) {
     return points;
 }
 
-constexpr Duration step_max = days(2);
 constexpr std::uint64_t learner_speed_max = 100'000;
 
 json synchronisation_json(const std::vector<SynchronisationTime>& times) {
@@ -251,7 +252,7 @@ void read_synchronisation(Fields& fields, std::vector<SynchronisationTime>& time
         SynchronisationTime point;
         Fields parts(element);
         parts.integer_from("workers", 1, point.workers);
-        parts.time("time_ns", point.time, step_max);
+        parts.time("time_ns", point.time, step_part_longest);
         parts.finish();
         if (!times.empty() && point.workers <= times.back().workers) {
             Fields::refuse(key, "increasing numbers of workers");
@@ -275,7 +276,7 @@ CodecTime codec_time_from(const json& object) {
     fields.name("codec", codec_names(), row.codec);
     fields.real("level", row.level);
     fields.flag("usual_level", row.usual_level);
-    fields.time("encoding_ns", row.encoding, step_max);
+    fields.time("encoding_ns", row.encoding, step_part_longest);
     fields.integer_from("bytes", std::int64_t{0}, row.bytes);
     fields.real("relative_error", row.relative_error);
     read_synchronisation(fields, row.synchronisation);
@@ -317,7 +318,7 @@ std::vector<BatchTime> batch_times_from(Fields& fields, const char* key) {
         BatchTime point;
         Fields parts(element);
         parts.integer_from("batch", std::int64_t{1}, point.batch);
-        parts.time("time_ns", point.time, step_max);
+        parts.time("time_ns", point.time, step_part_longest);
         parts.finish();
         if (point.batch > 1'000'000'000) Fields::refuse("batch", "at most 10^9");
         const bool rises =

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "policies/codec_text.hpp"
 #include "scenarios/sections.hpp"
@@ -95,17 +97,40 @@ public:
         row.level = level_meant(plan.codec, plan.codec_level);
         row.usual_level = row.level == level_meant(plan.codec, 0);
         row.bytes = scaled(cost.bytes);
-        if (network_.operations_per_s > 0) {
-            row.encoding = seconds(network_.scale * static_cast<double>(cost.operations) /
-                                   network_.operations_per_s);
-        }
+        row.encoding = seconds(encoding_s(cost));
         row.synchronisation = of(rule_for(task_.synchronisation, plan.synchronisation), plan);
         return row;
+    }
+
+    // Before any is computed: where one would take longer than can be said.
+    void expect_encoding(ConfigReader& learning, Codec codec, double level) const {
+        const double time_s = encoding_s(codec_cost(task_, codec, level, job_.instances_max));
+        if (time_s <= to_seconds(step_part_longest)) return;
+        learning.fail("network",
+                      fmt::format("{} would take {:.3g} s a step: expected at most {:.3g}",
+                                  entry_of(codec).name, time_s, to_seconds(step_part_longest)));
+    }
+    void expect_exchanges(ConfigReader& learning) const {
+        if (!network_.there) return;
+        // At most two models, or messages, go to or come from each of the others.
+        const double exchange_s =
+            2.0 * job_.instances_max *
+            (2 * static_cast<double>(network_.model_bytes) / network_.bytes_per_s +
+             to_seconds(network_.latency));
+        if (exchange_s <= to_seconds(step_part_longest)) return;
+        learning.fail("network",
+                      fmt::format("an exchange among {} workers may take {:.3g} s: expected at "
+                                  "most {:.3g}",
+                                  job_.instances_max, exchange_s, to_seconds(step_part_longest)));
     }
 
 private:
     std::int64_t scaled(std::int64_t bytes) const {
         return static_cast<std::int64_t>(network_.scale * static_cast<double>(bytes));
+    }
+    double encoding_s(const CodecCost& cost) const {
+        if (network_.operations_per_s <= 0) return 0;
+        return network_.scale * static_cast<double>(cost.operations) / network_.operations_per_s;
     }
     Duration exchange(const SynchronisationRule& rule, const Plan& plan, std::int32_t n) const {
         if (!network_.there) return {};
@@ -119,9 +144,10 @@ private:
         return exchange_time(cost, network_.latency, network_.bytes_per_s);
     }
     Duration wait(const SynchronisationRule& rule, std::int32_t n) const {
-        const std::int64_t per_mille =
-            straggling_per_mille(rule, task_.synchronisation, n * job_.plan.learners_per_gpu) -
-            1000;
+        const std::int32_t learners = n * job_.plan.learners_per_gpu;
+        const auto [place, is_new] = longest_.try_emplace({&rule, learners});
+        if (is_new) place->second = straggling_per_mille(rule, task_.synchronisation, learners);
+        const std::int64_t per_mille = place->second - 1000;
         const Duration computed = step_of(compute_, job_.plan, n);
         return Duration::of(
             static_cast<std::int64_t>(static_cast<Int128>(computed.raw()) * per_mille / 1000));
@@ -131,6 +157,8 @@ private:
     const JobSpec& job_;
     const Network& network_;
     StepTime compute_;
+    // The slowest learner's time per mille of the mean one's: drawn, so kept.
+    mutable std::map<std::pair<const SynchronisationRule*, std::int32_t>, std::int64_t> longest_;
 };
 
 // Each kind that the optimiser's momentum goes with.
@@ -159,10 +187,15 @@ std::vector<CodecTime> codecs_of(ConfigReader& learning, const RealTask& task, c
     }
     choices.push_back({first.codec, first.codec_level});
     std::erase_if(choices, [](const CodecChoice& one) { return one.codec == Codec::none; });
+    if (!choices.empty() && first.learners_per_gpu > 1) {
+        learning.fail("codecs", fmt::format("are priced for one learner a worker, here are {}",
+                                            first.learners_per_gpu));
+    }
     std::vector<CodecTime> rows;
     for (const CodecChoice& choice : choices) {
         const std::string refusal = codec_refusal(choice.codec, choice.level);
         if (!refusal.empty()) learning.fail("codecs", refusal);
+        costs.expect_encoding(learning, choice.codec, choice.level);
         Plan coded = first;
         coded.synchronisation = Synchronisation::s_sgd;
         coded.codec = choice.codec;
@@ -193,6 +226,7 @@ void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job)
     const bool measured = !time.groups.empty() || !time.synchronisation.empty();
     if (!measured) {
         const Costs costs(task, job, network);
+        costs.expect_exchanges(learning);
         std::vector<CodecTime> codecs = codecs_of(learning, task, job.plan, costs);
         time.exchanges = exchanges_of(task, job.plan, costs);
         time.codecs = std::move(codecs);

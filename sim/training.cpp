@@ -38,7 +38,8 @@ LearningStep Training::step_settings() const {
             plan.learners_per_gpu,
             plan.synchronisation,
             plan.codec,
-            plan.codec_level};
+            plan.codec_level,
+            workers_ > 0 ? ranks_ : nullptr};
 }
 
 // Policies are told what a real job could know: the way to go at the present worth of a step, and
@@ -217,6 +218,10 @@ void Training::begin_transition(const TransitionOrder& order, Instant now) {
         members_.emplace_back(order.members[rank], order.speeds[rank]);
     }
     std::ranges::sort(members_);
+    if (learning_) {
+        ranks_ =
+            std::make_shared<std::vector<InstanceId>>(order.members.begin(), order.members.end());
+    }
     ++transitions_;
     phase_ = JobPhase::transition;
     phases_ = order.phases;

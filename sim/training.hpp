@@ -95,6 +95,7 @@ private:
 
     std::int64_t per_step_ = 1;                      // samples, of this segment
     std::shared_ptr<const LearningModel> learning_;  // empty: samples are what counts
+    Members ranks_;                                  // of the group, for whoever learns
     LearningStep step_;                              // of this segment
     LearningState learned_at_start_;                 // likewise
     LearningState learned_;

@@ -54,6 +54,7 @@ void add_what_steps_know(const StepTime& time, Capabilities& can) {
         can.synchronisations.push_back(row.synchronisation);
     }
     if (!time.learner_speeds.empty()) can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
+    can.learners_code = time.learner_speeds.empty();  // their messages are priced as one's
 }
 
 }  // namespace

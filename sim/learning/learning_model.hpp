@@ -12,12 +12,16 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "policies/observation.hpp"
 
 namespace ukemi {
 
 inline constexpr std::int64_t progress_per_sample = 1'000'000;
+
+// Who makes a step, by rank.
+using Members = std::shared_ptr<const std::vector<InstanceId>>;
 
 struct LearningStep {
     std::int64_t batch = 1;
@@ -28,6 +32,7 @@ struct LearningStep {
     Synchronisation synchronisation = Synchronisation::s_sgd;
     Codec codec = Codec::none;
     double codec_level = 0;
+    Members members = nullptr;  // null: whoever they are
     friend bool operator==(const LearningStep&, const LearningStep&) = default;
 };
 

@@ -50,7 +50,8 @@ TEST_CASE("ukemi compare: a job whose work is a time has no samples to show", "[
     const ScratchFolder scratch;
     write_file(scratch.path() / "timed.json", R"({"name": "timed", "seed": 1,
         "job": {"work": "2 h"}, "cluster": {"count": 1},
-        "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})");
+        "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+        "replay": ["on_demand"]})");
     const Ran ran = run_ukemi(scratch.path(), {"compare", "timed.json", "--json"});
     INFO(ran.err);
     REQUIRE(ran.code == 0);

@@ -65,6 +65,21 @@ TEST_CASE("measured_collective: the one for which the slowest worker waits least
     CHECK(job.plan.collective == Collective::hierarchical);
 }
 
+TEST_CASE("measured_collective: a choice that was discarded is made again",
+          "[measured_collective]") {
+    const auto policy = policy_named("measured_collective", R"({"trial_steps": 1})");
+    Links job = links();
+    apply(job.ask_before_train(*policy), job.plan);
+    job.steps(*policy, 5);
+    REQUIRE(job.plan.collective == Collective::binary_tree_star);  // the last to be measured
+    job.commits = false;
+    job.steps(*policy, 1);
+    CHECK(job.plan.collective == Collective::binary_tree_star);
+    job.commits = true;
+    job.steps(*policy, 2);
+    CHECK(job.plan.collective == Collective::hierarchical);
+}
+
 TEST_CASE("measured_collective: another number of workers is measured anew",
           "[measured_collective]") {
     const auto policy = policy_named("measured_collective", R"({"trial_steps": 1})");

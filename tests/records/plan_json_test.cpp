@@ -222,6 +222,7 @@ TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
     Capabilities can{"test world", {Knob::market, Knob::codec}, 3, 2, 40, 4};
     CHECK_FALSE(to_json(can).contains("synchronisations"));
     can.synchronisations = {Synchronisation::s_sgd, Synchronisation::local_sgd};
+    can.learners_code = false;
     const Capabilities read = capabilities_from(reread(to_json(can)));
     CHECK(read.world == can.world);
     CHECK(read.knobs == can.knobs);
@@ -230,6 +231,7 @@ TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
     CHECK(read.instances_max == can.instances_max);
     CHECK(read.workers_min == can.workers_min);
     CHECK(read.synchronisations == can.synchronisations);
+    CHECK(read.learners_code == can.learners_code);
 
     JobProfile profile;
     profile.throughput = {{1, {3, whole_seconds(2)}}, {8, {20, whole_seconds(2)}}};

@@ -181,6 +181,9 @@ constexpr Refusal refusals[] = {
      ": at /job/codec: qsgd rides all-reduces and all-gathers, and parameter_server has neither"},
     {"simulate_heads_not_divided",
      ": at /job/layout: gpt2_xl has 25 heads of a hidden size of 1600: no multiples of tensor 8"},
+    {"simulate_leaves_one_norm",
+     ": at /events: those who are left of resnet50 cannot go on: resnet50: multi_binary_tree_star "
+     "needs as many workers on each machine"},
     {"simulate_leaves_twice", ": at /events: a worker of resnet50 leaves that is there no more"},
     {"simulate_link_change_ends_before", ": at /events/0/until: expected later than \"at\""},
     {"simulate_nobody_is_left", ": at /events: no worker of resnet50 would be left"},

@@ -253,7 +253,7 @@ double minutes_with(double dollars, std::string_view worker_price) {
     const std::string parameters = R"({"condition": "utility", "worker_price": ")" +
                                    std::string(worker_price) +
                                    R"(", "utility_points": [{"until": "180 min", "dollars": )" +
-                                   std::to_string(dollars) + "}]}";
+                                   fmt::format("{}", dollars) + "}]}";
     const RunResult result = run(data, spec, {{"throughput_resize", parameters}});
     CHECK(result.finished);
     return to_seconds(result.duration) / 60;

@@ -169,36 +169,68 @@ GroupState first_state(const RealTask& task, std::uint64_t seed) {
 
 namespace {
 
-// From one common model, at rest.
+// From one common model, at rest. Nobody has the mean of pairs: one learner's model is taken.
 void begin_anew(GroupState& state) {
+    const bool pairs = state.synchronisation == Synchronisation::pair_averaging;
+    if (pairs && !state.learners.empty()) state.common = state.learners.front().weights;
     state.learners.clear();
     state.server.reset();
     state.finish.clear();
     state.common_before = state.common;
 }
 
-void change_group(GroupState& state, int learners) {
-    if (state.group == learners) return;
-    begin_anew(state);
-    if (!state.kept.empty()) {
-        state.kept.resize(static_cast<std::size_t>(learners),
-                          std::vector<float>(state.common.size(), 0.0F));
-    }
-    state.group = learners;
+bool are_others(const Members& before, const Members& now) {
+    return before && now && !std::ranges::is_permutation(*before, *now);
 }
 
-// Nobody has the mean of pairs: one learner's model is taken.
+// Where what learner `learner` of worker `worker` kept is; nothing for one that was not there.
+std::optional<std::size_t> place_before(const GroupState& state, const Members& now,
+                                        std::size_t worker, std::size_t learner) {
+    const auto each = static_cast<std::size_t>(state.learners_per_worker);
+    if (learner >= each) return std::nullopt;
+    std::size_t place = worker;
+    if (state.members && now) {
+        const auto found = std::ranges::find(*state.members, (*now)[worker]);
+        place = static_cast<std::size_t>(found - state.members->begin());
+    }
+    place = place * each + learner;
+    return place < state.kept.size() ? std::optional(place) : std::nullopt;
+}
+
+void change_group(GroupState& state, const LearningStep& to) {
+    const std::int32_t learners = to.workers * to.learners_per_worker;
+    if (state.group != learners || are_others(state.members, to.members)) {
+        begin_anew(state);
+        std::vector<std::vector<float>> kept;
+        if (!state.kept.empty()) {
+            for (std::int32_t i = 0; i < learners; ++i) {
+                const auto from = place_before(
+                    state, to.members, static_cast<std::size_t>(i / to.learners_per_worker),
+                    static_cast<std::size_t>(i % to.learners_per_worker));
+                kept.push_back(from ? std::move(state.kept[*from])
+                                    : std::vector<float>(state.common.size(), 0.0F));
+            }
+        }
+        state.kept = std::move(kept);
+        state.members = to.members;
+    }
+    if (!state.members) state.members = to.members;  // else the same, perhaps in another order
+    state.group = learners;
+    state.learners_per_worker = to.learners_per_worker;
+}
+
+// The noise scale is that of gradients at one model: other rules may not measure it.
 void change_synchronisation(GroupState& state, Synchronisation to) {
     if (state.synchronisation == to) return;
-    const bool pairs = state.synchronisation == Synchronisation::pair_averaging;
-    if (pairs && !state.learners.empty()) state.common = state.learners.front().weights;
     begin_anew(state);
     std::ranges::fill(state.velocity, 0.0F);
+    state.noise = {};
     state.synchronisation = to;
 }
 
 // A codec's warm start is its own.
 void change_codec(GroupState& state, Codec codec, double level) {
+    level = level_meant(codec, level);
     if (state.codec == codec && state.codec_level == level) return;
     state.codec_shared.clear();
     state.codec = codec;
@@ -212,7 +244,7 @@ void take_step(GroupState& state, GroupStep& step, const LearningStep& settings)
     const SynchronisationRule& rule =
         rule_for(step.task().synchronisation, settings.synchronisation);
     change_synchronisation(state, settings.synchronisation);
-    change_group(state, step.learners());
+    change_group(state, settings);
     change_codec(state, rule.codecs ? settings.codec : Codec::none,
                  rule.codecs ? settings.codec_level : 0);
     if (!rule.codecs) state.kept.clear();
@@ -234,6 +266,7 @@ std::uint64_t digest_of(const GroupState& state) {
     add_number(state.noise.covariance_trace);
     add_number(state.noise.samples);
     add_number(std::int64_t{state.group});
+    add_number(std::int64_t{state.learners_per_worker});
     add_number(static_cast<std::uint64_t>(state.synchronisation));
     add_number(static_cast<std::uint64_t>(state.codec));
     add_number(state.codec_level);
@@ -248,10 +281,7 @@ std::uint64_t digest_of(const GroupState& state) {
     for (const std::vector<float>& kept : state.kept) add_values(kept);
     if (state.server) {
         add_values(state.server->weights());
-        add_number(state.server->updates());
-        for (int learner = 0; learner < state.group; ++learner) {
-            add_number(state.server->clock(learner));
-        }
+        add_number(state.server->digest());
     }
     hash.add(std::as_bytes(std::span(state.finish)));
     return hash.value();

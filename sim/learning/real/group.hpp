@@ -47,11 +47,13 @@ struct GroupState {
     std::int64_t position = 0;  // samples used
     double rate = 0;            // learning rate of the last step; 0 before the first
     NoiseAverages noise;
-    std::vector<float> common;         // the model that is meant and evaluated, by the rule
-    std::vector<float> velocity;       // of `common`, where learners share one optimiser
-    std::vector<float> common_before;  // of a central model: z before the last step
-    std::vector<Learner> learners;     // replicas; empty where all have `common`
-    std::int32_t group = 0;            // learners of the last step; 0 before the first
+    std::vector<float> common;             // the model that is meant and evaluated, by the rule
+    std::vector<float> velocity;           // of `common`, where learners share one optimiser
+    std::vector<float> common_before;      // of a central model: z before the last step
+    std::vector<Learner> learners;         // replicas; empty where all have `common`
+    std::int32_t group = 0;                // learners of the last step; 0 before the first
+    std::int32_t learners_per_worker = 1;  // likewise
+    Members members;                       // likewise; null: nobody said
     Synchronisation synchronisation = Synchronisation::s_sgd;  // of the last step
     Codec codec = Codec::none;                                 // likewise
     double codec_level = 0;
@@ -133,11 +135,12 @@ double squared_norm(std::span<const float> values);
 
 // The state before the first step.
 GroupState first_state(const RealTask& task, std::uint64_t seed);
-// One step under `settings`. Learners that are new, or whose number has changed, begin anew from
-// the common model, as after Crossbow's restart; so do all when the synchronisation is another than
-// in the last step, with no momentum left (after pair averaging from rank 0's model, as live
-// workers do). What error feedback kept stays with the first learners, joins the next gradient
-// whatever codec that one goes by, and is dropped by a rule that sends no gradients.
+// One step under `settings`. Where the learners are others or of another number, all begin anew
+// from the common model, as after Crossbow's restart; so they do when the synchronisation is
+// another than in the last step, with no momentum left (after pair averaging from rank 0's model,
+// as live workers do). What error feedback kept goes on with the worker whose it is (by its place,
+// where nobody says who the members are), joins the next gradient whatever codec that one goes by,
+// and is dropped by a rule that sends no gradients.
 void take_step(GroupState& state, GroupStep& step, const LearningStep& settings);
 // Over all bits that the next step depends on.
 std::uint64_t digest_of(const GroupState& state);

@@ -8,6 +8,7 @@
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
 #include "kernels/bit_hash.hpp"
+#include "kernels/codec.hpp"
 
 namespace ukemi {
 
@@ -89,7 +90,8 @@ public:
     std::optional<double> codec_error(const LearningState& at,
                                       const LearningStep& step) const override {
         const GroupState& state = kept(at)->state;
-        const bool same = state.codec == step.codec && state.codec_level == step.codec_level;
+        const bool same = state.codec == step.codec &&
+                          state.codec_level == level_meant(step.codec, step.codec_level);
         if (!same || state.codec == Codec::none || state.steps == 0) return std::nullopt;
         return state.codec_error;
     }

@@ -90,6 +90,41 @@ TEST_CASE("turned group: who stays keeps the rest of its gradients, who joins ha
     }
 }
 
+TEST_CASE("turned group: who takes the place of another has nothing of the other's", "[learning]") {
+    const auto task = small_task(true);
+    GroupStep group(*task, 1);
+    const auto members = [](std::vector<std::uint32_t> numbers) {
+        std::vector<InstanceId> ids;
+        for (const std::uint32_t number : numbers) ids.push_back(InstanceId{number});
+        return std::make_shared<const std::vector<InstanceId>>(std::move(ids));
+    };
+    LearningStep lossy = with(4, Codec::top_k, 0.05);
+    lossy.members = members({1, 2, 3, 4});
+    GroupState state = first_state(*task, 1);
+    for (int i = 0; i < 5; ++i) take_step(state, group, lossy);
+    REQUIRE(state.kept.size() == 4);
+    // By hand: worker 4 is rank 0 now, worker 2 has gone, and 9 is new.
+    GroupState by_hand = state;
+    by_hand.members = nullptr;
+    by_hand.kept = {state.kept[3], state.kept[0], std::vector<float>(state.common.size(), 0.0F),
+                    state.kept[2]};
+    take_step(by_hand, group, with(4, Codec::top_k, 0.05));
+    lossy.members = members({4, 1, 9, 3});
+    take_step(state, group, lossy);
+    CHECK(state.common == by_hand.common);
+    CHECK(state.kept == by_hand.kept);
+    // The same workers in another order are the same group.
+    LearningStep averaging = with(4, Codec::none, 0, Synchronisation::synchronous_averaging);
+    averaging.members = members({4, 1, 9, 3});
+    for (int i = 0; i < 3; ++i) take_step(state, group, averaging);
+    GroupState others = state;
+    CHECK_FALSE(state.noise.noise_scale());  // of gradients at one model: not measured any more
+    averaging.learning_rate = 0;
+    averaging.members = members({4, 1, 8, 3});
+    take_step(others, group, averaging);
+    for (const GroupState::Learner& one : others.learners) CHECK(one.weights == state.common);
+}
+
 TEST_CASE("turned group: error feedback is the scenario's, and rules that send models drop it",
           "[learning]") {
     const GroupState without = after_lossy_steps(*small_task(false));

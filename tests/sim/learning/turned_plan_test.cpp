@@ -161,11 +161,11 @@ GroupState by_hand(const RealTask& task, std::initializer_list<Stretch> stretche
     return state;
 }
 
-constexpr LearningStep plain{32, 0.2, 2, 1};
-constexpr LearningStep coded(Codec codec, double level) {
+const LearningStep plain{32, 0.2, 2, 1};
+LearningStep coded(Codec codec, double level) {
     return {32, 0.2, 2, 1, Synchronisation::s_sgd, codec, level};
 }
-constexpr LearningStep kept_together(Synchronisation synchronisation) {
+LearningStep kept_together(Synchronisation synchronisation) {
     return {32, 0.2, 2, 1, synchronisation};
 }
 
