@@ -77,11 +77,12 @@ void print_machine(const MachineCosts& machine) {
 void calibrate(const Options& given) {
     CalibrationOptions options = given.calibration;
     const Scenario scenario = given.live.read_scenario();
+    options.device = given.live.device();
     options.workers_max = given.live.workers.value_or(std::min(scenario.job.instances_max, 2));
     std::optional<LiveCosts> earlier;  // read first: a file that does not fit is said at once
     if (!given.compare.empty()) {
         earlier = read_costs(given.compare);
-        expect_costs_of(*earlier, scenario, given.compare);
+        expect_costs_of(*earlier, scenario, given.compare, options.device);
     }
     const std::filesystem::path out = given.out;
     const std::string scratch = out.string() + "-checkpoints";

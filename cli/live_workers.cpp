@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/input_error.hpp"
+#include "cli/backends.hpp"
 
 namespace ukemi {
 
@@ -13,8 +14,9 @@ namespace fs = std::filesystem;
 void LiveWorkerOptions::add_to(CLI::App& command) {
     command.add_option("SCENARIO", scenario, "a scenario file with a section \"training\"")
         ->required();
-    command.add_option("--backend", backend, "what the workers compute on: cpu")
-        ->check(CLI::IsMember({"cpu"}));
+    command
+        .add_option("--backend", backend, "what the workers compute on: cpu | cuda (default: cpu)")
+        ->check(CLI::IsMember(backend_names()));
     command.add_option("--workers", workers, "at most so many (default: the scenario's count)")
         ->check(CLI::Range(1, 256));
     command.add_option("--cores", cores, "pin worker k to the k-th of these cores, as in 0,1")
@@ -38,10 +40,16 @@ Scenario LiveWorkerOptions::read_scenario() const {
     return read;
 }
 
+std::string LiveWorkerOptions::device() const {
+    const ComputeBackend& chosen = backend_named(backend);
+    expect_backend(chosen);
+    return device_with(chosen);
+}
+
 LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) const {
     LiveOptions options;
     options.worker_program = fs::read_symlink("/proc/self/exe");
-    options.worker_arguments = {"worker"};
+    options.worker_arguments = {"worker", "--backend", backend};
     fs::create_directories(folder);
     options.folder = folder;
     options.cores = cores;

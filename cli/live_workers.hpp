@@ -17,14 +17,18 @@ namespace ukemi {
 struct LiveWorkerOptions {
     std::filesystem::path scenario;
     std::vector<std::string> settings;
-    std::string backend = "cpu";
+    std::string backend = "cpu";  // of backend_names()
     std::optional<std::int32_t> workers;
     std::vector<int> cores;
 
     void add_to(CLI::App& command);
     // The scenario with --set and --workers carried out.
     Scenario read_scenario() const;
-    // This very program as the workers' program; makes the folder for checkpoints.
+    // The machine with what its workers compute on: what costs belong to. Throws like
+    // expect_backend, so whoever asks has refused before anything starts.
+    std::string device() const;
+    // This very program as the workers' program, told the backend; makes the folder for
+    // checkpoints.
     LiveOptions live_options(const std::filesystem::path& folder) const;
 };
 

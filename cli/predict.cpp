@@ -46,6 +46,7 @@ std::vector<StepSetting> the_settings(const Options& options, const LiveCosts& c
 
 void predict(const Options& options) {
     const Scenario scenario = options.live.read_scenario();
+    const std::string device = options.live.device();
     const LiveCosts costs = read_costs(options.costs);
     const fs::path folder = options.out;
     if (fs::exists(folder / "prediction.json") && !options.force) {
@@ -54,7 +55,7 @@ void predict(const Options& options) {
     expect_no_folder(folder / "checkpoints");
     const auto settings = the_settings(options, costs, scenario);
     const Prediction prediction =
-        predict_runs(costs, options.costs, scenario, settings, options.wall_s);
+        predict_runs(costs, options.costs, scenario, settings, options.wall_s, device);
     fs::create_directories(folder);
     const std::string digest = write_prediction(prediction, folder);
     fmt::print("{} runs predicted, digest {}, written before any of them ({})\n", settings.size(),

@@ -120,6 +120,7 @@ struct FolderIfUsed {
 
 void train(const Options& options) {
     Scenario scenario = options.live.read_scenario();
+    const std::string device = options.live.device();
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
     const PolicyList list = the_list(options, scenario);
     const NamedMarket market = the_market(options, scenario, seed);
@@ -132,15 +133,15 @@ void train(const Options& options) {
                                 ? fs::path(default_results_folder(inputs).string() + "-live")
                                 : fs::path(options.out);
     check_results_folder(folder, options.force);
-    nlohmann::json about = {{"backend", "cpu"},
+    nlohmann::json about = {{"backend", options.live.backend},
                             {"time_scale", options.time_scale},
                             {"workers_max", scenario.job.instances_max},
                             {"revocations", options.revocations},
                             {"cores", options.live.cores},
-                            {"device", this_device()}};
+                            {"device", device}};
     if (!options.costs.empty()) {
         scenario.job.profile = measured_profile(read_costs(options.costs), scenario,
-                                                options.time_scale, options.costs);
+                                                options.time_scale, options.costs, device);
         const fs::path predicted = folder.string() + "-predicted";
         check_results_folder(predicted, options.force);
         about["prediction_digest"] = predict(options, scenario, market, list, seed, predicted);

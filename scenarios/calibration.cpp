@@ -345,7 +345,7 @@ LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& opti
     }
     LiveCosts costs;
     costs.training = training_text(scenario);
-    costs.device = this_device();
+    costs.device = options.device;
     costs.stretch_steps = options.steps;
     for (int repetition = 0; repetition < options.repetitions; ++repetition) {
         const Progress tell = [&](const std::string& what) {

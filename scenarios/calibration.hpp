@@ -30,7 +30,7 @@ struct StepCosts {
 
 struct LiveCosts {
     std::string training;  // what was trained: the spec, without what StepSetting has
-    std::string device;    // processor, cores, operating system
+    std::string device;    // processor, cores, operating system; GPUs where workers compute on them
     std::vector<StepCosts> steps;
     MeasuredTimes spawn;                   // starting a process until it can join
     MeasuredTimes restart;                 // a first group, until its first step
@@ -66,7 +66,12 @@ inline constexpr NamedTimes cost_times[] = {
     {"restore", &LiveCosts::restore},
 };
 
+// This machine: processor, cores, operating system. Whose workers compute on something else adds
+// it.
+std::string this_device();
+
 struct CalibrationOptions {
+    std::string device = this_device();  // the costs' device
     std::int32_t workers_max = 2;
     std::int64_t steps = 50;                // of a stretch
     int stretches = 5;                      // a repetition
@@ -91,17 +96,17 @@ LiveCosts read_costs(const std::filesystem::path& file);
 // InputError where the scenario's learners average (training.learners): nothing measures them.
 void expect_one_replica(const Scenario& scenario);
 // InputError if the costs are of another training than the scenario's, where it has one;
-// `on_this_machine`: also if they are of another machine.
+// also if they are of another device than `device`; empty: of any.
 void expect_costs_of(const LiveCosts& costs, const Scenario& scenario,
-                     const std::filesystem::path& file, bool on_this_machine = true);
+                     const std::filesystem::path& file, const std::string& device = this_device());
 
 // The costs' profile for the scenario's Plan, in scenario time that runs `time_scale` times as fast
 // as the wall's. Throws InputError if the costs are of another training, or say nothing about this
-// Plan; `on_this_machine`: also if they are of another machine.
+// Plan; also if they are of another device than `device`; empty: of any.
 JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
-                            const std::filesystem::path& file, bool on_this_machine = true);
+                            const std::filesystem::path& file,
+                            const std::string& device = this_device());
 
-std::string this_device();
 std::string training_text(const Scenario& scenario);
 
 }  // namespace ukemi

@@ -226,26 +226,26 @@ const StepCosts* LiveCosts::find(const StepSetting& setting) const {
 }
 
 void expect_costs_of(const LiveCosts& costs, const Scenario& scenario,
-                     const std::filesystem::path& file, bool on_this_machine) {
+                     const std::filesystem::path& file, const std::string& device) {
     if (scenario.training && costs.training != training_text(scenario)) {
         throw InputError(file.string(), "/training",
                          fmt::format("these costs are of another training than that of {}",
                                      scenario.file.string()));
     }
-    if (on_this_machine && costs.device != this_device()) {
+    if (!device.empty() && costs.device != device) {
         throw InputError(file.string(), "/device",
                          fmt::format("these costs were measured on another machine ({}; this is "
                                      "{})",
-                                     costs.device, this_device()));
+                                     costs.device, device));
     }
 }
 
 JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
-                            const std::filesystem::path& file, bool on_this_machine) {
+                            const std::filesystem::path& file, const std::string& device) {
     // A job without "training" takes the costs as they are: a profile of what they were measured
     // on.
     expect_one_replica(scenario);
-    expect_costs_of(costs, scenario, file, on_this_machine);
+    expect_costs_of(costs, scenario, file, device);
     constexpr double longest_s = 1e8;  // whatever the file says, sums of it fit a Duration
     const auto scaled = [&](const MeasuredTimes& times) {
         return times.s.empty() ? Duration{}

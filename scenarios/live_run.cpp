@@ -14,7 +14,7 @@ namespace ukemi {
 
 Capabilities live_capabilities(const MarketData& market, const JobSpec& job) {
     Capabilities can = simulated_capabilities(market, job);
-    can.world = "live workers on CPUs";
+    can.world = "live workers";
     can.knobs = can.knobs | KnobSet{Knob::batch,           Knob::accumulation, Knob::learning_rate,
                                     Knob::synchronisation, Knob::collective,   Knob::codec};
     if (job.plan.synchronisation != Synchronisation::pair_averaging) {

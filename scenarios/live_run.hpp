@@ -33,7 +33,7 @@ struct LiveRun {
     bool interrupted = false;  // then `run.result` is empty
 };
 
-// What live workers on CPUs can turn.
+// What live workers can turn, whatever they compute on.
 Capabilities live_capabilities(const MarketData& market, const JobSpec& job);
 
 // The market with nothing ever taken away: every zone carries what the job may ask for.

@@ -187,9 +187,9 @@ std::vector<StepSetting> controls_of(const LiveCosts& costs, const Scenario& sce
 }
 
 double total_of(const LiveCosts& costs, const fs::path& costs_file, const Scenario& scenario,
-                const PredictedRun& run) {
+                const PredictedRun& run, const std::string& device) {
     Scenario fixed = scenario_with(scenario, run.setting, run.steps);
-    fixed.job.profile = measured_profile(costs, fixed, 1, costs_file);
+    fixed.job.profile = measured_profile(costs, fixed, 1, costs_file, device);
     const FinishedRun simulated = run_one(fixed, calm_market(fixed), fixed.policies.front(),
                                           fixed.seed, {false, false, false, false});
     return to_seconds(simulated.result.duration);
@@ -199,7 +199,7 @@ double total_of(const LiveCosts& costs, const fs::path& costs_file, const Scenar
 
 Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
                         const Scenario& scenario, std::span<const StepSetting> settings,
-                        double wall_s) {
+                        double wall_s, const std::string& device) {
     expect_one_replica(scenario);
     const StepLaw law = costs.law();
     const StepLaw least = costs.least_law();
@@ -211,7 +211,7 @@ Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
     prediction.stretch_steps = costs.stretch_steps;
     const auto add = [&](PredictedRun run) {
         run.steps = std::clamp<std::int64_t>(std::llround(wall_s / run.step_s), 10, 1'000'000);
-        run.total_s = total_of(costs, costs_file, scenario, run);
+        run.total_s = total_of(costs, costs_file, scenario, run, device);
         prediction.runs.push_back(run);
     };
     for (const StepSetting& setting : settings) {

@@ -54,10 +54,11 @@ Scenario scenario_with(const Scenario& scenario, const StepSetting& setting, std
 
 // A run for each setting, then a control for each of their numbers of workers whose own Plan was
 // measured. `wall_s`: about how long each run shall take. InputError for a setting that was
-// measured (there is nothing to predict), and for one about which the costs say nothing.
+// measured (there is nothing to predict), for one about which the costs say nothing, and for costs
+// of another device than `device`.
 Prediction predict_runs(const LiveCosts& costs, const std::filesystem::path& costs_file,
                         const Scenario& scenario, std::span<const StepSetting> settings,
-                        double wall_s);
+                        double wall_s, const std::string& device = this_device());
 std::string prediction_json(const Prediction& prediction);
 
 // Writes `prediction.json` and, after it, `prediction.digest` into the folder; returns the digest.

@@ -145,7 +145,7 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
     read_plan(root, scenario);
     if (!scenario.costs.empty()) {
         scenario.job.profile =
-            measured_profile(read_costs(scenario.costs), scenario, 1, scenario.costs, false);
+            measured_profile(read_costs(scenario.costs), scenario, 1, scenario.costs, {});
         expect_transitions(scenario.job);  // where the scenario says more of them
         check_work(root, scenario.job);
     }

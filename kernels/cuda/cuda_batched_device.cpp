@@ -103,8 +103,8 @@ public:
                         const Exchange& exchange) override {
         INVARIANT(replicas_ && count == replicas_->count);
         if (exchange) {
-            check(cudaStreamSynchronize(stream_.get()));  // the exchange has a stream of its own
-            const Outcome outcome = exchange({sum_.data(), parameters()});
+            const Outcome outcome =
+                exchange_sum(exchange, sum_, settings_.exchange_on_host, stream_.get());
             if (outcome != Outcome::ok) return outcome;
         }
         check(launch_central_step(sum_.data(), momentum, central_.data(), previous_.data(),

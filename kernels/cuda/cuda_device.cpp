@@ -12,31 +12,48 @@ namespace ukemi::cuda {
 
 namespace {
 
+// What a batch needs, up to a size.
+struct Room {
+    Room(const ImageNetwork& of, int samples, cudaStream_t stream, MatrixProducts::Use products)
+        : samples_most(samples),
+          network(of, samples, stream, products),
+          values(static_cast<std::size_t>(samples) *
+                 static_cast<std::size_t>(of.layers.front().out.size())),
+          labels(static_cast<std::size_t>(samples)) {}
+
+    int samples_most;
+    DeviceNetwork network;
+    Buffer<float> values;
+    Buffer<std::uint8_t> labels;
+    std::map<int, Graph> graphs;  // of gradients, by samples
+};
+
 struct Learner {
     Learner(const ImageNetwork& of, const CudaDeviceSettings& settings)
         : stream(make_stream()),
           stepped(make_plain_event()),
-          network(of, settings.samples_most, stream.get(), settings.products),
           weights(of.parameter_count),
           velocity(of.parameter_count),
           gradient(of.parameter_count),
-          values(static_cast<std::size_t>(settings.samples_most) *
-                 static_cast<std::size_t>(of.layers.front().out.size())),
-          labels(static_cast<std::size_t>(settings.samples_most)),
           result(2),
-          result_host(pinned_memory(2 * sizeof(double))) {}
+          result_host(pinned_memory(2 * sizeof(double))) {
+        make_room(of, settings, settings.samples_most);
+    }
+    void make_room(const ImageNetwork& of, const CudaDeviceSettings& settings, int samples) {
+        if (room && samples <= room->samples_most) return;
+        check(cudaStreamSynchronize(stream.get()));  // nothing may be freed that it still uses
+        room.reset();
+        room = std::make_unique<Room>(of, samples, stream.get(), settings.products);
+    }
 
     Stream stream;
     Event stepped;  // its last step has read the central model
-    DeviceNetwork network;
+    std::unique_ptr<Room> room;
     Buffer<float> weights;
     Buffer<float> velocity;
     Buffer<float> gradient;
-    Buffer<float> values;
-    Buffer<std::uint8_t> labels;
     Buffer<double> result;
     std::shared_ptr<std::byte> result_host;
-    std::map<int, Graph> graphs;  // of gradients, by samples
     bool has_stepped = false;
 };
 
@@ -86,13 +103,15 @@ public:
                Done done) override {
         const auto place = static_cast<std::size_t>(number);
         INVARIANT(place < used_ && slot < slots_.size());
-        INVARIANT(batch.count >= 1 && batch.count <= settings_.samples_most);
+        INVARIANT(batch.count >= 1);
         Learner& learner = *learners_[place];
         cudaStream_t stream = learner.stream.get();
         const auto samples = static_cast<int>(batch.count);
-        check(cudaMemcpyAsync(learner.values.data(), batch.values.data(), batch.values.size_bytes(),
+        learner.make_room(network_, settings_, samples);
+        Room& room = *learner.room;
+        check(cudaMemcpyAsync(room.values.data(), batch.values.data(), batch.values.size_bytes(),
                               cudaMemcpyHostToDevice, stream));
-        check(cudaMemcpyAsync(learner.labels.data(), batch.labels.data(), batch.labels.size_bytes(),
+        check(cudaMemcpyAsync(room.labels.data(), batch.labels.data(), batch.labels.size_bytes(),
                               cudaMemcpyHostToDevice, stream));
         launch_gradient(learner, samples);
         check(cudaStreamWaitEvent(stream, central_done_.get(), 0));
@@ -124,8 +143,8 @@ public:
             check(launch_add_to(slots_[slot].data(), sum_.data(), parameters(), stream));
         }
         if (exchange) {
-            check(cudaStreamSynchronize(stream));  // the exchange has a stream of its own
-            const Outcome outcome = exchange({sum_.data(), parameters()});
+            const Outcome outcome =
+                exchange_sum(exchange, sum_, settings_.exchange_on_host, stream);
             if (outcome != Outcome::ok) return outcome;
         }
         check(launch_central_step(sum_.data(), momentum, central_.data(), previous_.data(),
@@ -169,19 +188,19 @@ private:
     }
 
     void launch_gradient(Learner& learner, int samples) {
+        Room& room = *learner.room;
         const auto gradient = [&] {
-            learner.network.gradient(learner.weights.data(), learner.values.data(),
-                                     learner.labels.data(), samples, learner.gradient.data(),
-                                     learner.result.data());
+            room.network.gradient(learner.weights.data(), room.values.data(), room.labels.data(),
+                                  samples, learner.gradient.data(), learner.result.data());
         };
         if (samples > settings_.graph_samples_most) {
             gradient();
             return;
         }
         cudaStream_t stream = learner.stream.get();
-        auto found = learner.graphs.find(samples);
-        if (found == learner.graphs.end()) {
-            found = learner.graphs.emplace(samples, captured(stream, gradient)).first;
+        auto found = room.graphs.find(samples);
+        if (found == room.graphs.end()) {
+            found = room.graphs.emplace(samples, captured(stream, gradient)).first;
         }
         check(cudaGraphLaunch(found->second.get(), stream));
     }

@@ -18,9 +18,10 @@ namespace ukemi::cuda {
 
 struct CudaDeviceSettings {
     int device = 0;
-    int samples_most = 128;       // of one batch
+    int samples_most = 128;       // of one batch; streams make more room when it is wanted
     int graph_samples_most = 64;  // batches up to this size are graphs; 0: none
     MatrixProducts::Use products = MatrixProducts::Use::cublas_if_there;
+    bool exchange_on_host = false;  // exchanges get host memory, for carriers that know no GPU
 };
 
 // `network` outlives it. Throws CudaError where no GPU answers.

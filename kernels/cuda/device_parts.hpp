@@ -42,6 +42,18 @@ Graph captured(cudaStream_t stream, Launch launch) {
     return Graph(executable);
 }
 
+// Lets `exchange` sum what devices have in `sum`, once all that is on the stream has been done:
+// where it lies, or in host memory.
+inline Outcome exchange_sum(const LearnerDevice::Exchange& exchange, Buffer<float>& sum,
+                            bool on_host, cudaStream_t stream) {
+    check(cudaStreamSynchronize(stream));  // the exchange has a stream of its own
+    if (!on_host) return exchange({sum.data(), sum.size()});
+    std::vector<float> values = sum.read();
+    const Outcome outcome = exchange(values);
+    if (outcome == Outcome::ok) sum.fill(values);
+    return outcome;
+}
+
 // Tells the host when what is on the stream now is over: results, two numbers a task, are in pinned
 // memory by then.
 class Ending {

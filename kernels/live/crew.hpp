@@ -35,6 +35,8 @@
 
 namespace ukemi {
 
+class ComputeBackend;
+
 struct CrewDeadlines {                             // wall time
     std::chrono::milliseconds spawn{20'000};       // from starting a process to its being ready
     std::chrono::milliseconds heartbeat{2'000};    // silence longer than this is a dead worker
@@ -144,7 +146,8 @@ private:
 };
 
 // The whole life of a worker process (`ukemi worker`): connects to the coordinator named in the
-// environment, obeys it until told to stop or until it is gone. Returns an exit status.
-int run_worker();
+// environment, obeys it until told to stop or until it is gone, and computes by `backend`; one that
+// refuses is trouble for the coordinator before the worker is ready. Returns an exit status.
+int run_worker(const ComputeBackend& backend);
 
 }  // namespace ukemi

@@ -25,14 +25,14 @@ int complain(std::string_view problem, int status) {
     return status;
 }
 
-int serve_coordinator(const Invitation& invitation) {
+int serve_coordinator(const Invitation& invitation, const ComputeBackend& backend) {
     WorkerLink link(accept_invitation(invitation));
     const auto welcome = link.await_welcome();
     if (!welcome) return complain("the coordinator does not answer", status_machine_failed);
     int status = status_done;
     std::thread training([&] {
         try {
-            Trainer(link, *welcome).run();
+            Trainer(link, *welcome, backend, invitation.worker).run();
         } catch (const std::exception& problem) {
             link.send(Trouble{problem.what()});
             status = status_machine_failed;
@@ -46,11 +46,11 @@ int serve_coordinator(const Invitation& invitation) {
 
 }  // namespace
 
-int run_worker() {
+int run_worker(const ComputeBackend& backend) {
     const TakenInvitation taken = take_invitation();
     if (!taken.invitation) return complain(taken.problem, status_bad_input);
     try {
-        return serve_coordinator(*taken.invitation);
+        return serve_coordinator(*taken.invitation, backend);
     } catch (const std::exception& problem) {
         return complain(problem.what(), status_machine_failed);
     }

@@ -1,8 +1,12 @@
 // worker_trainer.cpp — steps, holds, checkpoints; transitions are in worker_transition.cpp.
 #include "kernels/live/worker_trainer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "base/input_error.hpp"
@@ -18,14 +22,24 @@ std::size_t past_steps_kept(std::size_t members) {
 
 }  // namespace
 
-Trainer::Trainer(WorkerLink& link, const Welcome& welcome)
-    : link_(link), welcome_(welcome), spec_(training_spec_from(welcome.training)) {}
+Trainer::Trainer(WorkerLink& link, const Welcome& welcome, const ComputeBackend& backend,
+                 std::uint32_t worker)
+    : link_(link),
+      welcome_(welcome),
+      spec_(training_spec_from(welcome.training)),
+      backend_(backend),
+      worker_(worker) {}
 
 void Trainer::load() {
     link_.at(WorkerPhase::loading);
+    const std::string refusal = backend_.refusal();
+    if (!refusal.empty()) {
+        throw std::runtime_error(fmt::format("{}: {}", backend_.name(), refusal));
+    }
     data_ = load_data(spec_.data);
-    model_ = make_model(spec_.model, data_);
-    learners_ = std::make_unique<LearnerGroup>(data_, cpu_learners(*model_, data_));
+    model_ = backend_.model(spec_.model, data_, worker_);
+    learners_ = std::make_unique<LearnerGroup>(
+        data_, backend_.learners(spec_.model, *model_, data_, worker_));
     link_.at(WorkerPhase::idle);
     link_.send(Ready{model_->parameter_count(), data_.count});
 }

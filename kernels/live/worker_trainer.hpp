@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "kernels/compute_backend.hpp"
 #include "kernels/data_set.hpp"
 #include "kernels/gloo_communicator.hpp"
 #include "kernels/learners/learner_group.hpp"
@@ -62,7 +63,9 @@ struct StateHeader {
 
 class Trainer {
 public:
-    Trainer(WorkerLink& link, const Welcome& welcome);
+    // `backend` outlives it; `worker` is the number of this process.
+    Trainer(WorkerLink& link, const Welcome& welcome, const ComputeBackend& backend,
+            std::uint32_t worker);
     // Until told to leave or the coordinator is gone. Throws what the data set or the machine do.
     void run();
 
@@ -88,6 +91,8 @@ private:
     WorkerLink& link_;
     Welcome welcome_;
     TrainingSpec spec_;
+    const ComputeBackend& backend_;
+    std::uint32_t worker_;
     DataSet data_;
     std::unique_ptr<Model> model_;
 

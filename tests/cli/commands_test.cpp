@@ -2,6 +2,9 @@
 // which a command line can be wrong.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "kernels/codec.hpp"
 #include "plots/figures.hpp"
 #include "policies/registry.hpp"
@@ -36,6 +39,31 @@ TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
     const Ran version = run_ukemi(scratch.path(), {"--version"});
     CHECK(version.code == 0);
     CHECK_THAT(version.out, Catch::StartsWith("ukemi 0."));
+}
+
+TEST_CASE("ukemi train and calibrate: cuda without a GPU is refused before anything starts",
+          "[cli]") {
+    const ScratchFolder scratch;
+    const std::string scenario = UKEMI_SOURCE_DIR "/scenarios/two_worlds.json";
+    // Hides the GPUs of a machine that has some.
+    ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    for (const std::string command : {"train", "calibrate", "predict"}) {
+        std::vector<std::string> words{command, scenario, "--backend", "cuda", "--out", "o"};
+        if (command == "predict") words.insert(words.end(), {"--costs", "box.json"});
+        const Ran ran = run_ukemi(scratch.path(), words);
+        CAPTURE(command);
+        CHECK(ran.code == 1);
+        CHECK(ran.out.empty());
+        CHECK_THAT(ran.err, Catch::StartsWith("ukemi: --backend cuda: "));
+        CHECK_THAT(ran.err,
+                   Catch::Contains("this build has CUDA") || Catch::Contains("built without CUDA"));
+        CHECK(std::ranges::count(ran.err, '\n') == 1);
+        CHECK(std::filesystem::is_empty(scratch.path()));
+    }
+    ::unsetenv("CUDA_VISIBLE_DEVICES");
+    const Ran wrong = run_ukemi(scratch.path(), {"train", scenario, "--backend", "abacus"});
+    CHECK(wrong.code == 2);
+    CHECK_THAT(wrong.err, Catch::Contains("cpu") && Catch::Contains("cuda"));
 }
 
 TEST_CASE("ukemi calibrate: leaves nothing behind where there is nothing to measure", "[cli]") {

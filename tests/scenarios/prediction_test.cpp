@@ -163,7 +163,7 @@ TEST_CASE("calibration: costs of another training or machine are refused", "[cal
     CHECK_THAT(complaint_of([&] { measured_profile(costs, scenario, 1, "box.json"); }),
                Catch::StartsWith("box.json: at /device: these costs were measured on another "
                                  "machine (an abacus; this is "));
-    CHECK(measured_profile(costs, scenario, 1, "box.json", false).throughput.size() == 2);
+    CHECK(measured_profile(costs, scenario, 1, "box.json", {}).throughput.size() == 2);
 }
 
 TEST_CASE("calibration: costs are the profile of any scenario that names them", "[calibration]") {

@@ -72,12 +72,15 @@ inline std::vector<InstanceId> ids(std::initializer_list<std::uint32_t> numbers)
 class CrewRig {
 public:
     explicit CrewRig(TrainingSpec spec = small_job(),
-                     const CrewDeadlines& deadlines = short_deadlines())
-        : crew(setup_of(spec, deadlines, folder_.path())) {}
+                     const CrewDeadlines& deadlines = short_deadlines(),
+                     std::vector<std::string> worker_arguments = {})
+        : crew(setup_of(spec, deadlines, folder_.path(), std::move(worker_arguments))) {}
 
     static CrewSetup setup_of(const TrainingSpec& spec, const CrewDeadlines& deadlines,
-                              const std::filesystem::path& folder) {
+                              const std::filesystem::path& folder,
+                              std::vector<std::string> worker_arguments = {}) {
         CrewSetup setup;
+        setup.worker_arguments = std::move(worker_arguments);
         setup.training = spec;
         setup.worker_program = UKEMI_LIVE_WORKER;
         setup.folder = folder;

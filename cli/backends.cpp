@@ -1,0 +1,62 @@
+#include "cli/backends.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "base/invariant.hpp"
+#include "scenarios/calibration.hpp"
+#if defined(UKEMI_WITH_CUDA)
+#include "kernels/cuda/cuda_backend.hpp"
+#endif
+
+namespace ukemi {
+
+namespace {
+
+#if defined(UKEMI_WITH_CUDA)
+const ComputeBackend& cuda_or_none() { return cuda::cuda_backend(); }
+#else
+class MissingCuda final : public ComputeBackend {
+public:
+    std::string_view name() const override { return "cuda"; }
+    std::string refusal() const override {
+        return "this program was built without CUDA; it has cpu";
+    }
+    std::string device() const override { return {}; }
+    std::unique_ptr<Model> model(const ModelSpec&, const DataSet&, std::uint32_t) const override {
+        throw std::runtime_error(refusal());
+    }
+    LearnerGroup::MakeDevice learners(const ModelSpec&, const Model&, const DataSet&,
+                                      std::uint32_t) const override {
+        throw std::runtime_error(refusal());
+    }
+};
+const ComputeBackend& cuda_or_none() {
+    static const MissingCuda backend;
+    return backend;
+}
+#endif
+
+}  // namespace
+
+std::vector<std::string> backend_names() { return {"cpu", "cuda"}; }
+
+const ComputeBackend& backend_named(std::string_view name) {
+    INVARIANT(name == "cpu" || name == "cuda");
+    return name == "cpu" ? cpu_backend() : cuda_or_none();
+}
+
+void expect_backend(const ComputeBackend& backend) {
+    const std::string refusal = backend.refusal();
+    if (refusal.empty()) return;
+    throw std::runtime_error(fmt::format("--backend {}: {}", backend.name(), refusal));
+}
+
+std::string device_with(const ComputeBackend& backend) {
+    const std::string device = backend.device();
+    return device.empty() ? this_device()
+                          : fmt::format("{}; {}: {}", this_device(), backend.name(), device);
+}
+
+}  // namespace ukemi
