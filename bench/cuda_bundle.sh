@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks and measures ukemi's CUDA side on a machine that has a GPU driver: kernels, gradients of all
-# models, learners on one GPU, and NCCL groups that change. `./dev cuda --bundle` puts it beside the
+# models, learners on one GPU, NCCL groups that change, and `ukemi train` with two workers on one GPU. `./dev cuda --bundle` puts it beside the
 # programs, the libraries that they need and a slice of data. cuBLAS, NCCL and compute-sanitizer are
 # used where this machine has them (a toolkit, or a Python package that brings them): without cuBLAS
 # our own products are used, without the others their parts are left out. It takes less than ten
@@ -146,9 +146,36 @@ elif [ $start = direct ]; then
 else  # each rank is a process of its own, which a second loader would not start alike
     note nccl-resize "left out: this machine's C library is too old" ''
 fi
+# losses_alike: the last losses of both runs, within 1 %
+losses_alike() {
+    on_cpu=$(sed -n 's/.*last loss: \([0-9.]*\).*/\1/p' out/train-cpu.txt)
+    on_cuda=$(sed -n 's/.*last loss: \([0-9.]*\).*/\1/p' out/train-cuda.txt)
+    awk -v a="$on_cpu" -v b="$on_cuda" 'BEGIN {
+        if (a == "" || b == "") { print "FAILED: a run left no loss"; exit 1 }
+        off = (b - a) / a
+        if (off < 0) off = -off
+        printf "%s: loss %s on cpu, %s on cuda\n", off <= 0.01 ? "matches" : "FAILED", a, b
+        exit off > 0.01
+    }'
+}
+if [ $start = direct ]; then
+    export CUDA_VISIBLE_DEVICES="${CUDA_VISIBLE_DEVICES:-0}"
+    # Two workers, both on one GPU, from the first step on: then all steps have the same samples.
+    for backend in cpu cuda; do
+        step "train-$backend" 40 ukemi train two_worlds.json --workers 2 \
+            --backend "$backend" --set /job/samples=102400 \
+            --set /cluster/count_min=2 --policies spot_only --out "out/train-$backend"
+    done
+    if [ -z "$no_gpu" ]; then
+        alike=$(losses_alike) || status=1
+        note train-losses "$alike" ''
+    fi
+else  # workers are started as the program itself, which here is the loader
+    note train "left out: this machine's C library is too old" ''
+fi
 
 for name in tests memcheck memcheck-models racecheck racecheck-models kernels-small kernels-large \
-    learners-lenet5 learners-resnet20 nccl-resize; do
+    learners-lenet5 learners-resnet20 nccl-resize train-cpu train-cuda; do
     if [ -f "out/$name.txt" ]; then echo "== $name"; tail -n 60 "out/$name.txt"; fi
 done
 echo "== in short"
