@@ -229,6 +229,8 @@ Outcome TrainingStep::State::run_learners(const Replica& replica, Run& run, std:
         exchanged.assign(corrections.begin(), corrections.end());
         return outcome;
     });
+    run.word.input_ns = done.input_waited.count();  // all before the exchange
+    run.word.compute_ns -= run.word.input_ns;
     run.word.loss_sum = done.sum.loss_sum;
     run.word.correct = done.sum.correct;
     return done.outcome;
@@ -448,7 +450,7 @@ StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t p
                                   ? state.run_learners(replica, run, position + share.begin)
                                   : state.run_replica(replica, run);
     if (exchanged != Outcome::ok) return failed(exchanged);
-    run.word.input_ns = ns_between(begun, ready);
+    run.word.input_ns += ns_between(begun, ready);
     run.word.communication_ns += ns_between(ready, restarted);
     run.word.exposed_ns += ns_between(ready, restarted);
     std::vector<StepWord> words;

@@ -51,15 +51,12 @@ public:
           sum_(weights.size()) {
         INVARIANT(weights.size() == network.parameter_count);
     }
-    ~CudaBatchedDevice() override {
-        // Nothing may be freed that the stream still uses.
-        static_cast<void>(cudaSetDevice(settings_.device));
-        static_cast<void>(cudaStreamSynchronize(stream_.get()));
-    }
+    // Nothing may be freed that the stream still uses.
+    ~CudaBatchedDevice() override { wait_for_stream(); }
 
     std::size_t parameters() const override { return network_.parameter_count; }
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
-        check(cudaSetDevice(settings_.device));  // input threads call this, too
+        use_device();
         return pinned_memory(bytes);
     }
     bool batched() const override { return true; }
@@ -68,7 +65,7 @@ public:
         INVARIANT(count >= 1 && given_.empty());
         const auto wanted = static_cast<std::size_t>(count);
         if (replicas_ && replicas_->count == wanted) return;
-        check(cudaSetDevice(settings_.device));
+        use_device();
         auto next = std::make_unique<Replicas>(network_, settings_, count, stream_.get());
         const std::size_t kept = replicas_ ? std::min(replicas_->count, wanted) : 0;
         if (kept > 0) {
@@ -89,6 +86,7 @@ public:
         INVARIANT(place < all.count && !given_.contains(place));
         INVARIANT(batch.count >= 1 && batch.count <= settings_.samples_most);
         INVARIANT(given_.empty() || batch.count == samples_);  // shares of one launch are equal
+        use_device();
         samples_ = batch.count;
         const std::size_t values = batch.values.size();
         const std::size_t labels = batch.labels.size();
@@ -102,6 +100,7 @@ public:
     Outcome synchronise(std::size_t, std::size_t count, float momentum,
                         const Exchange& exchange) override {
         INVARIANT(replicas_ && count == replicas_->count);
+        use_device();
         if (exchange) {
             const Outcome outcome =
                 exchange_sum(exchange, sum_, settings_.exchange_on_host, stream_.get());
@@ -112,11 +111,23 @@ public:
         return Outcome::ok;
     }
 
+    void throw_if_failed() override {
+        use_device();
+        const cudaError_t code = cudaStreamQuery(stream_.get());
+        if (code != cudaErrorNotReady) check(code);
+    }
+    void settle() noexcept override {
+        given_.clear();
+        wait_for_stream();
+    }
+
     std::vector<float> central() override {
+        use_device();
         check(cudaStreamSynchronize(stream_.get()));
         return central_.read();
     }
     std::vector<float> weights(int learner) override {
+        use_device();
         check(cudaStreamSynchronize(stream_.get()));
         const std::vector<float> all = replicas_->weights.read();
         const auto begin =
@@ -125,6 +136,7 @@ public:
     }
     void restart(std::span<const float> weights, std::span<const float> previous) override {
         INVARIANT(weights.size() == parameters() && previous.size() == parameters());
+        use_device();
         check(cudaStreamSynchronize(stream_.get()));
         central_.fill(weights);
         previous_.fill(previous);
@@ -137,6 +149,13 @@ private:
     static Stream on_device(int device) {
         check(cudaSetDevice(device));
         return make_stream();
+    }
+    // CUDA's current device is a thread's own, and callers may be any thread.
+    void use_device() const { check(cudaSetDevice(settings_.device)); }
+    // Also until an error has ended its work: nobody asks what it was.
+    void wait_for_stream() noexcept {
+        static_cast<void>(cudaSetDevice(settings_.device));
+        static_cast<void>(cudaStreamSynchronize(stream_.get()));
     }
     void copy(const float* from, float* to, std::size_t count) {
         check(cudaMemcpyAsync(to, from, count * sizeof(float), cudaMemcpyDeviceToDevice,
@@ -164,7 +183,7 @@ private:
         std::vector<Done> done;
         for (auto& [place, one] : given_) done.push_back(std::move(one));
         given_.clear();
-        Ending::launch(std::move(done), results, stream);
+        endings_.launch(std::move(done), results, stream);
     }
     void launch_gradient(Replicas& all) {
         const auto gradient = [&] {
@@ -182,6 +201,7 @@ private:
 
     const ImageNetwork& network_;
     const CudaDeviceSettings settings_;
+    Endings endings_;
     Stream stream_;
     Buffer<float> central_;
     Buffer<float> previous_;

@@ -71,24 +71,18 @@ public:
         INVARIANT(weights.size() == network.parameter_count);
         check(cudaEventRecord(central_done_.get(), stream_.get()));
     }
-    ~CudaDevice() override {
-        // Nothing may be freed that a stream still uses.
-        static_cast<void>(cudaSetDevice(settings_.device));
-        for (const auto& learner : learners_) {
-            static_cast<void>(cudaStreamSynchronize(learner->stream.get()));
-        }
-        static_cast<void>(cudaStreamSynchronize(stream_.get()));
-    }
+    // Nothing may be freed that a stream still uses.
+    ~CudaDevice() override { wait_for_streams(); }
 
     std::size_t parameters() const override { return network_.parameter_count; }
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
-        check(cudaSetDevice(settings_.device));  // input threads call this, too
+        use_device();
         return pinned_memory(bytes);
     }
 
     void use_learners(int count, std::size_t slots) override {
         INVARIANT(count >= 1);
-        check(cudaSetDevice(settings_.device));
+        use_device();
         while (slots_.size() < slots) slots_.emplace_back(parameters());
         const auto wanted = static_cast<std::size_t>(count);
         while (learners_.size() < wanted) {
@@ -104,6 +98,7 @@ public:
         const auto place = static_cast<std::size_t>(number);
         INVARIANT(place < used_ && slot < slots_.size());
         INVARIANT(batch.count >= 1);
+        use_device();
         Learner& learner = *learners_[place];
         cudaStream_t stream = learner.stream.get();
         const auto samples = static_cast<int>(batch.count);
@@ -125,12 +120,13 @@ public:
                               cudaMemcpyDeviceToHost, stream));
         std::vector<Done> told;
         told.push_back(std::move(done));
-        Ending::launch(std::move(told), result, stream);
+        endings_.launch(std::move(told), result, stream);
     }
 
     Outcome synchronise(std::size_t first, std::size_t count, float momentum,
                         const Exchange& exchange) override {
         INVARIANT(count >= 1 && first + count <= slots_.size());
+        use_device();
         cudaStream_t stream = stream_.get();
         const std::size_t bytes = parameters() * sizeof(float);
         // Steps that were launched before read the central model as it is now.
@@ -153,17 +149,31 @@ public:
         return Outcome::ok;
     }
 
+    void throw_if_failed() override {
+        use_device();
+        const auto look = [](const Stream& stream) {
+            const cudaError_t code = cudaStreamQuery(stream.get());
+            if (code != cudaErrorNotReady) check(code);
+        };
+        for (const auto& learner : learners_) look(learner->stream);
+        look(stream_);
+    }
+    void settle() noexcept override { wait_for_streams(); }
+
     std::vector<float> central() override {
+        use_device();
         check(cudaStreamSynchronize(stream_.get()));
         return central_.read();
     }
     std::vector<float> weights(int learner) override {
+        use_device();
         Learner& one = *learners_.at(static_cast<std::size_t>(learner));
         check(cudaStreamSynchronize(one.stream.get()));
         return one.weights.read();
     }
     void restart(std::span<const float> weights, std::span<const float> previous) override {
         INVARIANT(weights.size() == parameters() && previous.size() == parameters());
+        use_device();
         check(cudaStreamSynchronize(stream_.get()));
         central_.fill(weights);
         previous_.fill(previous);
@@ -174,6 +184,17 @@ private:
     static Stream on_device(int device) {
         check(cudaSetDevice(device));
         return make_stream();
+    }
+
+    // CUDA's current device is a thread's own, and callers may be any thread.
+    void use_device() const { check(cudaSetDevice(settings_.device)); }
+    // Also until an error has ended their work: nobody asks what it was.
+    void wait_for_streams() noexcept {
+        static_cast<void>(cudaSetDevice(settings_.device));
+        for (const auto& learner : learners_) {
+            static_cast<void>(cudaStreamSynchronize(learner->stream.get()));
+        }
+        static_cast<void>(cudaStreamSynchronize(stream_.get()));
     }
 
     void begin_at_centre(Learner& learner) {
@@ -207,6 +228,7 @@ private:
 
     const ImageNetwork& network_;
     const CudaDeviceSettings settings_;
+    Endings endings_;
     Stream stream_;  // of synchronisations
     Event central_done_;
     Buffer<float> central_;

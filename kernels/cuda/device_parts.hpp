@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,13 @@ template <class Launch>
 Graph captured(cudaStream_t stream, Launch launch) {
     cudaGraph_t graph = nullptr;
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    launch();
+    try {
+        launch();
+    } catch (...) {  // or the stream takes nothing else any more
+        static_cast<void>(cudaStreamEndCapture(stream, &graph));
+        if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
+        throw;
+    }
     check(cudaStreamEndCapture(stream, &graph));
     const Handle<cudaGraph_t, cudaGraphDestroy> whole(graph);
     cudaGraphExec_t executable = nullptr;
@@ -54,31 +61,49 @@ inline Outcome exchange_sum(const LearnerDevice::Exchange& exchange, Buffer<floa
     return outcome;
 }
 
-// Tells the host when what is on the stream now is over: results, two numbers a task, are in pinned
-// memory by then.
-class Ending {
+// Tells the host when what is on a stream now is over: results, two numbers a task, are in pinned
+// memory by then. After an error of the device CUDA calls nothing back; what is then left goes with
+// this object, which outlives its streams' work.
+class Endings {
 public:
-    static void launch(std::vector<LearnerDevice::Done> done, const double* results,
-                       cudaStream_t stream) {
-        auto ending = std::unique_ptr<Ending>(new Ending(std::move(done), results));
-        check(cudaLaunchHostFunc(stream, tell, ending.get()));
-        static_cast<void>(ending.release());  // its callback's now
+    void launch(std::vector<LearnerDevice::Done> done, const double* results, cudaStream_t stream) {
+        auto made = std::make_unique<Ending>(Ending{this, std::move(done), results});
+        Ending* ending = made.get();
+        {
+            const std::lock_guard lock(mutex_);
+            expected_.push_back(std::move(made));
+        }
+        // Not under the lock: it may wait for callbacks, and they take it.
+        const cudaError_t code = cudaLaunchHostFunc(stream, tell, ending);
+        if (code != cudaSuccess) static_cast<void>(take(ending));
+        check(code);
     }
 
 private:
-    Ending(std::vector<LearnerDevice::Done> done, const double* results)
-        : done_(std::move(done)), results_(results) {}
+    struct Ending {
+        Endings* owner;
+        std::vector<LearnerDevice::Done> done;
+        const double* results;
+    };
+    std::unique_ptr<Ending> take(const Ending* wanted) {
+        const std::lock_guard lock(mutex_);
+        const auto found = std::ranges::find(expected_, wanted, &std::unique_ptr<Ending>::get);
+        std::unique_ptr<Ending> ending = std::move(*found);
+        expected_.erase(found);
+        return ending;
+    }
     static void CUDART_CB tell(void* given) {
-        const std::unique_ptr<Ending> ending(static_cast<Ending*>(given));
-        const double* result = ending->results_;
-        for (const LearnerDevice::Done& done : ending->done_) {
-            const BatchResult ended{result[0], result[1]};
+        auto* told = static_cast<Ending*>(given);
+        const std::unique_ptr<Ending> ending = told->owner->take(told);
+        const double* result = ending->results;
+        for (const LearnerDevice::Done& done : ending->done) {
+            const BatchResult of_task{result[0], result[1]};
             result += 2;
-            done(ended);
+            done(of_task);
         }
     }
-    std::vector<LearnerDevice::Done> done_;
-    const double* results_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Ending>> expected_;
 };
 
 }  // namespace ukemi::cuda

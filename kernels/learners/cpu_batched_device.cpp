@@ -49,6 +49,14 @@ public:
         }
         changed_.notify_one();
     }
+    void settle() noexcept override {
+        std::unique_lock lock(mutex_);
+        if (given_ < used_) {
+            for (Work& one : work_) one = {};
+            given_ = 0;
+        }
+        idle_.wait(lock, [&] { return !busy_ && given_ == 0; });
+    }
     std::vector<float> weights(int learner) override {
         const std::lock_guard lock(mutex_);
         INVARIANT(!busy_);
@@ -79,6 +87,7 @@ private:
                 const std::lock_guard lock(mutex_);
                 busy_ = false;
             }
+            idle_.notify_all();
             for (std::size_t i = 0; i < work.size(); ++i) work[i].done(trained[i].result);
         }
     }
@@ -101,6 +110,7 @@ private:
 
     std::mutex mutex_;
     std::condition_variable changed_;
+    std::condition_variable idle_;
     std::vector<std::unique_ptr<Replica>> replicas_;
     std::vector<Work> work_;  // of the learners in use
     std::size_t used_ = 0;

@@ -35,6 +35,9 @@ public:
         INVARIANT(place < used_ && slot < corrections_.size());
         learners_[place]->put({&batch, step, slot, std::move(done)});
     }
+    void settle() noexcept override {
+        for (const auto& learner : learners_) learner->wait_until_idle();
+    }
     std::vector<float> weights(int learner) override {
         return learners_.at(static_cast<std::size_t>(learner))->weights();
     }
@@ -61,6 +64,10 @@ private:
                 work_.push_back(std::move(work));
             }
             changed_.notify_one();
+        }
+        void wait_until_idle() {
+            std::unique_lock lock(mutex_);
+            idle_.wait(lock, [&] { return !busy_ && work_.empty(); });
         }
         void stop() {
             {
@@ -94,6 +101,7 @@ private:
                     const std::lock_guard lock(mutex_);
                     busy_ = false;
                 }
+                idle_.notify_all();
                 work.done(result);
             }
         }
@@ -110,6 +118,7 @@ private:
         Replica replica_;
         std::mutex mutex_;
         std::condition_variable changed_;
+        std::condition_variable idle_;
         std::deque<Work> work_;
         bool busy_ = false;
         bool stopping_ = false;

@@ -54,6 +54,16 @@ InputPipeline::~InputPipeline() {
 }
 
 void InputPipeline::work() {
+    try {
+        make_batches();
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!error_) error_ = std::current_exception();
+    }
+    changed_.notify_all();
+}
+
+void InputPipeline::make_batches() {
     SampleOrder order(settings_.seed, data_.count);
     for (;;) {
         // The buffer first: who has a number must be able to fill it, or everybody waits for it.
@@ -96,16 +106,21 @@ InputPipeline::Lease InputPipeline::take_front() {
 
 InputPipeline::Lease InputPipeline::next() {
     std::unique_lock lock(mutex_);
-    const auto is_ready = [&] { return !ready_.empty() && ready_.begin()->first == next_out_; };
-    if (!is_ready()) ++waits_;
-    changed_.wait(lock, is_ready);
+    if (!is_ready()) {
+        const auto asked = std::chrono::steady_clock::now();
+        changed_.wait(lock, [&] { return is_ready() || error_; });
+        if (!is_ready()) std::rethrow_exception(error_);
+        ++waits_;
+        waited_ += std::chrono::steady_clock::now() - asked;
+    }
     return take_front();
 }
 
 InputPipeline::Lease InputPipeline::try_next() {
     const std::lock_guard lock(mutex_);
-    if (ready_.empty() || ready_.begin()->first != next_out_) return {};
-    return take_front();
+    if (is_ready()) return take_front();
+    if (error_) std::rethrow_exception(error_);
+    return {};
 }
 
 std::int64_t InputPipeline::batches() const {
@@ -115,6 +130,10 @@ std::int64_t InputPipeline::batches() const {
 std::int64_t InputPipeline::waits() const {
     const std::lock_guard lock(mutex_);
     return waits_;
+}
+std::chrono::nanoseconds InputPipeline::waited() const {
+    const std::lock_guard lock(mutex_);
+    return waited_;
 }
 
 }  // namespace ukemi

@@ -7,9 +7,11 @@
 // was faster, so what a learner gets does not depend on time.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -62,13 +64,18 @@ public:
     using Lease = ObjectPool<InputBatch>::Lease;
     Lease next();      // waits for it
     Lease try_next();  // empty if the next batch is not ready
+    // An error on an input thread (no memory, say) is thrown by both once what is ready is used up.
 
-    std::int64_t batches() const;  // handed out so far
-    std::int64_t waits() const;    // of them those that nobody had ready
+    std::int64_t batches() const;             // handed out so far
+    std::int64_t waits() const;               // of them those that nobody had ready
+    std::chrono::nanoseconds waited() const;  // in next(), for those
+    int buffers_most() const { return settings_.ready_most; }
     std::size_t buffers_made() const { return pool_.made(); }
 
 private:
     void work();
+    void make_batches();
+    bool is_ready() const { return !ready_.empty() && ready_.begin()->first == next_out_; }
     void fill(SampleOrder& order, std::int64_t number, InputBatch& batch) const;
     Lease take_front();
 
@@ -81,6 +88,8 @@ private:
     std::int64_t next_to_fill_ = 0;
     std::int64_t next_out_ = 0;
     std::int64_t waits_ = 0;
+    std::chrono::nanoseconds waited_{};
+    std::exception_ptr error_;  // the first of an input thread
     bool closing_ = false;
     std::vector<std::jthread> threads_;
 };

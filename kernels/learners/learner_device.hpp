@@ -44,7 +44,8 @@ public:
         MomentumRule rule;
         float pull = 0.1F;  // α
     };
-    // `done` is called once, from some thread; the batch stays until then.
+    // `done` is called once, from some thread; the batch stays until then, or until `settle`. If
+    // the device fails, `done` may never be called.
     using Done = std::function<void(const BatchResult&)>;
     virtual void start(int learner, const InputBatch& batch, const Step& step, std::size_t slot,
                        Done done) = 0;
@@ -55,6 +56,12 @@ public:
     // the central model before or after, never between. Nothing has changed if it is not ok.
     virtual Outcome synchronise(std::size_t first, std::size_t count, float momentum,
                                 const Exchange& exchange) = 0;
+
+    // Throws if the device has failed, so that who waits for a `done` does not wait for ever.
+    virtual void throw_if_failed() {}
+    // After a start or a synchronisation that threw: forgets what has been given and has not
+    // begun, and returns when no batch is read any more. A `done` may still be called afterwards.
+    virtual void settle() noexcept = 0;
 
     virtual std::vector<float> central() = 0;
     virtual std::vector<float> weights(int learner) = 0;  // of one that does nothing now

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "base/invariant.hpp"
@@ -17,18 +18,26 @@ struct Ended {
     BatchResult result;
 };
 
-// What learners report, from their threads.
+// What learners report, from their threads; each `done` holds it, since one may come after a run
+// that has failed.
 class EndedTasks {
 public:
     void put(const Ended& ended) {
-        // Notified under the lock: who takes the last one may destroy this object at once.
-        const std::lock_guard lock(mutex_);
-        ended_.push_back(ended);
+        {
+            const std::lock_guard lock(mutex_);
+            ended_.push_back(ended);
+        }
         changed_.notify_one();
     }
-    Ended take() {
+    // Waits for one; throws if the device has failed meanwhile.
+    Ended take(LearnerDevice& device) {
+        constexpr std::chrono::milliseconds patience{100};
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return !ended_.empty(); });
+        while (!changed_.wait_for(lock, patience, [&] { return !ended_.empty(); })) {
+            lock.unlock();
+            device.throw_if_failed();
+            lock.lock();
+        }
         const Ended first = ended_.front();
         ended_.pop_front();
         return first;
@@ -38,6 +47,22 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Ended> ended_;
+};
+
+// Unless a run ends as it should, no batch may go back to its pool before the device is quiet.
+class SettledOnError {
+public:
+    explicit SettledOnError(LearnerDevice& device) : device_(device) {}
+    ~SettledOnError() {
+        if (!over_) device_.settle();
+    }
+    SettledOnError(const SettledOnError&) = delete;
+    SettledOnError& operator=(const SettledOnError&) = delete;
+    void run_is_over() { over_ = true; }
+
+private:
+    LearnerDevice& device_;
+    bool over_ = false;
 };
 
 // Slots for the corrections of every clock that can be under way at once.
@@ -59,6 +84,7 @@ LearnerEngine::LearnerEngine(LearnerDevice& device, InputPipeline& input, Engine
 void LearnerEngine::set_learners(int per_gpu) {
     INVARIANT(per_gpu >= 1);
     INVARIANT(!device_.batched() || settings_.slack == 0);
+    INVARIANT(per_gpu < input_.buffers_most());  // or they would wait for each other's
     settings_.learners_per_gpu = per_gpu;
     const std::int64_t slots = per_gpu * clocks_of_slots(settings_.slack);
     device_.use_learners(per_gpu, static_cast<std::size_t>(slots));
@@ -83,8 +109,10 @@ EngineReport LearnerEngine::run(std::int64_t clocks) {
     // By learner: which of them ended first shall not change the sum of all.
     std::vector<BatchResult> sums(report.tasks_of.size());
     std::map<std::int64_t, InputPipeline::Lease> batches;  // of tasks under way
-    EndedTasks ended;
+    SettledOnError settled(device_);                       // before the batches go
+    const auto ended = std::make_shared<EndedTasks>();
     const std::int64_t waits_before = input_.waits();
+    const std::chrono::nanoseconds waited_before = input_.waited();
     const auto begun = now_();
     const auto start_what_can = [&] {
         while (report.outcome == Outcome::ok && scheduler.next_task() < total) {
@@ -97,14 +125,14 @@ EngineReport LearnerEngine::run(std::int64_t clocks) {
             const std::int64_t slot =
                 task->clock % slot_clocks * per_clock + task->task % per_clock;
             device_.start(task->learner, batch, settings_.step, static_cast<std::size_t>(slot),
-                          [&ended, task = *task](const BatchResult& result) {
-                              ended.put({task, result});
+                          [ended, task = *task](const BatchResult& result) {
+                              ended->put({task, result});
                           });
         }
     };
     start_what_can();
     while (scheduler.running() > 0) {
-        const Ended one = ended.take();
+        const Ended one = ended->take(device_);
         report.samples += batches.at(one.task.task)->count;
         batches.erase(one.task.task);
         ++report.tasks;
@@ -123,9 +151,11 @@ EngineReport LearnerEngine::run(std::int64_t clocks) {
         }
         start_what_can();
     }
+    settled.run_is_over();
     report.s = std::chrono::duration<double>(now_() - begun).count();
     report.clocks = scheduler.clock();
     report.input_waits = input_.waits() - waits_before;
+    report.input_waited = input_.waited() - waited_before;
     for (const BatchResult& sum : sums) {
         report.sum.loss_sum += sum.loss_sum;
         report.sum.correct += sum.correct;

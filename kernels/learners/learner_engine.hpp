@@ -4,7 +4,8 @@
 // One thread runs it, the caller's; learners and input threads work beside it. With the binding
 // `fixed` a run is a function of data, seed and settings, bit for bit; first come, first served it
 // is not, but every batch is used exactly once and no learner passes the slack. A synchronisation
-// that fails ends the run and changes nothing.
+// that fails ends the run and changes nothing. What a device or the input throws goes on to the
+// caller once no batch is read any more; what had been done by then stays as it is.
 #pragma once
 
 #include <chrono>
@@ -38,7 +39,8 @@ struct EngineReport {
     std::vector<std::int64_t> tasks_of;  // by learner
     std::int64_t ahead_most = 0;         // clocks by which a task ran ahead of its synchronisation
     std::int64_t input_waits = 0;
-    double s = 0;  // by the clock of the engine
+    std::chrono::nanoseconds input_waited{};  // for those, by the input's clock
+    double s = 0;                             // by the clock of the engine
     double samples_per_s() const { return s > 0 ? static_cast<double>(samples) / s : 0; }
 };
 

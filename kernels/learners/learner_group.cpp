@@ -52,18 +52,16 @@ void LearnerGroup::prepare(const LearnerOrder& order) {
 LearnersDone LearnerGroup::run(const LearnerOrder& order, const LearnerDevice::Exchange& exchange) {
     INVARIANT(order.learners >= 1 && order.batch >= 1 && order.samples_of_all >= 1);
     if (!device_) device_ = make_device_(order.central);
-    LearnersDone done;
-    done.restarted = !is_there(order);
+    const bool restarts = !is_there(order);
     steps_done_.reset();  // until it is committed
-    if (done.restarted) device_->restart(order.central, order.central_previous);
+    if (restarts) device_->restart(order.central, order.central_previous);
     prepare(order);
+    next_position_ = -1;  // an error on the way leaves the input somewhere
     exchange_ = &exchange;
     const EngineReport report = engine_->run(1);
     exchange_ = nullptr;
     next_position_ = order.position + order.samples_of_all;
-    done.outcome = report.outcome;
-    done.sum = report.sum;
-    return done;
+    return {report.outcome, report.sum, report.input_waited};
 }
 
 void LearnerGroup::committed(std::int64_t steps_done, std::span<const float> central,

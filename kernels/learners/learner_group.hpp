@@ -35,9 +35,9 @@ struct LearnerOrder {
 };
 
 struct LearnersDone {
-    Outcome outcome = Outcome::ok;  // not ok: the replica stays as it is
-    BatchResult sum;                // over the learners' samples
-    bool restarted = false;         // the learners had begun anew
+    Outcome outcome = Outcome::ok;            // not ok: the replica stays as it is
+    BatchResult sum;                          // over the learners' samples
+    std::chrono::nanoseconds input_waited{};  // by learners that had no batch
 };
 
 class LearnerGroup {

@@ -99,6 +99,7 @@ private:
         } catch (...) {
             lock.lock();
             --made_;
+            changed_.notify_one();  // who waits for a free one may make one now
             throw;
         }
     }

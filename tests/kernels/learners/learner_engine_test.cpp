@@ -6,6 +6,9 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <set>
+#include <stdexcept>
+#include <thread>
+#include <utility>
 
 #include "kernels/averaging.hpp"
 
@@ -96,6 +99,60 @@ TEST_CASE("input pipeline: a sample may be changed on the way, whichever thread 
         REQUIRE(batch->values[1] == data.sample(batch->samples[0])[1]);
     }
     CHECK_FALSE(input.waits() > input.batches());
+}
+
+TEST_CASE("input pipeline: an error on an input thread reaches who asks for the batch",
+          "[learners]") {
+    const DataSet data = small_data();
+    std::atomic<int> given{0};
+    InputSettings settings{.batch = 4, .threads = 2, .ready_most = 8, .seed = 3, .change = {}};
+    SECTION("no memory for another batch") {
+        InputPipeline input(data, settings, [&](std::size_t bytes) {
+            if (++given > 3) throw std::runtime_error("no memory");
+            return plain_memory(bytes);
+        });
+        std::vector<InputPipeline::Lease> kept;
+        const auto ask = [&] {
+            for (;;) kept.push_back(input.next());
+        };
+        CHECK_THROWS_WITH(ask(), "no memory");
+        CHECK(kept.size() <= 3);
+        for (std::size_t i = 0; i < kept.size(); ++i) {
+            CHECK(kept[i]->number == static_cast<std::int64_t>(i));
+        }
+        CHECK_THROWS_WITH(input.try_next(), "no memory");
+        kept.clear();
+    }
+    SECTION("a batch that cannot be made leaves a gap that nobody waits for") {
+        settings.change = [](std::span<float>, std::int64_t batch, std::uint32_t) {
+            if (batch == 1) throw std::runtime_error("a bad sample");
+        };
+        InputPipeline input(data, settings, plain_memory);
+        const auto ask = [&] {
+            for (;;) static_cast<void>(input.next());
+        };
+        CHECK_THROWS_WITH(ask(), "a bad sample");
+        CHECK(input.batches() <= 1);
+    }
+}
+
+TEST_CASE("input pipeline: the time waited is that of the batches waited for", "[learners]") {
+    const DataSet data = small_data();
+    InputSettings settings{.batch = 4, .threads = 1, .ready_most = 3, .seed = 3, .change = {}};
+    std::atomic<bool> hold{true};
+    settings.change = [&](std::span<float>, std::int64_t, std::uint32_t) { hold.wait(true); };
+    InputPipeline input(data, settings, plain_memory);
+    CHECK_FALSE(input.try_next());
+    CHECK(input.waited() == 0ns);
+    std::thread lets_go([&] {
+        std::this_thread::sleep_for(5ms);
+        hold = false;
+        hold.notify_all();
+    });
+    const auto first = input.next();
+    lets_go.join();
+    CHECK(input.waits() <= 1);
+    CHECK((input.waits() == 1) == (input.waited() > 0ns));
 }
 
 TEST_CASE("learner engine: with fixed binding it is Crossbow's averaging, bit for bit",
@@ -246,6 +303,114 @@ TEST_CASE("learner engine: a failed exchange ends the run and changes nothing", 
     CHECK(report.clocks == 0);
     CHECK(report.tasks == 2);
     CHECK(rig.device->central() == before);
+}
+
+namespace {
+
+// A CPU device on which a task gets lost, fails to start, or an error is found.
+class FaultyDevice final : public LearnerDevice {
+public:
+    explicit FaultyDevice(LearnerDevice& sound) : sound_(sound) {}
+    std::size_t parameters() const override { return sound_.parameters(); }
+    std::shared_ptr<std::byte> pinned(std::size_t bytes) override { return sound_.pinned(bytes); }
+    void use_learners(int count, std::size_t slots) override { sound_.use_learners(count, slots); }
+    int learners_made() const override { return sound_.learners_made(); }
+    void start(int learner, const InputBatch& batch, const Step& step, std::size_t slot,
+               Done done) override {
+        const int number = starts++;
+        if (number == fails_at) throw std::runtime_error("cannot start");
+        if (number == lost_at) {
+            lost = std::move(done);
+            batch_of_lost = &batch;
+            number_of_lost = batch.number;
+            return;
+        }
+        sound_.start(learner, batch, step, slot, std::move(done));
+    }
+    Outcome synchronise(std::size_t first, std::size_t count, float momentum,
+                        const Exchange& exchange) override {
+        return sound_.synchronise(first, count, momentum, exchange);
+    }
+    void throw_if_failed() override {
+        if (lost) throw std::runtime_error("the device has failed");
+    }
+    void settle() noexcept override {
+        ++settled;
+        batch_was_there = batch_of_lost == nullptr || batch_of_lost->number == number_of_lost;
+        sound_.settle();
+    }
+    std::vector<float> central() override { return sound_.central(); }
+    std::vector<float> weights(int learner) override { return sound_.weights(learner); }
+    void restart(std::span<const float> now, std::span<const float> previous) override {
+        sound_.restart(now, previous);
+    }
+
+    int fails_at = -1;
+    int lost_at = -1;
+    int starts = 0;
+    int settled = 0;
+    Done lost;
+    const InputBatch* batch_of_lost = nullptr;
+    std::int64_t number_of_lost = -1;
+    bool batch_was_there = false;
+
+private:
+    LearnerDevice& sound_;
+};
+
+}  // namespace
+
+TEST_CASE("learner engine: an error leaves a quiet device, and a late task finds no dead run",
+          "[learners]") {
+    const bool batched = GENERATE(false, true);
+    CAPTURE(batched);
+    const DataSet data = small_data();
+    const auto model = make_model({.kind = "mlp", .hidden = {5}}, data);
+    const auto first = model->initial_weights(9);
+    const auto make = batched ? make_cpu_batched_device : make_cpu_device;
+    const auto sound = make(*model, data.features, data.classes, first);
+    FaultyDevice device(*sound);
+    InputPipeline input(data, {.batch = 4, .threads = 1, .ready_most = 6, .seed = 5, .change = {}},
+                        plain_memory);
+    bool exchange_fails = false;
+    EngineSettings settings;
+    settings.learners_per_gpu = 3;
+    settings.binding = Binding::fixed;
+    settings.step = usual;
+    settings.exchange = [&](std::span<float>) {
+        if (exchange_fails) throw std::runtime_error("no way out");
+        return Outcome::ok;
+    };
+    LearnerEngine engine(device, input, settings);
+    CHECK(engine.run(2).clocks == 2);
+    CHECK(device.settled == 0);
+    const std::vector<float> before = device.central();
+    SECTION("a task that does not start, after one whose end comes late") {
+        device.lost_at = device.starts + 1;
+        device.fails_at = device.starts + 2;
+        CHECK_THROWS_WITH(engine.run(1), "cannot start");
+        REQUIRE(device.lost);
+        CHECK(device.batch_was_there);
+        std::exchange(device.lost, nullptr)({1, 1});  // nobody counts it
+    }
+    SECTION("an end that never comes, of a device that has failed") {
+        device.lost_at = device.starts + 1;
+        CHECK_THROWS_WITH(engine.run(1), "the device has failed");
+        device.lost = nullptr;
+    }
+    SECTION("an exchange that throws") {
+        exchange_fails = true;
+        CHECK_THROWS_WITH(engine.run(1), "no way out");
+        exchange_fails = false;
+    }
+    CHECK(device.settled == 1);
+    CHECK(device.central() == before);
+    device.fails_at = -1;
+    device.lost_at = -1;
+    device.restart(first, first);  // and every learner and buffer is free again
+    const EngineReport report = engine.run(4);
+    CHECK(report.tasks == 12);
+    CHECK(report.clocks == 4);
 }
 
 TEST_CASE("learner engine: learning goes on while learners average", "[learners]") {
