@@ -6,16 +6,21 @@
 // × batch), a law fitted to them, its predictions for combinations that were not measured, written
 // with their digest before those are run; and accuracy after equal numbers of samples, of k
 // averaging learners with batch b, one learner with batch b, and one with batch k·b (which is S-SGD
-// of k workers), of three seeds. The device is the GPU where one answers, else, or with
+// of k workers), of three seeds and with tasks bound to learners, so that it can be repeated. The
+// device is the GPU where one answers, else, or with
 // --device cpu, threads: then the numbers say how the program works, and nothing about a GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <numeric>
 #include <optional>
+#include <ranges>
+#include <thread>
 
 #include "base/line_fit.hpp"
 #include "base/read_file.hpp"
@@ -23,6 +28,7 @@
 #include "kernels/learners/learner_engine.hpp"
 #include "kernels/measured_times.hpp"
 #include "kernels/models/image_network.hpp"
+#include "kernels/sample_order.hpp"
 #ifdef UKEMI_WITH_CUDA
 #include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
@@ -39,29 +45,35 @@ struct Options {
     DataSpec data{.kind = "synthetic", .samples = 4096, .features = 784, .classes = 10, .seed = 1};
     int learners_most = 8;
     double seconds = 1;  // of one measurement, about
-    std::string parts = "sweep,predictions,accuracy";
+    std::vector<std::string> parts{"sweep", "predictions", "accuracy"};
     std::filesystem::path out = "results/learners_bench";
 };
 
 enum class Mode { side_by_side, batched };  // a stream or thread each, or all in one call a layer
 
 struct Rig {
-    Rig(const Options& options, const DataSet& training, int learners, std::int64_t batch,
-        LearnerDevice::Step step, Mode mode = Mode::side_by_side, std::uint64_t seed = 1)
+    // Begins with the fewest learners; `most` is how many there may be later.
+    struct Learners {
+        int at_first = 1;
+        int most = 1;
+    };
+    Rig(const Options& options, const DataSet& training, Learners learners, std::int64_t batch,
+        LearnerDevice::Step step, Mode mode = Mode::side_by_side, std::uint64_t seed = 1,
+        Binding binding = Binding::first_come)
         : model(make_model(options.model, training)),
           network(network_of(options.model, training.features, training.classes)),
           device(make_device(options, training, batch, mode, seed)),
           input(training,
                 {.batch = batch,
                  .threads = options.cpu ? 1 : 4,
-                 .ready_most = 4 * learners + 8,
+                 .ready_most = 4 * learners.most + 8,
                  .seed = seed,
                  .change = {}},
                 [this](std::size_t bytes) { return device->pinned(bytes); }),
           engine(*device, input,
-                 {.learners_per_gpu = learners,
+                 {.learners_per_gpu = learners.at_first,
                   .slack = 0,
-                  .binding = Binding::first_come,
+                  .binding = binding,
                   .step = step,
                   .central_momentum = 0,
                   .exchange = {}}) {}
@@ -104,7 +116,7 @@ struct ClockTimes {
 };
 ClockTimes clock_times(const Options& options, const DataSet& training, int learners,
                        std::int64_t batch, Mode mode = Mode::side_by_side) {
-    Rig rig(options, training, learners, batch, step_of(0.01, 0.1F), mode);
+    Rig rig(options, training, {learners, learners}, batch, step_of(0.01, 0.1F), mode);
     rig.engine.run(3);  // warm: allocations, graphs, caches
     const double once = rig.engine.run(3).s / 3;
     const auto clocks = std::clamp<std::int64_t>(
@@ -141,7 +153,7 @@ void sweep(const Options& options, const DataSet& training, Mode mode) {
         std::fflush(stdout);
     }
     fmt::print("{}: at most {:.2f} times the throughput of one learner\n", name, most / one);
-    Rig rig(options, training, 1, batch, step_of(0.01, 0.1F), mode);
+    Rig rig(options, training, {1, options.learners_most}, batch, step_of(0.01, 0.1F), mode);
     const double once = std::max(rig.engine.run(5).s / 5, 1e-7);
     const auto window =
         std::clamp<std::int64_t>(static_cast<std::int64_t>(options.seconds / once), 5, 100'000);
@@ -220,12 +232,32 @@ void predict_then_run(const Options& options, const DataSet& training) {
     fmt::print("{} of {} within 10 %\n", near, wanted.size());
 }
 
-double accuracy_of(const Rig& rig, const DataSet& test, std::span<const float> weights) {
-    std::vector<std::uint32_t> samples(static_cast<std::size_t>(test.count));
+// A ResNet's test takes the CPU longer than its training a GPU: not more than these samples.
+std::int64_t tested_of(const Options& options, const DataSet& test) {
+    constexpr std::int64_t most_of_resnet = 256;
+    return options.model.kind.starts_with("resnet") ? std::min(most_of_resnet, test.count)
+                                                    : test.count;
+}
+
+// Over the first `count` samples, on all cores; the same number whatever their number.
+double accuracy_of(const Rig& rig, const DataSet& test, std::int64_t count,
+                   std::span<const float> weights) {
+    std::vector<std::uint32_t> samples(static_cast<std::size_t>(count));
     std::iota(samples.begin(), samples.end(), 0U);
-    const auto workspace = rig.model->make_workspace();
-    return rig.model->evaluate(weights, test, samples, *workspace).correct /
-           static_cast<double>(test.count);
+    const int parts = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    std::vector<std::future<double>> found;
+    for (int part = 0; part < parts; ++part) {
+        const Share share = share_of(count, part, parts);
+        found.push_back(std::async(std::launch::async, [&, share] {
+            const auto own = std::span(samples).subspan(static_cast<std::size_t>(share.begin),
+                                                        static_cast<std::size_t>(share.count));
+            const auto workspace = rig.model->make_workspace();
+            return rig.model->evaluate(weights, test, own, *workspace).correct;
+        }));
+    }
+    double correct = 0;
+    for (std::future<double>& one : found) correct += one.get();
+    return correct / static_cast<double>(count);
 }
 
 void accuracies(const Options& options, const DataSet& training, const DataSet& test) {
@@ -241,10 +273,11 @@ void accuracies(const Options& options, const DataSet& training, const DataSet& 
         double rate;
     };
     constexpr int seeds = 3;
+    const std::int64_t tested = tested_of(options, test);
     fmt::print(
         "\naccuracy on {} other samples after 10 epochs each, {} seeds\n{:<44}{:>9}{:>10}{:>9}"
         "{:>17}\n",
-        test.count, seeds, "", "samples", "loss", "mean", "least ... most");
+        tested, seeds, "", "samples", "loss", "mean", "least ... most");
     for (const Way& way :
          {Way{"averaging, 4 learners of batch 16", learners, batch, 0.25F, 0, rate},
           Way{"averaging, central momentum 0.75", learners, batch, 0.25F, 0.75F, rate},
@@ -255,14 +288,15 @@ void accuracies(const Options& options, const DataSet& training, const DataSet& 
         EngineReport report;
         std::vector<double> found;
         for (int seed = 1; seed <= seeds; ++seed) {
-            Rig rig(options, training, way.learners, way.batch, step_of(way.rate, way.pull),
-                    Mode::side_by_side, static_cast<std::uint64_t>(seed));
+            Rig rig(options, training, {way.learners, way.learners}, way.batch,
+                    step_of(way.rate, way.pull), Mode::side_by_side,
+                    static_cast<std::uint64_t>(seed), Binding::fixed);
             const std::int64_t clocks =
                 10 * training.count / (way.batch * static_cast<std::int64_t>(way.learners));
             rig.engine.set_step(step_of(way.rate, way.pull), way.central_momentum);
             report = rig.engine.run(clocks);
             const auto weights = way.pull > 0 ? rig.device->central() : rig.device->weights(0);
-            found.push_back(accuracy_of(rig, test, weights));
+            found.push_back(accuracy_of(rig, test, tested, weights));
         }
         const auto [least, most] = std::ranges::minmax(found);
         fmt::print("{:<44}{:>9}{:>10.4f}{:>9.4f}{:>8.4f} ... {:.4f}\n", way.name, report.samples,
@@ -288,6 +322,22 @@ std::pair<DataSet, DataSet> split(const DataSet& whole) {
     return {part(0, first), part(first, whole.count - first)};
 }
 
+constexpr std::array<std::string_view, 3> all_parts{"sweep", "predictions", "accuracy"};
+
+bool wants(const Options& options, std::string_view part) {
+    return std::ranges::find(options.parts, part) != options.parts.end();
+}
+
+// Names of parts with commas between them; empty if one of them is none.
+std::vector<std::string> read_parts(std::string_view text) {
+    std::vector<std::string> parts;
+    for (const auto& range : std::views::split(text, ',')) {
+        parts.emplace_back(range.begin(), range.end());
+        if (std::ranges::find(all_parts, parts.back()) == all_parts.end()) return {};
+    }
+    return parts;
+}
+
 template <class Number>
 bool read_number(std::string_view text, Number& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -303,6 +353,7 @@ bool read_options(std::span<char* const> given, Options& options) {
         const std::string_view name = arguments[i];
         const std::string value(arguments[i + 1]);
         if (name == "--device") {
+            if (value != "cpu" && value != "gpu") return false;
             options.cpu = value == "cpu";
         } else if (name == "--model") {
             options.model.kind = value;
@@ -311,7 +362,8 @@ bool read_options(std::span<char* const> given, Options& options) {
             options.data.kind = "digits";
             options.data.images = value;
         } else if (name == "--parts") {
-            options.parts = value;
+            options.parts = read_parts(value);
+            if (options.parts.empty()) return false;
         } else if (name == "--images") {
             options.data.kind = "idx";
             options.data.images = value;
@@ -342,7 +394,7 @@ int main(int count, char** arguments) {
     Options options;
     if (!read_options(std::span(arguments, static_cast<std::size_t>(count)).subspan(1), options)) {
         fmt::print(stderr,
-                   "usage: bench_learners [--device cpu] [--model KIND] [--learners N] "
+                   "usage: bench_learners [--device cpu|gpu] [--model KIND] [--learners N] "
                    "[--seconds S] [--parts sweep,predictions,accuracy] "
                    "[--images FILE --labels FILE | --digits FILE] [--out FOLDER]\n");
         return 2;
@@ -358,15 +410,12 @@ int main(int count, char** arguments) {
         fmt::print("{} on {}, {} samples of {} features\n", options.model.kind,
                    options.cpu ? "threads of this CPU" : "the GPU", training.count,
                    training.features);
-        const auto wanted = [&](std::string_view part) {
-            return options.parts.find(part) != std::string::npos;
-        };
-        if (wanted("sweep")) {
+        if (wants(options, "sweep")) {
             sweep(options, training, Mode::side_by_side);
             sweep(options, training, Mode::batched);
         }
-        if (wanted("predictions")) predict_then_run(options, training);
-        if (wanted("accuracy")) accuracies(options, training, test);
+        if (wants(options, "predictions")) predict_then_run(options, training);
+        if (wants(options, "accuracy")) accuracies(options, training, test);
         return 0;
     } catch (const std::exception& error) {
         fmt::print(stderr, "bench_learners: {}\n", error.what());
