@@ -127,6 +127,15 @@ void read_limits(ConfigReader& root, JobSpec& job) {
     limits->finish();
 }
 
+// What changes of the group cost has been read with the job; only now it is known what is trained.
+void expect_transition_costs_of(const ConfigReader& root, const Scenario& scenario) {
+    const nlohmann::json document = nlohmann::json::parse(root.object_text());
+    const nlohmann::json::json_pointer key("/job/transition/costs");
+    if (!document.contains(key)) return;
+    const auto file = scenario.file.parent_path() / document.at(key).get<std::string>();
+    expect_costs_of(read_costs(file), scenario, file, false);
+}
+
 Scenario read(ConfigReader root, const std::filesystem::path& file) {
     Scenario scenario;
     scenario.file = file;
@@ -139,6 +148,7 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
     read_job(root.object("job"), scenario);
     expect_transitions(scenario.job);
     read_training(root, file.parent_path(), scenario);
+    expect_transition_costs_of(root, scenario);
     read_learning(root, scenario);
     check_work(root, scenario.job);
     read_market(root.object("market"), file.parent_path(), scenario);

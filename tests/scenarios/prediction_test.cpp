@@ -14,11 +14,13 @@ namespace ukemi {
 
 namespace {
 
-Scenario trained_scenario(std::string_view model = "16", std::string_view job_keys = "") {
+Scenario trained_scenario(std::string_view model = "16",
+                          std::string_view job_keys = R"(, "restart": "1 s")",
+                          const std::filesystem::path& folder = {}) {
     return scenario_from_text(fmt::format(R"({{"name": "predicted", "seed": 3,
             "job": {{"samples": 800, "batch_per_worker": 8,
                      "throughput": {{"1": "1000 samples/s"}},
-                     "checkpoint": {{"cost": "1 s"}}, "restart": "1 s"{}}},
+                     "checkpoint": {{"cost": "1 s"}}{}}},
             "cluster": {{"count_min": 1, "count_max": 2}},
             "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
             "training": {{"data": {{"kind": "synthetic", "samples": 512, "features": 16,
@@ -26,7 +28,7 @@ Scenario trained_scenario(std::string_view model = "16", std::string_view job_ke
                           "model": {{"kind": "mlp", "hidden": {}}}}},
             "replay": ["spot_only"]}})",
                                           job_keys, model),
-                              "predicted.json");
+                              folder / "predicted.json");
 }
 
 LiveCosts made_costs(const Scenario& scenario) {
@@ -118,6 +120,12 @@ TEST_CASE("calibration: what it measured of transitions is what a scenario's may
     CHECK(job_with(R"(, "reattach": "5 ms")").transition->reattach == milliseconds(5));
     CHECK_THROWS_WITH(job_with(R"(, "warm_up": "1 s")"),
                       Catch::Contains("/job/transition/warm_up: stands beside \"costs\""));
+    costs.training = "something else";  // which only a job that trains can contradict
+    write_file_atomically(file, costs_json(costs));
+    CHECK_NOTHROW(job_with(""));
+    CHECK_THROWS_WITH(
+        trained_scenario("16", R"(, "transition": {"costs": "box.json"})", folder.path()),
+        Catch::Contains("box.json: at /training: these costs are of another training"));
     costs.rendezvous.s.clear();
     write_file_atomically(file, costs_json(costs));
     CHECK_THROWS_WITH(job_with(""),
