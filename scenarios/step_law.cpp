@@ -17,6 +17,10 @@ double median_of(std::vector<double> values) {
     return quantile(values, 0.5);
 }
 
+double samples_of(const StepSetting& setting) {
+    return static_cast<double>(setting.batch) * setting.micro_steps;
+}
+
 template <class Value>
 std::string_view name(std::span<const std::string_view> names, Value value) {
     return names[static_cast<std::size_t>(value)];
@@ -75,7 +79,7 @@ bool StepLaw::is_plain(const StepSetting& setting) {
 }
 
 double StepLaw::without_exchange(const Group& group, const StepSetting& setting) {
-    const double samples = static_cast<double>(setting.batch) * setting.micro_steps;
+    const double samples = samples_of(setting);
     const auto own = group.lines.find(kind_of(setting));
     const LineFit& line = own == group.lines.end() ? group.line : own->second;
     return line.at(samples) + (setting.micro_steps - 1) * group.micro_s;
@@ -128,6 +132,15 @@ StepLaw::StepLaw(std::span<const MeasuredStep> measured)
             group.exchange_s[kind] = group.lines.contains(kind) ? 0 : median_of(values);
         }
         group.exchange_s[plain] = 0;
+        each(
+            [](const StepSetting&) { return true; },
+            [&](const MeasuredStep& one) {
+                const double samples = samples_of(one.setting);
+                auto& range =
+                    group.samples.try_emplace(kind_of(one.setting), samples, samples).first->second;
+                range = {std::min(range.first, samples), std::max(range.second, samples)};
+                group.micro_most = std::max(group.micro_most, one.setting.micro_steps);
+            });
         groups_[workers] = std::move(group);
     }
 }
@@ -142,7 +155,7 @@ std::string StepLaw::refusal(const StepSetting& setting) const {
         return fmt::format("nothing of this kind was measured with so many workers ({})",
                            setting_text(setting));
     }
-    if (group->second.line.points < 2 && !covers(setting)) {
+    if (group->second.line.points < 2 && !group->second.line.covers(samples_of(setting))) {
         return fmt::format("only one batch was measured with {} workers", setting.workers);
     }
     return {};
@@ -158,7 +171,11 @@ double StepLaw::step_s(const StepSetting& setting) const {
 bool StepLaw::covers(const StepSetting& setting) const {
     const auto group = groups_.find(setting.workers);
     if (group == groups_.end()) return false;
-    return group->second.line.covers(static_cast<double>(setting.batch) * setting.micro_steps);
+    const auto range = group->second.samples.find(kind_of(setting));
+    if (range == group->second.samples.end()) return false;
+    const double samples = samples_of(setting);
+    return samples >= range->second.first && samples <= range->second.second &&
+           setting.micro_steps <= group->second.micro_most;
 }
 
 std::vector<StepLaw::Residual> StepLaw::residuals() const {

@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/line_fit.hpp"
@@ -56,7 +57,8 @@ public:
     // Why this setting cannot be predicted; empty if it can.
     std::string refusal(const StepSetting& setting) const;
     double step_s(const StepSetting& setting) const;  // refusal must be empty
-    // Whether its batch lies within the batches that were measured with so many workers.
+    // Whether its samples and micro-steps lie within those that were measured of its kind, with
+    // so many workers.
     bool covers(const StepSetting& setting) const;
 
     struct Residual {
@@ -78,8 +80,10 @@ private:
     struct Group {  // of one number of workers
         LineFit line;
         double micro_s = 0;
+        std::int32_t micro_most = 1;  // measured, of any kind
         std::map<Kind, double> exchange_s;
-        std::map<Kind, LineFit> lines;  // of kinds other than plain
+        std::map<Kind, std::pair<double, double>> samples;  // measured: the least, the most
+        std::map<Kind, LineFit> lines;                      // of kinds other than plain
     };
     static Kind kind_of(const StepSetting& setting);
     static bool is_plain(const StepSetting& setting);
