@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 
 #include "base/input_error.hpp"
 #include "cli/backends.hpp"
@@ -10,6 +12,13 @@
 namespace ukemi {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+std::atomic<bool> interrupted{false};
+void note_interrupt(int) { interrupted.store(true); }
+
+}  // namespace
 
 void LiveWorkerOptions::add_to(CLI::App& command) {
     command.add_option("SCENARIO", scenario, "a scenario file with a section \"training\"")
@@ -53,6 +62,9 @@ LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) const {
     fs::create_directories(folder);
     options.folder = folder;
     options.cores = cores;
+    options.interrupted = &interrupted;
+    std::signal(SIGINT, note_interrupt);
+    std::signal(SIGTERM, note_interrupt);
     return options;
 }
 

@@ -29,6 +29,7 @@ struct LiveWorkerOptions {
     std::string device() const;
     // This very program as the workers' program, told the backend; makes the folder for
     // checkpoints.
+    // From then on SIGINT and SIGTERM only set `interrupted`, and what runs comes to its end.
     LiveOptions live_options(const std::filesystem::path& folder) const;
 };
 

@@ -57,6 +57,7 @@ void predict(const Options& options) {
     const Prediction prediction =
         predict_runs(costs, options.costs, scenario, settings, options.wall_s, device);
     fs::create_directories(folder);
+    fs::remove(folder / "comparison.csv");  // of another prediction
     const std::string digest = write_prediction(prediction, folder);
     fmt::print("{} runs predicted, digest {}, written before any of them ({})\n", settings.size(),
                digest, (folder / "prediction.json").string());

@@ -37,9 +37,6 @@ struct Options {
     bool log_events = false;
 };
 
-std::atomic<bool> interrupted{false};
-void note_interrupt(int) { interrupted.store(true); }
-
 PolicyList the_list(const Options& options, const Scenario& scenario) {
     std::vector<PolicyList> lists = options.policies.empty()
                                         ? scenario.policies
@@ -150,10 +147,7 @@ void train(const Options& options) {
     live_options.time_scale = options.time_scale;
     live_options.resume_from = options.resume;
     live_options.keep = {true, true, true, options.log_events};
-    live_options.interrupted = &interrupted;
     live_options.on_step = step_line(scenario);
-    std::signal(SIGINT, note_interrupt);
-    std::signal(SIGTERM, note_interrupt);
     const FolderIfUsed checkpoints{live_options.folder};
     LiveRun live = run_live(scenario, market, list, seed, live_options);
     if (live_options.on_step) fmt::print(stderr, "\r\x1b[K");
