@@ -34,14 +34,7 @@ void print_costs(const LiveCosts& costs) {
     for (const StepCosts& step : costs.steps) {
         print_times("step, " + setting_text(step.setting), step.step);
     }
-    print_times("spawn", costs.spawn);
-    print_times("restart", costs.restart);
-    print_times("resize", costs.resize);
-    print_times("  of it the rendezvous", costs.rendezvous);
-    print_times("  of it the state's transfer", costs.state_transfer);
-    print_times("loss of a member", costs.loss);
-    print_times("checkpoint", costs.checkpoint);
-    print_times("restart, restoring", costs.restore);
+    for (const auto& [name, times] : change_times(costs)) print_times(name, *times);
     for (const StepLaw::Line& line : costs.law().lines()) {
         fmt::print(
             "s_sgd, {} worker{}: {:.3f} ms + {:.3f} us a sample ({:.0f} to {:.0f}, off by "
@@ -126,7 +119,8 @@ void add_calibrate(CLI::App& app) {
         ->check(CLI::Range(1, 1000));
     command->add_option("--out", options->out, "where to write the costs, as box.json")->required();
     command->add_option("--compare", options->compare,
-                        "costs measured earlier: say whether both agree within their spread");
+                        "costs measured earlier: say whether both agree within their spread (which "
+                        "leaves the exit code as it is)");
     command->add_flag(
         "--only-plan", options->only_plan,
         "only the scenario's own Plan, no other batches, codecs and synchronisations");

@@ -108,18 +108,26 @@ std::int64_t memory_of(int process) {
     return 0;
 }
 
+void expect_not_interrupted(const CalibrationOptions& options) {
+    if (options.live.interrupted == nullptr || !options.live.interrupted->load()) return;
+    throw std::runtime_error("calibration: interrupted");
+}
+
 // Drives a crew through what is to be measured, step by step, and waits for each to be over.
 class Measurement {
 public:
     Measurement(const Scenario& scenario, const CalibrationOptions& options, LiveCosts& costs)
         : plan_(scenario.job.plan), options_(options), costs_(costs), crew_(setup(scenario)) {}
 
+    // All at once, as a run does.
     void spawn(std::int32_t count) {
+        const auto start = Wall::now();
         for (std::int32_t more = 0; more < count; ++more) {
-            crew_.spawn(InstanceId{next_id_++});
-            costs_.spawn.s.push_back(wall_seconds(wait<WorkerReady>().spawn));
-            ready_.push_back(InstanceId{next_id_ - 1});
+            ready_.push_back(InstanceId{next_id_++});
+            crew_.spawn(ready_.back());
         }
+        for (std::int32_t more = 0; more < count; ++more) wait<WorkerReady>();
+        costs_.spawn[count].s.push_back(seconds_since(start));
     }
 
     // The same group under the setting's Plan.
@@ -135,6 +143,14 @@ public:
         const auto start = Wall::now();
         members_.assign(ready_.begin(), ready_.begin() + workers);
         return enter_members(start, checkpoint);
+    }
+
+    // The members, and others to whom they send the model.
+    double grow(std::int32_t workers) {
+        const double s = enter(workers);
+        costs_.rendezvous.s.push_back(wall_seconds(entered_.rendezvous));
+        costs_.state_transfer.s.push_back(wall_seconds(entered_.state_transfer));
+        return s;
     }
 
     double kill_last() {
@@ -201,13 +217,9 @@ private:
         Plan plan = plan_;
         plan.version = PlanVersion{++version_};
         crew_.begin_transition(members_, plan, checkpoint);
-        const auto entered = wait<GroupEntered>();
-        step_ = entered.step;
+        entered_ = wait<GroupEntered>();
+        step_ = entered_.step;
         const double entered_s = seconds_since(start);
-        if (members_.size() > 1) {
-            costs_.rendezvous.s.push_back(wall_seconds(entered.rendezvous));
-            costs_.state_transfer.s.push_back(wall_seconds(entered.state_transfer));
-        }
         run_to(step_ + 1);
         return entered_s;
     }
@@ -220,12 +232,15 @@ private:
     // The next report of this kind; a death or a failure that nobody ordered ends the measurement.
     template <class Wanted>
     Wanted wait() {
-        const auto deadline = Wall::now() + std::chrono::seconds(60);
+        constexpr std::chrono::seconds patience{60};  // without a step
+        auto deadline = Wall::now() + patience;
         for (;;) {
+            expect_not_interrupted(options_);
             while (!reports_.empty()) {
                 const CrewEvent event = std::move(reports_.front());
                 reports_.pop_front();
                 if (const auto* done = std::get_if<StepDone>(&event)) {
+                    deadline = Wall::now() + patience;
                     last_done_ = done->at;
                     if (!first_done_) first_done_ = done->at;
                 }
@@ -254,6 +269,7 @@ private:
     std::deque<CrewEvent> reports_;
     std::vector<InstanceId> ready_;
     std::vector<InstanceId> members_;
+    GroupEntered entered_{};  // the last group
     std::int64_t step_ = 0;
     std::optional<Wall::time_point> first_done_;  // of a stretch
     Wall::time_point last_done_;
@@ -288,17 +304,19 @@ void measure_steps(Measurement& run, const CalibrationOptions& options,
 void measure_changes(Measurement& run, std::int32_t workers, const std::filesystem::path& file,
                      LiveCosts& costs) {
     if (workers > 1) {
-        costs.resize.s.push_back(run.enter(workers - 1));
-        costs.resize.s.push_back(run.enter(workers));
+        costs.shrink.s.push_back(run.enter(workers - 1));
+        costs.grow.s.push_back(run.grow(workers));
         costs.loss.s.push_back(run.kill_last());
     }
     run.kill_all();
     run.spawn(1);
     costs.restore.s.push_back(run.enter(1, file));
-    run.kill_all();
-    run.spawn(workers);
-    costs.restart.s.push_back(run.enter(1));
-    if (workers > 1) costs.resize.s.push_back(run.enter(workers));
+    for (std::int32_t size = 1;; size = std::min(2 * size, workers)) {
+        run.kill_all();
+        run.spawn(size);
+        costs.restart[size].s.push_back(run.enter(size));
+        if (size == workers) break;
+    }
 }
 
 using Progress = std::function<void(const std::string&)>;
@@ -308,7 +326,11 @@ void measure_once(const Scenario& scenario, const CalibrationOptions& options, c
     Measurement run(scenario, options, costs);
     run.spawn(options.workers_max);
     for (std::int32_t workers = 1; workers <= options.workers_max; ++workers) {
-        (workers == 1 ? costs.restart : costs.resize).s.push_back(run.enter(workers));
+        if (workers == 1) {
+            costs.restart[1].s.push_back(run.enter(1));
+        } else {
+            costs.grow.s.push_back(run.grow(workers));
+        }
         std::vector<StepSetting> settings{setting_of(scenario.job.plan, workers)};
         std::ranges::copy_if(options.settings, std::back_inserter(settings),
                              [&](const StepSetting& one) { return one.workers == workers; });
@@ -357,6 +379,7 @@ LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& opti
         if (!options.machine) continue;
         tell("copies, collectives, codecs, monitors, checkpoints by size");
         costs.machine.add(measure_machine(*options.machine));
+        expect_not_interrupted(options);
     }
     std::ranges::sort(costs.steps, {}, &StepCosts::setting);
     return costs;

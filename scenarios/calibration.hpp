@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/machine_costs.hpp"
@@ -20,6 +22,7 @@
 #include "policies/job_profile.hpp"
 #include "scenarios/live_run.hpp"
 #include "scenarios/step_law.hpp"
+#include "sim/transition_costs.hpp"
 
 namespace ukemi {
 
@@ -28,18 +31,23 @@ struct StepCosts {
     MeasuredTimes step;  // mean step time of a stretch of steps, a value a stretch
 };
 
+using TimesBySize = std::map<std::int32_t, MeasuredTimes>;  // by the number of workers
+// Their medians, on a clock that runs `time_scale` times as fast as the wall's.
+TimeBySize medians_of(const TimesBySize& times, double time_scale = 1);
+
 struct LiveCosts {
     std::string training;  // what was trained: the spec, without what StepSetting has
     std::string device;    // processor, cores, operating system; GPUs where workers compute on them
     std::vector<StepCosts> steps;
-    MeasuredTimes spawn;                   // starting a process until it can join
-    MeasuredTimes restart;                 // a first group, until its first step
-    MeasuredTimes resize;                  // survivors and joiners, until their next step
-    MeasuredTimes rendezvous;              // of that: until the new communicator stands
-    MeasuredTimes state_transfer;          // of that: until joiners have the model
-    MeasuredTimes loss;                    // a member killed, until the next step of the others
-    MeasuredTimes checkpoint;              // hold, write, go on
-    MeasuredTimes restore;                 // a first group from a checkpoint, until its first step
+    TimesBySize spawn;             // so many processes at once, until the last can join
+    TimesBySize restart;           // a first group of so many, until its first step
+    MeasuredTimes grow;            // survivors and joiners, until their next step
+    MeasuredTimes rendezvous;      // of that: until the new communicator stands
+    MeasuredTimes state_transfer;  // of that: until joiners have the model
+    MeasuredTimes shrink;          // the last is told to leave, until the others' next step
+    MeasuredTimes loss;            // a member killed, until the next step of the others
+    MeasuredTimes checkpoint;      // hold, write, go on
+    MeasuredTimes restore;         // a first group of one from a checkpoint, until its first step
     std::int64_t worker_memory_bytes = 0;  // resident in the largest worker, at most
     MachineCosts machine;
 
@@ -56,15 +64,24 @@ struct NamedTimes {
     MeasuredTimes LiveCosts::*times;
 };
 inline constexpr NamedTimes cost_times[] = {
-    {"spawn", &LiveCosts::spawn},
-    {"restart", &LiveCosts::restart},
-    {"resize", &LiveCosts::resize},
+    {"grow", &LiveCosts::grow},
     {"rendezvous", &LiveCosts::rendezvous},
     {"state_transfer", &LiveCosts::state_transfer},
+    {"shrink", &LiveCosts::shrink},
     {"loss", &LiveCosts::loss},
     {"checkpoint", &LiveCosts::checkpoint},
     {"restore", &LiveCosts::restore},
 };
+struct NamedTimesBySize {
+    const char* name;
+    TimesBySize LiveCosts::*times;
+};
+inline constexpr NamedTimesBySize cost_times_by_size[] = {
+    {"spawn", &LiveCosts::spawn},
+    {"restart", &LiveCosts::restart},
+};
+// All of both kinds: "restart, 2 workers", …; they point into `costs`.
+std::vector<std::pair<std::string, const MeasuredTimes*>> change_times(const LiveCosts& costs);
 
 // This machine: processor, cores, operating system. Whose workers compute on something else adds
 // it.
@@ -88,6 +105,8 @@ struct CalibrationOptions {
 // synchronisation that this world can train, two learners, and every codec at the Plan's batch.
 std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t workers_max);
 
+// Throws std::runtime_error if a worker dies, nothing happens for a minute, or
+// `options.live.interrupted` is set.
 LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& options);
 
 std::string costs_json(const LiveCosts& costs);
@@ -100,9 +119,11 @@ void expect_one_replica(const Scenario& scenario);
 void expect_costs_of(const LiveCosts& costs, const Scenario& scenario,
                      const std::filesystem::path& file, const std::string& device = this_device());
 
-// The costs' profile for the scenario's Plan, in scenario time that runs `time_scale` times as fast
-// as the wall's. Throws InputError if the costs are of another training, or say nothing about this
-// Plan; also if they are of another device than `device`; empty: of any.
+// The costs' profile for the scenario's Plan: starts as of its largest group; a resize is halfway
+// between growing and a loss, where both were measured, since each loss is made good. In scenario
+// time that runs `time_scale` times as fast as the wall's. Throws InputError if the costs are of
+// another training, or say nothing about this Plan; also if they are of another device than
+// `device`; empty: of any.
 JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
                             const std::filesystem::path& file,
                             const std::string& device = this_device());

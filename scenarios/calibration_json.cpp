@@ -50,6 +50,28 @@ MeasuredTimes times_from(ConfigReader config) {
     return times;
 }
 
+nlohmann::ordered_json sizes_json(const TimesBySize& sizes) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const auto& [workers, times] : sizes) {
+        all.push_back({{"workers", workers}, {"times", times_json(times)}});
+    }
+    return all;
+}
+
+TimesBySize sizes_from(ConfigReader& config, std::string_view key) {
+    TimesBySize sizes;
+    for (ConfigReader& one : config.objects(key)) {
+        const auto workers = static_cast<std::int32_t>(one.integer("workers", 1, 100'000));
+        if (!sizes.empty() && workers <= sizes.rbegin()->first) {
+            one.fail("workers", "expected sizes that grow");
+        }
+        sizes[workers] = times_from(one.object("times"));
+        if (sizes[workers].s.empty()) one.fail("times", "expected at least one measured time");
+        one.finish();
+    }
+    return sizes;
+}
+
 nlohmann::ordered_json fit_json(const LineFit& fit, const char* unit) {
     return {{"fixed_s", fit.fixed},  {fmt::format("per_{}_s", unit), fit.per_unit},
             {"points", fit.points},  {"from", fit.x_min},
@@ -127,6 +149,12 @@ MachineCosts machine_from(ConfigReader config) {
     return machine;
 }
 
+constexpr double longest_s = 1e8;  // whatever the file says, sums of it fit a Duration
+
+Duration scaled_median(const MeasuredTimes& times, double time_scale) {
+    return times.s.empty() ? Duration{} : seconds(std::min(times.median() * time_scale, longest_s));
+}
+
 // For people and plots; the reader makes its own.
 nlohmann::ordered_json law_json(const LiveCosts& costs) {
     const StepLaw law = costs.law();
@@ -165,6 +193,9 @@ std::string costs_json(const LiveCosts& costs) {
         one["step"] = times_json(step.step);
         document["steps"].push_back(std::move(one));
     }
+    for (const NamedTimesBySize& one : cost_times_by_size) {
+        document[one.name] = sizes_json(costs.*one.times);
+    }
     for (const NamedTimes& one : cost_times) document[one.name] = times_json(costs.*one.times);
     document["worker_memory_bytes"] = costs.worker_memory_bytes;
     document["machine"] = machine_json(costs.machine);
@@ -196,6 +227,9 @@ LiveCosts read_costs(const std::filesystem::path& file) {
         costs.steps.push_back(std::move(one));
     }
     if (costs.steps.empty()) config.fail("steps", "expected at least one number of workers");
+    for (const NamedTimesBySize& one : cost_times_by_size) {
+        costs.*one.times = sizes_from(config, one.name);
+    }
     for (const NamedTimes& one : cost_times) {
         costs.*one.times = times_from(config.object(one.name));
     }
@@ -206,6 +240,26 @@ LiveCosts read_costs(const std::filesystem::path& file) {
     config.object_if_present("law");  // derived
     config.finish();
     return costs;
+}
+
+TimeBySize medians_of(const TimesBySize& times, double time_scale) {
+    TimeBySize medians;
+    for (const auto& [workers, measured] : times) {
+        medians.push_back({workers, scaled_median(measured, time_scale)});
+    }
+    return medians;
+}
+
+std::vector<std::pair<std::string, const MeasuredTimes*>> change_times(const LiveCosts& costs) {
+    std::vector<std::pair<std::string, const MeasuredTimes*>> all;
+    for (const NamedTimesBySize& one : cost_times_by_size) {
+        for (const auto& [workers, times] : costs.*one.times) {
+            const char* plural = workers == 1 ? "" : "s";
+            all.emplace_back(fmt::format("{}, {} worker{}", one.name, workers, plural), &times);
+        }
+    }
+    for (const NamedTimes& one : cost_times) all.emplace_back(one.name, &(costs.*one.times));
+    return all;
 }
 
 StepLaw LiveCosts::law() const {
@@ -246,10 +300,8 @@ JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, do
     // on.
     expect_one_replica(scenario);
     expect_costs_of(costs, scenario, file, device);
-    constexpr double longest_s = 1e8;  // whatever the file says, sums of it fit a Duration
     const auto scaled = [&](const MeasuredTimes& times) {
-        return times.s.empty() ? Duration{}
-                               : seconds(std::min(times.median() * time_scale, longest_s));
+        return scaled_median(times, time_scale);
     };
     JobProfile profile = scenario.job.profile;
     profile.throughput.clear();
@@ -270,14 +322,17 @@ JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, do
     if (profile.throughput.empty()) {
         throw InputError(file.string(), "/steps", fmt::format("no step can be predicted: {}", why));
     }
-    profile.spawn = scaled(costs.spawn);
-    profile.restart = scaled(costs.restart);
-    MeasuredTimes resizes = costs.resize;
-    resizes.add(costs.loss);
-    profile.resize = scaled(resizes);
+    const TimeBySize restarts = medians_of(costs.restart, time_scale);
+    const std::int32_t largest = scenario.job.plan.workers_max;
+    profile.spawn = time_for_size(medians_of(costs.spawn, time_scale), largest);
+    profile.restart = time_for_size(restarts, largest);
+    const Duration grown = scaled(costs.grow);
+    const Duration lost = scaled(costs.loss);
+    const bool both = !costs.grow.s.empty() && !costs.loss.s.empty();
+    profile.resize = both ? nanoseconds((grown.raw() + lost.raw()) / 2) : std::max(grown, lost);
     if (!profile.lossless) {
         profile.checkpoint = scaled(costs.checkpoint);
-        profile.restore = std::max(scaled(costs.restore) - profile.restart, Duration{});
+        profile.restore = std::max(scaled(costs.restore) - time_for_size(restarts, 1), Duration{});
     }
     return profile;
 }

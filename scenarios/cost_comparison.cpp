@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/input_error.hpp"
 
@@ -20,32 +21,36 @@ double side_below(const MeasuredTimes& times) {
     return std::max(times.median() - times.quantile(0.1), side_least * times.median());
 }
 
-void add(std::string name, const MeasuredTimes& first, const MeasuredTimes& second,
-         std::vector<CostDifference>& all) {
-    if (first.s.empty() || second.s.empty()) return;
-    all.push_back(difference(std::move(name), first, second));
-}
+using Entry = std::pair<std::string, const MeasuredTimes*>;
 
-void add_machine(const MachineCosts& first, const MachineCosts& second,
-                 std::vector<CostDifference>& all) {
-    for (const MachineCurve& curve : first.curves) {
-        const auto other = std::ranges::find_if(second.curves, [&](const MachineCurve& one) {
-            return one.name == curve.name && one.ranks == curve.ranks;
-        });
-        if (other == second.curves.end()) continue;
+std::vector<Entry> entries_of(const LiveCosts& costs) {
+    std::vector<Entry> all;
+    for (const StepCosts& one : costs.steps) {
+        all.emplace_back("step, " + setting_text(one.setting), &one.step);
+    }
+    for (Entry& one : change_times(costs)) all.push_back(std::move(one));
+    for (const MachineCurve& curve : costs.machine.curves) {
         for (const MachinePoint& point : curve.points) {
-            const auto same = std::ranges::find(other->points, point.bytes, &MachinePoint::bytes);
-            if (same == other->points.end()) continue;
-            add(fmt::format("{}, {} bytes", curve.name, point.bytes), point.times, same->times,
-                all);
+            all.emplace_back(fmt::format("{}, {} rank{}, {} bytes", curve.name, curve.ranks,
+                                         curve.ranks == 1 ? "" : "s", point.bytes),
+                             &point.times);
         }
     }
+    std::erase_if(all, [](const Entry& one) { return one.second->s.empty(); });
+    return all;
+}
+
+const MeasuredTimes* find(const std::vector<Entry>& entries, const std::string& name) {
+    const auto found = std::ranges::find(entries, name, &Entry::first);
+    return found == entries.end() ? nullptr : found->second;
 }
 
 const char* word(Agreement agreement) {
     switch (agreement) {
         case Agreement::agrees: return "agree";
         case Agreement::disagrees: return "DISAGREE";
+        case Agreement::only_first: return "only now";
+        case Agreement::only_second: return "only there";
         case Agreement::too_few: break;
     }
     return "too few values";
@@ -77,16 +82,20 @@ std::vector<CostDifference> differences(const LiveCosts& first, const LiveCosts&
     if (first.training != second.training) {
         throw InputError(file.string(), "/training", "these costs are of another training");
     }
+    const std::vector<Entry> here = entries_of(first);
+    const std::vector<Entry> there = entries_of(second);
     std::vector<CostDifference> all;
-    for (const StepCosts& one : first.steps) {
-        if (const StepCosts* other = second.find(one.setting)) {
-            add("step, " + setting_text(one.setting), one.step, other->step, all);
+    for (const auto& [name, times] : here) {
+        if (const MeasuredTimes* other = find(there, name)) {
+            all.push_back(difference(name, *times, *other));
+        } else {
+            all.push_back({name, times->median(), 0, 0, Agreement::only_first});
         }
     }
-    for (const NamedTimes& one : cost_times) {
-        add(one.name, first.*one.times, second.*one.times, all);
+    for (const auto& [name, times] : there) {
+        if (find(here, name) != nullptr) continue;
+        all.push_back({name, 0, times->median(), 0, Agreement::only_second});
     }
-    add_machine(first.machine, second.machine, all);
     return all;
 }
 
@@ -106,11 +115,15 @@ std::string difference_table(std::span<const CostDifference> all) {
     }
     const std::size_t agree = count(all, Agreement::agrees);
     const std::size_t disagree = count(all, Agreement::disagrees);
-    text +=
-        fmt::format("{} of {} agree within the spread that both state", agree, agree + disagree);
+    text += agree + disagree == 0
+                ? std::string("nothing that could be compared has enough values in both")
+                : fmt::format("{} of {} agree within the spread that both state", agree,
+                              agree + disagree);
     if (disagree > 0) text += fmt::format(", {} do not", disagree);
     const std::size_t few = count(all, Agreement::too_few);
     if (few > 0) text += fmt::format("; {} have too few values to say", few);
+    const std::size_t lone = count(all, Agreement::only_first) + count(all, Agreement::only_second);
+    if (lone > 0) text += fmt::format("; {} stand in one of them alone", lone);
     return text + "\n";
 }
 

@@ -18,11 +18,12 @@
 
 namespace ukemi {
 
-enum class Agreement : std::uint8_t { agrees, disagrees, too_few };
+enum class Agreement : std::uint8_t { agrees, disagrees, too_few, only_first, only_second };
 
 struct CostDifference {
-    std::string name;    // "step, 2 workers, batch 64, s_sgd", "all_reduce ring, 65536 bytes", …
-    double first_s = 0;  // medians
+    std::string
+        name;  // "step, 2 workers, batch 64, s_sgd", "all_reduce ring, 2 ranks, 65536 bytes", …
+    double first_s = 0;  // medians; 0 for who has none
     double second_s = 0;
     double stated_s = 0;  // how far apart the sides that face each other let them lie
     Agreement agreement = Agreement::too_few;
@@ -31,7 +32,7 @@ struct CostDifference {
 CostDifference difference(std::string name, const MeasuredTimes& first,
                           const MeasuredTimes& second);
 
-// Of everything that both have. InputError, which names `file` as the second's, if they are of
+// Of everything that either has. InputError, which names `file` as the second's, if they are of
 // different machines or trainings.
 std::vector<CostDifference> differences(const LiveCosts& first, const LiveCosts& second,
                                         const std::filesystem::path& file);

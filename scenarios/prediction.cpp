@@ -209,6 +209,10 @@ Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
     prediction.costs_digest = hexadecimal(text_digest(costs_json(costs)));
     prediction.seed = scenario.seed;
     prediction.stretch_steps = costs.stretch_steps;
+    prediction.stretches = costs.steps.front().step.s.size();
+    for (const StepCosts& one : costs.steps) {
+        prediction.stretches = std::min(prediction.stretches, one.step.s.size());
+    }
     const auto add = [&](PredictedRun run) {
         run.steps = std::clamp<std::int64_t>(std::llround(wall_s / run.step_s), 10, 1'000'000);
         run.total_s = total_of(costs, costs_file, scenario, run, device);
@@ -245,6 +249,7 @@ std::string prediction_json(const Prediction& prediction) {
     document["costs_digest"] = prediction.costs_digest;
     document["seed"] = prediction.seed;
     document["stretch_steps"] = prediction.stretch_steps;
+    document["stretches"] = prediction.stretches;
     document["runs"] = nlohmann::ordered_json::array();
     for (const PredictedRun& run : prediction.runs) {
         document["runs"].push_back({{"setting", setting_text(run.setting)},
@@ -283,15 +288,19 @@ double mean_step_s(const LiveRecord& record) {
     return to_seconds(between) / static_cast<double>(record.steps.size() - 1);
 }
 
-// The shortest mean over so many steps in a row; over all of them if there are fewer.
-double least_step_s(const LiveRecord& record, std::int64_t stretch) {
+// Means over so many steps in a row, one stretch after the other, until there are `due`; over all
+// steps if there are fewer.
+void add_stretches(const LiveRecord& record, std::int64_t stretch, std::size_t due,
+                   MeasuredTimes& means) {
     const auto length = static_cast<std::size_t>(std::max<std::int64_t>(stretch, 1));
-    double least = mean_step_s(record);
-    for (std::size_t end = length; end < record.steps.size(); ++end) {
-        const Duration time = record.steps[end].at - record.steps[end - length].at;
-        least = std::min(least, to_seconds(time) / static_cast<double>(length));
+    if (length >= record.steps.size() && means.s.size() < due) {
+        means.s.push_back(mean_step_s(record));
     }
-    return least;
+    for (std::size_t end = length; end < record.steps.size(); end += length) {
+        if (means.s.size() >= due) break;
+        const Duration time = record.steps[end].at - record.steps[end - length].at;
+        means.s.push_back(to_seconds(time) / static_cast<double>(length));
+    }
 }
 
 }  // namespace
@@ -310,10 +319,15 @@ std::vector<ComparedRun> run_predicted(const Scenario& scenario, const Predictio
                 run_live(fixed, calm_market(fixed), fixed.policies.front(), fixed.seed, live);
             if (done.interrupted || !done.run.result.finished) {
                 throw std::runtime_error(
-                    fmt::format("{}: the run did not finish", setting_text(one.predicted.setting)));
+                    fmt::format("{}: the run {}", setting_text(one.predicted.setting),
+                                done.interrupted ? "was interrupted" : "did not finish"));
             }
             one.step.s.push_back(mean_step_s(done.record));
-            one.least.s.push_back(least_step_s(done.record, prediction.stretch_steps));
+            const std::size_t due = prediction.stretches *
+                                    static_cast<std::size_t>(repetition + 1) /
+                                    static_cast<std::size_t>(repetitions);
+            add_stretches(done.record, prediction.stretch_steps, std::max<std::size_t>(due, 1),
+                          one.least);
             one.total.s.push_back(to_seconds(done.run.result.duration));
         }
     }

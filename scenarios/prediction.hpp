@@ -6,9 +6,11 @@
 // afterwards keeps that digest with what was measured, so that a prediction cannot be made to fit.
 // Errors are predicted ÷ measured − 1. Times are wall times. On a machine that others use, too,
 // both are mostly about the others; so the least disturbed stretch is compared as well: the
-// shortest of the calibration's stretches with the shortest of as many steps in a row of the run.
-// And between the runs the scenario's own Plan is run again, which the calibration did measure: a
-// control. What it is off by is how far the machine has moved since, and no fault of the law.
+// shortest of the calibration's stretches with the shortest of as many stretches of the runs, no
+// two of which overlap (fewer, where the runs are too short: a minimum falls with the number of
+// tries). And between the runs the scenario's own Plan is run again, which the calibration did
+// measure: a control. What it is off by is how far the machine has moved since, and no fault of the
+// law.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +40,7 @@ struct Prediction {
     std::string costs_digest;  // of the calibration's text
     std::uint64_t seed = 0;
     std::int64_t stretch_steps = 0;  // that the calibration's stretches had
+    std::size_t stretches = 0;       // of them, for a setting, at least
     std::vector<PredictedRun> runs;
 };
 
@@ -67,7 +70,7 @@ std::string write_prediction(const Prediction& prediction, const std::filesystem
 struct ComparedRun {
     PredictedRun predicted;
     MeasuredTimes step;   // mean step time of each repetition
-    MeasuredTimes least;  // of the shortest stretch of each
+    MeasuredTimes least;  // of stretches, evenly from all repetitions
     MeasuredTimes total;  // of each repetition
     double step_error() const;
     double least_error() const;

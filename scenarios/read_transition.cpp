@@ -92,31 +92,41 @@ TransitionCosts measured_costs(ConfigReader& config) {
     const std::filesystem::path folder = std::filesystem::path(config.file()).parent_path();
     const std::filesystem::path file = given.is_absolute() ? given : folder / given;
     const LiveCosts measured = read_costs(file);
+    const auto expect = [&](bool measured_at_all, const char* name) {
+        if (measured_at_all) return;
+        throw InputError(file.string(), name,
+                         "nothing was measured: what a change of the group costs is not known");
+    };
     const auto median = [&](const MeasuredTimes& times, const char* name) {
-        if (times.s.empty()) {
-            throw InputError(file.string(), name,
-                             "nothing was measured: what a change of the "
-                             "group costs is not known");
-        }
+        expect(!times.s.empty(), name);
         return std::min(seconds(std::min(times.median(), 1e8)), pause_longest);
+    };
+    const auto by_size = [&](const TimesBySize& times, const char* name) {
+        expect(!times.empty(), name);
+        TimeBySize medians = medians_of(times);
+        for (SizedTime& one : medians) one.time = std::min(one.time, pause_longest);
+        return medians;
     };
     TransitionCosts costs;
     costs.system = fmt::format("measured on {}", measured.device);
-    costs.overlapped_spawn = median(measured.spawn, "/spawn");
+    costs.overlapped_spawn = time_for_size(by_size(measured.spawn, "/spawn"), 1);  // one joins
     const auto in = [&](GroupChange change) -> ChangeCosts& {
         return costs.changes[static_cast<std::size_t>(change)];
     };
     const auto always = [](Duration time) { return TimeBySize{{1, time}}; };
-    in(GroupChange::start).rendezvous = always(median(measured.restart, "/restart"));
+    in(GroupChange::start).rendezvous = by_size(measured.restart, "/restart");
     const Duration meeting = median(measured.rendezvous, "/rendezvous");
-    const Duration grown = median(measured.resize, "/resize");
+    const Duration grown = median(measured.grow, "/grow");
     const Duration sent = std::min(median(measured.state_transfer, "/state_transfer"),
                                    std::max(grown - meeting, Duration{}));
     in(GroupChange::grow).rendezvous = always(std::min(meeting, grown));
     // As long as it was, whoever sends how much to whom: all of it is latency.
     costs.transfer = {Bytes::of(1), gigabits_per_second(1'000'000), sent, false};
     in(GroupChange::grow).warm_up = always(std::max(grown - meeting - sent, Duration{}));
-    const Duration shrunk = measured.loss.s.empty() ? grown - sent : median(measured.loss, "/loss");
+    // In a market nearly everybody who leaves is lost, and the others have to notice it.
+    const bool lost = !measured.loss.s.empty();
+    const Duration shrunk =
+        median(lost ? measured.loss : measured.shrink, lost ? "/loss" : "/shrink");
     in(GroupChange::shrink).rendezvous = always(std::min(meeting, shrunk));
     in(GroupChange::shrink).warm_up = always(std::max(shrunk - meeting, Duration{}));
     return costs;

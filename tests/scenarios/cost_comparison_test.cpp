@@ -48,12 +48,15 @@ LiveCosts made_costs(RandomStream& random, double slower, double share) {
     for (const NamedTimes& one : cost_times) {
         costs.*one.times = made_times(random, slower * 0.02, share);
     }
+    for (const NamedTimesBySize& one : cost_times_by_size) {
+        (costs.*one.times)[2] = made_times(random, slower * 0.03, share);
+    }
     costs.machine.curves.push_back(
         {"copy", 1, {{4096, 0, made_times(random, slower * 1e-6, share)}}});
     return costs;
 }
 
-constexpr std::size_t things = 12;  // in made_costs: 3 steps, 8 changes, a copy
+constexpr std::size_t things = 13;  // in made_costs: 3 steps, 9 changes, a copy
 
 }  // namespace
 
@@ -93,7 +96,7 @@ TEST_CASE("cost comparison: who states a spread that does not hold is found out"
         partly.spawn = liar.spawn;
         for (const CostDifference& one : differences(first, partly, "partly.json")) {
             CAPTURE(one.name);
-            CHECK((one.agreement == Agreement::disagrees) == (one.name == "spawn"));
+            CHECK((one.agreement == Agreement::disagrees) == (one.name == "spawn, 2 workers"));
         }
     }
 }
@@ -107,9 +110,21 @@ TEST_CASE("cost comparison: every line says whether both agree, and the last one
     second.restore = {{0.02}};
     const std::string table = difference_table(differences(first, second, "b.json"));
     CHECK_THAT(table, Catch::Contains("step, 1 worker, batch 8, s_sgd") &&
-                          Catch::Contains("copy, 4096 bytes"));
-    CHECK_THAT(table, Catch::EndsWith("10 of 11 agree within the spread that both state, 1 do not; "
+                          Catch::Contains("copy, 1 rank, 4096 bytes"));
+    CHECK_THAT(table, Catch::EndsWith("11 of 12 agree within the spread that both state, 1 do not; "
                                       "1 have too few values to say\n"));
+    LiveCosts fewer = first;
+    fewer.steps.pop_back();
+    fewer.machine.curves.front().ranks = 2;
+    const auto apart = differences(first, fewer, "b.json");
+    CHECK(apart.size() == things + 1);
+    CHECK(count(apart, Agreement::only_first) == 2);
+    CHECK(count(apart, Agreement::only_second) == 1);
+    CHECK(apart.back().name == "copy, 2 ranks, 4096 bytes");
+    CHECK_THAT(difference_table(apart),
+               Catch::Contains("only there\n11 of 11 agree within the spread that both state; "
+                               "3 stand in one of them alone\n"));
+    CHECK_THAT(difference_table({}), Catch::Contains("nothing that could be compared"));
     std::size_t lines = 0;
     for (std::size_t at = table.find('\n'); at != std::string::npos; at = table.find('\n', at + 1))
         ++lines;
@@ -147,7 +162,8 @@ TEST_CASE("calibration: of two, every entry is compared by its name", "[calibrat
     std::vector<std::string> expected{"step, 1 worker, batch 8, s_sgd",
                                       "step, 1 worker, batch 16, s_sgd",
                                       "step, 2 workers, batch 8, s_sgd"};
-    for (const NamedTimes& one : cost_times) expected.emplace_back(one.name);
+    for (const auto& [name, times] : change_times(first)) expected.push_back(name);
+    CHECK(expected.size() == 3 + 4 + std::size(cost_times));  // spawn and restart by size
     CHECK(names == expected);
     CHECK(count(all, Agreement::too_few) == all.size());  // fewer than eight values of anything
     CHECK_THAT(difference_table(all),
