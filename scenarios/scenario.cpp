@@ -133,7 +133,7 @@ void expect_transition_costs_of(const ConfigReader& root, const Scenario& scenar
     const nlohmann::json::json_pointer key("/job/transition/costs");
     if (!document.contains(key)) return;
     const auto file = scenario.file.parent_path() / document.at(key).get<std::string>();
-    expect_costs_of(read_costs(file), scenario, file, false);
+    expect_costs_of(read_costs(file), scenario, file, {});
 }
 
 Scenario read(ConfigReader root, const std::filesystem::path& file) {
