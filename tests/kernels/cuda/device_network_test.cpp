@@ -185,6 +185,100 @@ TEST_CASE("device network: replicas together have the gradients of each alone", 
     }
 }
 
+namespace {
+
+// What there is of learners on a device after each of a row of changes.
+struct Trail {
+    std::vector<std::vector<float>> models;
+    std::vector<double> losses;
+};
+
+struct LearningCase {
+    LearningCase()
+        : data(images(28 * 28, 256)),
+          model(make_model(spec_of("lenet5"), data)),
+          network(network_of(spec_of("lenet5"), data.features, data.classes)),
+          first(model->initial_weights(1)) {}
+
+    void note(LearnerDevice& device, const LearnerEngine& engine, double loss, Trail& trail) const {
+        trail.models.push_back(device.central());
+        for (int learner = 0; learner < engine.learners_per_gpu(); ++learner) {
+            trail.models.push_back(device.weights(learner));
+        }
+        trail.losses.push_back(loss);
+    }
+    // 3 learners, 4, 2 and again 4; then all begin anew at a model that was moving.
+    Trail trail_of(LearnerDevice& device) const {
+        InputPipeline input(data,
+                            {.batch = 16, .threads = 2, .ready_most = 16, .seed = 5, .change = {}},
+                            [&](std::size_t bytes) { return device.pinned(bytes); });
+        EngineSettings settings;
+        settings.learners_per_gpu = 3;
+        settings.binding = Binding::fixed;
+        settings.step = {{0.9F, 1e-4F, 0.01F}, 0.25F};
+        settings.central_momentum = 0.5F;
+        LearnerEngine engine(device, input, settings);
+        Trail trail;
+        note(device, engine, engine.run(3).loss, trail);
+        for (const int learners : {4, 2, 4}) {
+            engine.set_learners(learners);
+            note(device, engine, 0, trail);  // who is new is at the centre
+            note(device, engine, engine.run(2).loss, trail);
+        }
+        const std::vector<float> other = model->initial_weights(2);
+        std::vector<float> before = other;  // z − z_prev ≠ 0
+        for (float& value : before) value *= 0.99F;
+        device.restart(other, before);
+        note(device, engine, 0, trail);
+        note(device, engine, engine.run(2).loss, trail);
+        return trail;
+    }
+
+    DataSet data;
+    std::unique_ptr<Model> model;
+    ImageNetwork network;
+    std::vector<float> first;
+};
+
+void check_trail(const Trail& found, const Trail& expected) {
+    REQUIRE(found.models.size() == expected.models.size());
+    for (std::size_t i = 0; i < expected.models.size(); ++i) {
+        CAPTURE(i);
+        CHECK(difference_beyond("model", found.models[i], expected.models[i], 1e-2) == "");
+    }
+    for (std::size_t i = 0; i < expected.losses.size(); ++i) {
+        CHECK(found.losses[i] == Approx(expected.losses[i]).epsilon(1e-2));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("learning case: threads side by side and batched leave one trail", "[learners]") {
+    const LearningCase one;
+    const auto [features, classes] = std::pair(one.data.features, one.data.classes);
+    const Trail beside = one.trail_of(*make_cpu_device(*one.model, features, classes, one.first));
+    const Trail batched =
+        one.trail_of(*make_cpu_batched_device(*one.model, features, classes, one.first));
+    CHECK(beside.models == batched.models);
+    CHECK(beside.losses == batched.losses);
+}
+
+TEST_CASE("cuda device: other numbers of learners and a restart leave what they leave of threads",
+          "[gpu]") {
+    if (!gpu_answers()) return;
+    const LearningCase one;
+    const Trail expected =
+        one.trail_of(*make_cpu_device(*one.model, one.data.features, one.data.classes, one.first));
+    for (const int graphs : {0, 64}) {
+        CAPTURE(graphs);
+        CudaDeviceSettings settings;
+        settings.graph_samples_most = graphs;
+        check_trail(one.trail_of(*make_cuda_device(one.network, one.first, settings)), expected);
+        check_trail(one.trail_of(*make_cuda_batched_device(one.network, one.first, settings)),
+                    expected);
+    }
+}
+
 TEST_CASE("cuda device: learners average as threads do, with graphs and without", "[gpu]") {
     if (!gpu_answers()) return;
     const DataSet data = images(28 * 28, 256);
