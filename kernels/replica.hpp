@@ -67,7 +67,7 @@ public:
     // `sum` is that of all learners of all workers, and only the central model is stepped here.
     // The replica is then one that begins at it: weights z, velocity zero.
     void apply_learners(double learning_rate, std::span<const float> correction_sum);
-    bool is_at_central() const;  // as after apply_learners: nothing in it is this worker's own
+    bool is_at_central() const;  // as after apply_learners (or by chance): nothing is its own
     // Pair averaging (AD-PSGD, in rounds): w ← (w + w_peer)/2, then the local gradient, which was
     // taken at w before the averaging.
     void apply_paired(std::span<const float> mean_gradient, double learning_rate,

@@ -100,6 +100,8 @@ struct Attempt {
     Moment deadline;
     std::map<InstanceId, ByteString> addresses;
     std::map<InstanceId, Entered> entered;
+    // In what the members, who have all entered, are not alike; empty if in nothing.
+    std::string disagreement() const;
     // When it must fail, but whose fault it is must show first:
     std::string why;
     std::map<InstanceId, int> suspected;
@@ -168,7 +170,6 @@ struct Crew::State {
     void own_address(InstanceId id, const live::OwnAddress& message);
     void entered(InstanceId id, const live::Entered& message);
     void not_entered(InstanceId id, const live::NotEntered& message);
-    std::string disagreement() const;
     void commit_attempt();
     void fail_attempt(std::string why);
     void fail_attempt_when_known(std::string why);

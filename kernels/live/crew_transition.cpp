@@ -16,6 +16,36 @@ namespace ukemi {
 
 using namespace live;
 
+std::string live::Attempt::disagreement() const {
+    const InstanceId root = members.front();
+    const Entered& first = entered.at(root);
+    // A replica may look common by chance (no gradient, no momentum): all must say that it is.
+    const bool alike =
+        std::ranges::all_of(members, [&](InstanceId id) { return entered.at(id).replicas_equal; });
+    for (const InstanceId id : members) {
+        const Entered& other = entered.at(id);
+        if (other.plan_version != index_of(plan.version) || other.plan_digest != plan_digest) {
+            return fmt::format("worker {} understood another Plan: version {}, digest {:016x}",
+                               index_of(id), other.plan_version, other.plan_digest);
+        }
+        if (other.step != first.step || other.position != first.position) {
+            return fmt::format(
+                "worker {} stands before step {} at sample {}, worker {} before "
+                "step {} at sample {}",
+                index_of(root), first.step, first.position, index_of(id), other.step,
+                other.position);
+        }
+        if (alike && other.replica_digest != first.replica_digest) {
+            return fmt::format(
+                "the replicas differ before step {}: worker {} has {:016x}, worker "
+                "{} has {:016x}",
+                first.step, index_of(root), first.replica_digest, index_of(id),
+                other.replica_digest);
+        }
+    }
+    return {};
+}
+
 namespace {
 
 bool is_waiting(WorkerPhase phase) {
@@ -121,37 +151,8 @@ void Crew::State::entered(InstanceId id, const Entered& message) {
     if (attempt->stage != Stage::entering) return;
     attempt->entered[id] = message;
     if (attempt->entered.size() < attempt->members.size()) return;
-    const std::string problem = disagreement();
+    const std::string problem = attempt->disagreement();
     problem.empty() ? commit_attempt() : fail_attempt(problem);
-}
-
-// In what the members are not alike; empty if in nothing.
-std::string Crew::State::disagreement() const {
-    const InstanceId root = attempt->members.front();
-    const Entered& first = attempt->entered.at(root);
-    for (const InstanceId id : attempt->members) {
-        const Entered& other = attempt->entered.at(id);
-        if (other.plan_version != index_of(attempt->plan.version) ||
-            other.plan_digest != attempt->plan_digest) {
-            return fmt::format("worker {} understood another Plan: version {}, digest {:016x}",
-                               index_of(id), other.plan_version, other.plan_digest);
-        }
-        if (other.step != first.step || other.position != first.position) {
-            return fmt::format(
-                "worker {} stands before step {} at sample {}, worker {} before "
-                "step {} at sample {}",
-                index_of(root), first.step, first.position, index_of(id), other.step,
-                other.position);
-        }
-        if (first.replicas_equal && other.replica_digest != first.replica_digest) {
-            return fmt::format(
-                "the replicas differ before step {}: worker {} has {:016x}, worker "
-                "{} has {:016x}",
-                first.step, index_of(root), first.replica_digest, index_of(id),
-                other.replica_digest);
-        }
-    }
-    return {};
 }
 
 void Crew::State::commit_attempt() {

@@ -77,7 +77,7 @@ struct Entered {  // it would train on under the new Plan; nothing is valid befo
     std::uint64_t plan_version = 0;
     std::uint64_t plan_digest = 0;  // of the Plan that it decoded
     std::uint64_t replica_digest = 0;
-    bool replicas_equal = false;  // all members' replicas ought to be alike
+    bool replicas_equal = false;  // they ought to be, if all members say so
     std::int64_t step = 0;        // it stands before it
     std::int64_t position = 0;
     std::int64_t rendezvous_ns = 0;

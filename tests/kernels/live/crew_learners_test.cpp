@@ -2,6 +2,7 @@
 // the midst of a step, other numbers of learners, newcomers, and a checkpoint.
 #include <csignal>
 
+#include "kernels/live/crew_state.hpp"
 #include "tests/kernels/live/crew_rig.hpp"
 
 namespace ukemi {
@@ -47,6 +48,25 @@ TEST_CASE("crew: learners of all workers share one central model, whatever their
     rig.train_to(40);
     rig.enter(ids({0, 2}), learners_plan(6, 4));
     rig.train_to(42);
+}
+
+TEST_CASE("crew: replicas are compared where every member says that they ought to be alike",
+          "[live]") {
+    const std::uint32_t not_common = GENERATE(0U, 1U, 2U, 3U);  // 3: all say so
+    CAPTURE(not_common);
+    live::Attempt attempt;
+    attempt.members = ids({0, 1, 2});
+    for (const InstanceId id : attempt.members) {
+        live::Entered& entered = attempt.entered[id];
+        entered.plan_version = index_of(attempt.plan.version);
+        entered.replica_digest = 7;
+        entered.replicas_equal = index_of(id) != not_common;
+    }
+    CHECK(attempt.disagreement().empty());
+    attempt.entered[InstanceId{2}].replica_digest = 8;
+    CHECK(attempt.disagreement().empty() == (not_common < 3));
+    attempt.entered[InstanceId{1}].step = 5;
+    CHECK_FALSE(attempt.disagreement().empty());
 }
 
 TEST_CASE("crew: a worker killed in mid-run leaves its learners' central model", "[live]") {
