@@ -134,14 +134,14 @@ step tests 90 test_cuda
 step kernels-small 30 bench_cuda --elements 5000003 --repetitions 7 $data
 step kernels-large 50 bench_cuda --elements 67108864 --repetitions 15
 # shellcheck disable=SC2086
-step learners-lenet5 80 bench_learners --model lenet5 --seconds 0.7 --out out/lenet5 $data
+step learners-lenet5 70 bench_learners --model lenet5 --seconds 0.7 --out out/lenet5 $data
 # shellcheck disable=SC2086
-step learners-resnet20 80 bench_learners --model resnet20 --seconds 0.7 --out out/resnet20 \
+step learners-resnet20 70 bench_learners --model resnet20 --seconds 0.7 --out out/resnet20 \
     --parts sweep,predictions $data
 if [ ! -e bench_nccl_resize ]; then
     note nccl-resize "left out: built without NCCL" ''
 elif [ $start = direct ]; then
-    step nccl-resize 90 bench_nccl_resize 3
+    step nccl-resize 80 bench_nccl_resize 3
 else  # each rank is a process of its own, which a second loader would not start alike
     note nccl-resize "left out: this machine's C library is too old" ''
 fi
@@ -161,7 +161,7 @@ if [ $start = direct ]; then
     export CUDA_VISIBLE_DEVICES="${CUDA_VISIBLE_DEVICES:-0}"
     # Two workers, both on one GPU, from the first step on: then all steps have the same samples.
     for backend in cpu cuda; do
-        step "train-$backend" 40 ukemi train two_worlds.json --workers 2 \
+        step "train-$backend" 25 ukemi train two_worlds.json --workers 2 \
             --backend "$backend" --set /job/samples=102400 \
             --set /cluster/count_min=2 --policies spot_only --out "out/train-$backend"
     done
@@ -172,10 +172,9 @@ if [ $start = direct ]; then
 else  # workers are started as the program itself, which here is the loader
     note train "left out: this machine's C library is too old" ''
 fi
-
 # The CPU tests what the GPU has learned: apart, so that it costs no other measurement.
 # shellcheck disable=SC2086
-step accuracy-resnet20 70 bench_learners --model resnet20 --out out/resnet20 --parts accuracy $data
+step accuracy-resnet20 60 bench_learners --model resnet20 --out out/resnet20 --parts accuracy $data
 # Every kernel once, at a size that is no multiple of anything; then the gradients of all models.
 sanitized memcheck 60 memcheck bench_cuda --elements 100003 --repetitions 1
 sanitized racecheck 60 racecheck bench_cuda --elements 100003 --repetitions 1
@@ -183,8 +182,7 @@ sanitized memcheck-models 60 memcheck test_cuda 'device*'
 sanitized racecheck-models 60 racecheck test_cuda 'device network*'
 
 for name in tests kernels-small kernels-large learners-lenet5 learners-resnet20 nccl-resize \
-    train-cpu train-cuda accuracy-resnet20 \
-    memcheck racecheck memcheck-models racecheck-models; do
+    train-cpu train-cuda accuracy-resnet20 memcheck racecheck memcheck-models racecheck-models; do
     if [ -f "out/$name.txt" ]; then echo "== $name"; tail -n 60 "out/$name.txt"; fi
 done
 echo "== in short"
