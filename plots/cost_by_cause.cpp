@@ -19,11 +19,7 @@ constexpr int pixels_above = 46;
 
 using Causes = std::array<double, cost_causes.size()>;
 
-struct Fill {
-    std::string_view colour;
-    std::string_view style;  // a pattern of its own for each, so that no colour is needed
-};
-constexpr std::array<Fill, cost_causes.size()> fills = {{
+constexpr std::array<BarFill, cost_causes.size()> fills = {{
     {colour::blue, "solid 1.0"},
     {colour::vermillion, "pattern 4"},
     {colour::orange, "pattern 2"},

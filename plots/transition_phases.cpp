@@ -21,11 +21,7 @@ constexpr int pixels_above = 62;
 
 using Parts = std::array<double, transition_parts.size()>;
 
-struct Fill {
-    std::string_view colour;
-    std::string_view style;  // a pattern of its own for each, so that no colour is needed
-};
-constexpr std::array<Fill, transition_parts.size()> fills = {{
+constexpr std::array<BarFill, transition_parts.size()> fills = {{
     {colour::grey, "pattern 0"},
     {colour::green, "pattern 5"},
     {colour::orange, "pattern 2"},

@@ -7,29 +7,21 @@
 #include "base/config_reader.hpp"
 #include "policies/batch_split.hpp"
 #include "policies/batch_view.hpp"
+#include "policies/size_policy.hpp"
 
 namespace ukemi {
 
 namespace {
 
-class CappedBatch final : public Policy {
+class CappedBatch final : public SizePolicy {
 public:
     CappedBatch(std::int64_t worker_batch, std::int64_t batch_max)
         : worker_batch_(worker_batch), batch_max_(batch_max) {}
     std::string_view name() const override { return "capped_batch"; }
     KnobSet knobs() const override { return {Knob::batch}; }
-    HookSet hooks() const override { return {Hook::before_train, Hook::on_event}; }
-
-    Decision before_train(const PolicyView& view) override {
-        return for_workers(view, view.plan.workers_max);
-    }
-    Decision on_event(EventKind, const PolicyView& view) override {
-        return for_workers(view, view.seen.workers);
-    }
 
 private:
-    Decision for_workers(const PolicyView& view, std::int32_t workers) const {
-        if (workers < 1) return {};
+    Decision for_workers(const PolicyView& view, std::int32_t workers) const override {
         const std::int64_t batch = capped_batch(worker_batch_, batch_max_, workers);
         if (batch == view.plan.global_batch) return {};
         Decision decision;

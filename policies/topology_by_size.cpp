@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/config_reader.hpp"
-#include "policies/policy.hpp"
+#include "policies/size_policy.hpp"
 
 namespace ukemi {
 
@@ -23,23 +23,14 @@ struct FromSize {
     Collective collective = Collective::automatic;
 };
 
-class TopologyBySize final : public Policy {
+class TopologyBySize final : public SizePolicy {
 public:
     explicit TopologyBySize(std::vector<FromSize> rows) : rows_(std::move(rows)) {}
     std::string_view name() const override { return "topology_by_size"; }
     KnobSet knobs() const override { return {Knob::collective}; }
-    HookSet hooks() const override { return {Hook::before_train, Hook::on_event}; }
-
-    Decision before_train(const PolicyView& view) override {
-        return for_workers(view, view.plan.workers_max);
-    }
-    Decision on_event(EventKind, const PolicyView& view) override {
-        return for_workers(view, view.seen.workers);
-    }
 
 private:
-    Decision for_workers(const PolicyView& view, std::int32_t workers) const {
-        if (workers < 1) return {};
+    Decision for_workers(const PolicyView& view, std::int32_t workers) const override {
         const auto after = std::ranges::upper_bound(rows_, workers, {}, &FromSize::workers);
         if (after == rows_.begin()) return {};  // fewer than anybody wrote down
         const FromSize& row = *(after - 1);
