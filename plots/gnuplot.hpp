@@ -43,6 +43,12 @@ inline constexpr std::string_view vermillion = "#d55e00";
 inline constexpr std::string_view purple = "#cc79a7";
 }  // namespace colour
 
+// Of bars of one kind, or of one part of stacked bars.
+struct BarFill {
+    std::string_view colour;
+    std::string_view style;  // a pattern of its own for each, so that no colour is needed
+};
+
 bool finite_and_ordered(const PlotPoints& points);  // by time; equal times are in order
 bool good_file_stem(std::string_view stem);         // letters, digits, '_' and '-', at least one
 

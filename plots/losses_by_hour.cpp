@@ -15,18 +15,14 @@ namespace {
 
 constexpr std::size_t sources_max = 4;
 
-struct Fill {
-    std::string_view colour;
-    std::string_view style;
-};
-constexpr std::array<Fill, sources_max> recorded_fills = {{{colour::blue, "solid 1.0"},
-                                                           {colour::sky, "solid 0.6"},
-                                                           {colour::grey, "solid 0.6"},
-                                                           {colour::green, "solid 1.0"}}};
-constexpr std::array<Fill, sources_max> generated_fills = {{{colour::vermillion, "pattern 4"},
-                                                            {colour::orange, "pattern 2"},
-                                                            {colour::purple, "pattern 5"},
-                                                            {colour::black, "pattern 1"}}};
+constexpr std::array<BarFill, sources_max> recorded_fills = {{{colour::blue, "solid 1.0"},
+                                                              {colour::sky, "solid 0.6"},
+                                                              {colour::grey, "solid 0.6"},
+                                                              {colour::green, "solid 1.0"}}};
+constexpr std::array<BarFill, sources_max> generated_fills = {{{colour::vermillion, "pattern 4"},
+                                                               {colour::orange, "pattern 2"},
+                                                               {colour::purple, "pattern 5"},
+                                                               {colour::black, "pattern 1"}}};
 
 std::string problem_of(std::span<const HourlyLosses> sources) {
     if (sources.empty()) return "there are no losses to draw";
@@ -71,7 +67,7 @@ FigureSource source_of(std::span<const HourlyLosses> sources) {
     std::size_t recorded = 0;
     std::size_t generated = 0;
     for (std::size_t i = 0; i < sources.size(); ++i) {
-        const Fill& fill =
+        const BarFill& fill =
             sources[i].generated ? generated_fills[generated++] : recorded_fills[recorded++];
         figure.settings += fmt::format(
             "names[{}] = {}\n", i + 1,

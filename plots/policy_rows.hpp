@@ -6,7 +6,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "plots/figures.hpp"
@@ -28,12 +27,6 @@ PolicyRows group_by_policy(std::span<const RunPoint> runs);
 
 // A share in per cent, rounded, but never to all or none where it is neither.
 std::string percent(double share);
-
-// Of one part of a stacked bar.
-struct BarFill {
-    std::string_view colour;
-    std::string_view style;  // a pattern of its own for each, so that no colour is needed
-};
 
 // The part that figures with one row a policy share: the names, and room for the longest of them.
 struct RowLayout {
