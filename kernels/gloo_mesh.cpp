@@ -2,6 +2,7 @@
 #include "kernels/gloo_mesh.hpp"
 
 #include <gloo/transport/tcp/device.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <csignal>
@@ -22,6 +23,30 @@ void ignore_broken_pipes() {
     }
 }
 
+// Threads made while it lives do not push a running one off its core when they wake.
+//
+// Gloo's thread tries a connection's lock and asks the kernel again, at once and for ever, while
+// somebody else has it. If it wakes on the core of the thread that is just sending, that thread is
+// pushed aside with the lock in its hand, and cannot give it back before the scheduler's next tick:
+// milliseconds, several times a step.
+class PatientThreads {
+public:
+    PatientThreads() {
+        const sched_param none{};
+        if (before_ == SCHED_OTHER) changed_ = sched_setscheduler(0, SCHED_BATCH, &none) == 0;
+    }
+    ~PatientThreads() {
+        const sched_param none{};
+        if (changed_) sched_setscheduler(0, SCHED_OTHER, &none);
+    }
+    PatientThreads(const PatientThreads&) = delete;
+    PatientThreads& operator=(const PatientThreads&) = delete;
+
+private:
+    int before_ = sched_getscheduler(0);
+    bool changed_ = false;
+};
+
 }  // namespace
 
 GlooMesh::GlooMesh(GlooSettings settings) : settings_(std::move(settings)) {
@@ -31,6 +56,7 @@ GlooMesh::GlooMesh(GlooSettings settings) : settings_(std::move(settings)) {
     gloo::transport::tcp::attr attributes("127.0.0.1");
     attributes.ai_family = AF_INET;
     try {
+        const PatientThreads patient;
         device_ = gloo::transport::tcp::CreateDevice(attributes);
         context_ = device_->createContext(rank, size);
         context_->setTimeout(std::chrono::hours(1));  // connecting ends by our own deadline

@@ -84,7 +84,7 @@ void ImageGradient<Scalar>::backward_layer(std::size_t node, const Scalar* weigh
             break;
         case LayerKind::rectifier:
             for (std::size_t i = 0; i < deltas_[node].size(); ++i) {
-                if (in[i] > 0) below[i] += delta[i];
+                below[i] = in[i] > 0 ? below[i] + delta[i] : below[i];  // selected, not branched on
             }
             break;
         case LayerKind::max_pool: image::pool_back(layer, count_, in, delta, below); break;
