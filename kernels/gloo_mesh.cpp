@@ -2,7 +2,6 @@
 #include "kernels/gloo_mesh.hpp"
 
 #include <gloo/transport/tcp/device.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <csignal>
@@ -23,30 +22,6 @@ void ignore_broken_pipes() {
     }
 }
 
-// Threads made while it lives do not push a running one off its core when they wake.
-//
-// Gloo's thread tries a connection's lock and asks the kernel again, at once and for ever, while
-// somebody else has it. If it wakes on the core of the thread that is just sending, that thread is
-// pushed aside with the lock in its hand, and cannot give it back before the scheduler's next tick:
-// milliseconds, several times a step.
-class PatientThreads {
-public:
-    PatientThreads() {
-        const sched_param none{};
-        if (before_ == SCHED_OTHER) changed_ = sched_setscheduler(0, SCHED_BATCH, &none) == 0;
-    }
-    ~PatientThreads() {
-        const sched_param none{};
-        if (changed_) sched_setscheduler(0, SCHED_OTHER, &none);
-    }
-    PatientThreads(const PatientThreads&) = delete;
-    PatientThreads& operator=(const PatientThreads&) = delete;
-
-private:
-    int before_ = sched_getscheduler(0);
-    bool changed_ = false;
-};
-
 }  // namespace
 
 GlooMesh::GlooMesh(GlooSettings settings) : settings_(std::move(settings)) {
@@ -56,8 +31,9 @@ GlooMesh::GlooMesh(GlooSettings settings) : settings_(std::move(settings)) {
     gloo::transport::tcp::attr attributes("127.0.0.1");
     attributes.ai_family = AF_INET;
     try {
-        const PatientThreads patient;
         device_ = gloo::transport::tcp::CreateDevice(attributes);
+        posts_.emplace(std::dynamic_pointer_cast<gloo::transport::tcp::Device>(device_),
+                       [this](const GlooPost& post) { lose(post.peer); });
         context_ = device_->createContext(rank, size);
         context_->setTimeout(std::chrono::hours(1));  // connecting ends by our own deadline
         std::vector<std::vector<char>> addresses(static_cast<std::size_t>(size));
@@ -100,6 +76,7 @@ GlooMesh::~GlooMesh() {
         if (watch->thread.joinable()) watch->thread.join();
     }
     deadline_keeper_.join();
+    posts_.reset();
     for (int peer = 0; peer < settings_.membership.size; ++peer) {
         if (peer != settings_.membership.rank) context_->getPair(peer).reset();
     }
@@ -183,11 +160,18 @@ std::unique_ptr<GlooMesh::Buffer> GlooMesh::Operation::buffer(void* data, std::s
 }
 
 bool GlooMesh::Operation::send(Buffer& buffer, int peer, std::uint64_t slot) {
-    return attempt(peer, [&] { buffer.send(peer, slot); });
+    return post({&buffer, peer, slot, true});
 }
 
 bool GlooMesh::Operation::receive(Buffer& buffer, int peer, std::uint64_t slot) {
-    return attempt(peer, [&] { buffer.recv(peer, slot); });
+    return post({&buffer, peer, slot, false});
+}
+
+// Who meets or leaves wants to know at once whether the other is still there.
+bool GlooMesh::Operation::post(const GlooPost& post) {
+    if (leaves_ || !mesh_.connected_) return attempt(post.peer, [&] { start(post); });
+    mesh_.posts_->add(post);
+    return mesh_.outcome() == Outcome::ok;
 }
 
 bool GlooMesh::Operation::wait_sent(Buffer& buffer, int peer) {

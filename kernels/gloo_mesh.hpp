@@ -20,12 +20,14 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "kernels/communicator.hpp"
 #include "kernels/gloo_communicator.hpp"
+#include "kernels/gloo_posts.hpp"
 
 namespace ukemi {
 
@@ -70,6 +72,7 @@ public:
         friend class GlooMesh;
         // One that leaves goes on although the mesh has failed, and does not fail it.
         Operation(GlooMesh& mesh, std::chrono::milliseconds deadline, bool leaves);
+        bool post(const GlooPost& post);
         bool begin_wait(Buffer* buffer, int peer, bool sends);
         bool end_wait(bool done);
         template <class Action>
@@ -130,6 +133,7 @@ private:
     GlooSettings settings_;
     std::shared_ptr<gloo::transport::Device> device_;
     std::shared_ptr<gloo::transport::Context> context_;
+    std::optional<GlooPosts> posts_;  // of operations
     std::vector<std::byte> address_;
     std::size_t address_bytes_ = 0;  // of one pair
 

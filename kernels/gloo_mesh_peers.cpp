@@ -202,6 +202,7 @@ void GlooMesh::withdraw() {
     for (int peer = 0; peer < settings_.membership.size; ++peer) {
         if (peer != settings_.membership.rank) context_->getPair(peer)->close();
     }
+    posts_->drop();
 }
 
 }  // namespace ukemi

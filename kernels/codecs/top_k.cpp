@@ -5,30 +5,48 @@
 // step, then a sum of k numbers: an all-reduce carries it. (Taking turns is the idea of ScaleCom,
 // Chen et al., arXiv:2104.11125; with error feedback the ranks' largest elements become alike.)
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <bit>
 
 #include "kernels/codecs/wire.hpp"
-#include "kernels/element_rules.hpp"
 
 namespace ukemi {
 namespace {
 
-// Places of the k largest magnitudes, ascending. What is no number counts as zero.
-void largest_of(std::span<const float> values, std::vector<std::int32_t>& order,
+// Bits of a magnitude, ordered as it is. What is no number counts as zero.
+std::uint32_t order_of(float value) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) & 0x7FFF'FFFFU;
+    return bits <= 0x7F80'0000U ? bits : 0;
+}
+
+// Places of the k largest magnitudes, ascending. The k-th is found digit by digit, from the highest
+// on, by counting; so it takes as long whatever the values are, which a partition does not.
+void largest_of(std::span<const float> values, std::vector<std::uint32_t>& orders,
                 std::span<std::int32_t> kept) {
-    order.resize(values.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto magnitude = [&](std::int32_t i) {
-        const float found = magnitude_of(values[static_cast<std::size_t>(i)]);
-        return found >= 0 ? found : 0.0F;
-    };
-    const auto before = [&](std::int32_t a, std::int32_t b) {
-        return magnitude(a) != magnitude(b) ? magnitude(a) > magnitude(b) : a < b;
-    };
-    const auto end = order.begin() + static_cast<std::ptrdiff_t>(kept.size());
-    if (end != order.end()) std::nth_element(order.begin(), end, order.end(), before);
-    std::copy(order.begin(), end, kept.begin());
-    std::ranges::sort(kept);
+    constexpr int digit_bits = 8;
+    constexpr std::size_t digits = std::size_t{1} << digit_bits;
+    orders.resize(values.size());
+    std::ranges::transform(values, orders.begin(), order_of);
+    std::uint32_t kth = 0;
+    std::size_t left = kept.size();  // how many of those that begin as the k-th does are kept
+    for (int shift = 32 - digit_bits; shift >= 0 && left > 0; shift -= digit_bits) {
+        std::array<std::size_t, digits + 1> counts{};  // the last: of those that begin otherwise
+        const std::uint64_t begin = std::uint64_t{kth} >> (shift + digit_bits);
+        for (const std::uint32_t order : orders) {
+            const std::uint32_t digit = (order >> shift) & (digits - 1);
+            ++counts[std::uint64_t{order} >> (shift + digit_bits) == begin ? digit : digits];
+        }
+        std::size_t digit = digits - 1;
+        for (; counts[digit] < left; --digit) left -= counts[digit];
+        kth |= static_cast<std::uint32_t>(digit) << shift;
+    }
+    std::size_t found = 0;
+    for (std::size_t i = 0; found < kept.size(); ++i) {
+        const bool equal = orders[i] == kth && left > 0;
+        kept[found] = static_cast<std::int32_t>(i);
+        found += orders[i] > kth || equal;
+        left -= equal;
+    }
 }
 
 // A message: k places, then k values.
@@ -42,7 +60,7 @@ public:
 
     void encode(std::size_t, std::int64_t, std::span<const float> gradient,
                 std::span<std::byte> message) override {
-        largest_of(gradient, order_, places_);
+        largest_of(gradient, orders_, places_);
         for (std::size_t k = 0; k < places_.size(); ++k) {
             values_[k] = gradient[static_cast<std::size_t>(places_[k])];
         }
@@ -73,7 +91,7 @@ public:
 
 private:
     int ranks_;
-    std::vector<std::int32_t> order_;
+    std::vector<std::uint32_t> orders_;
     std::vector<std::int32_t> places_;
     std::vector<float> values_;
     std::vector<float> mean_;
@@ -92,7 +110,7 @@ public:
     void encode(std::size_t round, std::int64_t step, std::span<const float> gradient,
                 std::span<std::byte> message) override {
         if (round == 0) {
-            if (step % ranks_ == rank_) largest_of(gradient, order_, places_);
+            if (step % ranks_ == rank_) largest_of(gradient, orders_, places_);
             std::ranges::copy(std::as_bytes(std::span(places_)), message.begin());
             return;
         }
@@ -125,13 +143,13 @@ private:
     int rank_;
     int ranks_;
     std::size_t elements_;
-    std::vector<std::int32_t> order_;
+    std::vector<std::uint32_t> orders_;
     std::vector<std::int32_t> places_;
     std::vector<float> own_;
     std::vector<float> mean_;
 };
 
-// Selecting is linear in d; putting the places in order adds k log k.
+// Of a selection that is linear in d and then puts the places in order: k log k.
 CodecOperations selection(const TensorShape& shape, std::int64_t kept, std::int64_t summands) {
     std::int64_t logarithm = 1;
     while ((std::int64_t{1} << logarithm) < kept) ++logarithm;

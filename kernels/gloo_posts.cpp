@@ -1,0 +1,74 @@
+#include "kernels/gloo_posts.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <system_error>
+#include <utility>
+
+namespace ukemi {
+
+void start(const GlooPost& post) {
+    if (post.sends) {
+        post.buffer->send(post.peer, post.slot);
+    } else {
+        post.buffer->recv(post.peer, post.slot);
+    }
+}
+
+GlooPosts::GlooPosts(std::shared_ptr<gloo::transport::tcp::Device> device,
+                     std::function<void(const GlooPost&)> failed)
+    : device_(std::move(device)),
+      failed_(std::move(failed)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    device_->registerDescriptor(wake_, EPOLLIN, this);
+}
+
+GlooPosts::~GlooPosts() {
+    drop();
+    device_->unregisterDescriptor(wake_, this);
+    ::close(wake_);
+}
+
+void GlooPosts::add(const GlooPost& post) {
+    const std::lock_guard lock(mutex_);
+    if (dropped_) return;
+    waiting_.push_back(post);
+    if (waiting_.size() > 1) return;  // it has been woken
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+}
+
+void GlooPosts::drop() {
+    std::unique_lock lock(mutex_);
+    dropped_ = true;
+    waiting_.clear();
+    begun_.wait(lock, [&] { return !busy_; });
+}
+
+void GlooPosts::handleEvents(int) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t taken = ::read(wake_, &count, sizeof count);
+    std::unique_lock lock(mutex_);
+    std::swap(waiting_, beginning_);
+    busy_ = true;
+    lock.unlock();
+    for (const GlooPost& post : beginning_) {
+        try {
+            start(post);
+        } catch (const std::exception&) {  // Gloo's IoException, or its assertions of a closed pair
+            failed_(post);
+        }
+    }
+    beginning_.clear();
+    lock.lock();
+    busy_ = false;
+    begun_.notify_all();
+}
+
+}  // namespace ukemi

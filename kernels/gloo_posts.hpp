@@ -1,0 +1,60 @@
+// gloo_posts.hpp — sends and receives that Gloo's own thread starts, on behalf of others.
+//
+// For gloo_mesh.cpp alone. Whoever starts one has the connection's lock meanwhile. Gloo's thread
+// tries that lock when an answer comes and, while it is taken, asks the kernel for the same event
+// again, at once and for ever. The answer often comes that early; where sender and thread share a
+// core, the thread then keeps the sender from giving the lock back until the scheduler's next tick:
+// milliseconds, several times a step. One thread alone has nobody to wait for.
+#pragma once
+
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace ukemi {
+
+struct GlooPost {
+    gloo::transport::UnboundBuffer* buffer = nullptr;
+    int peer = 0;
+    std::uint64_t slot = 0;
+    bool sends = false;  // else it receives
+};
+// Throws what Gloo throws: the connection is gone.
+void start(const GlooPost& post);
+
+class GlooPosts final : private gloo::transport::tcp::Handler {
+public:
+    // `failed` is told, on Gloo's thread, of posts whose connection is gone. Throws
+    // std::system_error if the machine has no descriptors left.
+    GlooPosts(std::shared_ptr<gloo::transport::tcp::Device> device,
+              std::function<void(const GlooPost&)> failed);
+    ~GlooPosts() override;
+    GlooPosts(const GlooPosts&) = delete;
+    GlooPosts& operator=(const GlooPosts&) = delete;
+
+    // From any thread. Its buffer lives until the transfer is over, or `drop` has returned.
+    void add(const GlooPost& post);
+    // What has not begun never will, nor what is added later. Not from Gloo's thread.
+    void drop();
+
+private:
+    void handleEvents(int events) override;
+
+    std::shared_ptr<gloo::transport::tcp::Device> device_;
+    std::function<void(const GlooPost&)> failed_;
+    int wake_ = -1;  // readable while there is something to begin
+    std::mutex mutex_;
+    std::condition_variable begun_;
+    std::vector<GlooPost> waiting_;
+    std::vector<GlooPost> beginning_;  // of Gloo's thread
+    bool busy_ = false;                // Gloo's thread is at `beginning_`
+    bool dropped_ = false;
+};
+
+}  // namespace ukemi
