@@ -25,35 +25,41 @@ GlooPosts::GlooPosts(std::shared_ptr<gloo::transport::tcp::Device> device,
     : device_(std::move(device)),
       failed_(std::move(failed)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-    device_->registerDescriptor(wake_, EPOLLIN, this);
+    if (wake_.get() < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    device_->registerDescriptor(wake_.get(), EPOLLIN, this);
 }
 
+// Gloo's thread leaves by itself: anybody else would wait for its next round, up to 10 ms.
 GlooPosts::~GlooPosts() {
     drop();
-    device_->unregisterDescriptor(wake_, this);
-    ::close(wake_);
+    std::unique_lock lock(mutex_);
+    leaves_ = true;
+    wake();
+    changed_.wait(lock, [&] { return left_; });
+}
+
+void GlooPosts::wake() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
 }
 
 void GlooPosts::add(const GlooPost& post) {
     const std::lock_guard lock(mutex_);
     if (dropped_) return;
     waiting_.push_back(post);
-    if (waiting_.size() > 1) return;  // it has been woken
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+    if (waiting_.size() == 1) wake();
 }
 
 void GlooPosts::drop() {
     std::unique_lock lock(mutex_);
     dropped_ = true;
     waiting_.clear();
-    begun_.wait(lock, [&] { return !busy_; });
+    changed_.wait(lock, [&] { return !busy_; });
 }
 
 void GlooPosts::handleEvents(int) {
     std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t taken = ::read(wake_, &count, sizeof count);
+    [[maybe_unused]] const ssize_t taken = ::read(wake_.get(), &count, sizeof count);
     std::unique_lock lock(mutex_);
     std::swap(waiting_, beginning_);
     busy_ = true;
@@ -68,7 +74,11 @@ void GlooPosts::handleEvents(int) {
     beginning_.clear();
     lock.lock();
     busy_ = false;
-    begun_.notify_all();
+    if (leaves_) {
+        device_->unregisterDescriptor(wake_.get(), this);
+        left_ = true;
+    }
+    changed_.notify_all();  // the last that touches this object is the lock
 }
 
 }  // namespace ukemi

@@ -17,6 +17,8 @@
 #include <mutex>
 #include <vector>
 
+#include "kernels/live/file_descriptor.hpp"
+
 namespace ukemi {
 
 struct GlooPost {
@@ -45,16 +47,19 @@ public:
 
 private:
     void handleEvents(int events) override;
+    void wake();  // under the lock
 
     std::shared_ptr<gloo::transport::tcp::Device> device_;
     std::function<void(const GlooPost&)> failed_;
-    int wake_ = -1;  // readable while there is something to begin
+    live::FileDescriptor wake_;  // readable while there is something to begin
     std::mutex mutex_;
-    std::condition_variable begun_;
+    std::condition_variable changed_;
     std::vector<GlooPost> waiting_;
     std::vector<GlooPost> beginning_;  // of Gloo's thread
     bool busy_ = false;                // Gloo's thread is at `beginning_`
     bool dropped_ = false;
+    bool leaves_ = false;  // the destructor waits
+    bool left_ = false;
 };
 
 }  // namespace ukemi
