@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -46,7 +47,7 @@ public:
     bool stream_hangs = false;
     int aborts = 0;
     int finishes = 0;
-    int device_bytes = 0;  // staged so far
+    std::atomic<int> device_bytes = 0;  // staged so far
     std::vector<std::string> calls;
     // Called at each pause, for what happens meanwhile.
     std::function<void(int pause)> meanwhile;
