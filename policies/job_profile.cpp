@@ -90,12 +90,15 @@ StepRate rate_of(const JobProfile& profile, std::int32_t workers) {
     return points.back().rate;
 }
 
-Duration exposed_communication(const JobProfile& profile, const Plan& plan) {
+Duration exposed_communication(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
+    if (workers < 2) return {};
     const auto& known = profile.communication;
     const auto own = std::ranges::find(known, plan.collective, &ExposedCommunication::collective);
-    if (own != known.end()) return own->time;
+    if (own != known.end()) return time_for_size(own->times, workers);
     Duration longest;
-    for (const ExposedCommunication& one : known) longest = std::max(longest, one.time);
+    for (const ExposedCommunication& one : known) {
+        longest = std::max(longest, time_for_size(one.times, workers));
+    }
     return longest;
 }
 
@@ -116,8 +119,8 @@ StepRate compute_rate(const JobProfile& profile, const Plan& plan, std::int32_t 
 
 StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
     const StepRate rate = compute_rate(profile, plan, workers);
-    const Duration exposed = exposed_communication(profile, plan);
-    return exposed > Duration{} && workers > 1 ? slowed(rate, exposed) : rate;
+    const Duration exposed = exposed_communication(profile, plan, workers);
+    return exposed > Duration{} ? slowed(rate, exposed) : rate;
 }
 
 namespace {

@@ -35,7 +35,7 @@ struct ThroughputPoint {
 
 struct ExposedCommunication {  // that a step waits for, on top of what `throughput` says
     Collective collective = Collective::automatic;
-    Duration time;
+    TimeBySize times;
 };
 
 struct JobProfile {
@@ -62,8 +62,8 @@ StepRate rate_of(const JobProfile& profile, std::int32_t workers);
 // With the Plan's batch, where the profile knows what that changes.
 StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers);
 
-// What a step of this Plan waits for, on an idle network.
-Duration exposed_communication(const JobProfile& profile, const Plan& plan);
+// What a step of this Plan waits for, on an idle network. One worker alone sends nothing.
+Duration exposed_communication(const JobProfile& profile, const Plan& plan, std::int32_t workers);
 
 std::unique_ptr<Predictor> make_profile_predictor(JobProfile profile);
 

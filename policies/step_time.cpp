@@ -9,11 +9,6 @@ namespace {
 
 constexpr Int128 step_longest = days(3660).raw();
 
-// On the line through two points, rounded down; `from` < `to`.
-Int128 on_line(Int128 from, Int128 to, Int128 at_from, Int128 at_to, Int128 at) {
-    return at_from + (at_to - at_from) * (at - from) / (to - from);
-}
-
 Int128 compute_of(const std::vector<BatchTime>& points, std::int64_t batch) {
     INVARIANT(!points.empty());
     if (batch <= points.front().batch) return points.front().time.raw();
@@ -24,34 +19,15 @@ Int128 compute_of(const std::vector<BatchTime>& points, std::int64_t batch) {
     while (right + 1 < points.size() && points[right].batch < batch) ++right;
     const BatchTime& a = points[right - 1];
     const BatchTime& b = points[right];
-    return on_line(a.batch, b.batch, a.time.raw(), b.time.raw(), batch);
-}
-
-// Straight between the points (of increasing numbers of workers), the nearest outside.
-template <class Point, class TimeOf>
-Int128 by_workers(const std::vector<Point>& points, std::int32_t workers, TimeOf time_of) {
-    if (workers <= points.front().workers) return time_of(points.front());
-    for (std::size_t right = 1; right < points.size(); ++right) {
-        if (points[right].workers < workers) continue;
-        const Point& a = points[right - 1];
-        const Point& b = points[right];
-        return on_line(a.workers, b.workers, time_of(a), time_of(b), workers);
-    }
-    return time_of(points.back());
-}
-
-Int128 synchronisation_of(const std::vector<SynchronisationTime>& points, std::int32_t workers) {
-    if (points.empty()) return 0;
-    return by_workers(points, workers, [](const SynchronisationTime& one) {
-        return static_cast<Int128>(one.time.raw());
-    });
+    const Int128 rise = (b.time - a.time).raw();
+    return a.time.raw() + rise * (batch - a.batch) / (b.batch - a.batch);
 }
 
 // What the whole step of a group takes longer than computing.
 Int128 exposed_of(const StepTime& time, std::int64_t batch, std::int32_t workers) {
-    const Int128 whole = by_workers(time.groups, workers, [batch](const GroupTime& group) {
-        return compute_of(group.steps, batch);
-    });
+    const Int128 whole = nanoseconds_for_size(
+        time.groups, workers,
+        [batch](const GroupTime& group) { return compute_of(group.steps, batch); });
     return std::max<Int128>(whole - compute_of(time.compute, batch), 0);
 }
 
@@ -105,11 +81,11 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
         std::ranges::find(time.exchanges, plan.synchronisation, &ExchangeTime::synchronisation);
     parts.row = workers > 1 ? codec_time(time, plan) : nullptr;  // alone nothing is sent
     if (parts.row != nullptr) {
-        parts.communication = synchronisation_of(parts.row->synchronisation, workers);
+        parts.communication = time_for_size(parts.row->synchronisation, workers).raw();
     } else if (exchange != time.exchanges.end()) {
-        parts.communication = synchronisation_of(exchange->times, workers);
+        parts.communication = time_for_size(exchange->times, workers).raw();
     } else if (time.groups.empty()) {
-        parts.communication = synchronisation_of(time.synchronisation, workers);
+        parts.communication = time_for_size(time.synchronisation, workers).raw();
     } else {
         parts.communication = exposed_of(time, batch, workers);
     }

@@ -14,6 +14,7 @@
 #include "base/quantity.hpp"
 #include "policies/observation.hpp"
 #include "policies/plan.hpp"
+#include "policies/time_by_size.hpp"
 
 namespace ukemi {
 
@@ -25,11 +26,6 @@ struct BatchTime {
     Duration time;           // forwards and backwards
 };
 
-struct SynchronisationTime {
-    std::int32_t workers = 1;
-    Duration time;
-};
-
 struct GroupTime {
     std::int32_t workers = 1;
     std::vector<BatchTime> steps;  // whole ones of one micro-step; read as StepTime::compute is
@@ -38,18 +34,18 @@ struct GroupTime {
 // What a codec makes of a step's exchange.
 struct CodecTime {
     Codec codec = Codec::none;
-    double level = 0;                                  // as in the Plan
-    bool usual_level = false;                          // so that a Plan with level 0 means it, too
-    Duration encoding;                                 // and decoding, a step: none of it is hidden
-    std::vector<SynchronisationTime> synchronisation;  // of its messages, as below
-    std::int64_t bytes = 0;     // that one worker hands in, as shown to policies
-    double relative_error = 0;  // likewise; where gradients are real they show theirs
+    double level = 0;            // as in the Plan
+    bool usual_level = false;    // so that a Plan with level 0 means it, too
+    Duration encoding;           // and decoding, a step: none of it is hidden
+    TimeBySize synchronisation;  // of its messages
+    std::int64_t bytes = 0;      // that one worker hands in, as shown to policies
+    double relative_error = 0;   // likewise; where gradients are real they show theirs
 };
 
 // Of a step whose workers are kept together in another way than by S-SGD.
 struct ExchangeTime {
     Synchronisation synchronisation = Synchronisation::s_sgd;
-    std::vector<SynchronisationTime> times;  // by workers, as `synchronisation` below
+    TimeBySize times;
 };
 
 struct StepTime {
@@ -58,12 +54,11 @@ struct StepTime {
     // first, its time. So a larger batch never takes less if the points say so.
     std::vector<BatchTime> compute;
     std::int64_t worker_batch_max = 0;  // larger batches take several micro-steps; 0: any fits
-    // In increasing order of workers, straight in between, the nearest outside. Empty: no time.
-    std::vector<SynchronisationTime> synchronisation;
+    TimeBySize synchronisation;
     std::int64_t bytes = 0;         // handed in by one worker without a codec
     std::vector<CodecTime> codecs;  // each (codec, level) once
-    // In increasing order of workers, read as `synchronisation` is. Not empty: without a codec the
-    // last micro-step takes this, and `synchronisation` is not looked at.
+    // In increasing order of workers, straight in between, the nearest outside. Not empty: without
+    // a codec the last micro-step takes this, and `synchronisation` is not looked at.
     std::vector<GroupTime> groups;
     // By the Plan's synchronisation, each once: takes the place of `synchronisation` and `groups`.
     std::vector<ExchangeTime> exchanges;

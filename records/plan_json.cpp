@@ -238,18 +238,17 @@ json batch_times_json(const std::vector<BatchTime>& times) {
 
 constexpr std::uint64_t learner_speed_max = 100'000;
 
-json synchronisation_json(const std::vector<SynchronisationTime>& times) {
+json sized_times_json(const TimeBySize& times) {
     json points = json::array();
-    for (const SynchronisationTime& point : times) {
+    for (const SizedTime& point : times) {
         points.push_back({{"workers", point.workers}, {"time_ns", point.time.raw()}});
     }
     return points;
 }
 
-void read_synchronisation(Fields& fields, std::vector<SynchronisationTime>& times,
-                          const char* key = "synchronisation") {
+void read_sized_times(Fields& fields, const char* key, TimeBySize& times) {
     fields.list(key, [&](const json& element) {
-        SynchronisationTime point;
+        SizedTime point;
         Fields parts(element);
         parts.integer_from("workers", 1, point.workers);
         parts.time("time_ns", point.time, step_part_longest);
@@ -270,6 +269,31 @@ void read_learner_speeds(Fields& fields, std::vector<std::int32_t>& speeds) {
     });
 }
 
+// One point is the time at any size; logs have said that with a bare number from the beginning.
+json communication_json(const ExposedCommunication& one) {
+    json object = {{"collective", named(collective_names(), one.collective)}};
+    if (one.times.size() == 1) {
+        object["time_ns"] = one.times.front().time.raw();
+    } else {
+        object["times"] = sized_times_json(one.times);
+    }
+    return object;
+}
+
+ExposedCommunication communication_from(const json& object) {
+    ExposedCommunication one;
+    Fields fields(object);
+    fields.name("collective", collective_names(), one.collective);
+    read_sized_times(fields, "times", one.times);
+    if (one.times.empty()) {
+        SizedTime& at_any_size = one.times.emplace_back();
+        fields.need("time_ns");
+        fields.time("time_ns", at_any_size.time, step_part_longest);
+    }
+    fields.finish();
+    return one;
+}
+
 CodecTime codec_time_from(const json& object) {
     CodecTime row;
     Fields fields(object);
@@ -279,7 +303,7 @@ CodecTime codec_time_from(const json& object) {
     fields.time("encoding_ns", row.encoding, step_part_longest);
     fields.integer_from("bytes", std::int64_t{0}, row.bytes);
     fields.real("relative_error", row.relative_error);
-    read_synchronisation(fields, row.synchronisation);
+    read_sized_times(fields, "synchronisation", row.synchronisation);
     fields.finish();
     return row;
 }
@@ -287,26 +311,25 @@ CodecTime codec_time_from(const json& object) {
 json step_time_json(const StepTime& time) {
     json object = {{"compute", batch_times_json(time.compute)},
                    {"worker_batch_max", time.worker_batch_max},
-                   {"synchronisation", synchronisation_json(time.synchronisation)}};
+                   {"synchronisation", sized_times_json(time.synchronisation)}};
     for (const GroupTime& group : time.groups) {
         object["groups"].push_back(
             {{"workers", group.workers}, {"steps", batch_times_json(group.steps)}});
     }
     if (time.bytes != 0) object["bytes"] = time.bytes;
     for (const CodecTime& row : time.codecs) {
-        object["codecs"].push_back(
-            {{"codec", named(codec_names(), row.codec)},
-             {"level", real_json(row.level)},
-             {"usual_level", row.usual_level},
-             {"encoding_ns", row.encoding.raw()},
-             {"bytes", row.bytes},
-             {"relative_error", real_json(row.relative_error)},
-             {"synchronisation", synchronisation_json(row.synchronisation)}});
+        object["codecs"].push_back({{"codec", named(codec_names(), row.codec)},
+                                    {"level", real_json(row.level)},
+                                    {"usual_level", row.usual_level},
+                                    {"encoding_ns", row.encoding.raw()},
+                                    {"bytes", row.bytes},
+                                    {"relative_error", real_json(row.relative_error)},
+                                    {"synchronisation", sized_times_json(row.synchronisation)}});
     }
     for (const ExchangeTime& row : time.exchanges) {
         object["exchanges"].push_back(
             {{"synchronisation", named(synchronisation_names(), row.synchronisation)},
-             {"times", synchronisation_json(row.times)}});
+             {"times", sized_times_json(row.times)}});
     }
     if (!time.learner_speeds.empty()) object["learner_speeds_per_mille"] = time.learner_speeds;
     return object;
@@ -335,7 +358,7 @@ StepTime step_time_from(const json& object) {
     Fields fields(object);
     time.compute = batch_times_from(fields, "compute");
     fields.integer_from("worker_batch_max", std::int64_t{0}, time.worker_batch_max);
-    read_synchronisation(fields, time.synchronisation);
+    read_sized_times(fields, "synchronisation", time.synchronisation);
     fields.integer_from("bytes", std::int64_t{0}, time.bytes);
     fields.list("groups", [&](const json& element) {
         GroupTime group;
@@ -353,7 +376,7 @@ StepTime step_time_from(const json& object) {
         ExchangeTime row;
         Fields parts(one);
         parts.name("synchronisation", synchronisation_names(), row.synchronisation);
-        read_synchronisation(parts, row.times, "times");
+        read_sized_times(parts, "times", row.times);
         parts.finish();
         time.exchanges.push_back(std::move(row));
     });
@@ -381,9 +404,7 @@ json to_json(const JobProfile& profile) {
                    {"sharded", profile.sharded}};
     if (profile.step_time) object["step_time"] = step_time_json(*profile.step_time);
     for (const ExposedCommunication& one : profile.communication) {
-        object["communication"].push_back(
-            {{"collective", named(collective_names(), one.collective)},
-             {"time_ns", one.time.raw()}});
+        object["communication"].push_back(communication_json(one));
     }
     if (!profile.learner_speeds.empty())
         object["learner_speeds_per_mille"] = profile.learner_speeds;
@@ -422,12 +443,13 @@ JobProfile profile_from(const json& object) {
     });
     if (profile.throughput.empty()) Fields::refuse("throughput", "at least one point");
     fields.list("communication", [&](const json& element) {
-        ExposedCommunication one;
-        Fields parts(element);
-        parts.name("collective", collective_names(), one.collective);
-        parts.time("time_ns", one.time, transition_max);
-        parts.finish();
-        profile.communication.push_back(one);
+        ExposedCommunication one = communication_from(element);
+        const auto same = std::ranges::find(profile.communication, one.collective,
+                                            &ExposedCommunication::collective);
+        if (same != profile.communication.end()) {
+            Fields::refuse("communication", "each collective once");
+        }
+        profile.communication.push_back(std::move(one));
     });
     read_learner_speeds(fields, profile.learner_speeds);
     fields.time("provisioning_ns", profile.provisioning, transition_max);

@@ -30,9 +30,9 @@ double read_level(ConfigReader& config, Codec codec) {
     return level;
 }
 
-std::vector<SynchronisationTime> times_of(const Link& link, std::int64_t bytes, bool reduces) {
+TimeBySize times_of(const Link& link, std::int64_t bytes, bool reduces) {
     const double pass_s = static_cast<double>(bytes) / link.bandwidth.raw();
-    std::vector<SynchronisationTime> times;
+    TimeBySize times;
     for (std::int32_t n = 1; n <= instances_most; n = n < 64 ? n + 1 : n + n / 4) {
         const double others = n - 1;
         const double time_s = reduces ? others * (2 * to_seconds(link.latency) + 2 * pass_s / n)
@@ -48,11 +48,11 @@ CodecTime read_row(ConfigReader& config, const std::optional<Link>& link) {
     row.level = read_level(config, row.codec);
     row.level = level_meant(row.codec, row.level);
     row.usual_level = row.level == level_meant(row.codec, 0);
-    row.encoding = bounded_duration(config, "encoding", Duration{}, days(1), Duration{});
+    row.encoding = bounded_duration(config, "encoding", Duration{}, step_longest, Duration{});
     row.relative_error = config.number("relative_error", 0, 1e6, 0);
     if (config.has("bytes")) row.bytes = config.bytes("bytes").raw();
     if (config.has("synchronisation")) {
-        row.synchronisation = read_synchronisation(config);
+        row.synchronisation = read_time_table(config, "synchronisation", step_longest);
     } else if (link && row.bytes > 0) {
         const TensorShape any{1024, 1024};
         const CodecLayout layout = codec_layout(entry_of(row.codec).name, row.level, any, 2);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "scenarios/sections.hpp"
 #include "sim/cluster/cluster_file.hpp"
@@ -11,19 +10,6 @@
 namespace ukemi {
 
 namespace {
-
-std::int32_t instances_of(const ConfigReader& table, const std::string& key) {
-    std::int32_t workers = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), workers);
-    const bool whole = error == std::errc{} && end == key.data() + key.size();
-    // "01" would be a second name for "1".
-    if (!whole || workers < 1 || workers > instances_most || key.front() == '0') {
-        table.fail("", fmt::format("expected numbers of instances from 1 to {} as keys, such as "
-                                   "\"8\", found \"{}\"",
-                                   instances_most, key));
-    }
-    return workers;
-}
 
 // {"1": "100 samples/s", "8": …} or, for work given as time, {"1": 1.0, "8": 6.5}.
 std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, const Plan& plan) {
@@ -34,7 +20,8 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, co
     }
     ConfigReader table = job.object("throughput");
     for (const std::string& key : table.keys()) {
-        const std::int32_t workers = instances_of(table, key);
+        const auto workers = static_cast<std::int32_t>(
+            number_of(table, key, instances_most, "numbers of instances"));
         StepRate rate;
         if (by_time) {
             // A nanosecond of work is a step; 1e-9 of a speed is kept.
@@ -60,7 +47,8 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, co
     return points;
 }
 
-// {"ring": "20 ms", "star": "45 ms"}: what a step waits for under each collective.
+// {"ring": "20 ms", "star": {"2": "9 ms", "8": "45 ms"}}: what a step waits for under each
+// collective.
 void read_communication(ConfigReader& config, JobSpec& job) {
     auto table = config.object_if_present("communication");
     if (!table) return;
@@ -72,14 +60,17 @@ void read_communication(ConfigReader& config, JobSpec& job) {
         }
         const auto collective = static_cast<Collective>(place - collective_names().begin());
         job.profile.communication.push_back(
-            {collective, bounded_duration(*table, name, nanoseconds(1), days(1))});
+            {collective, read_times_by_size(*table, name, step_longest)});
     }
     if (job.profile.communication.empty()) {
         config.fail("communication", "expected at least one time, such as {\"ring\": \"20 ms\"}");
     }
     table->finish();
+    const auto of_first_group = [&](const ExposedCommunication& one) {
+        return time_for_size(one.times, job.plan.workers_max);
+    };
     job.plan.collective =
-        std::ranges::min(job.profile.communication, {}, &ExposedCommunication::time).collective;
+        std::ranges::min(job.profile.communication, {}, of_first_group).collective;
     if (!config.has("interference")) return;
     for (ConfigReader& one : config.objects("interference")) {
         Interference slowed;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "scenarios/sections.hpp"
 #include "scenarios/simulated_steps.hpp"
@@ -16,49 +15,31 @@ namespace {
 
 constexpr std::int64_t batch_most = 1'000'000'000;
 constexpr std::int64_t learned_samples_most = 1'000'000'000'000;
-constexpr Duration step_most = days(1);
-
-std::int64_t number_of(const ConfigReader& table, const std::string& key, std::int64_t most) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
-    const bool whole = error == std::errc{} && end == key.data() + key.size();
-    if (!whole || number < 1 || number > most || key.front() == '0') {
-        table.fail("", fmt::format("expected numbers from 1 to {} as keys, such as \"32\", found "
-                                   "\"{}\"",
-                                   most, key));
-    }
-    return number;
-}
-
-// {"32": "12 ms", "64": …}, sorted by number.
-std::vector<std::pair<std::int64_t, Duration>> read_times(ConfigReader table, std::int64_t most) {
-    std::vector<std::pair<std::int64_t, Duration>> times;
-    for (const std::string& key : table.keys()) {
-        times.emplace_back(number_of(table, key, most),
-                           bounded_duration(table, key, Duration{}, step_most));
-    }
-    std::ranges::sort(times);
-    if (times.empty()) table.fail("", "expected at least one time, such as {\"32\": \"12 ms\"}");
-    table.finish();
-    return times;
-}
 
 std::vector<BatchTime> read_compute(ConfigReader& config) {
     if (!config.has("table")) {
-        const Duration fixed = bounded_duration(config, "fixed", Duration{}, step_most, Duration{});
+        const Duration fixed =
+            bounded_duration(config, "fixed", Duration{}, step_longest, Duration{});
         return affine_time(
             fixed, bounded_duration(config, "per_sample", nanoseconds(1), whole_seconds(60)));
     }
     for (const std::string_view key : {"fixed", "per_sample"}) {
         if (config.has(key)) config.fail(key, "stands beside \"table\": expected one of them");
     }
+    ConfigReader table = config.object("table");
     std::vector<BatchTime> points;
-    for (const auto& [batch, time] : read_times(config.object("table"), batch_most)) {
-        if (time < (points.empty() ? nanoseconds(1) : points.back().time)) {
-            config.fail("table", "expected times above zero that do not fall with the batch");
-        }
-        points.push_back({batch, time});
+    for (const std::string& key : table.keys()) {
+        points.push_back({number_of(table, key, batch_most, "batches"),
+                          bounded_duration(table, key, nanoseconds(1), step_longest)});
     }
+    std::ranges::sort(points, {}, &BatchTime::batch);
+    if (points.empty()) {
+        config.fail("table", "expected at least one time, such as {\"32\": \"12 ms\"}");
+    }
+    if (!std::ranges::is_sorted(points, {}, &BatchTime::time)) {
+        config.fail("table", "expected times that do not fall with the batch");
+    }
+    table.finish();
     return points;
 }
 
@@ -174,7 +155,8 @@ std::shared_ptr<const LearningModel> read_curves(ConfigReader& config, JobSpec& 
     all.reference_batch = reference;
     ConfigReader table = config.object("curves");
     for (const std::string& key : table.keys()) {
-        all.curves.push_back({number_of(table, key, batch_most), read_metric(table, key)});
+        all.curves.push_back(
+            {number_of(table, key, batch_most, "batches"), read_metric(table, key)});
     }
     table.finish();
     std::ranges::sort(all.curves, {}, &RecordedCurve::batch);
@@ -219,15 +201,6 @@ StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& fo
 
 }  // namespace
 
-std::vector<SynchronisationTime> read_synchronisation(ConfigReader& config) {
-    std::vector<SynchronisationTime> times;
-    for (const auto& [workers, one] :
-         read_times(config.object("synchronisation"), instances_most)) {
-        times.push_back({static_cast<std::int32_t>(workers), one});
-    }
-    return times;
-}
-
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) {
     JobSpec& job = scenario.job;
     auto config = job_config.object_if_present("step_time");
@@ -247,7 +220,9 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
     time.worker_batch_max =
         config->integer("worker_batch_max", 1, batch_most,
                         time.groups.empty() ? batch_most : time.worker_batch_max);
-    if (config->has("synchronisation")) time.synchronisation = read_synchronisation(*config);
+    if (config->has("synchronisation")) {
+        time.synchronisation = read_time_table(*config, "synchronisation", step_longest);
+    }
     if (time.groups.empty()) read_codec_times(*config, time);
     config->finish();
     // For whoever asks without a Plan: at the first one's batch.

@@ -82,8 +82,8 @@ public:
     }
 
     // By workers: the exchange on the network, and the wait for the slowest learner.
-    std::vector<SynchronisationTime> of(const SynchronisationRule& rule, const Plan& plan) const {
-        std::vector<SynchronisationTime> table;
+    TimeBySize of(const SynchronisationRule& rule, const Plan& plan) const {
+        TimeBySize table;
         const std::int32_t most = job_.instances_max;
         for (std::int32_t n = 1;; n = std::min(n < 64 ? n + 1 : 2 * n, most)) {
             table.push_back({n, exchange(rule, plan, n) + wait(rule, n)});
@@ -244,7 +244,7 @@ void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job)
                       "exchanges: expected one of them");
     }
     const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
-    for (SynchronisationTime& point : time.synchronisation) {  // measured, of one exchange
+    for (SizedTime& point : time.synchronisation) {  // measured, of one exchange
         if (rule.periodic) point.time = Duration::of(point.time.raw() / settings.period);
     }
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "scenarios/calibration.hpp"
 #include "scenarios/sections.hpp"
@@ -13,29 +12,8 @@ namespace ukemi {
 
 namespace {
 
-// "30 s", or by the size of the group {"1": "29 s", "8": "41 s"}.
-TimeBySize read_times(ConfigReader& config, std::string_view key, TimeBySize otherwise) {
-    if (!config.has(key)) return otherwise;
-    if (!config.is_object(key)) {
-        return {{1, bounded_duration(config, key, Duration{}, pause_longest)}};
-    }
-    ConfigReader table = config.object(key);
-    TimeBySize times;
-    for (const std::string& size : table.keys()) {
-        std::int32_t workers = 0;
-        const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), workers);
-        const bool whole = error == std::errc{} && end == size.data() + size.size();
-        if (!whole || workers < 1 || workers > instances_most || size.front() == '0') {
-            table.fail("", fmt::format("expected sizes of the group from 1 to {} as keys, such as "
-                                       "\"8\", found \"{}\"",
-                                       instances_most, size));
-        }
-        times.push_back({workers, bounded_duration(table, size, Duration{}, pause_longest)});
-    }
-    if (times.empty()) config.fail(key, "expected at least one time, such as {\"1\": \"30 s\"}");
-    std::ranges::sort(times, {}, &SizedTime::workers);
-    table.finish();
-    return times;
+TimeBySize read_times(ConfigReader& config, std::string_view key, const TimeBySize& otherwise) {
+    return config.has(key) ? read_times_by_size(config, key, pause_longest) : otherwise;
 }
 
 ChangeCosts read_change(ConfigReader& config, const ChangeCosts& otherwise) {

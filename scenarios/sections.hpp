@@ -15,12 +15,21 @@ struct RealTask;
 
 inline constexpr std::int64_t instances_most = 100'000;
 inline constexpr Duration pause_longest = days(30);    // restart, notice, checkpoint and their like
+inline constexpr Duration step_longest = days(1);      // computing, encoding or exchange of a step
 inline constexpr Duration run_longest = days(3660);    // deadline, length of a generated market
 inline constexpr Duration work_longest = days(36600);  // of the work on the fewest instances
 
 // A duration within bounds, or a complaint that names them.
 Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least, Duration most,
                           std::optional<Duration> otherwise = std::nullopt);
+
+// A key of a table of `what`, such as "8" in {"8": "41 s"}: a number from 1 to `most`.
+std::int64_t number_of(const ConfigReader& table, const std::string& key, std::int64_t most,
+                       std::string_view what);
+// {"1": "0 ms", "8": "12 ms"}, by the size of the group.
+TimeBySize read_time_table(ConfigReader& config, std::string_view key, Duration longest);
+// That, or one time for any size, such as "12 ms".
+TimeBySize read_times_by_size(ConfigReader& config, std::string_view key, Duration longest);
 
 void read_job(ConfigReader config, Scenario& scenario);  // after the cluster
 // "step_time" of the job: how long a step takes, by batch. False if there is none.
@@ -49,8 +58,6 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
 void read_codec(ConfigReader& training, Plan& plan, bool& error_feedback);
 // At "step_time": what each codec makes of a step's exchange ("gradient", "link", "codecs").
 void read_codec_times(ConfigReader& step_time, StepTime& time);
-// {"1": "0 ms", "8": "12 ms"} at "synchronisation", by the number of workers.
-std::vector<SynchronisationTime> read_synchronisation(ConfigReader& config);
 // What only job and cluster together can say: how long the work takes on the fewest instances.
 void check_work(const ConfigReader& root, const JobSpec& job);
 

@@ -146,8 +146,7 @@ std::optional<std::uint64_t> Training::model_digest() const {
 
 // What a step waits for, with whatever else is on the network.
 Duration Training::communication_at(Instant now) const {
-    if (workers_ < 2) return {};
-    Duration time = exposed_communication(job_->profile, controller_->plan());
+    Duration time = exposed_communication(job_->profile, controller_->plan(), workers_);
     for (const Interference& one : job_->interference) {
         const bool now_there = one.from <= now && now < one.until;
         if (now_there && one.collective == controller_->plan().collective) {
@@ -260,7 +259,7 @@ void Training::begin_running(Instant now) {
     rate_ = rate_of(job_->profile, controller_->plan(), workers_);
     communication_ = communication_at(now);
     if (communication_ > Duration{}) {  // the slow compute more slowly; the network is what it is
-        const Duration calm = exposed_communication(job_->profile, controller_->plan());
+        const Duration calm = exposed_communication(job_->profile, controller_->plan(), workers_);
         const StepRate computing{1, time_for(rate_, 1) - calm};
         rate_ = slowed(scaled(computing, speed_per_mille_), communication_);
     } else {

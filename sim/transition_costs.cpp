@@ -6,17 +6,6 @@
 
 namespace ukemi {
 
-Duration time_for_size(const TimeBySize& times, std::int32_t workers) {
-    const auto after = std::ranges::lower_bound(times, workers, {}, &SizedTime::workers);
-    if (times.empty()) return {};
-    if (after == times.end()) return times.back().time;
-    if (after == times.begin() || after->workers == workers) return after->time;
-    const SizedTime& left = *(after - 1);
-    const Int128 rise = static_cast<Int128>((after->time - left.time).raw()) *
-                        (workers - left.workers) / (after->workers - left.workers);
-    return left.time + nanoseconds(static_cast<std::int64_t>(rise));
-}
-
 // What one sends to many shares its uplink, what one receives from many its downlink; links that
 // carry alike are as fast as each other, so one flow of each kind tells the time of all.
 Duration state_transfer_time(const StateTransfer& transfer, std::int32_t holders,

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "policies/time_by_size.hpp"
 #include "records/transition_phases.hpp"
 
 namespace ukemi {
@@ -28,14 +29,6 @@ enum class GroupChange : std::uint8_t {
 inline constexpr std::size_t group_change_count = 3;
 inline constexpr std::array<std::string_view, group_change_count> group_change_names{
     "start", "grow", "shrink"};
-
-struct SizedTime {
-    std::int32_t workers = 1;
-    Duration time;
-};
-// By the size of the group: straight between two points, level outside; empty: no time at all.
-using TimeBySize = std::vector<SizedTime>;  // strictly increasing workers
-Duration time_for_size(const TimeBySize& times, std::int32_t workers);
 
 struct ChangeCosts {  // the group stands still meanwhile
     TimeBySize spawn;

@@ -106,6 +106,30 @@ TEST_CASE("rate: more workers are never slower where the table says so",
     }
 }
 
+TEST_CASE("exposed communication: each collective's at this size, of others the longest",
+          "[job_profile]") {
+    JobProfile profile;
+    profile.throughput = {{1, {1, milliseconds(100)}}};
+    profile.communication = {
+        {Collective::ring, {{4, milliseconds(20)}, {8, milliseconds(60)}}},
+        {Collective::star, {{1, milliseconds(30)}}},
+    };
+    Plan plan;
+    plan.collective = Collective::ring;
+    CHECK(exposed_communication(profile, plan, 1) == Duration{});  // alone nothing is sent
+    CHECK(exposed_communication(profile, plan, 2) == milliseconds(20));
+    CHECK(exposed_communication(profile, plan, 6) == milliseconds(40));
+    CHECK(exposed_communication(profile, plan, 100) == milliseconds(60));
+    CHECK(rate_of(profile, plan, 1) == StepRate{1, milliseconds(100)});
+    CHECK(rate_of(profile, plan, 6) == StepRate{1, milliseconds(140)});
+    plan.collective = Collective::star;
+    CHECK(exposed_communication(profile, plan, 2) == milliseconds(30));
+    CHECK(exposed_communication(profile, plan, 8) == milliseconds(30));
+    plan.collective = Collective::hierarchical;  // nobody said
+    CHECK(exposed_communication(profile, plan, 4) == milliseconds(30));
+    CHECK(exposed_communication(profile, plan, 8) == milliseconds(60));
+}
+
 TEST_CASE("predictor: time for the samples that are left, in whole steps", "[predictor]") {
     const auto predictor = make_profile_predictor(measured());
     Plan plan;

@@ -244,12 +244,12 @@ TEST_CASE("capabilities and profile json: come back", "[plan_json]") {
     profile.sharded = true;
     CHECK_FALSE(to_json(profile).contains("spawn_ns"));  // as before it was known
     profile.learner_speeds = {1000, 1600};
-    profile.communication = {{Collective::star, milliseconds(20)}};
+    profile.communication = {{Collective::star, {{1, milliseconds(20)}}}};
     profile.spawn = minutes(6);
     CHECK(profile_from(reread(to_json(profile))).learner_speeds == profile.learner_speeds);
     const ExposedCommunication star = profile_from(reread(to_json(profile))).communication.at(0);
     CHECK(star.collective == Collective::star);
-    CHECK(star.time == milliseconds(20));
+    CHECK(time_for_size(star.times, 16) == milliseconds(20));
     CHECK(profile_from(reread(to_json(profile))).spawn == minutes(6));
     CHECK(to_json(profile_from(reread(to_json(profile)))) == to_json(profile));
     CHECK(profile_from(reread(to_json(profile))).throughput[1].rate ==
@@ -271,6 +271,58 @@ TEST_CASE("profile json: step times by group come back, and must rise", "[plan_j
     CHECK_THROWS_AS(profile_from(reread(to_json(profile))), std::invalid_argument);
 }
 
+namespace {
+
+// What is said of an otherwise good Observation, Plan, … with this value at this key.
+template <class Value, class Read>
+std::string complaint(const Value& good, Read read, const std::string& pointer, const json& value) {
+    json object = to_json(good);
+    object[json::json_pointer(pointer)] = value;
+    try {
+        read(object);
+    } catch (const std::invalid_argument& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("profile json: what collectives take by size comes back, and bad rows do not",
+          "[plan_json]") {
+    JobProfile profile;
+    profile.throughput = {{1, {1, milliseconds(1)}}};
+    profile.communication = {{Collective::star, {{1, milliseconds(20)}}},
+                             {Collective::ring, {{4, milliseconds(8)}, {16, milliseconds(9)}}}};
+    const json object = to_json(profile);
+    const json& written = object["communication"];
+    // A time at any size is what it was before there were sizes.
+    CHECK(written[0] == json::parse(R"({"collective": "star", "time_ns": 20000000})"));
+    CHECK(written[1] == json::parse(R"({"collective": "ring", "times": [
+        {"workers": 4, "time_ns": 8000000}, {"workers": 16, "time_ns": 9000000}]})"));
+    const JobProfile back = profile_from(reread(object));
+    Plan plan;
+    plan.collective = Collective::ring;
+    CHECK(exposed_communication(back, plan, 10) == nanoseconds(8'500'000));
+    CHECK(to_json(back) == object);
+
+    const auto says = [&](const std::string& pointer, const json& value) {
+        return complaint(profile, profile_from, "/communication/" + pointer, value);
+    };
+    const std::string order = "\"times\": expected increasing numbers of workers";
+    CHECK(says("1/times/1/workers", 3) == order);
+    CHECK(says("1/times/1/workers", 4) == order);  // twice
+    CHECK(says("1/times/0/workers", 0) == "\"workers\": expected a number above zero");
+    CHECK(says("1/times/0/workers", -4) == "\"workers\": expected a number above zero");
+    CHECK(says("1/times/0/time_ns", -1) == "\"time_ns\": expected no negative time");
+    const std::int64_t too_long = step_part_longest.raw() + 1;
+    CHECK(says("1/times/0/time_ns", too_long) == "\"time_ns\": expected a shorter time");
+    CHECK(says("0/time_ns", too_long) == "\"time_ns\": expected a shorter time");
+    CHECK(says("1/times", json::array()) == "missing \"time_ns\"");
+    CHECK(says("1/time_ns", 5) == "unknown key \"time_ns\"");  // beside "times"
+    CHECK(says("1/collective", "star") == "\"communication\": expected each collective once");
+}
+
 TEST_CASE("profile json: exchanges and learners of a step's time come back", "[plan_json]") {
     JobProfile profile;
     profile.throughput = {{1, {1, milliseconds(1)}}};
@@ -289,23 +341,6 @@ TEST_CASE("profile json: exchanges and learners of a step's time come back", "[p
     CHECK(back.step_time->exchanges[0].times[1].time == milliseconds(3));
     CHECK(to_json(back) == to_json(profile));
 }
-
-namespace {
-
-// What is said of an otherwise good Observation, Plan, … with this value at this key.
-template <class Value, class Read>
-std::string complaint(const Value& good, Read read, const std::string& pointer, const json& value) {
-    json object = to_json(good);
-    object[json::json_pointer(pointer)] = value;
-    try {
-        read(object);
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
-    return "accepted";
-}
-
-}  // namespace
 
 TEST_CASE("observation json: hostile values are refused by key", "[plan_json]") {
     Observation good;

@@ -48,6 +48,20 @@ constexpr Refusal refusals[] = {
     {"collective_unknown",
      ": at /job/communication/rings: there is no collective of this name (did you mean \"ring\"?)"},
     {"comment", ":1:1: syntax error while parsing value - invalid literal; last read: '/'"},
+    {"communication_by_size_empty",
+     ": at /job/communication/ring: expected at least one time, such as {\"1\": \"30 s\"}"},
+    {"communication_by_size_unit",
+     ": at /job/communication/ring/4: expected a duration such as \"15 min\" (ns, us, ms, s, min, "
+     "h, "
+     "d), found \"42\""},
+    {"communication_not_a_time",
+     ": at /job/communication/ring: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, "
+     "d), found [\"20 ms\"]"},
+    {"communication_size_zero",
+     ": at /job/communication/ring: expected sizes of the group from 1 to 100000 as keys, such as "
+     "\"8\", found \"0\""},
+    {"communication_too_long",
+     ": at /job/communication/ring/8: expected from 0 s to 1 d, found 2 d"},
     {"count_and_count_max",
      ": at /cluster: expected either \"count\" or \"count_min\" and \"count_max\", found "
      "both"},

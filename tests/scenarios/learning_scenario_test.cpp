@@ -70,7 +70,11 @@ TEST_CASE("learning scenario: what cannot be meant is refused with its place",
     const char* time = R"({"per_sample": "1 ms"})";
     using Catch::Contains;
     CHECK_THAT(complaint(R"({"noise_scale": []})", time, ""), Contains("at least one point"));
-    CHECK_THAT(complaint(plain, R"({"table": {"0": "1 ms"}})", ""), Contains("numbers from 1"));
+    CHECK_THAT(complaint(plain, R"({"table": {"0": "1 ms"}})", ""),
+               Contains("/table: expected batches from 1 to 1000000000 as keys"));
+    CHECK_THAT(complaint(plain, R"({"table": {"8": "0 s"}})", ""),
+               Contains("/table/8: expected from 1 ns to 1 d, found 0 s"));
+    CHECK_THAT(complaint(plain, R"({"table": {}})", ""), Contains("at least one time"));
     CHECK_THAT(complaint(plain, R"({"table": {"8": "2 ms", "16": "1 ms"}})", ""),
                Contains("do not fall"));
     CHECK_THAT(complaint(plain, R"({"table": {"8": "2 ms"}, "fixed": "1 ms"})", ""),

@@ -13,8 +13,8 @@ JobSpec two_workers() {
     JobSpec spec = job(hours(1), 2, 2);
     spec.samples_total = 3600;
     spec.profile.throughput = {{2, {1, milliseconds(900)}}};
-    spec.profile.communication = {{Collective::star, milliseconds(100)},
-                                  {Collective::binary_tree_star, milliseconds(200)}};
+    spec.profile.communication = {{Collective::star, {{1, milliseconds(100)}}},
+                                  {Collective::binary_tree_star, {{1, milliseconds(200)}}}};
     spec.plan.collective = Collective::star;
     spec.plan.fleet.front().market = Market::on_demand;
     spec.interference = {{at(whole_seconds(1000)), at(whole_seconds(2000)), Collective::star, 10}};

@@ -53,16 +53,6 @@ Duration instance_time(const RunResult& result, TransitionPhase phase) {
 
 }  // namespace
 
-TEST_CASE("transition costs: a time by size is straight between points and level outside",
-          "[transition]") {
-    const TimeBySize times{{2, whole_seconds(10)}, {4, whole_seconds(30)}};
-    CHECK(time_for_size(times, 1) == whole_seconds(10));
-    CHECK(time_for_size(times, 3) == whole_seconds(20));
-    CHECK(time_for_size(times, 4) == whole_seconds(30));
-    CHECK(time_for_size(times, 9) == whole_seconds(30));
-    CHECK(time_for_size({}, 9) == Duration{});
-}
-
 TEST_CASE("transition costs: KungFu's change takes 20.39 s up and 40 ms down",
           "[transition][golden]") {
     const RunResult result = resized("kungfu");

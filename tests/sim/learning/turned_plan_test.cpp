@@ -5,48 +5,11 @@
 
 #include "tests/sim/fixture.hpp"
 #include "tests/sim/learning/small_tasks.hpp"
+#include "tests/sim/learning/watched_model.hpp"
 
 using namespace ukemi;
 
 namespace {
-
-// A model that remembers the state of which its digest was taken: the last one of a run.
-class Watched final : public LearningModel {
-public:
-    Watched(std::shared_ptr<const LearningModel> inner, std::shared_ptr<LearningState> last)
-        : inner_(std::move(inner)), last_(std::move(last)) {}
-    std::int64_t target() const override { return inner_->target(); }
-    LearningState start() const override { return inner_->start(); }
-    LearningState after(const LearningState& from, std::int64_t steps,
-                        const LearningStep& step) const override {
-        return inner_->after(from, steps, step);
-    }
-    LookAhead look_ahead(const LearningState& from, const LearningStep& step,
-                         std::int64_t most) const override {
-        return inner_->look_ahead(from, step, most);
-    }
-    std::int64_t samples_left(const LearningState& at, const LearningStep& step) const override {
-        return inner_->samples_left(at, step);
-    }
-    GradientStatistics gradient(const LearningState& at, const LearningStep& step) const override {
-        return inner_->gradient(at, step);
-    }
-    std::optional<double> metric(const LearningState& at) const override {
-        return inner_->metric(at);
-    }
-    std::optional<std::uint64_t> digest(const LearningState& at) const override {
-        *last_ = at;
-        return inner_->digest(at);
-    }
-    bool rate_of_plan() const override { return inner_->rate_of_plan(); }
-    std::shared_ptr<const LearningModel> drawn(std::uint64_t seed) const override {
-        return std::make_shared<Watched>(inner_->drawn(seed), last_);
-    }
-
-private:
-    std::shared_ptr<const LearningModel> inner_;
-    std::shared_ptr<LearningState> last_;
-};
 
 struct Turn {
     std::int64_t at_step = 0;
@@ -137,14 +100,15 @@ struct Ended {
 };
 
 Ended run_turning(JobSpec spec, std::vector<Turn> turns) {
-    const auto last = std::make_shared<LearningState>();
-    spec.learning = std::make_shared<Watched>(spec.learning, last);
+    LearningState last;  // of which the run's digest was taken
+    spec.learning = std::make_shared<WatchedModel>(
+        spec.learning, [&](const LearningState& at) { last = at; }, nullptr);
     const MarketData quiet = market({zone("a", capacity({{minutes(0), 2}}, hours(900)), price(1))});
     WorldSetup world = setup(quiet, spec);
     world.policies.push_back(std::make_unique<Turning>(std::move(turns)));
     RunResult result = World(std::move(world)).run();
     REQUIRE(result.finished);
-    return {std::move(result), group_of(*last)};
+    return {std::move(result), group_of(last)};
 }
 
 struct Stretch {

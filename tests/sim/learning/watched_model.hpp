@@ -1,0 +1,57 @@
+// watched_model.hpp — a model of learning that shows its states to a test.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "sim/learning/learning_model.hpp"
+
+namespace ukemi {
+
+class WatchedModel final : public LearningModel {
+public:
+    using Watcher = std::function<void(const LearningState&)>;
+
+    // Shows each state of which the digest is taken, the last one of a run among them, and each one
+    // that steps lead to. Either may be empty.
+    WatchedModel(std::shared_ptr<const LearningModel> inner, Watcher digested, Watcher reached)
+        : inner_(std::move(inner)), digested_(std::move(digested)), reached_(std::move(reached)) {}
+
+    std::int64_t target() const override { return inner_->target(); }
+    LearningState start() const override { return inner_->start(); }
+    LearningState after(const LearningState& from, std::int64_t steps,
+                        const LearningStep& step) const override {
+        LearningState to = inner_->after(from, steps, step);
+        if (reached_) reached_(to);
+        return to;
+    }
+    LookAhead look_ahead(const LearningState& from, const LearningStep& step,
+                         std::int64_t most) const override {
+        return inner_->look_ahead(from, step, most);
+    }
+    std::int64_t samples_left(const LearningState& at, const LearningStep& step) const override {
+        return inner_->samples_left(at, step);
+    }
+    GradientStatistics gradient(const LearningState& at, const LearningStep& step) const override {
+        return inner_->gradient(at, step);
+    }
+    std::optional<double> metric(const LearningState& at) const override {
+        return inner_->metric(at);
+    }
+    std::optional<std::uint64_t> digest(const LearningState& at) const override {
+        if (digested_) digested_(at);
+        return inner_->digest(at);
+    }
+    bool rate_of_plan() const override { return inner_->rate_of_plan(); }
+    std::shared_ptr<const LearningModel> drawn(std::uint64_t seed) const override {
+        return std::make_shared<WatchedModel>(inner_->drawn(seed), digested_, reached_);
+    }
+
+private:
+    std::shared_ptr<const LearningModel> inner_;
+    Watcher digested_;
+    Watcher reached_;
+};
+
+}  // namespace ukemi
