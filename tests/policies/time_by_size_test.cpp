@@ -27,7 +27,7 @@ TEST_CASE("time by size: rounded towards the smaller group's time", "[time_by_si
     CHECK(time_for_size(falling, 2) == nanoseconds(12));
     CHECK(time_for_size(falling, 3) == nanoseconds(11));
     // Longer than products of 64 bits hold.
-    const TimeBySize years{{1, Duration{}}, {2'000'000'000, days(100'000)}};
+    const TimeBySize years{{1, Duration{}}, {2'000'000'001, days(100'000)}};
     CHECK(time_for_size(years, 1'000'000'001) == days(50'000));
 }
 

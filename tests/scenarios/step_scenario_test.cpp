@@ -212,21 +212,38 @@ TEST_CASE("step scenario: Megatron-LM's 8.3 thousand million parameters on 512 V
     CHECK(scenario.jobs[0].whole.total() > mebibytes(32 * 1024));
 }
 
-TEST_CASE("step scenario: what collectives.json has is what its steps wait for", "[scenario]") {
+TEST_CASE("step scenario: what replays of collectives wait for is what steps wait for",
+          "[scenario]") {
     const auto folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
-    const Scenario replayed = read_scenario(folder / "collectives.json");
-    const double compute_s = 1024 / 7738.8;
-    for (const ExposedCommunication& one : replayed.job.profile.communication) {
-        const std::string name(collective_names()[static_cast<std::size_t>(one.collective)]);
-        CAPTURE(name);
-        const StepScenario scenario =
-            read_step_scenario(folder / "steps" / "four_of_eight_gpus.json",
-                               std::vector<ConfigOverride>{{"/job/collective", name, "--set"}});
-        const std::vector<StepJob> jobs = {scenario.jobs.at(0).job};
-        const auto results = run_steps(scenario.topology, jobs, {}, {1, 0});
-        const StepRecord& step = results[0].steps.back();
-        CHECK(to_seconds(step.end - step.begin) ==
-              Approx(compute_s + to_seconds(time_for_size(one.times, 4))).epsilon(1e-3));
+    struct Typed {
+        const char* replay;
+        const char* steps;
+        std::vector<std::int32_t> machines;
+    };
+    for (const Typed& typed :
+         {Typed{"collectives.json", "four_of_eight_gpus.json", {4}},
+          Typed{"collectives_by_size.json", "resnet56_in_racks.json", {4, 8, 16}}}) {
+        const Scenario replayed = read_scenario(folder / typed.replay);
+        Plan plan = replayed.job.plan;
+        for (const ExposedCommunication& one : replayed.job.profile.communication) {
+            const std::string name(collective_names()[static_cast<std::size_t>(one.collective)]);
+            plan.collective = one.collective;
+            for (const std::int32_t machines : typed.machines) {
+                CAPTURE(typed.replay, name, machines);
+                const StepScenario scenario = read_step_scenario(
+                    folder / "steps" / typed.steps,
+                    std::vector<ConfigOverride>{
+                        {"/job/collective", name, "--set"},
+                        {"/cluster/count", fmt::format("{}", machines), "--set"}});
+                const std::vector<StepJob> jobs = {scenario.jobs.at(0).job};
+                const auto results = run_steps(scenario.topology, jobs, {}, {1, 0});
+                const StepRecord& step = results[0].steps.back();
+                const Duration typed_in =
+                    time_for(rate_of(replayed.job.profile, plan, machines), 1);
+                CHECK(to_seconds(step.end - step.begin) ==
+                      Approx(to_seconds(typed_in)).epsilon(1e-4));
+            }
+        }
     }
 }
 
