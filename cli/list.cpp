@@ -50,19 +50,20 @@ void list_policies() {
         if (live.includes(knobs)) text += text.empty() ? "live" : " live";
         return text;
     };
-    fmt::print("{:<22}{:<21}{:<12}{}\n", "policy", "knobs", "worlds", "what it does (source)");
+    fmt::print("{:<24}{:<21}{:<12}{}\n", "policy", "knobs", "worlds", "what it does (source)");
     for (const PolicyEntry& entry : all_policies()) {
         ConfigReader none = ConfigReader::from_text("{}", entry.name);
         const KnobSet knobs = make_policy(entry, none)->knobs();
-        fmt::print("{:<22}{:<21}{:<12}{}\n", entry.name, knob_list(knobs), worlds(knobs),
+        fmt::print("{:<24}{:<21}{:<12}{}\n", entry.name, knob_list(knobs), worlds(knobs),
                    entry.summary);
         const std::string alias =
             entry.alias.empty() ? "" : fmt::format("; short: {}", entry.alias);
-        fmt::print("{:<55}({}{}{})\n", "", entry.source, alias,
+        fmt::print("{:<57}({}{}{})\n", "", entry.source, alias,
                    entry.needs_deadline ? "; needs a deadline" : "");
     }
     fmt::print(
-        "(sim): where the scenario says what it costs or is worth: learning, codecs, bids\n");
+        "(sim): where the scenario says what it costs or is worth: learning, codecs, exchanges, "
+        "collectives, learners, bids, slow machines\n");
 }
 
 void list_codecs() {

@@ -146,7 +146,7 @@ constexpr std::array table{
     PolicyEntry{"synchronisation_by_size", "", "averages models where workers are many",
                 "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_synchronisation_by_size},
     PolicyEntry{"measured_collective", "", "tries collectives, and takes the one links carry best",
-                "Crossbow (Koliousis et al., VLDB'19)", !oracle, !deadline,
+                "baseline; Crossbow (Koliousis et al., VLDB'19)", !oracle, !deadline,
                 make_measured_collective},
 };
 

@@ -1,5 +1,7 @@
 // commands_test.cpp — the commands beside replay: help, list, check, import, plot, and every way in
 // which a command line can be wrong.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -156,7 +158,7 @@ TEST_CASE("ukemi list: each kind names everything in its table", "[cli]") {
         return ran.out;
     };
     for (const PolicyEntry& each : all_policies()) {
-        CHECK_THAT(listed("policies"), Catch::Contains(std::string(each.name)));
+        CHECK_THAT(listed("policies"), Catch::Contains(fmt::format("\n{} ", each.name)));
     }
     for (const TraceForm& each : all_trace_forms()) {
         CHECK_THAT(listed("traces"), Catch::Contains(std::string(each.name)));
