@@ -2,7 +2,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "scenarios/scenario.hpp"
+#include "records/decision_log.hpp"
+#include "scenarios/experiment.hpp"
 #include "sim/learning/real/real_gradients.hpp"
 #include "sim/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
@@ -158,6 +159,24 @@ TEST_CASE("by size: in collectives_by_size the best collective is another at eac
         CHECK(time_s(ask(held, "topology_by_size+scheduled_resize+on_demand")) >
               time_s(tries) + 10);
     }
+}
+
+TEST_CASE("by size: a log with times by size is answered again as it was", "[scenario]") {
+    const std::vector<ConfigOverride> shorter{
+        {"/job/samples", "300000"},
+        {"/policy_parameters/scheduled_resize/schedule", "4:200,8:200,16:1"}};
+    const Scenario scenario = read_scenario(folder / "collectives_by_size.json", shorter);
+    RunOptions options;
+    options.decisions = true;
+    options.all_questions = true;
+    const PolicyList list =
+        parse_policies("measured_collective+scheduled_resize+on_demand", scenario, "test").front();
+    const FinishedRun run =
+        run_one(scenario, make_market(scenario, scenario.seed), list, scenario.seed, options);
+    CHECK_THAT(run.decisions, Catch::Contains(R"({"time_ns":4082000,"workers":4})"));
+    const LogReplay again = replay_decisions(run.decisions, "decisions.jsonl");
+    CHECK(again.decisions == run.result.plans);
+    CHECK(again.difference_count == 0);
 }
 
 TEST_CASE("by size: in average_when_large replicas are one model until the group has grown",
