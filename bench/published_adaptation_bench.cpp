@@ -4,7 +4,9 @@
 // The runs are scenarios/autoscaling_*.json, varied over where they start. Throughputs are inputs
 // (the authors' static runs). How long a worker takes to start is `fitted`: within the range of
 // their logs it was chosen so that CIFAR-10's changes come when they came. A search ends when the
-// group has its last size. Needs the reference rows beside the checkout.
+// group has its last size. Beside them, the same job under rules that look at utilisation
+// (autoscaling_by_utilisation.json), where what counts as that is an input, too. Needs the
+// reference rows beside the checkout.
 // Usage: bench_published_adaptation [all] [--csv FILE]   (all: every change of every run)
 #include <fmt/format.h>
 
@@ -98,16 +100,16 @@ std::vector<PublishedRun> published_runs(const Workload& workload) {
     return runs;
 }
 
-Simulated simulated(const Workload& workload, int start) {
-    const auto file =
-        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / (workload.scenario + ".json");
+// By the list of that number in the scenario.
+Simulated simulated(const std::string& name, int start, std::size_t list = 0) {
+    const auto file = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / (name + ".json");
     const std::vector<ConfigOverride> overrides{{"/cluster/count_start", fmt::format("{}", start)}};
     const Scenario scenario = read_scenario(file, overrides);
     const NamedMarket market = make_market(scenario, scenario.seed);
     RunOptions options;
     options.timeline = true;
     const RunResult result =
-        run_one(scenario, market, scenario.policies.front(), scenario.seed, options).result;
+        run_one(scenario, market, scenario.policies.at(list), scenario.seed, options).result;
     Simulated did;
     double began = -1;
     double last = 0;
@@ -166,7 +168,7 @@ void compare(const Workload& workload, bool all, Tables& tables) {
     fmt::print("\n{}: sizes\n", workload.name);
     std::string start_ups;
     for (const PublishedRun& run : published_runs(workload)) {
-        const Simulated did = simulated(workload, run.start);
+        const Simulated did = simulated(workload.scenario, run.start);
         const std::string name = fmt::format("from {} workers", run.start);
         const bool same = sizes_of(did.changes) == sizes_of(run.changes);
         fmt::print("  {:<17}{:<28}{}\n", name, sizes_of(run.changes),
@@ -227,18 +229,52 @@ void compare(const Workload& workload, bool all, Tables& tables) {
                start_ups);
 }
 
+// Rules of resource managers, each beside the static run of the size at which it should end: all
+// machines that there are, or those with which it began.
+void compare_utilisation(const Workload& workload, Tables& tables) {
+    const std::string scenario = "autoscaling_by_utilisation";
+    const std::vector<PublishedRun> runs = published_runs(workload);
+    std::vector<Row> completion;
+    std::vector<Row> machine_time;
+    fmt::print("\n{} by utilisation: sizes\n", workload.name);
+    for (const PublishedRun& run : runs) {
+        const auto add = [&](std::string_view rule, std::size_t list, const PublishedRun& end) {
+            const Simulated did = simulated(scenario, run.start, list);
+            const std::string name = fmt::format("{}, from {}", rule, run.start);
+            fmt::print("  {:<42}{}\n", name, sizes_of(did.changes));
+            completion.push_back({name, end.static_s, did.completion_s, "input"});
+            machine_time.push_back({name, end.static_gpu_s, did.gpu_s, "input"});
+        };
+        add("more while above 80 %", 1, runs.back());
+        add("fewer when idle", 2, run);
+    }
+    const auto title = [&](std::string_view what) {
+        return fmt::format(
+            "{} by utilisation: {}, beside the static run of 24 workers, or of those "
+            "at the start",
+            workload.name, what);
+    };
+    tables.add(title("completion, s"), scenario + " completion_s", completion);
+    tables.add(title("machine time, s"), scenario + " machine_time_s", machine_time);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const Options options = read_options(argc, argv);
     try {
         Tables tables;
-        compare({"CIFAR-10, ResNet-56, 200 epochs", "autoscaling_cifar10", "cifar10_resnet56_200ep",
-                 "cifar10", 1, 36},
-                options.all, tables);
+        const Workload cifar{"CIFAR-10, ResNet-56, 200 epochs",
+                             "autoscaling_cifar10",
+                             "cifar10_resnet56_200ep",
+                             "cifar10",
+                             1,
+                             36};
+        compare(cifar, options.all, tables);
         compare({"ImageNet, ResNet-50, 5 epochs", "autoscaling_imagenet", "imagenet_resnet50_5ep",
                  "imagenet", 90.0 / 5, 48},
                 options.all, tables);
+        compare_utilisation(cifar, tables);
         if (options.csv) tables.write_csv(*options.csv);
     } catch (const InputError& error) {
         fmt::print(stderr, "{}\n", error.what());

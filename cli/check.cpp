@@ -6,10 +6,12 @@
 #include <memory>
 #include <span>
 
+#include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/learning_lines.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/step_scenario.hpp"
+#include "sim/transition_systems.hpp"
 #include "sim/world.hpp"
 
 namespace ukemi {
@@ -26,30 +28,53 @@ void check_steps(const std::string& file, bool print_resolved) {
     fmt::print("{}: ok ({} job{}, {})\n", file, jobs, jobs == 1 ? "" : "s", scenario.cluster);
 }
 
+std::string origin_text(const TransitionCosts& costs, CostOrigin origin) {
+    switch (origin) {
+        case CostOrigin::none: break;
+        case CostOrigin::input: return "  input";
+        case CostOrigin::system: return "  " + costs.system;
+        case CostOrigin::measured: return "  " + one_line(costs.file);
+    }
+    return "";
+}
+
 // What a change of the group costs at the job's full size, half of which has the model, and where
-// the numbers come from.
+// each number comes from.
 void print_transition(const JobSpec& job) {
     const TransitionCosts& costs = *job.transition;
     const std::int32_t workers = job.instances_max;
-    const bool measured = costs.system.starts_with("measured");
-    fmt::print("  changes of the group: {}{}\n", costs.system, measured ? "" : ", input");
+    const std::int32_t half = std::max(workers / 2, 1);
+    const auto row = [&](std::string_view change, std::string_view phase, Duration time,
+                         CostOrigin origin) {
+        fmt::print("    {:<8} {:<22} {:>10}{}\n", change, phase, format_duration(time),
+                   origin_text(costs, origin));
+    };
+    fmt::print("  changes of the group, at its full size of {} (growing: from {}):\n", workers,
+               half);
     for (std::size_t change = 0; change < group_change_count; ++change) {
         const auto kind = static_cast<GroupChange>(change);
         const std::int32_t holders = kind == GroupChange::start    ? 0
                                      : kind == GroupChange::shrink ? workers
-                                                                   : std::max(workers / 2, 1);
+                                                                   : half;
         const PhaseTimes times = phase_times(costs, kind, workers, holders);
-        fmt::print("    {:<7}", group_change_names[change]);
         for (std::size_t phase = 0; phase < times.size(); ++phase) {
-            if (times[phase] <= Duration{}) continue;
-            fmt::print(" {} {},", transition_phase_names[phase], format_duration(times[phase]));
+            const CostOrigin origin = origin_of(costs, kind, static_cast<TransitionPhase>(phase));
+            if (times[phase] <= Duration{} && origin != CostOrigin::input) continue;
+            row(group_change_names[change], transition_phase_names[phase], times[phase], origin);
         }
-        fmt::print(" {} in all\n", format_duration(sum_of(times)));
+        row(group_change_names[change], "in all", sum_of(times), CostOrigin::none);
     }
-    if (costs.overlapped_spawn > Duration{}) {
-        fmt::print("    spawn   {} while the others train\n",
-                   format_duration(costs.overlapped_spawn));
+    constexpr std::string_view meanwhile = "while the others train";
+    if (costs.overlapped_spawn_from != CostOrigin::none) {
+        row("spawn", meanwhile, costs.overlapped_spawn, costs.overlapped_spawn_from);
     }
+    if (costs.reattach_from != CostOrigin::none) {
+        row("reattach", meanwhile, costs.reattach, costs.reattach_from);
+    }
+    const TransitionSystem* system = find_transition_system(costs.system);
+    if (system != nullptr) fmt::print("    {}: input, {}\n", system->name, system->source);
+    if (!costs.file.empty())
+        fmt::print("    {}: {}\n", one_line(costs.file), one_line(costs.system));
 }
 
 void check(const std::vector<std::string>& files, bool print_resolved) {

@@ -252,6 +252,11 @@ bool Controller::looks_at_ages() const {
                                [](const Slot& slot) { return slot.policy->looks_at_ages(); });
 }
 
+bool Controller::looks_at_workers() const {
+    return std::ranges::any_of(slots_,
+                               [](const Slot& slot) { return slot.policy->looks_at_workers(); });
+}
+
 std::optional<std::int64_t> Controller::steps_until_hook(std::int32_t workers) const {
     if (finished()) return std::nullopt;
     std::optional<std::int64_t> least;

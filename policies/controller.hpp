@@ -82,7 +82,8 @@ public:
     bool finished() const { return samples_done_ >= samples_total_; }
     bool awaiting_commit() const { return proposed_; }
     bool has_hook(Hook hook) const { return hooks_.has(hook); }
-    bool looks_at_ages() const;  // some policy needs Observation::spot_since
+    bool looks_at_ages() const;     // some policy needs Observation::spot_since
+    bool looks_at_workers() const;  // likewise worker_views
     // The earliest moment at which a policy asked to be asked again; never() if none did.
     Instant ask_at() const { return ask_at_; }
     std::int64_t refused_count() const { return refused_count_; }

@@ -97,6 +97,9 @@ public:
     // With before_step or after_step among the hooks: asked at every n-th step.
     virtual std::int64_t every_steps() const { return 1; }
     virtual bool looks_at_ages() const { return false; }  // Observation::spot_since is filled in
+    // Observation::worker_views is filled in, also where nothing sets one worker apart from
+    // another.
+    virtual bool looks_at_workers() const { return false; }
 
     virtual Decision before_train(const PolicyView&) { return {}; }
     virtual Decision before_epoch(const PolicyView&) { return {}; }

@@ -98,7 +98,7 @@ constexpr std::array table{
     PolicyEntry{"throughput_resize", "", "workers are added while each brings enough",
                 "Or et al. (MLSys'20)", !oracle, !deadline, make_throughput_resize},
     PolicyEntry{"utilisation_resize", "", "a machine more while all are busy", "baseline", !oracle,
-                !deadline, make_utilisation_resize},
+                !deadline, make_utilisation_resize, "grow_above"},
     PolicyEntry{"interference_switch", "", "another collective when most see theirs slowed",
                 "KungFu (Mai et al., OSDI'20)", !oracle, !deadline, make_interference_switch},
     PolicyEntry{"gain_resize", "", "a worker more while the last one was worth it",

@@ -3,10 +3,14 @@
 // What resource managers do, and what Or et al. (MLSys'20) compare with: a machine more while the
 // mean utilisation is above a threshold, one fewer once some machine has been idle for a while.
 // Synchronous training keeps all machines busy, whether or not the last one made it faster. How
-// busy a worker is, is the part of its step in which it computes.
+// busy a worker is, is the part of its step in which it computes; or, as a device's own counter has
+// it ("one or more kernels was executing", nvidia-smi), in which it does not wait for input: the
+// kernel of a collective runs while it waits for the others.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/config_reader.hpp"
 #include "policies/policy.hpp"
@@ -16,6 +20,7 @@ namespace ukemi {
 namespace {
 
 struct UtilisationSettings {
+    bool occupied = false;  // what counts: all but waiting for input, or computing alone
     double grow_above = 0.8;
     double idle_below = 0.05;
     Duration idle_for = minutes(1);
@@ -31,6 +36,7 @@ public:
     std::string_view name() const override { return "utilisation_resize"; }
     KnobSet knobs() const override { return {Knob::count, Knob::workers}; }
     HookSet hooks() const override { return {Hook::before_train, Hook::after_step}; }
+    bool looks_at_workers() const override { return true; }
 
     Decision before_train(const PolicyView&) override {
         idle_since_.clear();
@@ -61,16 +67,24 @@ private:
         decision.reason = reason;
         return decision;
     }
+    // None where that is not measured.
+    std::optional<double> busy_share(const WorkerView& worker) const {
+        if (worker.step <= Duration{}) return std::nullopt;
+        if (settings_.occupied) return 1 - worker.input_wait / worker.step;
+        const Duration parts = worker.compute + worker.exposed_communication + worker.input_wait;
+        if (parts <= Duration{}) return std::nullopt;
+        return worker.compute / worker.step;
+    }
     // The mean utilisation; notes since when whom has been idle.
     double look(const Observation& seen) {
         double sum = 0;
         std::int64_t count = 0;
         for (const WorkerView& worker : seen.worker_views) {
-            if (worker.step <= Duration{}) continue;  // not measured
-            const double busy = worker.compute / worker.step;
-            sum += busy;
+            const std::optional<double> busy = busy_share(worker);
+            if (!busy) continue;
+            sum += *busy;
             ++count;
-            if (busy < settings_.idle_below) {
+            if (*busy < settings_.idle_below) {
                 idle_since_.try_emplace(worker.instance, seen.now);
             } else {
                 idle_since_.erase(worker.instance);
@@ -88,6 +102,8 @@ private:
 std::unique_ptr<Policy> make_utilisation_resize(ConfigReader& parameters) {
     constexpr std::int64_t most = 1'000'000;
     UtilisationSettings settings;
+    static constexpr std::array<std::string_view, 2> counted{"computing", "occupied"};
+    settings.occupied = parameters.one_of("utilisation", counted, counted[0]) == counted[1];
     settings.grow_above = parameters.number("grow_above", 0, 1, settings.grow_above);
     settings.idle_below = parameters.number("idle_below", 0, 1, settings.idle_below);
     settings.idle_for = parameters.duration("idle_for", settings.idle_for);

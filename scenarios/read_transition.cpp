@@ -12,16 +12,33 @@ namespace ukemi {
 
 namespace {
 
-TimeBySize read_times(ConfigReader& config, std::string_view key, const TimeBySize& otherwise) {
-    return config.has(key) ? read_times_by_size(config, key, pause_longest) : otherwise;
+TimeBySize read_times(ConfigReader& config, std::string_view key) {
+    return read_times_by_size(config, key, pause_longest);
 }
 
-ChangeCosts read_change(ConfigReader& config, const ChangeCosts& otherwise) {
-    ChangeCosts costs;
-    costs.spawn = read_times(config, "spawn", otherwise.spawn);
-    costs.rendezvous = read_times(config, "rendezvous", otherwise.rendezvous);
-    costs.warm_up = read_times(config, "warm_up", otherwise.warm_up);
-    return costs;
+// Over what is there already.
+void read_change(ConfigReader& config, ChangeCosts& costs) {
+    const auto read = [&](std::string_view key, TimeBySize& times, CostOrigin& from) {
+        if (!config.has(key)) return;
+        times = read_times(config, key);
+        from = CostOrigin::input;
+    };
+    read("spawn", costs.spawn, costs.spawn_from);
+    read("rendezvous", costs.rendezvous, costs.rendezvous_from);
+    read("warm_up", costs.warm_up, costs.warm_up_from);
+}
+
+// Of all that it says.
+void set_origins(TransitionCosts& costs, CostOrigin from) {
+    const auto said = [from](bool takes_time) { return takes_time ? from : CostOrigin::none; };
+    for (ChangeCosts& change : costs.changes) {
+        change.spawn_from = said(!change.spawn.empty());
+        change.rendezvous_from = said(!change.rendezvous.empty());
+        change.warm_up_from = said(!change.warm_up.empty());
+    }
+    costs.overlapped_spawn_from = said(costs.overlapped_spawn > Duration{});
+    costs.reattach_from = said(costs.reattach > Duration{});
+    costs.transfer_from = said(costs.transfer.size > Bytes{});
 }
 
 StateTransfer read_transfer(ConfigReader& config, std::optional<Bytes> model_size) {
@@ -53,6 +70,7 @@ TransitionCosts system_costs(ConfigReader& config) {
     const TransitionSystem* system = find_transition_system(name);
     TransitionCosts costs = system != nullptr ? system->costs() : TransitionCosts{};
     costs.system = name;
+    set_origins(costs, CostOrigin::system);
     return costs;
 }
 
@@ -107,17 +125,22 @@ TransitionCosts measured_costs(ConfigReader& config) {
         median(lost ? measured.loss : measured.shrink, lost ? "/loss" : "/shrink");
     in(GroupChange::shrink).rendezvous = always(std::min(meeting, shrunk));
     in(GroupChange::shrink).warm_up = always(std::max(shrunk - meeting, Duration{}));
+    set_origins(costs, CostOrigin::measured);
+    costs.file = given.string();
     return costs;
 }
 
 // What is said of all changes, then what is said of one kind alone.
 void read_changes(ConfigReader& config, TransitionCosts& costs) {
-    ChangeCosts all = read_change(config, {});
+    ChangeCosts all;
+    read_change(config, all);
     const bool overlaps = config.flag("spawn_overlaps", costs.overlapped_spawn > Duration{});
     if (all.spawn.empty() && costs.overlapped_spawn > Duration{}) {
         all.spawn = {{1, costs.overlapped_spawn}};
+        all.spawn_from = costs.overlapped_spawn_from;
     }
     costs.overlapped_spawn = Duration{};
+    costs.overlapped_spawn_from = CostOrigin::none;
     if (overlaps) {
         if (all.spawn.size() > 1) {
             config.fail("spawn", "expected one time for all sizes where \"spawn_overlaps\"");
@@ -126,19 +149,29 @@ void read_changes(ConfigReader& config, TransitionCosts& costs) {
             config.fail("spawn_overlaps", "needs \"spawn\": how long a worker takes to start");
         }
         costs.overlapped_spawn = time_for_size(all.spawn, 1);
+        costs.overlapped_spawn_from = all.spawn_from;
         all.spawn.clear();
     }
+    const auto take = [](TimeBySize& times, CostOrigin& from, const TimeBySize& said,
+                         CostOrigin by) {
+        if (said.empty()) return;
+        times = said;
+        from = by;
+    };
     for (std::size_t index = 0; index < group_change_count; ++index) {
         ChangeCosts& change = costs.changes[index];
         const bool spawns = static_cast<GroupChange>(index) != GroupChange::shrink ||
                             costs.whole_program;  // who leaves starts nothing
-        if (!all.spawn.empty() && spawns) change.spawn = all.spawn;
-        if (!all.rendezvous.empty()) change.rendezvous = all.rendezvous;
-        if (!all.warm_up.empty()) change.warm_up = all.warm_up;
-        if (overlaps) change.spawn.clear();
+        if (spawns) take(change.spawn, change.spawn_from, all.spawn, all.spawn_from);
+        take(change.rendezvous, change.rendezvous_from, all.rendezvous, all.rendezvous_from);
+        take(change.warm_up, change.warm_up_from, all.warm_up, all.warm_up_from);
+        if (overlaps) {
+            change.spawn.clear();
+            change.spawn_from = CostOrigin::none;
+        }
         auto own = config.object_if_present(group_change_names[index]);
         if (!own) continue;
-        change = read_change(*own, change);
+        read_change(*own, change);
         own->finish();
     }
 }
@@ -158,10 +191,12 @@ void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, 
     costs.whole_program =
         config->one_of("restarts", scopes, scopes[costs.whole_program ? 1 : 0]) == scopes[1];
     costs.saves_first = config->flag("saves_first", costs.saves_first);
+    if (config->has("reattach")) costs.reattach_from = CostOrigin::input;
     costs.reattach =
         bounded_duration(*config, "reattach", Duration{}, pause_longest, costs.reattach);
     if (!measured) {
         read_changes(*config, costs);
+        if (config->has("transfer")) costs.transfer_from = CostOrigin::input;
         costs.transfer = read_transfer(*config, model_size);
     }
     config->finish();

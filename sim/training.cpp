@@ -168,17 +168,33 @@ std::optional<std::int64_t> Training::steps_to_other_pace(Instant now) const {
     return whole + (time_for(rate_, whole) < next - now || whole == 0 ? 1 : 0);
 }
 
-// In a synchronous step all wait for the slowest.
+// Of a step, what the slowest worker computes. A table of whole steps says nothing of their parts.
+Duration Training::computing_in(Duration step) const {
+    const Duration rest = step - communication_;
+    if (!job_->profile.step_time) return rest;
+    const ExchangeView parts = exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
+    const Int128 whole = Int128{parts.compute.raw()} + parts.exposed.raw();
+    if (whole <= 0) return rest;
+    return nanoseconds(static_cast<std::int64_t>(rest.raw() * Int128{parts.compute.raw()} / whole));
+}
+
+// In a synchronous step all wait for the slowest. Where nothing is known of a step's parts, they
+// are not shown; unless workers differ, which would not be seen otherwise: then all of it is taken
+// for computing.
 void Training::observe_workers(Observation& seen) const {
     seen.worker_views.clear();
     if (phase_ != JobPhase::running || members_.empty()) return;
     const Duration step = time_for(rate_, 1);
     if (step < nanoseconds(1000)) return;  // time is its work
+    const Duration computing = computing_in(step);
     for (const auto& [instance, speed] : members_) {
-        const Int128 own =
-            static_cast<Int128>((step - communication_).raw()) * speed_per_mille_ / speed;
-        const Duration compute = nanoseconds(static_cast<std::int64_t>(own));
-        seen.worker_views.push_back({instance, step, compute, step - compute, Duration{}});
+        WorkerView view{instance, step, {}, {}, {}};
+        if (parts_known_) {
+            const Int128 own = static_cast<Int128>(computing.raw()) * speed_per_mille_ / speed;
+            view.compute = nanoseconds(static_cast<std::int64_t>(own));
+            view.exposed_communication = step - view.compute;
+        }
+        seen.worker_views.push_back(view);
     }
 }
 
@@ -217,6 +233,8 @@ void Training::begin_transition(const TransitionOrder& order, Instant now) {
         members_.emplace_back(order.members[rank], order.speeds[rank]);
     }
     std::ranges::sort(members_);
+    parts_known_ = order.workers_differ || !job_->profile.communication.empty() ||
+                   job_->profile.step_time.has_value();
     if (learning_) {
         ranks_ =
             std::make_shared<std::vector<InstanceId>>(order.members.begin(), order.members.end());

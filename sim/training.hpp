@@ -63,6 +63,7 @@ private:
     void settle_steps(Instant now);
     Instant next_step_boundary(Instant now) const;  // now, or the end of the step in progress
     void cancel_what_is_due();
+    Duration computing_in(Duration step) const;
     void observe_workers(Observation& seen) const;
     Duration communication_at(Instant now) const;
     std::optional<std::int64_t> steps_to_other_pace(Instant now) const;
@@ -79,6 +80,7 @@ private:
     std::int32_t workers_ = 0;
     std::int32_t speed_per_mille_ = 1000;                       // of the slowest
     std::vector<std::pair<InstanceId, std::int32_t>> members_;  // and their speeds, if shown
+    bool parts_known_ = false;                                  // of a step of theirs
 
     Instant since_;  // the beginning of the segment, or of the transition
     Instant until_;  // the end of a transition or checkpoint

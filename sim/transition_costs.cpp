@@ -27,6 +27,21 @@ Duration state_transfer_time(const StateTransfer& transfer, std::int32_t holders
     return network.now().since_start();
 }
 
+CostOrigin origin_of(const TransitionCosts& costs, GroupChange change, TransitionPhase phase) {
+    const ChangeCosts& own = costs.of(change);
+    switch (phase) {
+        case TransitionPhase::spawn: return own.spawn_from;
+        case TransitionPhase::rendezvous: return own.rendezvous_from;
+        case TransitionPhase::warm_up: return own.warm_up_from;
+        case TransitionPhase::transfer:
+            return change == GroupChange::grow ? costs.transfer_from : CostOrigin::none;
+        case TransitionPhase::none:
+        case TransitionPhase::notice:
+        case TransitionPhase::drain: break;
+    }
+    return CostOrigin::none;
+}
+
 PhaseTimes phase_times(const TransitionCosts& costs, GroupChange change, std::int32_t workers,
                        std::int32_t holders) {
     const ChangeCosts& own = costs.of(change);

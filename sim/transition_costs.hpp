@@ -30,10 +30,21 @@ inline constexpr std::size_t group_change_count = 3;
 inline constexpr std::array<std::string_view, group_change_count> group_change_names{
     "start", "grow", "shrink"};
 
+// Where a number comes from; nothing is computed with it.
+enum class CostOrigin : std::uint8_t {
+    none,      // nobody says anything of it: it takes no time
+    input,     // typed into the scenario
+    system,    // a row of transition_systems.hpp: an input, too, with its source
+    measured,  // a calibration's file
+};
+
 struct ChangeCosts {  // the group stands still meanwhile
     TimeBySize spawn;
     TimeBySize rendezvous;
     TimeBySize warm_up;
+    CostOrigin spawn_from = CostOrigin::none;
+    CostOrigin rendezvous_from = CostOrigin::none;
+    CostOrigin warm_up_from = CostOrigin::none;
 };
 
 // The model goes to those that join over a network on which every machine has one link each way.
@@ -56,11 +67,18 @@ struct TransitionCosts {
         false;                // any change or loss ends all workers; they start from what is safe
     bool saves_first = true;  // before a change that is planned; else what is unsaved is lost
     StateTransfer transfer;
+    CostOrigin overlapped_spawn_from = CostOrigin::none;
+    CostOrigin reattach_from = CostOrigin::none;
+    CostOrigin transfer_from = CostOrigin::none;
+    std::string file;  // the calibration's, as the scenario names it; empty: none
 
     const ChangeCosts& of(GroupChange change) const {
         return changes[static_cast<std::size_t>(change)];
     }
 };
+
+// Of one kind of change; none for phases that are not among its costs.
+CostOrigin origin_of(const TransitionCosts& costs, GroupChange change, TransitionPhase phase);
 
 // How long a group of that size stands still, its restore and its move between regions left out.
 PhaseTimes phase_times(const TransitionCosts& costs, GroupChange change, std::int32_t workers,

@@ -186,7 +186,9 @@ void World::form(std::vector<Instance*>& group) {
     egress_ = in_all(egress_, move.cost);
     TransitionOrder order{members_ids_, member_speeds_, phases_of(holders, move.time)};
     order.phases_told_apart = job_.transition.has_value();
-    order.workers_shown = market_.data().rules.uneven() || !job_.profile.communication.empty();
+    order.workers_differ = market_.data().rules.uneven();
+    order.workers_shown = order.workers_differ || !job_.profile.communication.empty() ||
+                          controller_.looks_at_workers();
     trainer_->begin_transition(order, now);
 }
 

@@ -44,6 +44,32 @@ TEST_CASE("policies readme: has a row with the knobs and hooks of every policy, 
     }
 }
 
+TEST_CASE("policies: each has a test from hand-made Observations, without a world", "[registry]") {
+    // A file of this folder that makes the policy and shows it a Situation; those that ask every
+    // policy the same do not count.
+    const std::filesystem::path tests =
+        std::filesystem::path(UKEMI_SOURCE_DIR) / "tests" / "policies";
+    std::string text;
+    for (const auto& file : std::filesystem::directory_iterator(tests)) {
+        const std::string name = file.path().filename().string();
+        const bool of_all = name.starts_with("hostile_") || name.starts_with("registry_") ||
+                            name.starts_with("training_loop_");
+        if (of_all || file.path().extension() != ".cpp") continue;
+        const std::string one = read_file(file.path());
+        CAPTURE(name);
+        CHECK(one.find("#include \"sim/") == std::string::npos);
+        if (one.find("situation.hpp\"") != std::string::npos) text += one;
+    }
+    for (const PolicyEntry& entry : all_policies()) {
+        CAPTURE(entry.name);
+        const auto made = [&](std::string_view name) {
+            return !name.empty() &&
+                   text.find(fmt::format("policy_named(\"{}\"", name)) != std::string::npos;
+        };
+        CHECK((made(entry.name) || made(entry.alias)));
+    }
+}
+
 TEST_CASE("policies readme: has no row for a policy that is not there", "[readme]") {
     const std::string text = readme();
     std::size_t rows = 0;

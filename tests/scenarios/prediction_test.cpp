@@ -125,7 +125,17 @@ TEST_CASE("calibration: what it measured of transitions is what a scenario's may
     write_file_atomically(file, costs_json(costs));
     const TransitionCosts ordered = *job_with("").transition;
     CHECK(sum_of(phase_times(ordered, GroupChange::shrink, 4, 2)) == milliseconds(300));
-    CHECK(job_with(R"(, "reattach": "5 ms")").transition->reattach == milliseconds(5));
+    CHECK(job.transition->file == "box.json");
+    CHECK(origin_of(*job.transition, GroupChange::grow, TransitionPhase::warm_up) ==
+          CostOrigin::measured);
+    CHECK(origin_of(*job.transition, GroupChange::grow, TransitionPhase::spawn) ==
+          CostOrigin::none);
+    CHECK(job.transition->overlapped_spawn_from == CostOrigin::measured);
+    CHECK(job.transition->reattach_from == CostOrigin::none);
+    const TransitionCosts beside = *job_with(R"(, "reattach": "5 ms")").transition;
+    CHECK(beside.reattach == milliseconds(5));
+    CHECK(beside.reattach_from == CostOrigin::input);  // nobody measured it
+    CHECK(beside.overlapped_spawn_from == CostOrigin::measured);
     CHECK_THROWS_WITH(job_with(R"(, "warm_up": "1 s")"),
                       Catch::Contains("/job/transition/warm_up: stands beside \"costs\""));
     costs.training = "something else";  // which only a job that trains can contradict

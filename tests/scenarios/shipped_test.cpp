@@ -203,7 +203,7 @@ TEST_CASE("shipped scenario: autoscaling rules settle where they say it stops pa
     };
     CHECK(last_workers("on_demand") == 4);
     CHECK(last_workers("scheduled_resize+on_demand") == 16);
-    CHECK(last_workers("utilisation_resize+on_demand") == 4);  // sees no utilisation
+    CHECK(last_workers("utilisation_resize+on_demand") == 16);  // all there are
     // From 4 machines on: a worker more while it adds a third of its share, which ends at the knee.
     const std::int32_t knee = last_workers("gain_resize+on_demand");
     CHECK(knee >= 8);

@@ -1,7 +1,8 @@
 // transition_swarm_test.cpp — workers die in every phase of every transition, and Plans stay whole.
 //
-// Each world is run once undisturbed to learn when its phases are; then again with a capacity that
-// falls in the midst of one of them. Whoever watches sees every question, commit and discard: the
+// Each world is run once undisturbed to learn when its phases are; then again, and in the midst of
+// one of them workers of that very group die; and again with a capacity that falls, where machines
+// that are announced to be lost die before their time. Whoever watches looks at every event: the
 // Plan of the Controller is always the last one committed, versions rise by one, and what was
 // discarded never comes to be.
 #include <fmt/format.h>
@@ -12,20 +13,71 @@
 
 #include "sim/transition_systems.hpp"
 #include "tests/sim/fixture.hpp"
+#include "tests/sim/telling_trainer.hpp"
 
 namespace ukemi {
 
 namespace {
 
-// Compares what policies are shown with what was committed before.
+struct Strike {
+    Instant at;
+    InstanceId who;
+    std::string phase;  // in which it has to hit
+};
+
+// Compares what is with what was committed, at every event; strikes those under notice.
 class Watch final : public ControllerLog {
 public:
-    explicit Watch(const Plan& first) : committed_(first) {}
-    void shown(const Plan& plan) {
-        if (!(plan == committed_)) broken = "a policy was shown a Plan that nobody committed";
+    Watch(const Plan& first, std::uint64_t seed, bool strikes_noticed)
+        : committed_(first),
+          draw_(seed, "transition_swarm/noticed"),
+          strikes_noticed_(strikes_noticed) {}
+    std::unique_ptr<Trainer> make(const JobSpec& job, Controller& controller, Ledger& ledger,
+                                  RunQueue& queue, const std::vector<Strike>& strikes,
+                                  std::uint64_t seed) {
+        controller_ = &controller;
+        queue_ = &queue;
+        for (const Strike& one : strikes) {
+            queue.schedule(one.at, Phase::environment, WorkerFailed{one.who});
+            strikes_.emplace(one.who, one);
+        }
+        auto trainer = std::make_unique<TellingTrainer>(
+            std::make_unique<Training>(job, controller, ledger, queue, seed), moments);
+        trainer_ = trainer.get();
+        return trainer;
+    }
+    // Before it is handled.
+    void event(Instant now, const Event& event) {
+        if (!(controller_->plan() == committed_)) broken = "a Plan stands that nobody committed";
+        struck_noticed_ = false;
+        if (const auto* started = std::get_if<WorkerStarted>(&event)) {
+            trainer_->started(started->instance);
+        }
+        const auto* failed = std::get_if<WorkerFailed>(&event);
+        if (failed == nullptr || trainer_->gone(failed->instance)) return;
+        const auto notice = lost_at_.find(failed->instance);
+        if (notice != lost_at_.end() && now < notice->second) {
+            struck_noticed_ = true;
+            ++struck["notice"];
+            const std::string phase = trainer_->phase_of(failed->instance, now);
+            if (!phase.empty()) ++noticed_in_phase;
+        }
+        const auto wanted = strikes_.find(failed->instance);
+        if (wanted == strikes_.end() || wanted->second.phase.empty()) return;
+        const std::string phase = trainer_->phase_of(failed->instance, now);
+        if (phase == wanted->second.phase) ++struck[phase];
     }
     void question(const QuestionRecord& record) override {
         if (record.proposed != nullptr) proposed_ = *record.proposed;
+        for (const Notice& one : record.seen.notices) {
+            const bool known = !lost_at_.emplace(one.instance, one.lost_at).second;
+            const Duration left = one.lost_at - record.seen.now;
+            if (known || !strikes_noticed_ || left < nanoseconds(10) || draw_.chance(0.3)) continue;
+            const auto later =
+                static_cast<std::int64_t>(draw_.uniform() * static_cast<double>(left.raw() - 2));
+            queue_->schedule(record.seen.now + nanoseconds(1 + later), Phase::environment,
+                             WorkerFailed{one.instance});
+        }
     }
     void committed(PlanVersion version) override {
         if (!proposed_ || proposed_->version != version)
@@ -36,16 +88,32 @@ public:
     }
     void discarded(PlanVersion version, std::string_view) override {
         if (!proposed_ || proposed_->version != version) broken = "a discard of nothing";
-        proposed_.reset();  // the old Plan stands, which the next question shows
+        proposed_.reset();  // the old Plan stands, which the next event shows
         ++discards;
+        if (struck_noticed_) ++discards_noticed;
+    }
+    void shown(const Plan& plan) {
+        if (!(plan == committed_)) broken = "a policy was shown a Plan that nobody committed";
     }
     std::string broken;
+    std::vector<Moment> moments;
+    std::map<std::string, int> struck;  // by phase; "notice": between a notice and the loss
+    int noticed_in_phase = 0;           // of the latter, in the midst of a change
     std::int64_t commits = 0;
     std::int64_t discards = 0;
+    std::int64_t discards_noticed = 0;  // because somebody under notice died
 
 private:
     Plan committed_;
     std::optional<Plan> proposed_;
+    RandomStream draw_;
+    bool strikes_noticed_;
+    bool struck_noticed_ = false;
+    std::map<InstanceId, Instant> lost_at_;
+    std::map<InstanceId, Strike> strikes_;
+    const Controller* controller_ = nullptr;
+    RunQueue* queue_ = nullptr;
+    TellingTrainer* trainer_ = nullptr;
 };
 
 // Resizes and turns the batch at random steps and events.
@@ -113,7 +181,10 @@ SwarmWorld swarm_world(std::uint64_t seed) {
     spec.transition = system.costs();
     spec.transition->transfer = {mebibytes(draw.integer(0, 4000)), gigabits_per_second(10),
                                  milliseconds(1), draw.chance(0.5)};
-    spec.transition->changes[1].warm_up = {{1, whole_seconds(draw.integer(0, 20))}};
+    for (std::size_t change = 0; change < group_change_count; ++change) {
+        const Duration warm_up = whole_seconds(draw.integer(0, 20));
+        spec.transition->changes[change].warm_up = {{1, marked_warm_up(warm_up, change)}};
+    }
     spec.profile.spawn = spec.transition->overlapped_spawn;
     spec.give_up_at = at(days(3));
     prepare(world.market);
@@ -123,20 +194,43 @@ SwarmWorld swarm_world(std::uint64_t seed) {
 struct Played {
     RunResult result;
     std::string broken;
+    std::vector<Moment> moments;
+    std::map<std::string, int> struck;
+    int noticed_in_phase = 0;
     std::int64_t discards = 0;
+    std::int64_t discards_noticed = 0;
 };
 
-Played play(const SwarmWorld& world, std::uint64_t seed) {
-    Watch watch(world.job.plan);
+// Not every checkpoint is one that a change or a loss waits for.
+bool drains_at(const Timeline& timeline, Instant at) {
+    const auto after = std::ranges::upper_bound(timeline, at, {}, &TimelineRow::at);
+    if (after == timeline.begin()) return false;
+    return (after - 1)->transition_phase == TransitionPhase::drain;
+}
+
+Played play(const SwarmWorld& world, std::uint64_t seed, const std::vector<Strike>& strikes = {},
+            bool strikes_noticed = false) {
+    Watch watch(world.job.plan, seed, strikes_noticed);
     WorldSetup world_setup = setup(world.market, world.job);
     world_setup.seed = seed;
     world_setup.keep_timeline = true;
     world_setup.log = &watch;
+    world_setup.capabilities = simulated_capabilities(world.market, world.job);
+    world_setup.make_trainer = [&](Controller& controller, Ledger& ledger, RunQueue& queue) {
+        return watch.make(world.job, controller, ledger, queue, strikes, seed);
+    };
+    world_setup.on_event = [&](Instant now, Phase, const Event& event) { watch.event(now, event); };
     world_setup.policies.push_back(std::make_unique<Restless>(watch));
     World simulated(std::move(world_setup));
-    Played played{simulated.run(), {}, 0};
-    played.broken = watch.broken;
+    Played played{simulated.run(), watch.broken, {}, {}, 0, 0, 0};
+    played.moments = std::move(watch.moments);
+    std::erase_if(played.moments, [&](const Moment& one) {
+        return one.phase == "drain" && !drains_at(played.result.timeline, one.at);
+    });
+    played.struck = std::move(watch.struck);
+    played.noticed_in_phase = watch.noticed_in_phase;
     played.discards = watch.discards;
+    played.discards_noticed = watch.discards_noticed;
     if (watch.commits != played.result.plans) played.broken = "commits that nobody logged";
     if (watch.discards < played.result.discarded) played.broken = "discards that nobody logged";
     if (played.result.causes.time_sum() != played.result.held) played.broken = "held twice";
@@ -146,21 +240,24 @@ Played play(const SwarmWorld& world, std::uint64_t seed) {
     return played;
 }
 
-// Moments in the midst of every phase that the undisturbed run shows, by phase.
-std::vector<std::pair<TransitionPhase, Instant>> midst_of_phases(const Timeline& timeline) {
-    std::vector<std::pair<TransitionPhase, Instant>> moments;
-    for (std::size_t row = 0; row + 1 < timeline.size(); ++row) {
-        const auto phase = timeline[row].transition_phase.value_or(TransitionPhase::none);
-        const Duration length = timeline[row + 1].at - timeline[row].at;
-        const bool between = phase != TransitionPhase::none;
-        if (between) moments.emplace_back(phase, timeline[row].at + Duration::of(length.raw() / 2));
+// Some of those concerned die at the moment, and one more a second later, when the policies have
+// answered the first loss and a Plan may be waiting for its boundary.
+std::vector<Strike> strikes_at(const Moment& moment, RandomStream& draw) {
+    const auto all = static_cast<std::int64_t>(moment.who.size());
+    const std::int64_t count = draw.chance(0.3) ? all : draw.integer(1, all);
+    std::vector<Strike> strikes;
+    for (const InstanceId one : moment.who) {
+        const bool later = std::ssize(strikes) == count;
+        strikes.push_back(
+            {later ? moment.at + whole_seconds(1) : moment.at, one, later ? "" : moment.phase});
+        if (later) break;
     }
-    return moments;
+    return strikes;
 }
 
-// Takes `count` machines at a moment and one more a second later, when the policies have answered
-// the first loss and a Plan may be waiting for its boundary; all are back after two minutes.
-void strike(SwarmWorld& world, Instant now, std::int32_t count) {
+// The market takes `count` machines at a moment and one more a second later; all are back after two
+// minutes.
+SwarmWorld with_fall(SwarmWorld world, Instant now, std::int32_t count) {
     auto& steps = world.market.zones.front().capacity.steps;
     const std::int32_t whole = steps.front().value;
     const Instant then = std::max(now, at(nanoseconds(1))) + world.market.notice;
@@ -169,58 +266,78 @@ void strike(SwarmWorld& world, Instant now, std::int32_t count) {
     if (left > 0) steps.push_back({then + whole_seconds(1), left - 1});
     steps.push_back({then + minutes(2), whole});
     prepare(world.market);
+    return world;
 }
+
+// What came of all struck worlds.
+struct Tally {
+    std::map<std::string, int> struck;
+    std::set<std::string> systems;
+    std::int64_t worlds = 0;
+    std::int64_t discards = 0;
+    std::int64_t discards_noticed = 0;
+    std::int64_t finished = 0;
+    int noticed_in_phase = 0;
+    void add(const Played& played) {
+        for (const auto& [phase, count] : played.struck) struck[phase] += count;
+        ++worlds;
+        discards += played.discards;
+        discards_noticed += played.discards_noticed;
+        finished += played.result.finished;
+        noticed_in_phase += played.noticed_in_phase;
+    }
+};
 
 }  // namespace
 
 TEST_CASE(
     "transition swarm: whoever dies in whatever phase, Plans are committed whole or not at all",
     "[swarm][property]") {
-    std::map<TransitionPhase, int> struck;
-    std::set<std::string> systems;
-    std::int64_t worlds = 0;
-    std::int64_t discards = 0;
-    std::int64_t finished = 0;
+    Tally tally;
     for (std::uint64_t seed = 1; seed <= 150; ++seed) {
         const SwarmWorld world = swarm_world(seed);
-        systems.insert(world.system);
+        tally.systems.insert(world.system);
         const ReplayNote note(fmt::format("seed {} of test_sim \"transition swarm*\"", seed));
         const Played undisturbed = play(world, seed);
         CAPTURE(seed, world.system);
         REQUIRE(undisturbed.broken == "");
         RandomStream draw(seed, "transition_swarm/strikes");
-        const auto moments = midst_of_phases(undisturbed.result.timeline);
-        std::map<TransitionPhase, int> done;
-        for (const auto& [phase, moment] : moments) {
-            if (++done[phase] > 2) continue;  // twice a phase and world
-            SwarmWorld hit = world;
+        std::map<std::string, int> done;
+        for (const Moment& moment : undisturbed.moments) {
+            if (++done[moment.phase] > 2) continue;  // twice a phase and world
             const auto all = world.market.zones.front().capacity.steps.front().value;
-            strike(hit, moment,
-                   draw.chance(0.3) ? all : static_cast<std::int32_t>(draw.integer(1, all)));
-            const Played played = play(hit, seed);
-            CAPTURE(static_cast<int>(phase), to_seconds(moment.since_start()));
-            REQUIRE(played.broken == "");
-            if (seed % 16 == 0) {
-                REQUIRE(play(hit, seed).result.event_hash == played.result.event_hash);
+            const auto count = static_cast<std::int32_t>(draw.integer(1, all));
+            const std::vector<Strike> strikes = strikes_at(moment, draw);
+            const SwarmWorld fallen = with_fall(world, moment.at, count);
+            CAPTURE(moment.phase, to_seconds(moment.at.since_start()));
+            for (const bool by_market : {false, true}) {
+                const auto again = [&] {
+                    return by_market ? play(fallen, seed, {}, true) : play(world, seed, strikes);
+                };
+                const Played played = again();
+                REQUIRE(played.broken == "");
+                if (seed % 16 == 0) REQUIRE(again().result.event_hash == played.result.event_hash);
+                tally.add(played);
             }
-            ++struck[phase];
-            ++worlds;
-            discards += played.discards;
-            finished += played.result.finished;
         }
     }
-    fmt::print("transition swarm: {} struck worlds under {} systems (", worlds, systems.size());
-    for (const auto& [phase, count] : struck) {
-        fmt::print(" {} in {}", count, transition_phase_names[static_cast<std::size_t>(phase)]);
-    }
-    fmt::print(" ), {} finished, {} changes discarded\n", finished, discards);
-    CHECK(discards > 0);
-    CHECK(finished > 0);
-    CHECK(systems.size() == all_transition_systems().size());
-    for (const TransitionPhase phase :
-         {TransitionPhase::drain, TransitionPhase::spawn, TransitionPhase::rendezvous,
-          TransitionPhase::transfer, TransitionPhase::warm_up}) {
-        CHECK(struck[phase] > 0);
+    fmt::print("transition swarm: {} struck worlds under {} systems (", tally.worlds,
+               tally.systems.size());
+    for (const auto& [phase, count] : tally.struck) fmt::print(" {} in {},", count, phase);
+    fmt::print(
+        " of the noticed {} in the midst of a change), {} finished, {} changes discarded, "
+        "{} of them for somebody under notice\n",
+        tally.noticed_in_phase, tally.finished, tally.discards, tally.discards_noticed);
+    CHECK(tally.discards > 0);
+    CHECK(tally.finished > 0);
+    CHECK(tally.systems.size() == all_transition_systems().size());
+    // Nobody is sent the model in a group that shrinks, and nobody starts.
+    for (const char* phase :
+         {"start spawn", "start rendezvous", "start transfer", "start warm_up", "grow spawn",
+          "grow rendezvous", "grow transfer", "grow warm_up", "shrink rendezvous", "shrink warm_up",
+          "drain", "spawn while others train", "notice"}) {
+        CAPTURE(phase);
+        CHECK(tally.struck[phase] > 0);
     }
 }
 
