@@ -7,7 +7,7 @@ namespace ukemi {
 
 namespace {
 
-// Keeps the last views that it was shown.
+// Keeps the last views of a group that trained.
 class Looker final : public Policy {
 public:
     Looker(bool looks, std::vector<WorkerView>& kept) : looks_(looks), kept_(&kept) {}
@@ -16,7 +16,7 @@ public:
     HookSet hooks() const override { return {Hook::after_step}; }
     bool looks_at_workers() const override { return looks_; }
     Decision after_step(const PolicyView& view) override {
-        *kept_ = view.seen.worker_views;
+        if (view.seen.workers > 0) *kept_ = view.seen.worker_views;
         return {};
     }
 

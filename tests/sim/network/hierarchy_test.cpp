@@ -66,7 +66,11 @@ TEST_CASE("hierarchy: beats a flat ring from the cluster size on at which its fo
             const double by_host = simulated_s(Collective::hierarchical, hosts, size);
             CAPTURE(size.raw(), hosts, flat, by_host);
             CHECK(flat == Approx(ring_s(hosts * per_host, s)).epsilon(1e-3));
-            CHECK(by_host == Approx(ring_s(per_host, s) + ring_s(hosts, s)).epsilon(1e-3));
+            // Rings that share a link may fall out of step: then one sends while another waits, and
+            // some of the latency hides.
+            const double formula = ring_s(per_host, s) + ring_s(hosts, s);
+            CHECK(by_host < formula * 1.001);
+            CHECK(by_host > formula * 0.95);
             CHECK((by_host < flat) == (hosts > threshold));
             if (by_host < flat && faster_from == 0) faster_from = hosts;
         }
