@@ -194,6 +194,35 @@ TEST_CASE("schedule shapes: strategies are KungFu's graphs", "[schedule][golden]
           graph_of(all_reduce_schedule(Collective::binary_tree, 6), 0));
 }
 
+// The same by name, on two hosts of two ranks with masters 0 and 2; what AUTO picks is the policy
+// topology_by_size.
+TEST_CASE("schedule shapes: KungFu's strategies on two hosts of two", "[schedule][golden]") {
+    const auto part = [](const Schedule& schedule, std::int32_t number) {
+        return graph_of(schedule, number);
+    };
+    const Edges first_leads{{0, 1}, {0, 2}, {2, 3}};
+    const Edges second_leads{{0, 1}, {2, 0}, {2, 3}};
+    CHECK(part(all_reduce_schedule(Collective::star, 4, 2), 0) == Edges{{0, 1}, {0, 2}, {0, 3}});
+    const Schedule multi_star = multi_star_schedule(4, 2);
+    CHECK(multi_star.chunks == 2);
+    CHECK(part(multi_star, 0) == first_leads);
+    CHECK(part(multi_star, 1) == second_leads);
+    const Schedule clique = all_reduce_schedule(Collective::clique, 4, 2);
+    CHECK(clique.chunks == 4);
+    CHECK(part(clique, 0) == Edges{{0, 1}, {0, 2}, {0, 3}});
+    CHECK(part(clique, 1) == Edges{{1, 0}, {1, 2}, {1, 3}});
+    CHECK(part(clique, 2) == Edges{{2, 0}, {2, 1}, {2, 3}});
+    CHECK(part(clique, 3) == Edges{{3, 0}, {3, 1}, {3, 2}});
+    CHECK(part(star_of_stars_schedule(4, 2), 0) == first_leads);  // TREE
+    CHECK(part(all_reduce_schedule(Collective::binary_tree, 4, 2), 0) ==
+          Edges{{0, 1}, {0, 2}, {1, 3}});
+    CHECK(part(all_reduce_schedule(Collective::binary_tree_star, 4, 2), 0) == first_leads);
+    const Schedule turned = all_reduce_schedule(Collective::multi_binary_tree_star, 4, 2);
+    CHECK(turned.chunks == 2);
+    CHECK(part(turned, 0) == first_leads);
+    CHECK(part(turned, 1) == second_leads);  // turned by one: an offset, not a rank
+}
+
 // RUNTIME §1.6, RING: part r is reduced along r+1 → … → r and sent back along r → r+1 → ….
 TEST_CASE("schedule shapes: a ring is KungFu's circular pairs", "[schedule][golden]") {
     const Schedule ring = all_reduce_schedule(Collective::ring, 4);

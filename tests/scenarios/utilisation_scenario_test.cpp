@@ -11,27 +11,27 @@ namespace {
 
 const std::filesystem::path folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
 
-struct Settled {
+struct SizedRun {
     RunResult result;
     std::int32_t first = 0;
     std::int32_t last = 0;
     std::int32_t most = 0;
 };
 
-Settled run_of(const Scenario& scenario, std::string_view policies) {
+SizedRun run_of(const Scenario& scenario, std::string_view policies) {
     const NamedMarket market = make_market(scenario, scenario.seed);
     const PolicyList list = parse_policies(policies, scenario, "test").front();
     RunOptions options;
     options.timeline = true;
-    Settled settled;
-    settled.result = run_one(scenario, market, list, scenario.seed, options).result;
-    for (const TimelineRow& row : settled.result.timeline) {
+    SizedRun run;
+    run.result = run_one(scenario, market, list, scenario.seed, options).result;
+    for (const TimelineRow& row : run.result.timeline) {
         if (row.workers == 0) continue;
-        if (settled.first == 0) settled.first = row.workers;
-        settled.last = row.workers;
-        settled.most = std::max(settled.most, row.workers);
+        if (run.first == 0) run.first = row.workers;
+        run.last = row.workers;
+        run.most = std::max(run.most, row.workers);
     }
-    return settled;
+    return run;
 }
 
 constexpr std::string_view by_throughput = "throughput_resize+on_demand";
@@ -48,10 +48,10 @@ TEST_CASE("utilisation scenario: busy devices call for all machines there are, a
         const Scenario scenario =
             read_scenario(folder / "autoscaling_by_utilisation.json", overrides);
         CAPTURE(start);
-        const Settled throughput = run_of(scenario, by_throughput);
-        const Settled utilisation = run_of(scenario, by_utilisation);
-        const Settled idle = run_of(scenario, idle_alone);
-        const Settled fixed = run_of(scenario, "on_demand");
+        const SizedRun throughput = run_of(scenario, by_throughput);
+        const SizedRun utilisation = run_of(scenario, by_utilisation);
+        const SizedRun idle = run_of(scenario, idle_alone);
+        const SizedRun fixed = run_of(scenario, "on_demand");
         CHECK(throughput.last == 4);  // as published
         CHECK(utilisation.last == 24);
         CHECK(utilisation.first == start);
@@ -60,7 +60,7 @@ TEST_CASE("utilisation scenario: busy devices call for all machines there are, a
         CHECK(idle.result.plans == 0);  // never acts
         CHECK(idle.result.cost == fixed.result.cost);
         CHECK(idle.result.duration == fixed.result.duration);
-        for (const Settled* other : {&utilisation, &idle, &fixed}) {
+        for (const SizedRun* other : {&utilisation, &idle, &fixed}) {
             if (start == 4 && other != &utilisation) continue;  // those begin where it pays
             CHECK(other->result.cost > throughput.result.cost);
         }
@@ -74,7 +74,7 @@ TEST_CASE("utilisation scenario: whole steps do not say which part of them is co
     const std::vector<ConfigOverride> overrides{
         {"/policy_parameters/utilisation_resize", R"({"spawn": 4})"}};
     const Scenario scenario = read_scenario(folder / "autoscaling_by_utilisation.json", overrides);
-    const Settled blind = run_of(scenario, "utilisation_resize:0.8+on_demand");
+    const SizedRun blind = run_of(scenario, "utilisation_resize:0.8+on_demand");
     CHECK(blind.most == 12);
     CHECK(blind.result.plans == 0);
 }
@@ -101,7 +101,7 @@ TEST_CASE("utilisation scenario: where a step's parts are known, computing ends 
     CHECK(run_of(scenario_from_text(text("occupied"), "parts.json"), "utilisation_resize").last ==
           24);
     CHECK_THROWS_WITH(scenario_from_text(text("memory"), "parts.json"),
-                      Catch::Contains(R"(expected "computing" or "occupied", found "memory")"));
+                      Catch::Contains(R"(expected one of computing, occupied, found "memory")"));
 }
 
 }  // namespace ukemi
