@@ -44,11 +44,12 @@ void print_transition(const JobSpec& job) {
     const TransitionCosts& costs = *job.transition;
     const std::int32_t workers = job.instances_max;
     const std::int32_t half = std::max(workers / 2, 1);
-    const auto row = [&](std::string_view change, std::string_view phase, Duration time,
-                         CostOrigin origin) {
-        fmt::print("    {:<8} {:<22} {:>10}{}\n", change, phase, format_duration(time),
-                   origin_text(costs, origin));
+    const auto line = [&](std::string_view change, std::string_view phase, std::string_view value,
+                          CostOrigin origin) {
+        fmt::print("    {:<8} {:<22} {:>10}{}\n", change, phase, value, origin_text(costs, origin));
     };
+    const auto row = [&](std::string_view change, std::string_view phase, Duration time,
+                         CostOrigin origin) { line(change, phase, format_duration(time), origin); };
     fmt::print("  changes of the group, at its full size of {} (growing: from {}):\n", workers,
                half);
     for (std::size_t change = 0; change < group_change_count; ++change) {
@@ -70,6 +71,13 @@ void print_transition(const JobSpec& job) {
     }
     if (costs.reattach_from != CostOrigin::none) {
         row("reattach", meanwhile, costs.reattach, costs.reattach_from);
+    }
+    if (costs.whole_program_from != CostOrigin::none) {
+        line("restarts", "", costs.whole_program ? "all" : "members", costs.whole_program_from);
+    }
+    if (costs.saves_first_from != CostOrigin::none) {
+        line("saves", "before planned changes", costs.saves_first ? "yes" : "no",
+             costs.saves_first_from);
     }
     const TransitionSystem* system = find_transition_system(costs.system);
     if (system != nullptr) fmt::print("    {}: input, {}\n", system->name, system->source);

@@ -39,6 +39,8 @@ void set_origins(TransitionCosts& costs, CostOrigin from) {
     costs.overlapped_spawn_from = said(costs.overlapped_spawn > Duration{});
     costs.reattach_from = said(costs.reattach > Duration{});
     costs.transfer_from = said(costs.transfer.size > Bytes{});
+    costs.whole_program_from = said(costs.whole_program);
+    costs.saves_first_from = said(!costs.saves_first);
 }
 
 StateTransfer read_transfer(ConfigReader& config, std::optional<Bytes> model_size) {
@@ -191,12 +193,17 @@ void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, 
     costs.whole_program =
         config->one_of("restarts", scopes, scopes[costs.whole_program ? 1 : 0]) == scopes[1];
     costs.saves_first = config->flag("saves_first", costs.saves_first);
-    if (config->has("reattach")) costs.reattach_from = CostOrigin::input;
+    const auto typed = [&](std::string_view key, CostOrigin& from) {
+        if (config->has(key)) from = CostOrigin::input;
+    };
+    typed("restarts", costs.whole_program_from);
+    typed("saves_first", costs.saves_first_from);
+    typed("reattach", costs.reattach_from);
+    typed("transfer", costs.transfer_from);
     costs.reattach =
         bounded_duration(*config, "reattach", Duration{}, pause_longest, costs.reattach);
     if (!measured) {
         read_changes(*config, costs);
-        if (config->has("transfer")) costs.transfer_from = CostOrigin::input;
         costs.transfer = read_transfer(*config, model_size);
     }
     config->finish();

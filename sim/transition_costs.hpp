@@ -70,6 +70,8 @@ struct TransitionCosts {
     CostOrigin overlapped_spawn_from = CostOrigin::none;
     CostOrigin reattach_from = CostOrigin::none;
     CostOrigin transfer_from = CostOrigin::none;
+    CostOrigin whole_program_from = CostOrigin::none;
+    CostOrigin saves_first_from = CostOrigin::none;
     std::string file;  // the calibration's, as the scenario names it; empty: none
 
     const ChangeCosts& of(GroupChange change) const {

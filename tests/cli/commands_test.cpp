@@ -254,7 +254,10 @@ TEST_CASE("ukemi check: what changes of the group cost, and where the numbers co
     has(typed, "grow", "in all", "10.7 s", "");
     has(typed, "spawn", "while the others train", "36 s", "input");
     has(typed, "reattach", "while the others train", "0 s", "input");
-    CHECK_THAT(typed.out, !Catch::Contains("shrink   warm_up"));
+    CHECK_THAT(typed.out, !Catch::Contains("shrink   warm_up") && !Catch::Contains("restarts"));
+    const Ran program = with_transition(R"({"system": "trial_and_error", "saves_first": true})");
+    has(program, "restarts", "", "all", "trial_and_error");
+    has(program, "saves", "before planned changes", "yes", "input");
 }
 
 TEST_CASE("ukemi check: what --resolved prints is the same scenario with nothing left out",
