@@ -12,15 +12,11 @@ namespace ukemi {
 
 namespace {
 
-TimeBySize read_times(ConfigReader& config, std::string_view key) {
-    return read_times_by_size(config, key, pause_longest);
-}
-
 // Over what is there already.
 void read_change(ConfigReader& config, ChangeCosts& costs) {
     const auto read = [&](std::string_view key, TimeBySize& times, CostOrigin& from) {
         if (!config.has(key)) return;
-        times = read_times(config, key);
+        times = read_times_by_size(config, key, pause_longest);
         from = CostOrigin::input;
     };
     read("spawn", costs.spawn, costs.spawn_from);
