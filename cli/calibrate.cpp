@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/read_file.hpp"
+#include "cli/backends.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
 #include "scenarios/calibration.hpp"
@@ -47,7 +48,9 @@ void print_costs(const LiveCosts& costs) {
 // The columns of nccl-tests and what it leaves to -I; bytes a second are of the medians.
 void print_machine(const MachineCosts& machine) {
     if (machine.curves.empty()) return;
-    fmt::print("\n{:<30}{:>6}{:>12}{:>11}{:>11}{:>8}{:>9}{:>9}{:>7}\n", "machine", "ranks", "bytes",
+    fmt::print("\ndevice memory: {:.1f} GiB\n",
+               static_cast<double>(machine.device_memory_bytes) / (1 << 30));
+    fmt::print("{:<30}{:>6}{:>12}{:>11}{:>11}{:>8}{:>9}{:>9}{:>7}\n", "machine", "ranks", "bytes",
                "p50 us", "p99 us", "cv %", "algbw", "busbw", "#wrong");
     for (const MachineCurve& curve : machine.curves) {
         const std::string kind = curve.name.substr(0, curve.name.find(' '));
@@ -83,8 +86,11 @@ void calibrate(const Options& given) {
     const FolderRemover remover(scratch);
     options.live = given.live.live_options(scratch);
     if (!given.only_plan) options.settings = calibration_grid(scenario, options.workers_max);
+    std::unique_ptr<MeasuredDevice> device;  // null: the host
     if (!given.no_machine) {
+        device = backend_named(given.live.backend).measured_device();
         options.machine.emplace();
+        options.machine->device = device.get();
         options.machine->ranks = options.workers_max;
         options.machine->folder = options.live.folder;
         options.machine->operations = 30 / options.repetitions + 1;  // spread over them

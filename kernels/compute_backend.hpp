@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "kernels/learners/learner_group.hpp"
+#include "kernels/measured_device.hpp"
 #include "kernels/model.hpp"
 
 namespace ukemi {
@@ -32,6 +33,8 @@ public:
     // Of such a model, which outlives what is made, and so does `data`. Exchanges get host memory.
     virtual LearnerGroup::MakeDevice learners(const ModelSpec& spec, const Model& model,
                                               const DataSet& data, std::uint32_t worker) const = 0;
+    // The device of the first worker, to be measured; null: the host.
+    virtual std::unique_ptr<MeasuredDevice> measured_device() const { return nullptr; }
 };
 
 // Threads of the worker's own process.

@@ -1,10 +1,13 @@
 // machine_costs.hpp — what this machine needs for the parts of a step, whatever is trained: copies,
 // collectives, codecs, monitors, checkpoints, communicators.
 //
-// Every size is warmed up, then timed operation by operation; collectives and codecs are compared
-// with what they should give before they are timed, and the number of wrong elements is kept with
-// the times, as nccl-tests does. Collectives run between threads of this process over Gloo's TCP
-// connections on 127.0.0.1: what two processes would use, without their scheduling.
+// Copies, codecs and monitors are those of the device that computes (measured_device.hpp), by its
+// own clock: the processor's, or a GPU's, where copies between it and the host are measured too,
+// and the host's own. Every size is warmed up, then timed operation by operation; collectives and
+// codecs are compared with what they should give before they are timed, and the number of wrong
+// elements is kept with the times, as nccl-tests does. Collectives run between threads of this
+// process over Gloo's TCP connections on 127.0.0.1: what two processes would use, without their
+// scheduling.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +17,7 @@
 #include <vector>
 
 #include "base/line_fit.hpp"
+#include "kernels/measured_device.hpp"
 #include "kernels/measured_times.hpp"
 
 namespace ukemi {
@@ -37,11 +41,14 @@ struct MachineOptions {
     int warm_up = 3;      // operations that are not timed, for each size
     int operations = 30;  // that are
     std::int64_t bytes_most = 16 << 20;
-    std::filesystem::path folder = {};  // for checkpoints; exists
+    MeasuredDevice* device = nullptr;            // null: this host
+    std::int64_t device_bytes_most = 256 << 20;  // beyond what its caches hold
+    std::filesystem::path folder = {};           // for checkpoints; exists
 };
 
 struct MachineCosts {
     int warm_up = 0;
+    std::int64_t device_memory_bytes = 0;  // 0: nobody knows
     std::vector<MachineCurve> curves;
     // Times of the same machine, measured at another moment: each joins those of its own size.
     void add(const MachineCosts& more);

@@ -121,12 +121,16 @@ nlohmann::ordered_json machine_json(const MachineCosts& machine) {
         if (const auto fit = curve.fit()) one["fit"] = fit_json(*fit, "byte");
         curves.push_back(std::move(one));
     }
-    return {{"warm_up", machine.warm_up}, {"curves", std::move(curves)}};
+    return {{"warm_up", machine.warm_up},
+            {"device_memory_bytes", machine.device_memory_bytes},
+            {"curves", std::move(curves)}};
 }
 
 MachineCosts machine_from(ConfigReader config) {
     MachineCosts machine;
     machine.warm_up = static_cast<int>(config.integer("warm_up", 0, 1'000'000));
+    machine.device_memory_bytes =
+        config.integer("device_memory_bytes", 0, std::int64_t{1} << 50, 0);
     for (ConfigReader& read : config.objects("curves")) {
         MachineCurve curve{
             read.text("name"), static_cast<int>(read.integer("ranks", 1, 100'000)), {}};

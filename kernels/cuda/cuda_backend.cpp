@@ -8,6 +8,7 @@
 #include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_model.hpp"
 #include "kernels/cuda/handles.hpp"
+#include "kernels/cuda/measured_device.hpp"
 
 namespace ukemi::cuda {
 
@@ -99,6 +100,9 @@ public:
         return [network, settings](std::span<const float> weights) {
             return make_cuda_device(*network, weights, settings);
         };
+    }
+    std::unique_ptr<MeasuredDevice> measured_device() const override {
+        return cuda::measured_device(device_of(0));
     }
 };
 

@@ -1,6 +1,7 @@
 // cuda_batched_device.cpp — all learners on one stream, their layers batched: for small models
 // whose kernels leave most of a GPU idle even where several run beside each other.
 #include <map>
+#include <optional>
 
 #include "base/invariant.hpp"
 #include "kernels/cuda/averaging.hpp"
@@ -36,7 +37,7 @@ struct Replicas {
     Buffer<std::uint8_t> labels;
     Buffer<double> results;
     std::shared_ptr<std::byte> results_host;
-    std::map<std::int64_t, Graph> graphs;  // of gradients, by samples of a learner
+    std::map<std::int64_t, std::optional<Graph>> graphs;  // of gradients, by a learner's samples
 };
 
 class CudaBatchedDevice final : public LearnerDevice {
@@ -192,11 +193,10 @@ private:
                                  all.gradient.data(), all.results.data());
         };
         if (samples_ > settings_.graph_samples_most) return gradient();
-        auto found = all.graphs.find(samples_);
-        if (found == all.graphs.end()) {
-            found = all.graphs.emplace(samples_, captured(stream_.get(), gradient)).first;
-        }
-        check(cudaGraphLaunch(found->second.get(), stream_.get()));
+        const auto [graph, is_first] = all.graphs.try_emplace(samples_);
+        if (is_first) return gradient();  // see CudaDevice
+        if (!graph->second) graph->second = captured(stream_.get(), gradient);
+        check(cudaGraphLaunch(graph->second->get(), stream_.get()));
     }
 
     const ImageNetwork& network_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/invariant.hpp"
 #include "kernels/cuda/averaging.hpp"
@@ -25,7 +26,7 @@ struct Room {
     DeviceNetwork network;
     Buffer<float> values;
     Buffer<std::uint8_t> labels;
-    std::map<int, Graph> graphs;  // of gradients, by samples
+    std::map<int, std::optional<Graph>> graphs;  // of gradients, by samples; none: seen once
 };
 
 struct Learner {
@@ -219,11 +220,12 @@ private:
             return;
         }
         cudaStream_t stream = learner.stream.get();
-        auto found = room.graphs.find(samples);
-        if (found == room.graphs.end()) {
-            found = room.graphs.emplace(samples, captured(stream, gradient)).first;
-        }
-        check(cudaGraphLaunch(found->second.get(), stream));
+        // Code and libraries are loaded when they are first used, and a capture bears no
+        // allocation: the first batch of a size goes as it is.
+        const auto [graph, is_first] = room.graphs.try_emplace(samples);
+        if (is_first) return gradient();
+        if (!graph->second) graph->second = captured(stream, gradient);
+        check(cudaGraphLaunch(graph->second->get(), stream));
     }
 
     const ImageNetwork& network_;

@@ -40,6 +40,42 @@ struct BatchRoom {
     Buffer<std::uint8_t> device_labels;
 };
 
+// Of a gradient: layers whose tensors lie side by side and come back together.
+struct Part {
+    Part(std::size_t of_node, std::size_t from, std::size_t to)
+        : node(of_node),
+          tensors_begin(from),
+          tensors_end(to),
+          computed(make_plain_event()),
+          arrived(make_waiting_event()) {}
+    std::size_t node;  // the first of its layers, which the backward pass leaves last
+    std::size_t tensors_begin;
+    std::size_t tensors_end;
+    std::size_t begin = 0;  // in the buffer
+    std::size_t end = 0;
+    Event computed;
+    Event arrived;
+};
+
+std::vector<Part> parts_of(const ImageNetwork& network, std::size_t least_bytes) {
+    std::vector<Part> parts;
+    std::size_t tensors_end = network.tensors.size();
+    std::size_t end = network.parameter_count;
+    for (std::size_t node = network.layers.size(); node-- > 1;) {
+        const ImageLayer& layer = network.layers[node];
+        if (layer.tensor_count == 0) continue;
+        const std::size_t begin = network.tensors[layer.first_tensor].begin;
+        if ((end - begin) * sizeof(float) < least_bytes && layer.first_tensor > 0) continue;
+        Part& part = parts.emplace_back(node, layer.first_tensor, tensors_end);
+        part.begin = begin;
+        part.end = end;
+        tensors_end = layer.first_tensor;
+        end = begin;
+    }
+    INVARIANT(tensors_end == 0 && end == 0);
+    return parts;
+}
+
 class DeviceWorkspace final : public Model::Workspace {
 public:
     DeviceWorkspace(const ImageNetwork& network, const DeviceModelSettings& settings,
@@ -48,38 +84,58 @@ public:
           network_(network),
           settings_(settings),
           stream_(make_stream()),
+          copies_(make_stream()),
+          parts_(parts_of(network, settings.part_bytes)),
           weights_(network.parameter_count),
           gradient_(network.parameter_count),
           result_(2),
-          mean_(network.parameter_count),
+          sum_(network.parameter_count),
           sums_(2) {}
     ~DeviceWorkspace() override {
-        // Nothing may be freed that the stream still uses.
+        // Nothing may be freed that a stream still uses.
         static_cast<void>(cudaSetDevice(settings_.device));
         static_cast<void>(cudaStreamSynchronize(stream_.get()));
+        static_cast<void>(cudaStreamSynchronize(copies_.get()));
     }
 
     BatchResult add_gradient(std::span<const float> weights, const DataSet& data,
-                             std::span<const std::uint32_t> samples, std::span<float> gradient) {
+                             std::span<const std::uint32_t> samples, std::span<float> gradient,
+                             const Model::Finished& finished) {
         check(cudaSetDevice(settings_.device));
         send(weights, data, samples);
-        room_->network.gradient(weights_.data(), room_->device_values.data(),
-                                room_->device_labels.data(), static_cast<int>(samples.size()),
-                                gradient_.data(), result_.data());
-        cudaStream_t stream = stream_.get();
-        check(cudaMemcpyAsync(mean_.values.data(), gradient_.data(), mean_.values.size_bytes(),
-                              cudaMemcpyDeviceToHost, stream));
+        auto next = parts_.begin();
+        const auto send_back = [&](std::size_t node) {
+            if (node == next->node) send_part(*next++);
+        };
+        room_->network.sum_gradient(weights_.data(), room_->device_values.data(),
+                                    room_->device_labels.data(), static_cast<int>(samples.size()),
+                                    gradient_.data(), result_.data(), send_back);
         check(cudaMemcpyAsync(sums_.values.data(), result_.data(), sums_.values.size_bytes(),
-                              cudaMemcpyDeviceToHost, stream));
-        check(cudaStreamSynchronize(stream));
-        const auto count = static_cast<float>(samples.size());
-        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += count * mean_.values[i];
+                              cudaMemcpyDeviceToHost, stream_.get()));
+        for (const Part& part : parts_) {
+            check(cudaEventSynchronize(part.arrived.get()));
+            for (std::size_t i = part.begin; i < part.end; ++i) gradient[i] += sum_.values[i];
+            for (std::size_t tensor = part.tensors_end; finished && tensor > part.tensors_begin;) {
+                finished(--tensor);
+            }
+        }
+        check(cudaStreamSynchronize(stream_.get()));
         return {sums_.values[0], sums_.values[1]};
     }
 
     const std::unique_ptr<Model::Workspace> host;
 
 private:
+    // On a stream of its own, behind what is on the other one now.
+    void send_part(const Part& part) {
+        check(cudaEventRecord(part.computed.get(), stream_.get()));
+        check(cudaStreamWaitEvent(copies_.get(), part.computed.get(), 0));
+        check(cudaMemcpyAsync(&sum_.values[part.begin], gradient_.data() + part.begin,
+                              (part.end - part.begin) * sizeof(float), cudaMemcpyDeviceToHost,
+                              copies_.get()));
+        check(cudaEventRecord(part.arrived.get(), copies_.get()));
+    }
+
     void send(std::span<const float> weights, const DataSet& data,
               std::span<const std::uint32_t> samples) {
         cudaStream_t stream = stream_.get();
@@ -106,10 +162,12 @@ private:
     const ImageNetwork& network_;
     const DeviceModelSettings settings_;
     Stream stream_;
+    Stream copies_;  // of parts of the gradient
+    std::vector<Part> parts_;
     Buffer<float> weights_;
     Buffer<float> gradient_;
     Buffer<double> result_;
-    Pinned<float> mean_;
+    Pinned<float> sum_;
     Pinned<double> sums_;
     std::unique_ptr<BatchRoom> room_;
 };
@@ -140,14 +198,11 @@ public:
                          std::span<const std::uint32_t> samples, std::span<float> gradient,
                          Workspace& workspace, const Finished& finished) const override {
         INVARIANT(weights.size() == parameter_count() && gradient.size() == weights.size());
-        BatchResult result;
         if (!samples.empty()) {
-            result = own(workspace).add_gradient(weights, data, samples, gradient);
+            return own(workspace).add_gradient(weights, data, samples, gradient, finished);
         }
-        if (finished) {
-            for (std::size_t tensor = tensors().size(); tensor-- > 0;) finished(tensor);
-        }
-        return result;
+        for (std::size_t tensor = tensors().size(); finished && tensor > 0;) finished(--tensor);
+        return {};
     }
     void gradients(std::span<ReplicaBatch> replicas) const override {
         for (ReplicaBatch& one : replicas) {

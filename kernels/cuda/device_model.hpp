@@ -1,9 +1,10 @@
 // device_model.hpp — a Model whose gradients are computed on a GPU, for whoever trains with a Model
 // and keeps weights and gradients on the host.
 //
-// A gradient uploads weights and samples, is computed by a DeviceNetwork on the workspace's stream,
-// comes back whole, and is then added to the caller's: all tensors are finished at once, so no
-// exchange hides behind the backward pass. Sums run in another order than the host's; one device
+// A gradient uploads weights and samples and is computed by a DeviceNetwork on the workspace's
+// stream. It comes back in parts, from the last tensors to the first, each as soon as the backward
+// pass has left it: copied on a stream of its own, added to the caller's, and said to be finished,
+// so that its exchange hides behind the rest. Sums run in another order than the host's; one device
 // gives equal bits in every run. Evaluation is the host's.
 #pragma once
 
@@ -16,6 +17,7 @@ namespace ukemi::cuda {
 
 struct DeviceModelSettings {
     int device = 0;
+    std::size_t part_bytes = 256 << 10;  // of the gradient, at least, but for the last part
     MatrixProducts::Use products = MatrixProducts::Use::cublas_if_there;
 };
 

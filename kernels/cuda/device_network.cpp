@@ -14,6 +14,10 @@ std::size_t inputs_of(const ImageLayer& layer) {
     return layer.weight_count / static_cast<std::size_t>(layer.out.channels);
 }
 
+std::size_t values_of(const ImageLayer& layer, int samples) {
+    return static_cast<std::size_t>(samples) * static_cast<std::size_t>(layer.out.size());
+}
+
 // Of the layers of this kind, the most that `of` says.
 template <class Of>
 std::size_t most_of(const ImageNetwork& network, LayerKind kind, Of of) {
@@ -169,8 +173,7 @@ void DeviceNetwork::forward(std::size_t node, const float* weights, int samples)
                                    statistics_[node].data(), stream_));
             break;
         case LayerKind::rectifier:
-            check(launch_rectify(in, out, static_cast<std::size_t>(samples * layer.out.size()),
-                                 stream_));
+            check(launch_rectify(in, out, values_of(layer, samples), stream_));
             break;
         case LayerKind::max_pool: check(launch_max_pool(shape, in, out, stream_)); break;
         case LayerKind::average_pool: check(launch_average_pool(shape, in, out, stream_)); break;
@@ -188,7 +191,7 @@ void DeviceNetwork::backward(std::size_t node, const float* weights, float* grad
     const float* in = output(layer.from);
     const float* delta = deltas_[node].data();
     float* below = layer.from == 0 ? nullptr : deltas_[layer.from].data();
-    const auto values = static_cast<std::size_t>(samples * layer.out.size());
+    const std::size_t values = values_of(layer, samples);
     switch (layer.kind) {
         case LayerKind::input: break;
         case LayerKind::convolution:
@@ -218,6 +221,14 @@ void DeviceNetwork::backward(std::size_t node, const float* weights, float* grad
 
 void DeviceNetwork::gradient(const float* weights, const float* values, const std::uint8_t* labels,
                              int samples, float* gradient, double* result) {
+    sum_gradient(weights, values, labels, samples, gradient, result, {});
+    check(launch_divide(gradient, static_cast<std::size_t>(replicas_) * network_.parameter_count,
+                        static_cast<float>(samples / replicas_), stream_));
+}
+
+void DeviceNetwork::sum_gradient(const float* weights, const float* values,
+                                 const std::uint8_t* labels, int samples, float* gradient,
+                                 double* result, const Finished& finished) {
     INVARIANT(samples >= 1 && samples <= samples_most_ && samples % replicas_ == 0);
     const auto replicas = static_cast<std::size_t>(replicas_);
     const auto clear = [&](void* memory, std::size_t bytes) {
@@ -238,9 +249,10 @@ void DeviceNetwork::gradient(const float* weights, const float* values, const st
         deltas_.back().data(), values_.back().data(),
         static_cast<std::size_t>(samples) * static_cast<std::size_t>(classes) * sizeof(float),
         cudaMemcpyDeviceToDevice, stream_));
-    for (std::size_t node = nodes; node-- > 1;) backward(node, weights, gradient, samples);
-    check(launch_divide(gradient, replicas * network_.parameter_count,
-                        static_cast<float>(samples / replicas_), stream_));
+    for (std::size_t node = nodes; node-- > 1;) {
+        backward(node, weights, gradient, samples);
+        if (finished && network_.layers[node].tensor_count > 0) finished(node);
+    }
 }
 
 }  // namespace ukemi::cuda

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kernels/cuda/handles.hpp"
@@ -32,6 +33,12 @@ public:
     // device's.
     void gradient(const float* weights, const float* values, const std::uint8_t* labels,
                   int samples, float* gradient, double* result);
+    // The sum over the samples instead. `finished(node)` is called for every layer with tensors,
+    // from the last to the first, once all that makes its part of the gradient has been launched;
+    // it may launch what waits for that. Not while a graph is captured.
+    using Finished = std::function<void(std::size_t node)>;
+    void sum_gradient(const float* weights, const float* values, const std::uint8_t* labels,
+                      int samples, float* gradient, double* result, const Finished& finished);
     std::size_t bytes() const { return bytes_; }  // that it has allocated for activations
     std::string products_by() const { return products_.by(); }
 

@@ -23,6 +23,13 @@ inline Event make_plain_event() {
     return Event(raw);
 }
 
+// For whom a thread waits: it sleeps meanwhile, because others have work for its core.
+inline Event make_waiting_event() {
+    cudaEvent_t raw = nullptr;
+    check(cudaEventCreateWithFlags(&raw, cudaEventDisableTiming | cudaEventBlockingSync));
+    return Event(raw);
+}
+
 inline std::shared_ptr<std::byte> pinned_memory(std::size_t bytes) {
     void* raw = nullptr;
     check(cudaHostAlloc(&raw, std::max<std::size_t>(bytes, 1), cudaHostAllocDefault));

@@ -15,7 +15,7 @@ inline unsigned blocks_for(std::size_t count, std::size_t each) {
     return static_cast<unsigned>(needed < blocks_max ? needed : blocks_max);
 }
 
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(UKEMI_DEVICE_CODE)
 
 // Calls `with(i)` for all i below count: four elements a thread at a time, neighbours by
 // neighbours.

@@ -106,22 +106,25 @@ __global__ void __launch_bounds__(block_threads)
 __global__ void __launch_bounds__(block_threads)
     softmax_kernel(float* __restrict__ scores, const std::uint8_t* __restrict__ labels, int samples,
                    int classes, double* __restrict__ loss_of_sample) {
-    const int sample = static_cast<int>(blockIdx.x * block_threads + threadIdx.x);
-    if (sample >= samples) return;
-    float* score = scores + static_cast<std::size_t>(sample) * static_cast<std::size_t>(classes);
-    const int label = labels[sample];
-    int best = 0;
-    for (int k = 1; k < classes; ++k) {
-        if (score[k] > score[best]) best = k;
-    }
-    const float highest = score[best];
-    double sum = 0;
-    for (int k = 0; k < classes; ++k) sum += exp(static_cast<double>(score[k] - highest));
-    loss_of_sample[2 * sample] = log(sum) - static_cast<double>(score[label] - highest);
-    loss_of_sample[2 * sample + 1] = best == label ? 1 : 0;
-    for (int k = 0; k < classes; ++k) {
-        const double share = exp(static_cast<double>(score[k] - highest)) / sum;
-        score[k] = static_cast<float>(share - (k == label ? 1 : 0));
+    const auto step = static_cast<int>(gridDim.x * block_threads);
+    for (auto sample = static_cast<int>(blockIdx.x * block_threads + threadIdx.x); sample < samples;
+         sample += step) {
+        float* score =
+            scores + static_cast<std::size_t>(sample) * static_cast<std::size_t>(classes);
+        const int label = labels[sample];
+        int best = 0;
+        for (int k = 1; k < classes; ++k) {
+            if (score[k] > score[best]) best = k;
+        }
+        const float highest = score[best];
+        double sum = 0;
+        for (int k = 0; k < classes; ++k) sum += exp(static_cast<double>(score[k] - highest));
+        loss_of_sample[2 * sample] = log(sum) - static_cast<double>(score[label] - highest);
+        loss_of_sample[2 * sample + 1] = best == label ? 1 : 0;
+        for (int k = 0; k < classes; ++k) {
+            const double share = exp(static_cast<double>(score[k] - highest)) / sum;
+            score[k] = static_cast<float>(share - (k == label ? 1 : 0));
+        }
     }
 }
 __global__ void __launch_bounds__(block_threads)

@@ -2,6 +2,8 @@
 // dimension at a time through shared memory.
 #include "kernels/cuda/matrix_product.hpp"
 
+#include <algorithm>
+
 namespace ukemi::cuda {
 
 namespace {
@@ -9,6 +11,7 @@ namespace {
 constexpr int tile = 64;
 constexpr int depth = 16;
 constexpr int each = 4;
+constexpr int grid_z_max = 65'535;
 // Of one view, or of C: where product b begins.
 __host__ __device__ std::int64_t begin_of(const ProductSize& size, std::int64_t product,
                                           std::int64_t batch, std::int64_t group) {
@@ -25,47 +28,51 @@ __global__ void __launch_bounds__(product_threads)
     __shared__ float part_b[depth][tile + 1];
     const int first_row = static_cast<int>(blockIdx.y) * tile;
     const int first_column = static_cast<int>(blockIdx.x) * tile;
-    const float* from_a = a.at + begin_of(size, blockIdx.z, a.batch, a.group);
-    const float* from_b = b.at + begin_of(size, blockIdx.z, b.batch, b.group);
-    float* to_c = c + begin_of(size, blockIdx.z, c_batch, c_group);
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / (tile / each) * each;
     const int column = thread % (tile / each) * each;
-    float sum[each][each] = {};
-    for (int begin = 0; begin < size.inner; begin += depth) {
-        for (int i = thread; i < tile * depth; i += product_threads) {
-            // Neighbouring threads read along whichever way lies together.
-            const int a_row = a.column == 1 ? i / depth : i % tile;
-            const int a_inner = a.column == 1 ? i % depth : i / tile;
-            const bool in_a = first_row + a_row < size.rows && begin + a_inner < size.inner;
-            part_a[a_inner][a_row] =
-                in_a ? from_a[(first_row + a_row) * a.row + (begin + a_inner) * a.column] : 0.0F;
-            const int b_column = b.column == 1 ? i % tile : i / depth;
-            const int b_inner = b.column == 1 ? i / tile : i % depth;
-            const bool in_b =
-                first_column + b_column < size.columns && begin + b_inner < size.inner;
-            part_b[b_inner][b_column] =
-                in_b ? from_b[(begin + b_inner) * b.row + (first_column + b_column) * b.column]
-                     : 0.0F;
-        }
-        __syncthreads();
-        for (int inner = 0; inner < depth; ++inner) {
-            for (int i = 0; i < each; ++i) {
-                for (int j = 0; j < each; ++j) {
-                    sum[i][j] =
-                        __fmaf_rn(part_a[inner][row + i], part_b[inner][column + j], sum[i][j]);
+    // A grid has fewer places in z than there may be products.
+    for (std::int64_t product = blockIdx.z; product < size.batches; product += gridDim.z) {
+        const float* from_a = a.at + begin_of(size, product, a.batch, a.group);
+        const float* from_b = b.at + begin_of(size, product, b.batch, b.group);
+        float* to_c = c + begin_of(size, product, c_batch, c_group);
+        float sum[each][each] = {};
+        for (int begin = 0; begin < size.inner; begin += depth) {
+            for (int i = thread; i < tile * depth; i += product_threads) {
+                // Neighbouring threads read along whichever way lies together.
+                const int a_row = a.column == 1 ? i / depth : i % tile;
+                const int a_inner = a.column == 1 ? i % depth : i / tile;
+                const bool in_a = first_row + a_row < size.rows && begin + a_inner < size.inner;
+                part_a[a_inner][a_row] =
+                    in_a ? from_a[(first_row + a_row) * a.row + (begin + a_inner) * a.column]
+                         : 0.0F;
+                const int b_column = b.column == 1 ? i % tile : i / depth;
+                const int b_inner = b.column == 1 ? i / tile : i % depth;
+                const bool in_b =
+                    first_column + b_column < size.columns && begin + b_inner < size.inner;
+                part_b[b_inner][b_column] =
+                    in_b ? from_b[(begin + b_inner) * b.row + (first_column + b_column) * b.column]
+                         : 0.0F;
+            }
+            __syncthreads();
+            for (int inner = 0; inner < depth; ++inner) {
+                for (int i = 0; i < each; ++i) {
+                    for (int j = 0; j < each; ++j) {
+                        sum[i][j] =
+                            __fmaf_rn(part_a[inner][row + i], part_b[inner][column + j], sum[i][j]);
+                    }
                 }
             }
+            __syncthreads();
         }
-        __syncthreads();
-    }
-    for (int i = 0; i < each; ++i) {
-        for (int j = 0; j < each; ++j) {
-            const int c_row = first_row + row + i;
-            const int c_column = first_column + column + j;
-            if (c_row >= size.rows || c_column >= size.columns) continue;
-            float& into = to_c[static_cast<std::int64_t>(c_row) * size.columns + c_column];
-            into = add ? into + sum[i][j] : sum[i][j];
+        for (int i = 0; i < each; ++i) {
+            for (int j = 0; j < each; ++j) {
+                const int c_row = first_row + row + i;
+                const int c_column = first_column + column + j;
+                if (c_row >= size.rows || c_column >= size.columns) continue;
+                float& into = to_c[static_cast<std::int64_t>(c_row) * size.columns + c_column];
+                into = add ? into + sum[i][j] : sum[i][j];
+            }
         }
     }
 }
@@ -101,7 +108,7 @@ cudaError_t launch_product(const ProductSize& size, const MatrixView& a, const M
     if (size.rows == 0 || size.columns == 0 || size.batches == 0) return cudaSuccess;
     const dim3 blocks(static_cast<unsigned>((size.columns + tile - 1) / tile),
                       static_cast<unsigned>((size.rows + tile - 1) / tile),
-                      static_cast<unsigned>(size.batches));
+                      static_cast<unsigned>(std::min(size.batches, grid_z_max)));
     product_kernel<<<blocks, product_threads, 0, stream>>>(size, a, b, c, c_batch, add, c_group);
     return cudaGetLastError();
 }

@@ -33,7 +33,8 @@ public:
     virtual NcclId new_id() = 0;  // on one rank; throws std::runtime_error if NCCL cannot
     virtual Handle init(const NcclId& id, int rank, int size) = 0;
     // Of a parent with nothing under way, those that stay, with new ranks in the old order.
-    // Excluded ranks do not call, and live until it is over (NVIDIA/nccl#2397).
+    // Excluded ranks do not call, and live until it is over (NVIDIA/nccl#2397): until neither the
+    // parent's nor the child's state is in progress.
     virtual Handle shrink(const Handle& parent, std::span<const int> excluded) = 0;
     virtual NcclState state(const Handle& of) = 0;  // of the last call on it
     virtual std::string why(const Handle& of) = 0;  // after `failed`

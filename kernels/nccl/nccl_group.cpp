@@ -79,7 +79,14 @@ Outcome NcclGroup::shrink(std::span<const int> excluded) {
     INVARIANT(std::ranges::find(excluded, members_.rank) == excluded.end());
     const NcclCalls::Handle parent = handle_;
     handle_ = calls_.shrink(parent, excluded);
-    const Outcome outcome = wait([&] { return calls_.state(handle_); });
+    // Over is the call on the parent. The child shows a moment before that, while NCCL would still
+    // pass an abort of the parent on to it.
+    const Outcome outcome = wait([&] {
+        const NcclState child = calls_.state(handle_);
+        if (child == NcclState::failed) return child;
+        const NcclState whole = calls_.state(parent);
+        return whole == NcclState::done ? child : whole;
+    });
     // An orderly end of the parent would wait for those who have left.
     calls_.abort(parent);
     if (outcome != Outcome::ok) return broke(outcome);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <nccl.h>
 
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
@@ -129,9 +130,11 @@ public:
     NcclState state(const Handle& of) override {
         if (of->ended) return NcclState::failed;
         if (of->last != ncclSuccess && of->last != ncclInProgress) return NcclState::failed;
-        if (of->raw == nullptr) return NcclState::in_progress;
+        // A shrink's child is put there by a thread of NCCL's, at its end.
+        ncclComm_t raw = std::atomic_ref(of->raw).load(std::memory_order_acquire);
+        if (raw == nullptr) return NcclState::in_progress;
         ncclResult_t now = ncclSuccess;
-        const ncclResult_t asked = library().get_async_error(of->raw, &now);
+        const ncclResult_t asked = library().get_async_error(raw, &now);
         of->last = asked == ncclSuccess ? now : asked;
         if (of->last == ncclInProgress) return NcclState::in_progress;
         return of->last == ncclSuccess ? NcclState::done : NcclState::failed;

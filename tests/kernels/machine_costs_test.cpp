@@ -29,11 +29,45 @@ TEST_CASE("machine costs: every part of a step has a curve, and nothing in it is
             before = point.bytes;
         }
     }
+    CHECK(costs.device_memory_bytes > 0);
     const auto creation = std::ranges::find(costs.curves, "communicator", &MachineCurve::name);
     REQUIRE(creation != costs.curves.end());
     CHECK(creation->ranks == 2);
     CHECK_FALSE(creation->points.front().times.s.empty());
     CHECK_FALSE(creation->fit().has_value());
+}
+
+namespace {
+
+// A device that has one work, and gets it wrong where it is large.
+class OneWork final : public MeasuredDevice {
+public:
+    std::int64_t memory_bytes() const override { return 12; }
+    std::vector<std::string> works() const override { return {"work"}; }
+    std::unique_ptr<DeviceWork> work(std::string_view, std::int64_t bytes) override {
+        if (bytes > 64 << 10) return nullptr;
+        return std::make_unique<HostWork>([] {}, [bytes] { return bytes > 4 << 10 ? 3 : 0; });
+    }
+};
+
+}  // namespace
+
+TEST_CASE("machine costs: a device is measured in the host's place, at sizes of its own",
+          "[machine_costs]") {
+    OneWork device;
+    const MachineCosts costs = measure_machine({.ranks = 1,
+                                                .warm_up = 1,
+                                                .operations = 3,
+                                                .bytes_most = 4 << 10,
+                                                .device = &device,
+                                                .device_bytes_most = 1 << 20});
+    CHECK(costs.device_memory_bytes == 12);
+    REQUIRE(costs.curves.size() == 2);
+    CHECK(costs.curves[0].name == "work");
+    REQUIRE(costs.curves[0].points.size() == 2);  // the third takes too long
+    CHECK(costs.curves[0].points[0].wrong == 0);
+    CHECK(costs.curves[0].points[1].wrong == 3);
+    CHECK(costs.curves[1].name == "host copy");
 }
 
 TEST_CASE("machine costs: alone there is nobody to communicate with", "[machine_costs]") {

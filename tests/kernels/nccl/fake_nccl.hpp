@@ -21,6 +21,7 @@ struct NcclCalls::Communicator {
     int size = 1;
     bool aborted = false;
     bool finishing = false;
+    int shrinking = 0;  // so many looks at its state find a shrink still under way
 };
 
 // What all ranks see.
@@ -45,7 +46,9 @@ public:
 
     bool launch_fails = false;
     bool stream_hangs = false;
+    int shrink_lasts = 0;  // looks at the parent, after the child has shown
     int aborts = 0;
+    int aborts_of_shrinking = 0;  // which NCCL passes on to the child
     int finishes = 0;
     std::atomic<int> device_bytes = 0;  // staged so far
     std::vector<std::string> calls;
@@ -63,6 +66,7 @@ public:
     }
     Handle shrink(const Handle& parent, std::span<const int> excluded) override {
         calls.push_back("shrink");
+        parent->shrinking = shrink_lasts;
         int number = 0;
         {
             const std::lock_guard lock(board_.mutex);
@@ -78,6 +82,10 @@ public:
     }
     NcclState state(const Handle& of) override {
         if (of->aborted || launch_fails) return NcclState::failed;
+        if (of->shrinking > 0) {
+            --of->shrinking;
+            return NcclState::in_progress;
+        }
         const std::lock_guard lock(board_.mutex);
         const FakeBoard::Known& known = board_.communicators[of->number];
         const bool all = static_cast<int>(known.here.size()) == of->size;
@@ -137,6 +145,7 @@ public:
     }
     void abort(const Handle& of) override {
         ++aborts;
+        aborts_of_shrinking += of->shrinking > 0 ? 1 : 0;
         of->aborted = true;
     }
 

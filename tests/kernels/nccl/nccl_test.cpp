@@ -157,6 +157,7 @@ TEST_CASE("nccl: a planned departure shrinks the group, and the rest goes on", "
     const std::vector<int> leaving{1, 2};
     std::vector<float> sums(ranks, 0.0F);
     std::vector<int> next_rank(ranks, -1);
+    std::vector<int> too_early(ranks, 0);
     std::latch shrunk(2);  // those who leave live until it is over
     on_ranks(ranks, [&](int rank) {
         const auto r = static_cast<std::size_t>(rank);
@@ -167,7 +168,9 @@ TEST_CASE("nccl: a planned departure shrinks the group, and the rest goes on", "
             shrunk.wait();
             return;
         }
+        calls.shrink_lasts = 3;
         const Outcome outcome = peers.shrink(leaving);
+        too_early[r] = calls.aborts_of_shrinking;
         shrunk.count_down();
         if (outcome != Outcome::ok || peers.membership().epoch != 2) return;
         next_rank[r] = peers.membership().rank;
@@ -176,6 +179,7 @@ TEST_CASE("nccl: a planned departure shrinks the group, and the rest goes on", "
         static_cast<void>(peers.all_reduce_sum("sum", two, std::span(sums).subspan(r, 1)));
     });
     CHECK(next_rank == std::vector<int>{0, -1, -1, 1});
+    CHECK(too_early == std::vector<int>{0, 0, 0, 0});  // the parent ends when its shrink is over
     CHECK(sums == std::vector<float>{3, 0, 0, 3});
 }
 

@@ -1,0 +1,99 @@
+// device_code.hpp — the words of CUDA that our kernels are written in, for a compiler that knows
+// only C++. Read before a kernel's text, in which `kernel<<<…>>>(…)` has become
+// `launch_of(kernel, …)(…)`.
+#pragma once
+
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+#include <math.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <tuple>
+
+#include "tests/kernels/cuda_on_host/threads.hpp"
+
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __shared__
+#undef __launch_bounds__
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static  // blocks run one after the other
+#define __launch_bounds__(...)
+#define UKEMI_DEVICE_CODE
+#define threadIdx (::ukemi::on_host::here.thread)
+#define blockIdx (::ukemi::on_host::here.block)
+#define gridDim (::ukemi::on_host::here.grid)
+#define blockDim (::ukemi::on_host::here.threads)
+
+namespace ukemi::on_host {
+
+// Puts a kernel on a stream; what is wrong with it is found by cudaGetLastError.
+void put_kernel(dim3 grid, dim3 threads, cudaStream_t stream, std::function<void()> thread);
+
+// Arguments are copied when the kernel is launched, as they are for a device.
+template <class... Parameters>
+auto launch_of(void (*kernel)(Parameters...), dim3 grid, dim3 threads, std::size_t,
+               cudaStream_t stream) {
+    return [=](Parameters... arguments) {
+        put_kernel(grid, threads, stream, [kernel, kept = std::tuple<Parameters...>(arguments...)] {
+            std::apply(kernel, kept);
+        });
+    };
+}
+
+template <class Value>
+Value from_lane(Value value, unsigned other) {
+    static_assert(sizeof value <= sizeof(std::uint64_t));
+    std::uint64_t* words = words_of_warp();
+    std::memcpy(&words[lane()], &value, sizeof value);
+    meet_warp();
+    std::memcpy(&value, &words[other], sizeof value);
+    meet_warp();
+    return value;
+}
+
+}  // namespace ukemi::on_host
+
+inline void __syncthreads() { ukemi::on_host::meet_block(); }
+template <class Value>
+Value __shfl_down_sync(unsigned, Value value, unsigned away) {
+    const unsigned own = ukemi::on_host::lane();
+    return ukemi::on_host::from_lane(value, own + away < 32 ? own + away : own);
+}
+inline unsigned __ballot_sync(unsigned, bool votes) {
+    std::uint64_t* words = ukemi::on_host::words_of_warp();
+    words[ukemi::on_host::lane()] = votes ? 1 : 0;
+    ukemi::on_host::meet_warp();
+    const unsigned present = ukemi::on_host::warp_lanes();
+    unsigned all = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        if ((present >> lane & 1U) != 0 && words[lane] != 0) all |= 1U << lane;
+    }
+    ukemi::on_host::meet_warp();
+    return all;
+}
+// Threads of a warp need not go together: here each goes alone.
+inline unsigned __activemask() { return 1U << ukemi::on_host::lane(); }
+template <class Value>
+unsigned __match_any_sync(unsigned mask, Value) {
+    return mask;
+}
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+template <class Number>
+Number atomicAdd(Number* into, Number value) {
+    const Number before = *into;
+    *into += value;
+    return before;
+}
+inline std::uint32_t __float_as_uint(float value) { return std::bit_cast<std::uint32_t>(value); }
+// The product of two single numbers is exact in double; only the sum rounds, twice.
+inline float __fmaf_rn(float a, float b, float c) {
+    return static_cast<float>(static_cast<double>(a) * static_cast<double>(b) +
+                              static_cast<double>(c));
+}
