@@ -67,9 +67,11 @@ void orthonormalise(std::span<float> columns, std::size_t rank) {
             }
         }
         const double left = dot(k, k);
-        // What single precision leaves of a dependent column has no direction.
+        // What single precision leaves of a dependent column has no direction, and one over the
+        // length of a smaller one is no single number.
         constexpr double dependent = 1e-10;
-        const bool counts = left > dependent * before && std::isfinite(left);
+        constexpr double smallest = 1e-76;
+        const bool counts = left > dependent * before && left > smallest && std::isfinite(left);
         const auto scale = counts ? static_cast<float>(1 / std::sqrt(left)) : 0.0F;
         for (std::size_t row = 0; row < rows; ++row) columns[row * rank + k] *= scale;
     }

@@ -128,8 +128,9 @@ __global__ void __launch_bounds__(block_threads)
             __syncthreads();
         }
         const double left = column_product(rows, rank, columns, k, k);
-        constexpr double dependent = 1e-10;  // as on the CPU
-        const bool counts = left > dependent * before && isfinite(left);
+        constexpr double dependent = 1e-10;  // both as on the CPU
+        constexpr double smallest = 1e-76;
+        const bool counts = left > dependent * before && left > smallest && isfinite(left);
         const float scale = counts ? static_cast<float>(1 / sqrt(left)) : 0.0F;
         for (std::size_t row = threadIdx.x; row < rows; row += block_threads) {
             columns[row * rank + k] *= scale;

@@ -250,3 +250,17 @@ TEST_CASE("codec: what is no number is not hidden", "[codec]") {
         }
     }
 }
+
+TEST_CASE("codec: gradients too small for single numbers stay finite", "[codec]") {
+    const TensorShape shape{24, 20};
+    for (const CodecEntry& entry : all_codecs()) {
+        CAPTURE(entry.name);
+        CodecRanks ranks(entry.name, {.seed = 1}, shape, 2);
+        const std::vector<std::vector<float>> gradients(
+            2, std::vector<float>(static_cast<std::size_t>(shape.elements()), 1e-39F));
+        for (std::int64_t step = 0; step < 3; ++step) {
+            const std::vector<float> mean = ranks.step(step, gradients);
+            CHECK(std::ranges::all_of(mean, [](float x) { return std::isfinite(x); }));
+        }
+    }
+}

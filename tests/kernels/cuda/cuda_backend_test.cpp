@@ -1,5 +1,6 @@
 // cuda_backend_test.cpp — a worker's steps with gradients and learners on a GPU against those on
 // the CPU; where no GPU answers, that it is refused.
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "kernels/cuda/cases.hpp"
@@ -12,6 +13,13 @@ using namespace ukemi;
 using namespace ukemi::cuda;
 
 namespace {
+
+// They grow beyond what was made at first. Less where a host stands in for the GPU.
+#if defined(UKEMI_CUDA_ON_HOST)
+constexpr std::array<std::int64_t, 4> batches{1, 4, 17, 4};
+#else
+constexpr std::array<std::int64_t, 4> batches{1, 16, 150, 16};
+#endif
 
 DataSet images() {
     return load_data({.kind = "synthetic",
@@ -28,7 +36,7 @@ struct Trained {
     std::vector<double> losses;
 };
 
-// A worker alone, as its process would: batches grow on the way, beyond what was made at first.
+// A worker alone, as its process would.
 Trained trained(const ComputeBackend& backend, const ModelSpec& spec, const DataSet& data,
                 Plan plan) {
     const auto model = backend.model(spec, data, 0);
@@ -41,7 +49,7 @@ Trained trained(const ComputeBackend& backend, const ModelSpec& spec, const Data
     TrainingStep training(*model, data, *peers.front(), {.seed = 3}, &learners);
     Trained told;
     std::int64_t position = 0;
-    for (const std::int64_t batch : {1, 16, 150, 16}) {
+    for (const std::int64_t batch : batches) {
         plan.batch_per_learner = batch;
         const StepResult result = training.run(
             replica, plan, 77, static_cast<std::int64_t>(told.losses.size()), position, 0);
@@ -97,6 +105,9 @@ TEST_CASE("cuda backend: steps of a worker are those of the CPU", "[gpu]") {
     for (const ModelSpec& spec :
          {ModelSpec{.kind = "mlp", .hidden = {50}}, ModelSpec{.kind = "lenet5", .hidden = {}}}) {
         check_alike(spec, plan_of(Synchronisation::s_sgd, 1));
+#if defined(UKEMI_CUDA_ON_HOST)
+        if (spec.kind == "lenet5") continue;  // the rest depends on no model
+#endif
         Plan accumulated = plan_of(Synchronisation::s_sgd, 1);
         accumulated.accumulation = 3;
         check_alike(spec, accumulated);

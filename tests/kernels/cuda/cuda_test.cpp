@@ -15,10 +15,14 @@ using namespace ukemi::cuda;
 namespace {
 
 // Around a block, four of them, a tile of top-k and the largest grid; primes.
-const std::vector<std::size_t> sizes{0,    1,      2,      3,         4,         5,        7,
-                                     31,   63,     64,     65,        100,       255,      256,
-                                     257,  1009,   1023,   1024,      1025,      4095,     4096,
-                                     4097, 65'537, 99'991, 2'162'687, 2'162'688, 2'162'689};
+const std::vector<std::size_t> sizes {
+    0, 1, 2, 3, 4, 5, 7, 31, 63, 64, 65, 100, 255, 256, 257, 1009, 1023, 1024, 1025, 4095, 4096,
+        4097, 65'537, 99'991,
+#if !defined(UKEMI_CUDA_ON_HOST)  // which takes long
+        2'162'687, 2'162'688,
+#endif
+        2'162'689
+};
 
 bool gpu_answers() {
     const std::string missing = gpu_missing();

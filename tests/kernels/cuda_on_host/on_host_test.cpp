@@ -1,9 +1,11 @@
 // on_host_test.cpp — that the stand-in for a device is as strict as one: only then do the tests for
 // a GPU, which run on it here, say anything about our code. And what is timed on a device.
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 #include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/device_model.hpp"

@@ -8,7 +8,8 @@
 // stream, a call out of a callback. Times mean nothing.
 #include <cuda_runtime_api.h>
 
-#include <atomic>
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +18,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/kernels/cuda_on_host/threads.hpp"
