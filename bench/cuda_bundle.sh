@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks and measures ukemi's CUDA side on a machine that has a GPU driver: kernels, gradients of all
-# models, learners on one GPU, NCCL groups that change, and `ukemi train` with two workers on one GPU. `./dev cuda --bundle` puts it beside the
+# models, learners on one GPU, NCCL groups that change, `ukemi train` with two workers on one GPU, and
+# `ukemi calibrate`. `./dev cuda --bundle` puts it beside the
 # programs, the libraries that they need and a slice of data. cuBLAS, NCCL and compute-sanitizer are
 # used where this machine has them (a toolkit, or a Python package that brings them): without cuBLAS
 # our own products are used, without the others their parts are left out. It takes less than ten
@@ -13,11 +14,14 @@ rm -rf out
 mkdir out
 
 begun_all=$(date +%s)
-seconds_all=570
+seconds_all=${UKEMI_BUNDLE_SECONDS:-570}
 
 # Where somebody else has put what is too large for a bundle; cuBLAS brings a second library, which
 # some packages keep beside it and some do not.
-there=$(timeout -k 5 20 find /usr /opt /root /home \( -name libcublas.so.13 -o -name libcublasLt.so.13 \
+search=${UKEMI_BUNDLE_SEARCH:-/usr /opt /root /home}
+# Word splitting is wanted.
+# shellcheck disable=SC2086
+there=$(timeout -k 5 20 find $search \( -name libcublas.so.13 -o -name libcublasLt.so.13 \
     -o -name libnccl.so.2 -o -name compute-sanitizer -type f \) 2>/dev/null)
 first() { printf '%s\n' "$there" | grep "/$1\$" | head -n 1; }
 brought=
@@ -62,8 +66,9 @@ note() {
     table="$table$(printf '%-24s %-52s %5s' "$1" "$2" "$3")
 "
 }
-# step NAME SECONDS PROGRAM ARGUMENTS…: its output goes to out/NAME.txt
+# step NAME SECONDS PROGRAM ARGUMENTS…: its output goes to out/NAME.txt; `outcome` says how it went
 step() {
+    outcome=no_time
     name=$1
     limit=$2
     shift 2
@@ -77,14 +82,15 @@ step() {
     fi
     if [ -n "$no_gpu" ] && [ "$name" != tests ]; then
         note "$name" 'skipped: no GPU answers'
+        outcome=no_gpu
         return
     fi
     run "$limit" "$@" >"out/$name.txt" 2>&1
     code=$?
     case $code in
-        0) word=passed ;;
+        0) word=passed; outcome=passed ;;
         124 | 137) word='out of time'; unfinished=yes ;;
-        *) word="FAILED ($code)"; failed=yes ;;
+        *) word="FAILED ($code)"; failed=yes; outcome=failed ;;
     esac
     if [ -n "$no_gpu" ] && [ $code = 0 ]; then word='passed, those that need a GPU skipped'; fi
     note "$name" "$word" "$(($(date +%s) - begun)) s"
@@ -124,6 +130,26 @@ if command -v nvidia-smi >/dev/null; then
     timeout -k 5 10 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw \
         --format=csv >out/gpu.csv 2>&1
 fi
+# What the numbers are of. The device's own name comes with the kernels' measurement, which every
+# driver allows.
+device=$(sed -n '2s/,.*//p' out/gpu.csv 2>/dev/null | tr -cs 'A-Za-z0-9\n' '-' | sed 's/-*$//')
+[ -n "$device" ] || device=$([ -n "$no_gpu" ] && echo no-gpu || echo unnamed-gpu)
+kept=$(date -u +%Y-%m-%d)-$device
+{
+    echo "date: $(date -u '+%Y-%m-%d %H:%M:%S') UTC"
+    echo "device: $device${no_gpu:+ ($no_gpu)}"
+    echo "driver: $(cat /sys/module/nvidia/version 2>/dev/null || echo unknown)"
+    cat out/gpu.csv 2>/dev/null
+    echo "program: $(cat version.txt 2>/dev/null), started $start"
+    echo "libraries: ${brought:-neither cuBLAS nor NCCL}"
+    for library in $(printf '%s' "$brought" | tr ':' ' '); do
+        for file in "$library"/libcublas.so.13* "$library"/libnccl.so.2*; do
+            [ ! -e "$file" ] || echo "    $(readlink -f "$file")"
+        done
+    done
+    echo "compute-sanitizer: ${sanitizer:-none}"
+    echo "kernel: $(uname -srm), $(nproc) cores"
+} >out/about.txt
 data=
 if [ -f data/images-idx3-ubyte ]; then
     data="--images data/images-idx3-ubyte --labels data/labels-idx1-ubyte"
@@ -160,17 +186,25 @@ losses_alike() {
 if [ $start = direct ]; then
     export CUDA_VISIBLE_DEVICES="${CUDA_VISIBLE_DEVICES:-0}"
     # Two workers, both on one GPU, from the first step on: then all steps have the same samples.
+    trained=passed  # both; else how the first that did not pass went
     for backend in cpu cuda; do
         step "train-$backend" 25 ukemi train two_worlds.json --workers 2 \
             --backend "$backend" --set /job/samples=102400 \
             --set /cluster/count_min=2 --policies spot_only --out "out/train-$backend"
+        [ $trained != passed ] || trained=$outcome
     done
-    if [ -z "$no_gpu" ]; then
-        alike=$(losses_alike) || failed=yes
-        note train-losses "$alike" ''
-    fi
+    case $trained in
+        passed)
+            alike=$(losses_alike) || failed=yes
+            note train-losses "$alike" '' ;;
+        no_time) note train-losses 'skipped (no time)' '' ;;
+        failed) note train-losses 'skipped (a run failed)' '' ;;
+    esac
+    # The GPU's copies, codecs and monitors, and a step's and a resize's parts: a profile for scenarios.
+    step calibrate 70 ukemi calibrate two_worlds.json --workers 2 --backend cuda --only-plan \
+        --repeat 1 --stretches 3 --steps 30 --out out/box.json
 else  # workers are started as the program itself, which here is the loader
-    note train "left out: this machine's C library is too old" ''
+    note 'train, calibrate' "left out: this machine's C library is too old" ''
 fi
 # The CPU tests what the GPU has learned: apart, so that it costs no other measurement.
 # shellcheck disable=SC2086
@@ -182,14 +216,17 @@ sanitized memcheck-models 60 memcheck test_cuda 'device*'
 sanitized racecheck-models 60 racecheck test_cuda 'device network*'
 
 for name in tests kernels-small kernels-large learners-lenet5 learners-resnet20 nccl-resize \
-    train-cpu train-cuda accuracy-resnet20 memcheck racecheck memcheck-models racecheck-models; do
+    train-cpu train-cuda calibrate accuracy-resnet20 memcheck racecheck memcheck-models racecheck-models; do
     if [ -f "out/$name.txt" ]; then echo "== $name"; tail -n 60 "out/$name.txt"; fi
 done
 echo "== in short"
-cat version.txt out/gpu.csv 2>/dev/null
-echo "brought by this machine: ${brought:-neither cuBLAS nor NCCL}; ${sanitizer:-no compute-sanitizer}"
-printf '%s' "$table"
-tail -n 3 out/tests.txt | grep -E 'passed|failed'
+cat out/about.txt
+printf '%s' "$table" | tee out/table.txt
+# Without checkpoints and the like: what people read, and what programs do.
+tar -czf "$kept.tar.gz" --transform "s,^out,$kept," out/*.txt out/*.csv out/*.json out/*/*.csv \
+    out/*/*.json 2>/dev/null
+[ ! -s "$kept.tar.gz" ] || echo "raw output: $kept.tar.gz, for bench/results/"
+tail -n 3 out/tests.txt 2>/dev/null | grep -E 'passed|failed'
 if [ -n "$no_gpu" ]; then
     echo "NOTHING was checked or measured on a GPU: none answers ($no_gpu)"
     if [ -n "$failed" ]; then exit 1; fi
@@ -197,9 +234,9 @@ if [ -n "$no_gpu" ]; then
     exit 77
 fi
 grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' out/memcheck*.txt out/racecheck*.txt 2>/dev/null
-grep -h 'copy:' out/kernels-large.txt
+grep -h 'copy:' out/kernels-large.txt 2>/dev/null
 for model in lenet5 resnet20; do
-    grep -h -E 'the search took|times the throughput|within 10 %' "out/learners-$model.txt" | sed "s/^/$model: /"
+    grep -h -E 'the search took|times the throughput|within 10 %' "out/learners-$model.txt" 2>/dev/null | sed "s/^/$model: /"
     cat "out/learners-$model.txt" "out/accuracy-$model.txt" 2>/dev/null |
         grep -E '^(averaging|S-SGD|one learner)' | sed "s/^/$model: /"
 done

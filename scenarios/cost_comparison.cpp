@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t values_least = 8;
 constexpr double side_least = 0.025;  // of the median
+constexpr double wide_least = 0.5;    // of the median: who agrees within so much has said little
 
 double side_above(const MeasuredTimes& times) {
     return std::max(times.quantile(0.9) - times.median(), side_least * times.median());
@@ -43,6 +44,10 @@ std::vector<Entry> entries_of(const LiveCosts& costs) {
 const MeasuredTimes* find(const std::vector<Entry>& entries, const std::string& name) {
     const auto found = std::ranges::find(entries, name, &Entry::first);
     return found == entries.end() ? nullptr : found->second;
+}
+
+bool is_wide(const CostDifference& one) {
+    return one.agreement == Agreement::agrees && one.stated_s > wide_least * one.second_s;
 }
 
 const char* word(Agreement agreement) {
@@ -108,10 +113,13 @@ std::string difference_table(std::span<const CostDifference> all) {
                                    "there", "apart", "stated");
     for (const CostDifference& one : all) {
         const double percent = 100 / std::max(one.second_s, 1e-12);
-        text += fmt::format("{:<50}{:>11.4f}{:>11.4f}{:>+8.1f} %{:>8.1f} %  {}\n", one.name,
+        const std::string wide =
+            is_wide(one) ? fmt::format(" (spread {:.0f} %: says little)", percent * one.stated_s)
+                         : std::string();
+        text += fmt::format("{:<50}{:>11.4f}{:>11.4f}{:>+8.1f} %{:>8.1f} %  {}{}\n", one.name,
                             one.first_s * 1e3, one.second_s * 1e3,
                             percent * (one.first_s - one.second_s), percent * one.stated_s,
-                            word(one.agreement));
+                            word(one.agreement), wide);
     }
     const std::size_t agree = count(all, Agreement::agrees);
     const std::size_t disagree = count(all, Agreement::disagrees);
@@ -119,6 +127,11 @@ std::string difference_table(std::span<const CostDifference> all) {
                 ? std::string("nothing that could be compared has enough values in both")
                 : fmt::format("{} of {} agree within the spread that both state", agree,
                               agree + disagree);
+    const auto wide = std::ranges::count_if(all, is_wide);
+    if (wide > 0) {
+        text += fmt::format(" ({} of them within more than {:.0f} %, which says little)", wide,
+                            100 * wide_least);
+    }
     if (disagree > 0) text += fmt::format(", {} do not", disagree);
     const std::size_t few = count(all, Agreement::too_few);
     if (few > 0) text += fmt::format("; {} have too few values to say", few);

@@ -1,0 +1,119 @@
+// bundle_script_test.cpp — what run.sh of a CUDA bundle makes of programs that pass, fail, run out
+// of time or find no GPU. The programs are stand-ins; nothing is measured.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Bundle {
+public:
+    Bundle() : folder_(fs::temp_directory_path() / fmt::format("ukemi-bundle-{}", getpid())) {
+        fs::create_directories(folder_ / "lib");
+        fs::create_directories(folder_ / "nothing");
+        fs::copy_file(fs::path(UKEMI_SOURCE_DIR) / "bench/cuda_bundle.sh", folder_ / "run.sh",
+                      fs::copy_options::overwrite_existing);
+        program("test_cuda", "echo 'All tests passed'");
+        program("bench_cuda",
+                "if [ \"$GPU\" = no ]; then echo 'no GPU answers (why): nothing "
+                "measured'; fi; echo 'copy: 4000 GB/s'");
+        program("bench_learners", "exit ${LEARNERS:-0}");
+        program("ukemi",
+                "case \"$*\" in *'backend cuda'*) loss=${LOSS:-1.5};; *) loss=1.5;; esac; "
+                "echo \"last loss: $loss\"");
+    }
+    ~Bundle() { fs::remove_all(folder_); }
+    Bundle(const Bundle&) = delete;
+    Bundle& operator=(const Bundle&) = delete;
+
+    struct Ran {
+        int code = -1;
+        std::string text;
+    };
+    Ran run(const std::string& environment) const {
+        const fs::path out = folder_ / "said";
+        const std::string command =
+            fmt::format("UKEMI_BUNDLE_SEARCH={} {} sh {} >{} 2>&1", (folder_ / "nothing").string(),
+                        environment, (folder_ / "run.sh").string(), out.string());
+        const int status = std::system(command.c_str());
+        std::ifstream file(out);
+        std::ostringstream text;
+        text << file.rdbuf();
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text.str()};
+    }
+    const fs::path& folder() const { return folder_; }
+
+private:
+    void program(const std::string& name, const std::string& script) const {
+        std::ofstream(folder_ / name) << "#!/bin/sh\n" << script << '\n';
+        fs::permissions(folder_ / name, fs::perms::owner_all);
+    }
+    fs::path folder_;
+};
+
+// The line of the table that begins with this name.
+std::string line_of(const std::string& text, const std::string& name) {
+    const std::size_t begin = text.find("\n" + name + " ", text.find("== in short"));
+    if (begin == std::string::npos) return {};
+    return text.substr(begin + 1, text.find('\n', begin + 1) - begin - 1);
+}
+
+}  // namespace
+
+TEST_CASE("cuda bundle: what passes is said to match, and the output is packed by day and device",
+          "[cuda_bundle]") {
+    const Bundle bundle;
+    const Bundle::Ran ran = bundle.run("");
+    CAPTURE(ran.text);
+    CHECK(ran.code == 0);
+    CHECK_THAT(line_of(ran.text, "train-losses"), Catch::Contains("matches: loss 1.5 on cpu, 1.5"));
+    CHECK_THAT(line_of(ran.text, "nccl-resize"), Catch::Contains("left out: built without NCCL"));
+    CHECK_THAT(ran.text, Catch::Contains("driver: "));
+    int archives = 0;
+    for (const auto& entry : fs::directory_iterator(bundle.folder())) {
+        archives += entry.path().string().ends_with("-unnamed-gpu.tar.gz") ? 1 : 0;
+    }
+    CHECK(archives == 1);
+}
+
+TEST_CASE("cuda bundle: losses that differ fail, those of a run that failed are not compared",
+          "[cuda_bundle]") {
+    const Bundle bundle;
+    const Bundle::Ran apart = bundle.run("LOSS=1.6");
+    CHECK(apart.code == 1);
+    CHECK_THAT(line_of(apart.text, "train-losses"), Catch::Contains("FAILED: loss 1.5"));
+    const Bundle::Ran failed = bundle.run("LEARNERS=3");
+    CHECK(failed.code == 1);
+    CHECK_THAT(line_of(failed.text, "learners-lenet5"), Catch::Contains("FAILED (3)"));
+    CHECK_THAT(line_of(failed.text, "train-losses"), Catch::Contains("matches"));
+}
+
+TEST_CASE("cuda bundle: without time nothing fails, and the losses are skipped", "[cuda_bundle]") {
+    const Bundle bundle;
+    const Bundle::Ran ran = bundle.run("UKEMI_BUNDLE_SECONDS=0");
+    CAPTURE(ran.text);
+    CHECK(ran.code == 2);
+    CHECK_THAT(line_of(ran.text, "train-cuda"), Catch::Contains("left out: no time left"));
+    CHECK_THAT(line_of(ran.text, "train-losses"), Catch::Contains("skipped (no time)"));
+    CHECK(ran.text.find("FAILED") == std::string::npos);
+}
+
+TEST_CASE("cuda bundle: without a GPU it says so, and nothing is called measured",
+          "[cuda_bundle]") {
+    const Bundle bundle;
+    const Bundle::Ran ran = bundle.run("GPU=no");
+    CAPTURE(ran.text);
+    CHECK(ran.code == 77);
+    CHECK_THAT(ran.text, Catch::Contains("no GPU answers here: why"));
+    CHECK_THAT(line_of(ran.text, "calibrate"), Catch::Contains("skipped: no GPU answers"));
+    CHECK_THAT(ran.text, Catch::Contains("device: no-gpu (why)"));
+}
