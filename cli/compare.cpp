@@ -9,6 +9,7 @@
 #include "base/read_file.hpp"
 #include "cli/command.hpp"
 #include "cli/comparison.hpp"
+#include "cli/idle_variation.hpp"
 #include "cli/learning_lines.hpp"
 #include "cli/phase_means.hpp"
 #include "cli/table.hpp"
@@ -114,6 +115,7 @@ void compare(const Options& options) {
     }
     std::vector<RunResult> results;
     for (FinishedRun& run : run_experiment(cases, setup)) results.push_back(std::move(run.result));
+    warn_of_idle_keys(results);
     const std::vector<Candidate> candidates = candidates_of(results);
     if (!options.out.empty()) write_files(options, candidates, results);
     if (options.json) {

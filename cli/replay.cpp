@@ -9,6 +9,7 @@
 
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/idle_variation.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "records/run_json.hpp"
@@ -192,6 +193,7 @@ void replay(const Options& options) {
     const std::vector<FinishedRun> runs = run_experiment(cases, setup);
     std::vector<RunResult> results;
     for (const FinishedRun& run : runs) results.push_back(run.result);
+    warn_of_idle_keys(results);
     FigureResult figures;
     if (files) figures = write_results(folder, inputs, runs, options.pdf);
     if (options.json) {

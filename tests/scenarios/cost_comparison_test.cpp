@@ -125,6 +125,11 @@ TEST_CASE("cost comparison: every line says whether both agree, and the last one
                Catch::Contains("only there\n11 of 11 agree within the spread that both state; "
                                "3 stand in one of them alone\n"));
     CHECK_THAT(difference_table({}), Catch::Contains("nothing that could be compared"));
+    LiveCosts wide = first;
+    wide.loss.s = {0.01, 0.01, 0.01, 0.01, 0.01, 0.02, 0.02, 0.02, 0.02, 0.02};
+    const std::string little = difference_table(differences(wide, wide, "b.json"));
+    CHECK_THAT(little, Catch::Contains("agree (spread 67 %: says little)") &&
+                           Catch::Contains("(1 of them within more than 50 %, which says little)"));
     std::size_t lines = 0;
     for (std::size_t at = table.find('\n'); at != std::string::npos; at = table.find('\n', at + 1))
         ++lines;

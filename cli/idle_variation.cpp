@@ -1,0 +1,71 @@
+#include "cli/idle_variation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace ukemi {
+
+namespace {
+
+// What a run is beside this key's value; nothing if it has no such key.
+std::optional<std::string> others_of(const RunResult& run, const std::string& pointer) {
+    std::string text = fmt::format("{}\n{}\n{}\n{}", run.scenario, run.trace, run.policy, run.seed);
+    bool has_it = false;
+    for (const VariedValue& one : run.varied) {
+        has_it = has_it || one.pointer == pointer;
+        if (one.pointer != pointer) text += fmt::format("\n{}={}", one.pointer, one.value);
+    }
+    return has_it ? std::optional(text) : std::nullopt;
+}
+
+bool alike(const RunResult& a, const RunResult& b) {
+    const auto outcome = [](const RunResult& of) {
+        return std::tie(of.finished, of.deadline_met, of.duration, of.held, of.cost, of.egress,
+                        of.samples_done, of.launches, of.revocations, of.transitions,
+                        of.checkpoints, of.steps, of.learned, of.accuracy);
+    };
+    return outcome(a) == outcome(b);
+}
+
+}  // namespace
+
+std::vector<std::string> keys_without_effect(std::span<const RunResult> results) {
+    std::vector<std::string> pointers;
+    for (const RunResult& result : results) {
+        for (const VariedValue& one : result.varied) {
+            if (std::ranges::find(pointers, one.pointer) == pointers.end()) {
+                pointers.push_back(one.pointer);
+            }
+        }
+    }
+    std::erase_if(pointers, [&](const std::string& pointer) {
+        std::map<std::string, const RunResult*> first;
+        bool compared = false;
+        for (const RunResult& run : results) {
+            const auto others = others_of(run, pointer);
+            if (!others) continue;
+            const auto [before, is_first] = first.emplace(*others, &run);
+            if (is_first || before->second->varied == run.varied) continue;
+            if (!alike(*before->second, run)) return true;
+            compared = true;
+        }
+        return !compared;
+    });
+    return pointers;
+}
+
+void warn_of_idle_keys(std::span<const RunResult> results) {
+    for (const std::string& pointer : keys_without_effect(results)) {
+        fmt::print(stderr,
+                   "--vary {}: every result is the same whatever its value; does a policy, or "
+                   "another key, decide it?\n",
+                   pointer);
+    }
+}
+
+}  // namespace ukemi

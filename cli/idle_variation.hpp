@@ -1,0 +1,20 @@
+// idle_variation.hpp — which keys somebody varied for nothing: every result is the same whatever
+// the key's value, as where a policy decides what the key would.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "records/run_result.hpp"
+
+namespace ukemi {
+
+// Pointers of the keys, in the order of the first run that has them. Runs are compared with those
+// that differ from them in this key alone: time, cost, and what was done and learned.
+std::vector<std::string> keys_without_effect(std::span<const RunResult> results);
+
+// A line for each of them on stderr.
+void warn_of_idle_keys(std::span<const RunResult> results);
+
+}  // namespace ukemi
