@@ -234,7 +234,7 @@ if [ -n "$no_gpu" ]; then
     exit 77
 fi
 grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' out/memcheck*.txt out/racecheck*.txt 2>/dev/null
-grep -h 'copy:' out/kernels-large.txt 2>/dev/null
+grep -h -E 'copy:|monitor:' out/kernels-large.txt 2>/dev/null
 for model in lenet5 resnet20; do
     grep -h -E 'the search took|times the throughput|within 10 %' "out/learners-$model.txt" 2>/dev/null | sed "s/^/$model: /"
     cat "out/learners-$model.txt" "out/accuracy-$model.txt" 2>/dev/null |
