@@ -160,16 +160,26 @@ step tests 90 test_cuda
 step kernels-small 30 bench_cuda --elements 5000003 --repetitions 7 $data
 step kernels-large 50 bench_cuda --elements 67108864 --repetitions 15
 # shellcheck disable=SC2086
-step learners-lenet5 70 bench_learners --model lenet5 --seconds 0.7 --out out/lenet5 $data
+step learners-lenet5 60 bench_learners --model lenet5 --seconds 0.7 --out out/lenet5 $data
 # shellcheck disable=SC2086
-step learners-resnet20 70 bench_learners --model resnet20 --seconds 0.7 --out out/resnet20 \
+step learners-resnet20 60 bench_learners --model resnet20 --seconds 0.7 --out out/resnet20 \
     --parts sweep,predictions $data
 if [ ! -e bench_nccl_resize ]; then
     note nccl-resize "left out: built without NCCL" ''
 elif [ $start = direct ]; then
-    step nccl-resize 80 bench_nccl_resize 3
+    step nccl-resize 70 bench_nccl_resize 3
 else  # each rank is a process of its own, which a second loader would not start alike
     note nccl-resize "left out: this machine's C library is too old" ''
+fi
+# Groups of worker processes on one GPU, over Gloo: they grow, shrink, lose members, resume.
+if [ ! -e test_live_cuda ]; then
+    note live "left out: not in this bundle" ''
+elif [ $start = direct ]; then
+    export UKEMI_LIVE_WORKER="$PWD/live_worker_cuda"
+    step live 60 test_live_cuda \
+        'crew: learners*,crew: a worker killed*,crew: a checkpoint of*,crew: an interrupted*'
+else
+    note live "left out: this machine's C library is too old" ''
 fi
 # losses_alike: the last losses of both runs, within 1 %
 losses_alike() {
@@ -201,14 +211,14 @@ if [ $start = direct ]; then
         failed) note train-losses 'skipped (a run failed)' '' ;;
     esac
     # The GPU's copies, codecs and monitors, and a step's and a resize's parts: a profile for scenarios.
-    step calibrate 70 ukemi calibrate two_worlds.json --workers 2 --backend cuda --only-plan \
+    step calibrate 60 ukemi calibrate two_worlds.json --workers 2 --backend cuda --only-plan \
         --repeat 1 --stretches 3 --steps 30 --out out/box.json
 else  # workers are started as the program itself, which here is the loader
     note 'train, calibrate' "left out: this machine's C library is too old" ''
 fi
 # The CPU tests what the GPU has learned: apart, so that it costs no other measurement.
 # shellcheck disable=SC2086
-step accuracy-resnet20 60 bench_learners --model resnet20 --out out/resnet20 --parts accuracy $data
+step accuracy-resnet20 40 bench_learners --model resnet20 --out out/resnet20 --parts accuracy $data
 # Every kernel once, at a size that is no multiple of anything; then the gradients of all models.
 sanitized memcheck 60 memcheck bench_cuda --elements 100003 --repetitions 1
 sanitized racecheck 60 racecheck bench_cuda --elements 100003 --repetitions 1
@@ -216,7 +226,7 @@ sanitized memcheck-models 60 memcheck test_cuda 'device*'
 sanitized racecheck-models 60 racecheck test_cuda 'device network*'
 
 for name in tests kernels-small kernels-large learners-lenet5 learners-resnet20 nccl-resize \
-    train-cpu train-cuda calibrate accuracy-resnet20 memcheck racecheck memcheck-models racecheck-models; do
+    live train-cpu train-cuda calibrate accuracy-resnet20 memcheck racecheck memcheck-models racecheck-models; do
     if [ -f "out/$name.txt" ]; then echo "== $name"; tail -n 60 "out/$name.txt"; fi
 done
 echo "== in short"
