@@ -10,7 +10,7 @@ namespace {
 RunResult run(const std::string& policy, const std::string& batch, const std::string& deadline,
               std::int64_t hours) {
     RunResult result;
-    result.scenario = "a";
+    result.scenario = policy;
     result.policy = policy;
     result.varied = {{"/job/batch", batch}, {"/job/deadline", deadline}};
     result.duration = seconds(static_cast<double>(hours) * 3600);
