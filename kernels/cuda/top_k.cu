@@ -68,17 +68,26 @@ __global__ void __launch_bounds__(block_threads)
     if (counts[threadIdx.x] > 0) atomicAdd(&work.counts[threadIdx.x], counts[threadIdx.x]);
 }
 
-// One thread: the digit at which the count from above reaches what is wanted. Clears the counts.
-__global__ void pick_digit_kernel(unsigned shift, Workspace work) {
-    Selection selection = *work.selection;
-    unsigned digit = digits - 1;
-    while (digit > 0 && work.counts[digit] < selection.wanted) {
-        selection.wanted -= work.counts[digit--];
+// A thread a digit: the one at which the count from above reaches what is wanted. Clears the
+// counts.
+__global__ void __launch_bounds__(digits) pick_digit_kernel(unsigned shift, Workspace work) {
+    __shared__ std::uint32_t reached[digits];  // of this digit and those above it
+    const unsigned digit = threadIdx.x;
+    const std::uint32_t own = work.counts[digit];
+    const Selection selection = *work.selection;
+    work.counts[digit] = 0;
+    reached[digit] = own;
+    __syncthreads();
+    for (unsigned away = 1; away < digits; away *= 2) {
+        const std::uint32_t above = digit + away < digits ? reached[digit + away] : 0;
+        __syncthreads();
+        reached[digit] += above;
+        __syncthreads();
     }
-    selection.prefix |= digit << shift;
-    selection.mask |= (digits - 1) << shift;
-    *work.selection = selection;
-    for (unsigned i = 0; i < digits; ++i) work.counts[i] = 0;
+    const std::uint32_t above = reached[digit] - own;
+    if (above >= selection.wanted || reached[digit] < selection.wanted) return;
+    *work.selection = {selection.prefix | digit << shift, selection.mask | (digits - 1) << shift,
+                       selection.wanted - above};
 }
 
 __global__ void __launch_bounds__(block_threads)
@@ -205,12 +214,12 @@ cudaError_t launch_top_k(const float* values, std::size_t count, std::size_t kep
     const unsigned blocks = blocks_for(count, 4);
     begin_kernel<<<1, digits, 0, stream>>>(work, static_cast<std::uint32_t>(kept));
     count_digits_kernel<true><<<blocks, block_threads, 0, stream>>>(values, count, 24, work);
-    pick_digit_kernel<<<1, 1, 0, stream>>>(24, work);
+    pick_digit_kernel<<<1, digits, 0, stream>>>(24, work);
     for (unsigned shift = 24; shift > 0;) {
         shift -= 8;
         count_digits_kernel<false>
             <<<blocks, block_threads, 0, stream>>>(values, count, shift, work);
-        pick_digit_kernel<<<1, 1, 0, stream>>>(shift, work);
+        pick_digit_kernel<<<1, digits, 0, stream>>>(shift, work);
     }
     const auto tiles = static_cast<unsigned>(tiles_of(count));
     count_tiles_kernel<<<tiles, block_threads, 0, stream>>>(values, count, work);
