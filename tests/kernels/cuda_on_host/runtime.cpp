@@ -68,6 +68,7 @@ struct CUevent_st {
 struct CUstream_st {
     std::deque<Operation> operations;
     bool busy = false;
+    std::uint64_t place = 0;
     std::unique_ptr<CUgraph_st> captured;
 };
 
@@ -90,6 +91,7 @@ public:
 
     void add(cudaStream_t stream) {
         const std::lock_guard lock(mutex_);
+        stream->place = draw();
         streams_.push_back(stream);
     }
     void remove(cudaStream_t stream) {
@@ -165,16 +167,22 @@ private:
     static bool can_run(const Operation& operation) {
         return !operation.waits_for || operation.waits_for->reached >= operation.count;
     }
+    std::uint64_t draw() {
+        drawn_ = drawn_ * 6364136223846793005U + 1442695040888963407U;
+        return drawn_ >> 33U;
+    }
+    // Whoever has the best place among those who can go on, and places change seldom: a stream
+    // waits long for no reason, and what others ought to have waited for comes too late.
     cudaStream_t any_stream() {
-        std::vector<cudaStream_t> able;
-        for (cudaStream_t stream : streams_) {
-            if (!stream->operations.empty() && can_run(stream->operations.front())) {
-                able.push_back(stream);
-            }
+        if (draw() % 64 == 0) {
+            for (cudaStream_t stream : streams_) stream->place = draw();
         }
-        if (able.empty()) return nullptr;
-        draw_ = draw_ * 6364136223846793005U + 1442695040888963407U;
-        return able[(draw_ >> 33U) % able.size()];
+        cudaStream_t best = nullptr;
+        for (cudaStream_t stream : streams_) {
+            const bool able = !stream->operations.empty() && can_run(stream->operations.front());
+            if (able && (best == nullptr || stream->place < best->place)) best = stream;
+        }
+        return best;
     }
     void work() {
         std::unique_lock lock(mutex_);
@@ -187,7 +195,7 @@ private:
             stream->busy = true;
             lock.unlock();
             // Hosts run ahead of devices.
-            if ((draw_ >> 40U) % 16 == 0) std::this_thread::yield();
+            if (drawn_ % 16 == 0) std::this_thread::yield();
             in_callback = operation.calls_back;
             if (operation.run) operation.run();
             in_callback = false;
@@ -207,7 +215,7 @@ private:
     std::vector<cudaStream_t> streams_;
     Allocations device_;
     Allocations pinned_;
-    std::uint64_t draw_ = 1;
+    std::uint64_t drawn_ = 1;
     bool ending_ = false;
     std::thread worker_;
 };
