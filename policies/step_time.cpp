@@ -7,7 +7,7 @@ namespace ukemi {
 
 namespace {
 
-constexpr Int128 step_longest = days(3660).raw();
+constexpr Int128 sum_longest = days(3660).raw();
 
 Int128 compute_of(const std::vector<BatchTime>& points, std::int64_t batch) {
     INVARIANT(!points.empty());
@@ -21,6 +21,12 @@ Int128 compute_of(const std::vector<BatchTime>& points, std::int64_t batch) {
     const BatchTime& b = points[right];
     const Int128 rise = (b.time - a.time).raw();
     return a.time.raw() + rise * (batch - a.batch) / (b.batch - a.batch);
+}
+
+// Alone nothing is sent, unless somebody has measured what that takes.
+Int128 exchange_in(const TimeBySize& times, std::int32_t workers) {
+    if (workers < 2 && !times.empty() && times.front().workers > 1) return 0;
+    return time_for_size(times, workers).raw();
 }
 
 // What the whole step of a group takes longer than computing.
@@ -83,9 +89,9 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     if (parts.row != nullptr) {
         parts.communication = time_for_size(parts.row->synchronisation, workers).raw();
     } else if (exchange != time.exchanges.end()) {
-        parts.communication = time_for_size(exchange->times, workers).raw();
+        parts.communication = exchange_in(exchange->times, workers);
     } else if (time.groups.empty()) {
-        parts.communication = time_for_size(time.synchronisation, workers).raw();
+        parts.communication = exchange_in(time.synchronisation, workers);
     } else {
         parts.communication = exposed_of(time, batch, workers);
     }
@@ -94,7 +100,7 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
 }
 
 Duration bounded(Int128 time) {
-    return nanoseconds(static_cast<std::int64_t>(std::clamp<Int128>(time, 0, step_longest)));
+    return nanoseconds(static_cast<std::int64_t>(std::clamp<Int128>(time, 0, sum_longest)));
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ struct StepTime {
     // first, its time. So a larger batch never takes less if the points say so.
     std::vector<BatchTime> compute;
     std::int64_t worker_batch_max = 0;  // larger batches take several micro-steps; 0: any fits
+    // Read as everywhere, but one worker alone sends nothing unless a row says so; likewise below.
     TimeBySize synchronisation;
     std::int64_t bytes = 0;         // handed in by one worker without a codec
     std::vector<CodecTime> codecs;  // each (codec, level) once

@@ -67,7 +67,7 @@ private:
         decision.reason = reason;
         return decision;
     }
-    // None where that is not measured.
+    // None where that is not measured; of input, no wait is taken for none.
     std::optional<double> busy_share(const WorkerView& worker) const {
         if (worker.step <= Duration{}) return std::nullopt;
         if (settings_.occupied) return 1 - worker.input_wait / worker.step;
@@ -79,6 +79,11 @@ private:
     double look(const Observation& seen) {
         double sum = 0;
         std::int64_t count = 0;
+        std::erase_if(idle_since_, [&](const auto& idle) {
+            const auto there =
+                std::ranges::find(seen.worker_views, idle.first, &WorkerView::instance);
+            return there == seen.worker_views.end() || !busy_share(*there);
+        });
         for (const WorkerView& worker : seen.worker_views) {
             const std::optional<double> busy = busy_share(worker);
             if (!busy) continue;

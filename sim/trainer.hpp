@@ -36,7 +36,7 @@ struct TransitionOrder {
     std::span<const std::int32_t> speeds;  // of each member, per mille of the job's profile
     PhaseTimes phases{};                   // what they are expected to take
     bool workers_shown = false;            // in Observation::worker_views
-    bool workers_differ = false;           // perhaps, in speed
+    bool workers_differ = false;           // perhaps, by their machines' speeds
     bool phases_told_apart = false;        // PhaseBegan follows at the beginning of each but one
 };
 

@@ -173,3 +173,16 @@ TEST_CASE("predictor: a guess is at most a century, so that it can be added to",
     CHECK(predictor->work_time(std::numeric_limits<std::int64_t>::max(), plan, 1) == most);
     CHECK(predictor->work_time(36'000'000, plan, 1) == most);  // a checkpoint a step
 }
+
+TEST_CASE("step time: one worker alone sends nothing, unless that was measured", "[job_profile]") {
+    StepTime time;
+    time.compute = {{10, whole_seconds(4)}};
+    time.synchronisation = {{2, whole_seconds(1)}};
+    Plan plan;
+    plan.batch_per_learner = 10;
+    CHECK(step_of(time, plan, 1) == whole_seconds(4));
+    CHECK(exchange_of(time, plan, 1).exposed == Duration{});
+    CHECK(step_of(time, plan, 2) == whole_seconds(5));
+    time.synchronisation = {{1, whole_seconds(1)}};
+    CHECK(step_of(time, plan, 1) == whole_seconds(5));
+}

@@ -69,6 +69,14 @@ TEST_CASE("utilisation_resize: shrinks once a worker has been idle for long",
     for (int i = 0; i < 9; ++i) CHECK(job.step(*policy, {0}) == 1);
 }
 
+TEST_CASE("utilisation_resize: a worker that is gone is no idle one", "[utilisation_resize]") {
+    const auto policy = policy_named("utilisation_resize", R"({"idle_for": "30 s"})");
+    BusyJob job(3);
+    for (int i = 0; i < 3; ++i) CHECK(job.step(*policy, {0.5, 0.5, 0.01}) == 3);
+    CHECK(job.step(*policy, {0.5, 0.5}) == 3);        // lost before its time was up
+    CHECK(job.step(*policy, {0.5, 0.5, 0.01}) == 3);  // its clock begins anew
+}
+
 TEST_CASE("utilisation_resize: a device that waits in a collective is occupied, not computing",
           "[utilisation_resize]") {
     const auto computing = policy_named("utilisation_resize", each_step);

@@ -14,8 +14,12 @@ namespace {
 
 using Ranks = std::vector<std::uint32_t>;
 
-// The ids of the members of each group that forms, in the order of their ranks.
-std::vector<Ranks> groups_of(std::string_view schedule, std::vector<InstanceId> failing = {}) {
+struct Groups {
+    std::vector<Ranks> ranks;  // the ids of the members of each group that forms, by rank
+    Duration redone;
+};
+
+Groups groups_of(std::string_view schedule, std::vector<InstanceId> failing = {}) {
     const MarketData data = market({zone("a", capacity({{minutes(0), 9}}, hours(99)), price(1))});
     JobSpec spec = job(hours(1), 1, 4);
     spec.samples_total = 60;
@@ -39,10 +43,12 @@ std::vector<Ranks> groups_of(std::string_view schedule, std::vector<InstanceId> 
     world_setup.policies.push_back(
         policy("scheduled_resize", fmt::format(R"({{"schedule": "{}"}})", schedule)));
     World world(std::move(world_setup));
-    CHECK(world.run().finished);
-    std::vector<Ranks> groups;
+    const RunResult result = world.run();
+    CHECK(result.finished);
+    Groups groups;
+    groups.redone = result.causes.time_of(Cause::redone);
     for (const Moment& one : moments) {
-        Ranks& ranks = groups.emplace_back();
+        Ranks& ranks = groups.ranks.emplace_back();
         for (const InstanceId id : one.who) ranks.push_back(index_of(id));
     }
     return groups;
@@ -52,15 +58,17 @@ std::vector<Ranks> groups_of(std::string_view schedule, std::vector<InstanceId> 
 
 TEST_CASE("resize order: the tail leaves, and newcomers rank behind those that have the model",
           "[resize]") {
-    CHECK(groups_of("4:10,2:10,5:10") == std::vector<Ranks>{{0, 1, 2, 3}, {0, 1}, {0, 1, 4, 5, 6}});
-    CHECK(groups_of("1:5,2:5,3:5") == std::vector<Ranks>{{0}, {0, 1}, {0, 1, 2}});
+    CHECK(groups_of("4:10,2:10,5:10").ranks ==
+          std::vector<Ranks>{{0, 1, 2, 3}, {0, 1}, {0, 1, 4, 5, 6}});
+    CHECK(groups_of("1:5,2:5,3:5").ranks == std::vector<Ranks>{{0}, {0, 1}, {0, 1, 2}});
 }
 
-TEST_CASE("resize order: with nobody left who has the model, the group begins anew and says so",
-          "[resize]") {
+TEST_CASE("resize order: with nobody left who has the model, the work begins anew", "[resize]") {
     // KungFu logs that state will be lost, and goes on; here the work is redone.
-    const std::vector<Ranks> groups = groups_of("2:100", {InstanceId{0}, InstanceId{1}});
-    CHECK(groups == std::vector<Ranks>{{0, 1}, {2, 3}});
+    const Groups groups = groups_of("2:100", {InstanceId{0}, InstanceId{1}});
+    CHECK(groups.ranks == std::vector<Ranks>{{0, 1}, {2, 3}});
+    CHECK(groups.redone > Duration{});
+    CHECK(groups_of("2:100").redone == Duration{});
 }
 
 }  // namespace ukemi

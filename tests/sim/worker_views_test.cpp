@@ -59,6 +59,15 @@ TEST_CASE("worker views: a table of whole steps knows how long they took, and no
     }
 }
 
+TEST_CASE("worker views: where machines differ a whole step is computing, so that the slow show",
+          "[worker_views]") {
+    const std::vector<WorkerView> views = shown(pair_of_workers(), false, {500, 1000});
+    REQUIRE(views.size() == 2);
+    CHECK(views[0] == WorkerView{views[0].instance, whole_seconds(8), whole_seconds(8), {}, {}});
+    CHECK(views[1].compute == whole_seconds(4));
+    CHECK(views[1].exposed_communication == whole_seconds(4));
+}
+
 TEST_CASE("worker views: a step of known parts shows them, of each worker its own",
           "[worker_views]") {
     JobSpec spec = pair_of_workers();
