@@ -76,7 +76,13 @@ public:
     Execution& operator=(const Execution&) = delete;
 
     Outcome run() {
-        if (finish()) return Outcome::ok;
+        try {
+            if (finish()) return Outcome::ok;
+        } catch (...) {
+            mesh_.fail(Outcome::aborted, -1);
+            mesh_.withdraw();
+            throw;
+        }
         mesh_.withdraw();  // before the buffers go, and the caller's memory
         return mesh_.outcome();
     }

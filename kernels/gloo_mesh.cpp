@@ -170,8 +170,9 @@ bool GlooMesh::Operation::receive(Buffer& buffer, int peer, std::uint64_t slot) 
 // Who meets or leaves wants to know at once whether the other is still there.
 bool GlooMesh::Operation::post(const GlooPost& post) {
     if (leaves_ || !mesh_.connected_) return attempt(post.peer, [&] { start(post); });
+    if (mesh_.outcome() != Outcome::ok) return false;
     mesh_.posts_->add(post);
-    return mesh_.outcome() == Outcome::ok;
+    return true;
 }
 
 bool GlooMesh::Operation::wait_sent(Buffer& buffer, int peer) {

@@ -198,11 +198,13 @@ void GlooMesh::say_goodbye() {
 void GlooMesh::withdraw() {
     const std::lock_guard once(withdrawal_);
     if (std::exchange(withdrawn_, true)) return;
+    // First: a close has the connection's lock and waits for Gloo's thread, which a post would make
+    // wait for that lock.
+    posts_->drop();
     say_goodbye();
     for (int peer = 0; peer < settings_.membership.size; ++peer) {
         if (peer != settings_.membership.rank) context_->getPair(peer)->close();
     }
-    posts_->drop();
 }
 
 }  // namespace ukemi

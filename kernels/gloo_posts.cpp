@@ -65,8 +65,11 @@ void GlooPosts::handleEvents(int) {
     busy_ = true;
     lock.unlock();
     for (const GlooPost& post : beginning_) {
+        if (dropped_) break;
         try {
             start(post);
+        } catch (const std::bad_alloc&) {
+            throw;                         // ends this process: no peer is to blame
         } catch (const std::exception&) {  // Gloo's IoException, or its assertions of a closed pair
             failed_(post);
         }

@@ -10,6 +10,7 @@
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -42,7 +43,8 @@ public:
 
     // From any thread. Its buffer lives until the transfer is over, or `drop` has returned.
     void add(const GlooPost& post);
-    // What has not begun never will, nor what is added later. Not from Gloo's thread.
+    // When it returns, none is being begun and none will be, whatever is added later. Not from
+    // Gloo's thread.
     void drop();
 
 private:
@@ -57,7 +59,7 @@ private:
     std::vector<GlooPost> waiting_;
     std::vector<GlooPost> beginning_;  // of Gloo's thread
     bool busy_ = false;                // Gloo's thread is at `beginning_`
-    bool dropped_ = false;
+    std::atomic<bool> dropped_ = false;
     bool leaves_ = false;  // the destructor waits
     bool left_ = false;
 };

@@ -149,7 +149,8 @@ private:
     std::vector<float> mean_;
 };
 
-// Of a selection that is linear in d and then puts the places in order: k log k.
+// Of the usual selection, which is linear in d and then puts the places in order: k log k. Ours
+// reads d six times instead.
 CodecOperations selection(const TensorShape& shape, std::int64_t kept, std::int64_t summands) {
     std::int64_t logarithm = 1;
     while ((std::int64_t{1} << logarithm) < kept) ++logarithm;

@@ -192,6 +192,31 @@ TEST_CASE("gloo: abort from another thread ends a wait, and all later ones", "[g
     CHECK(ranks.report(0).right);
 }
 
+TEST_CASE("gloo: abort while several threads start operations ends them all", "[gloo][faults]") {
+    constexpr int meetings = 12;
+    for (int meeting = 0; meeting < meetings; ++meeting) {
+        ForkedRanks ranks(2, [meeting](ForkedRank& own) {
+            const auto peers = own.connect(20s);
+            const Schedule schedule = all_reduce_schedule(Collective::ring, own.size());
+            std::vector<std::thread> lanes;
+            for (int lane = 0; lane < 4; ++lane) {
+                lanes.emplace_back([&, lane] {
+                    std::vector<float> values(100, 1.0F);
+                    const std::string name = "bucket" + std::to_string(lane);
+                    while (peers->all_reduce_sum(name, schedule, values) == Outcome::ok) {
+                    }
+                });
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(300 * meeting));
+            if (own.rank() == 0) peers->abort();
+            for (std::thread& lane : lanes) lane.join();
+            own.report().right = true;
+        });
+        CHECK(ranks.all_ended_well());
+        for (int rank = 0; rank < 2; ++rank) CHECK(ranks.report(rank).right);
+    }
+}
+
 TEST_CASE("gloo: what was sent last arrives although its sender is gone at once", "[gloo]") {
     constexpr std::size_t count = 4 << 20;
     ForkedRanks ranks(2, [&](ForkedRank& own) {
