@@ -32,7 +32,7 @@ GlooMesh::GlooMesh(GlooSettings settings) : settings_(std::move(settings)) {
     attributes.ai_family = AF_INET;
     try {
         device_ = gloo::transport::tcp::CreateDevice(attributes);
-        posts_.emplace(std::dynamic_pointer_cast<gloo::transport::tcp::Device>(device_),
+        posts_.emplace(dynamic_cast<gloo::transport::tcp::Device&>(*device_),
                        [this](const GlooPost& post) { lose(post.peer); });
         context_ = device_->createContext(rank, size);
         context_->setTimeout(std::chrono::hours(1));  // connecting ends by our own deadline
@@ -76,7 +76,7 @@ GlooMesh::~GlooMesh() {
         if (watch->thread.joinable()) watch->thread.join();
     }
     deadline_keeper_.join();
-    posts_.reset();
+    posts_->make_rounds(true);  // to the end of the device
     for (int peer = 0; peer < settings_.membership.size; ++peer) {
         if (peer != settings_.membership.rank) context_->getPair(peer).reset();
     }

@@ -131,9 +131,9 @@ private:
     void say_goodbye();
 
     GlooSettings settings_;
+    std::optional<GlooPosts> posts_;  // of operations; before the device
     std::shared_ptr<gloo::transport::Device> device_;
     std::shared_ptr<gloo::transport::Context> context_;
-    std::optional<GlooPosts> posts_;  // of operations
     std::vector<std::byte> address_;
     std::size_t address_bytes_ = 0;  // of one pair
 

@@ -53,6 +53,7 @@ Outcome GlooMesh::connect(std::span<const std::vector<std::byte>> addresses) {
         fail(Outcome::peer_lost, -1);
         return outcome();
     }
+    posts_->make_rounds(true);
     Operation operation(*this);
     for (int peer = 0; peer < size; ++peer) {
         if (peer == rank) continue;
@@ -79,6 +80,7 @@ Outcome GlooMesh::connect(std::span<const std::vector<std::byte>> addresses) {
         each->thread = std::thread([this, &peer = *each] { watch(peer); });
     }
     connected_ = true;
+    posts_->make_rounds(false);
     return outcome();
 }
 
@@ -202,6 +204,7 @@ void GlooMesh::withdraw() {
     // wait for that lock.
     posts_->drop();
     say_goodbye();
+    posts_->make_rounds(true);
     for (int peer = 0; peer < settings_.membership.size; ++peer) {
         if (peer != settings_.membership.rank) context_->getPair(peer)->close();
     }

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace ukemi {
@@ -20,22 +22,11 @@ void start(const GlooPost& post) {
     }
 }
 
-GlooPosts::GlooPosts(std::shared_ptr<gloo::transport::tcp::Device> device,
+GlooPosts::GlooPosts(gloo::transport::tcp::Device& device,
                      std::function<void(const GlooPost&)> failed)
-    : device_(std::move(device)),
-      failed_(std::move(failed)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : failed_(std::move(failed)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (wake_.get() < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-    device_->registerDescriptor(wake_.get(), EPOLLIN, this);
-}
-
-// Gloo's thread leaves by itself: anybody else would wait for its next round, up to 10 ms.
-GlooPosts::~GlooPosts() {
-    drop();
-    std::unique_lock lock(mutex_);
-    leaves_ = true;
-    wake();
-    changed_.wait(lock, [&] { return left_; });
+    device.registerDescriptor(wake_.get(), EPOLLIN, this);
 }
 
 void GlooPosts::wake() {
@@ -54,12 +45,21 @@ void GlooPosts::drop() {
     std::unique_lock lock(mutex_);
     dropped_ = true;
     waiting_.clear();
-    changed_.wait(lock, [&] { return !busy_; });
+    begun_.wait(lock, [&] { return !busy_; });
+}
+
+void GlooPosts::make_rounds(bool on) {
+    rounds_ = on;
+    wake();
 }
 
 void GlooPosts::handleEvents(int) {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t taken = ::read(wake_.get(), &count, sizeof count);
+    if (rounds_) {  // what wakes it stays, and wakes it again
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    } else {
+        std::uint64_t count = 0;
+        [[maybe_unused]] const ssize_t taken = ::read(wake_.get(), &count, sizeof count);
+    }
     std::unique_lock lock(mutex_);
     std::swap(waiting_, beginning_);
     busy_ = true;
@@ -77,11 +77,7 @@ void GlooPosts::handleEvents(int) {
     beginning_.clear();
     lock.lock();
     busy_ = false;
-    if (leaves_) {
-        device_->unregisterDescriptor(wake_.get(), this);
-        left_ = true;
-    }
-    changed_.notify_all();  // the last that touches this object is the lock
+    begun_.notify_all();
 }
 
 }  // namespace ukemi

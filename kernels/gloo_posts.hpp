@@ -14,7 +14,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -31,13 +30,13 @@ struct GlooPost {
 // Throws what Gloo throws: the connection is gone.
 void start(const GlooPost& post);
 
+// Outlives the device, whose thread goes on looking for posts until it ends.
 class GlooPosts final : private gloo::transport::tcp::Handler {
 public:
     // `failed` is told, on Gloo's thread, of posts whose connection is gone. Throws
     // std::system_error if the machine has no descriptors left.
-    GlooPosts(std::shared_ptr<gloo::transport::tcp::Device> device,
-              std::function<void(const GlooPost&)> failed);
-    ~GlooPosts() override;
+    GlooPosts(gloo::transport::tcp::Device& device, std::function<void(const GlooPost&)> failed);
+    ~GlooPosts() override = default;
     GlooPosts(const GlooPosts&) = delete;
     GlooPosts& operator=(const GlooPosts&) = delete;
 
@@ -47,21 +46,24 @@ public:
     // Gloo's thread.
     void drop();
 
+    // From now on, or no more: Gloo's thread makes a round every tenth of a millisecond, and not
+    // only when something happens, at last after 10 ms. Who takes a connection's socket away, or
+    // the device, waits for one.
+    void make_rounds(bool on);
+
 private:
     void handleEvents(int events) override;
-    void wake();  // under the lock
+    void wake();
 
-    std::shared_ptr<gloo::transport::tcp::Device> device_;
     std::function<void(const GlooPost&)> failed_;
     live::FileDescriptor wake_;  // readable while there is something to begin
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable begun_;
     std::vector<GlooPost> waiting_;
     std::vector<GlooPost> beginning_;  // of Gloo's thread
     bool busy_ = false;                // Gloo's thread is at `beginning_`
     std::atomic<bool> dropped_ = false;
-    bool leaves_ = false;  // the destructor waits
-    bool left_ = false;
+    std::atomic<bool> rounds_ = false;
 };
 
 }  // namespace ukemi

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <functional>
 #include <future>
+#include <optional>
 #include <thread>
 
 using namespace ukemi;
@@ -15,7 +17,7 @@ namespace {
 
 // Rank 0 of two that are not connected, so that whatever it starts fails.
 struct Unconnected {
-    Unconnected() {
+    explicit Unconnected(std::function<void(const GlooPost&)> failed) {
         gloo::transport::tcp::attr attributes("127.0.0.1");
         attributes.ai_family = AF_INET;
         device = std::dynamic_pointer_cast<gloo::transport::tcp::Device>(
@@ -23,9 +25,11 @@ struct Unconnected {
         context = device->createContext(0, 2);
         context->createPair(1)->close();
         buffer = context->createUnboundBuffer(&byte, 1);
+        posts.emplace(*device, std::move(failed));
     }
     GlooPost send(std::uint64_t slot) const { return {buffer.get(), 1, slot, true}; }
 
+    std::optional<GlooPosts> posts;  // before the device
     char byte = 0;
     std::shared_ptr<gloo::transport::tcp::Device> device;
     std::shared_ptr<gloo::transport::Context> context;
@@ -35,36 +39,34 @@ struct Unconnected {
 }  // namespace
 
 TEST_CASE("gloo posts: Gloo's thread tells whose connection is gone", "[gloo]") {
-    const Unconnected rank;
     std::promise<std::pair<std::thread::id, std::uint64_t>> told;
-    GlooPosts posts(rank.device, [&](const GlooPost& post) {
+    Unconnected rank([&](const GlooPost& post) {
         told.set_value({std::this_thread::get_id(), post.slot});
     });
-    posts.add(rank.send(7));
+    rank.posts->add(rank.send(7));
     const auto [thread, slot] = told.get_future().get();
     CHECK(thread != std::this_thread::get_id());
     CHECK(slot == 7);
 }
 
 TEST_CASE("gloo posts: once they are dropped none is being begun, and none will", "[gloo]") {
-    const Unconnected rank;
     std::promise<void> begun;
     std::atomic<bool> busy = false;
     std::atomic<int> told = 0;
     int told_before = 0;
     {
-        GlooPosts posts(rank.device, [&](const GlooPost&) {
+        Unconnected rank([&](const GlooPost&) {
             busy = true;
             if (told++ == 0) begun.set_value();
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             busy = false;
         });
-        for (std::uint64_t slot = 0; slot < 100; ++slot) posts.add(rank.send(slot));
+        for (std::uint64_t slot = 0; slot < 100; ++slot) rank.posts->add(rank.send(slot));
         begun.get_future().wait();
-        posts.drop();
+        rank.posts->drop();
         CHECK_FALSE(busy);
         told_before = told;
-        posts.add(rank.send(100));
+        rank.posts->add(rank.send(100));
     }
     CHECK(told == told_before);
     CHECK(told < 100);
