@@ -207,6 +207,8 @@ TEST_CASE("gloo: abort while several threads start operations ends them all", "[
                     }
                 });
             }
+            own.mark(1);
+            own.wait_for_mark(1, 1);  // else the other has nobody to connect to
             std::this_thread::sleep_for(std::chrono::microseconds(300 * meeting));
             if (own.rank() == 0) peers->abort();
             for (std::thread& lane : lanes) lane.join();
