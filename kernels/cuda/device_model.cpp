@@ -94,14 +94,18 @@ public:
     ~DeviceWorkspace() override {
         // Nothing may be freed that a stream still uses.
         static_cast<void>(cudaSetDevice(settings_.device));
-        static_cast<void>(cudaStreamSynchronize(stream_.get()));
-        static_cast<void>(cudaStreamSynchronize(copies_.get()));
+        drain();
     }
 
     BatchResult add_gradient(std::span<const float> weights, const DataSet& data,
                              std::span<const std::uint32_t> samples, std::span<float> gradient,
                              const Model::Finished& finished) {
         check(cudaSetDevice(settings_.device));
+        // The next gradient may write what this one, if it throws, has on its streams.
+        struct Drained {
+            DeviceWorkspace& streams;
+            ~Drained() { streams.drain(); }
+        } const drained{*this};
         send(weights, data, samples);
         auto next = parts_.begin();
         const auto send_back = [&](std::size_t node) {
@@ -126,6 +130,11 @@ public:
     const std::unique_ptr<Model::Workspace> host;
 
 private:
+    void drain() noexcept {
+        static_cast<void>(cudaStreamSynchronize(stream_.get()));
+        static_cast<void>(cudaStreamSynchronize(copies_.get()));
+    }
+
     // On a stream of its own, behind what is on the other one now.
     void send_part(const Part& part) {
         check(cudaEventRecord(part.computed.get(), stream_.get()));
