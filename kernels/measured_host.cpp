@@ -38,8 +38,9 @@ Work copy_of(std::int64_t bytes) {
 }
 
 Work noise_step_of(std::int64_t bytes) {
-    constexpr std::size_t learners = 2;
-    const Values gradients = gradient_of(bytes);
+    constexpr std::size_t learners = 4;  // as on a GPU, where this has the same name
+    const auto all = static_cast<std::int64_t>(learners * sizeof(float));
+    const Values gradients = gradient_of(bytes - bytes % all);
     const Values weights = zeros(gradients->size() / learners);
     const Values velocity = zeros(weights->size());
     return std::make_unique<HostWork>(
