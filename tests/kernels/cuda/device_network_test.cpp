@@ -21,15 +21,16 @@ namespace {
 constexpr std::int64_t learner_batch = 4;
 constexpr std::array gradient_samples{1, 3};
 constexpr std::array product_uses{MatrixProducts::Use::own};
-constexpr std::array graph_samples{64};
+constexpr std::array trail_graph_samples{64};
 constexpr std::string_view left_out = "resnet32";  // has the layers of resnet20
 #else
 constexpr std::int64_t learner_batch = 16;
 constexpr std::array gradient_samples{1, 7, 64};
 constexpr std::array product_uses{MatrixProducts::Use::cublas_if_there, MatrixProducts::Use::own};
-constexpr std::array graph_samples{0, 64};
+constexpr std::array trail_graph_samples{0, 64};
 constexpr std::string_view left_out = "";
 #endif
+constexpr std::array graph_samples{0, 64};
 
 bool gpu_answers() {
     const std::string missing = gpu_missing();
@@ -326,7 +327,7 @@ TEST_CASE("cuda device: other numbers of learners and a restart leave what they 
     const LearningCase one;
     const Trail expected =
         one.trail_of(*make_cpu_device(*one.model, one.data.features, one.data.classes, one.first));
-    for (const int graphs : graph_samples) {
+    for (const int graphs : trail_graph_samples) {
         CAPTURE(graphs);
         CudaDeviceSettings settings;
         settings.graph_samples_most = graphs;

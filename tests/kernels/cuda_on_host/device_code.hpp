@@ -1,6 +1,6 @@
 // device_code.hpp — the words of CUDA that our kernels are written in, for a compiler that knows
 // only C++. Read before a kernel's text, in which `kernel<<<…>>>(…)` has become
-// `launch_of(kernel, …)(…)`.
+// `launch_of(kernel, …)(…)`, and `__shared__` static memory with `begin_shared` behind it.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -12,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <tuple>
+#include <type_traits>
 
 #include "tests/kernels/cuda_on_host/threads.hpp"
 
@@ -23,7 +24,6 @@
 #define __global__
 #define __device__
 #define __host__
-#define __shared__ static  // blocks run one after the other
 #define __launch_bounds__(...)
 #define UKEMI_DEVICE_CODE
 #define threadIdx (::ukemi::on_host::here.thread)
@@ -45,6 +45,14 @@ auto launch_of(void (*kernel)(Parameters...), dim3 grid, dim3 threads, std::size
             std::apply(kernel, kept);
         });
     };
+}
+
+// Static, because blocks run one after the other; at each block's first touch no number again.
+template <class Memory>
+void begin_shared(Memory& memory, std::uint64_t& of_block) {
+    if (of_block == here.block_number) return;
+    of_block = here.block_number;
+    std::memset(&memory, 0xFF, sizeof memory);
 }
 
 template <class Value>
@@ -78,11 +86,20 @@ inline unsigned __ballot_sync(unsigned, bool votes) {
     ukemi::on_host::meet_warp();
     return all;
 }
-// Threads of a warp need not go together: here each goes alone.
-inline unsigned __activemask() { return 1U << ukemi::on_host::lane(); }
+inline unsigned __activemask() { return ukemi::on_host::lanes_here(); }
 template <class Value>
-unsigned __match_any_sync(unsigned mask, Value) {
-    return mask;
+unsigned __match_any_sync(unsigned mask, Value value) {
+    static_assert(std::is_integral_v<Value>);
+    std::uint64_t* words = ukemi::on_host::words_of_warp();
+    words[ukemi::on_host::lane()] = static_cast<std::uint64_t>(value);
+    ukemi::on_host::meet_lanes(mask);
+    unsigned same = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        const bool alike = words[lane] == static_cast<std::uint64_t>(value);
+        if ((mask >> lane & 1U) != 0 && alike) same |= 1U << lane;
+    }
+    ukemi::on_host::meet_lanes(mask);
+    return same;
 }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 template <class Number>

@@ -5,12 +5,15 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/device_model.hpp"
 #include "kernels/cuda/device_parts.hpp"
 #include "kernels/machine_costs.hpp"
+#include "tests/kernels/cuda_on_host/device_code.hpp"
 
 using namespace ukemi;
 using namespace ukemi::cuda;
@@ -21,6 +24,25 @@ namespace {
 cudaError_t forgotten(cudaError_t code) {
     static_cast<void>(cudaGetLastError());
     return code;
+}
+
+std::vector<unsigned> order_of_blocks;
+std::vector<unsigned> order_of_threads;
+std::vector<unsigned> found_alike;
+
+// Fills `out` in order, but for what a block finds of the one before it.
+void leans_on_block_before(int* out) {
+    const int before = blockIdx.x == 0 ? 0 : out[blockIdx.x - 1];
+    out[blockIdx.x] = before + 1;
+}
+void notes_order() {
+    if (threadIdx.x == 0) order_of_blocks.push_back(blockIdx.x);
+    if (blockIdx.x == 0) order_of_threads.push_back(threadIdx.x);
+}
+// Even lanes have one value, odd lanes another, and the last lane nothing to say.
+void notes_alike() {
+    if (threadIdx.x == 31) return;
+    found_alike.push_back(__match_any_sync(__activemask(), threadIdx.x % 2));
 }
 
 }  // namespace
@@ -80,6 +102,145 @@ TEST_CASE("device on the host: who captures neither allocates nor waits", "[cuda
     check(cudaGraphDestroy(graph));
     check(cudaMalloc(&memory, 4));
     check(cudaFree(memory));
+}
+
+TEST_CASE("device on the host: blocks and threads come in orders that change with the launch",
+          "[cuda_on_host]") {
+    const Stream stream = make_stream();
+    std::set<std::vector<unsigned>> blocks;
+    std::set<std::vector<unsigned>> threads;
+    int right = 0;
+    const std::vector<int> in_order{1, 2, 3, 4, 5};
+    for (int launch = 0; launch < 20; ++launch) {
+        order_of_blocks.clear();
+        order_of_threads.clear();
+        on_host::launch_of(notes_order, 5, 8, 0, stream.get())();
+        Buffer<int> out(std::vector<int>(5, 0));
+        on_host::launch_of(leans_on_block_before, 5, 1, 0, stream.get())(out.data());
+        check(cudaStreamSynchronize(stream.get()));
+        right += out.read() == in_order ? 1 : 0;
+        blocks.insert(order_of_blocks);
+        threads.insert(order_of_threads);
+        std::ranges::sort(order_of_blocks);
+        CHECK(order_of_blocks == std::vector<unsigned>{0, 1, 2, 3, 4});
+    }
+    CHECK(right < 15);
+    CHECK(blocks.size() > 3);
+    CHECK(threads.size() > 3);
+}
+
+TEST_CASE("device on the host: lanes that are together find who is alike, others themselves",
+          "[cuda_on_host]") {
+    const Stream stream = make_stream();
+    std::set<std::vector<unsigned>> found;
+    for (int launch = 0; launch < 20; ++launch) {
+        found_alike.clear();
+        on_host::launch_of(notes_alike, 1, 32, 0, stream.get())();
+        check(cudaStreamSynchronize(stream.get()));
+        std::ranges::sort(found_alike);
+        found.insert(found_alike);
+    }
+    std::vector<unsigned> alone;
+    std::vector<unsigned> together(16, 0x5555'5555U);
+    for (unsigned lane = 0; lane < 31; ++lane) alone.push_back(1U << lane);
+    together.insert(together.begin(), 15, 0x2AAA'AAAAU);
+    CHECK(found == std::set<std::vector<unsigned>>{alone, together});
+}
+
+TEST_CASE("device on the host: what a block shares is no number at first", "[cuda_on_host]") {
+    static float memory = 0;
+    static std::uint64_t is_of = 0;
+    on_host::here.block_number = 1'000'000;
+    on_host::begin_shared(memory, is_of);
+    CHECK(std::isnan(memory));
+    memory = 1;
+    on_host::begin_shared(memory, is_of);
+    CHECK(memory == 1);
+    ++on_host::here.block_number;
+    on_host::begin_shared(memory, is_of);
+    CHECK(std::isnan(memory));
+}
+
+TEST_CASE("device on the host: a callback may call nothing, a capture records nothing",
+          "[cuda_on_host]") {
+    struct Tried {
+        cudaStream_t stream;
+        cudaEvent_t event;
+        std::vector<cudaError_t> codes;
+    };
+    const Stream stream = make_stream();
+    const Event event = make_event();
+    Tried tried{stream.get(), event.get(), {}};
+    check(cudaLaunchHostFunc(
+        stream.get(),
+        [](void* given) {
+            auto& all = *static_cast<Tried*>(given);
+            cudaStream_t made_stream = nullptr;
+            cudaEvent_t made_event = nullptr;
+            all.codes = {cudaEventRecord(all.event, all.stream),
+                         cudaStreamWaitEvent(all.stream, all.event, 0),
+                         cudaGraphLaunch(nullptr, all.stream),
+                         cudaLaunchHostFunc(all.stream, nullptr, nullptr),
+                         cudaStreamCreateWithFlags(&made_stream, cudaStreamNonBlocking),
+                         cudaEventCreate(&made_event),
+                         cudaStreamDestroy(all.stream),
+                         cudaEventDestroy(all.event)};
+        },
+        &tried));
+    check(cudaStreamSynchronize(stream.get()));
+    CHECK(tried.codes == std::vector<cudaError_t>(8, cudaErrorNotPermitted));
+    check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
+    CHECK(forgotten(cudaEventRecord(event.get(), stream.get())) == cudaErrorStreamCaptureIsolation);
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(stream.get(), &graph));
+    check(cudaGraphDestroy(graph));
+}
+
+TEST_CASE("device on the host: a stream's end waits for nothing, and its work is done",
+          "[cuda_on_host]") {
+    std::atomic<bool> may_go = false;
+    const Event over = make_event();
+    {
+        const Stream stream = make_stream();
+        check(cudaLaunchHostFunc(
+            stream.get(),
+            [](void* given) {
+                while (!*static_cast<std::atomic<bool>*>(given)) std::this_thread::yield();
+            },
+            &may_go));
+        check(cudaEventRecord(over.get(), stream.get()));
+    }
+    may_go = true;  // who waited in the stream's end would not come here
+    CHECK(cudaEventSynchronize(over.get()) == cudaSuccess);
+}
+
+TEST_CASE("device model: who throws while parts come leaves the next gradient alone",
+          "[cuda_on_host]") {
+    const DataSet data = load_data({.kind = "synthetic",
+                                    .images = {},
+                                    .labels = {},
+                                    .samples = 40,
+                                    .features = 28 * 28,
+                                    .classes = 10,
+                                    .seed = 6});
+    DeviceModelSettings settings;
+    settings.part_bytes = 1;
+    const auto model = make_device_model({.kind = "mlp", .hidden = {60, 40}}, data, settings);
+    const auto workspace = model->make_workspace();
+    const std::vector<float> weights = model->initial_weights(1);
+    const std::vector<std::uint32_t> few{1, 2, 3};
+    const std::vector<std::uint32_t> more{4, 5, 6, 7, 8, 9, 10};
+    const auto gradient_of = [&](Model::Workspace& in) {
+        std::vector<float> gradient(weights.size(), 0.0F);
+        model->gradient(weights, data, more, gradient, in, {});
+        return gradient;
+    };
+    const std::vector<float> right = gradient_of(*model->make_workspace());
+    std::vector<float> unfinished(weights.size(), 0.0F);
+    const auto stops = [](std::size_t) { throw std::runtime_error("stop"); };
+    CHECK_THROWS_AS(model->gradient(weights, data, few, unfinished, *workspace, stops),
+                    std::runtime_error);
+    CHECK(gradient_of(*workspace) == right);
 }
 
 TEST_CASE("device model: parts of a gradient come from the last tensors to the first, complete",

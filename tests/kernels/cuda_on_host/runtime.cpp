@@ -68,6 +68,7 @@ struct CUevent_st {
 struct CUstream_st {
     std::deque<Operation> operations;
     bool busy = false;
+    bool destroyed = false;
     std::uint64_t place = 0;
     std::unique_ptr<CUgraph_st> captured;
 };
@@ -94,10 +95,11 @@ public:
         stream->place = draw();
         streams_.push_back(stream);
     }
-    void remove(cudaStream_t stream) {
-        wait([&] { return stream->operations.empty() && !stream->busy; });
+    // At once: what is on the stream is still done, as by a device.
+    void destroy(cudaStream_t stream) {
         const std::lock_guard lock(mutex_);
-        std::erase(streams_, stream);
+        stream->destroyed = true;
+        if (stream->operations.empty() && !stream->busy) forget(stream);
     }
     cudaError_t put(cudaStream_t stream, Operation operation) {
         if (stream == nullptr) return wrong(cudaErrorInvalidResourceHandle);
@@ -164,6 +166,10 @@ private:
         return offset < found->second ? found->second - offset : 0;
     }
 
+    void forget(cudaStream_t stream) {
+        std::erase(streams_, stream);
+        delete stream;
+    }
     static bool can_run(const Operation& operation) {
         return !operation.waits_for || operation.waits_for->reached >= operation.count;
     }
@@ -193,9 +199,9 @@ private:
             Operation operation = std::move(stream->operations.front());
             stream->operations.pop_front();
             stream->busy = true;
+            const bool gives_way = drawn_ % 16 == 0;  // hosts run ahead of devices
             lock.unlock();
-            // Hosts run ahead of devices.
-            if (drawn_ % 16 == 0) std::this_thread::yield();
+            if (gives_way) std::this_thread::yield();
             in_callback = operation.calls_back;
             if (operation.run) operation.run();
             in_callback = false;
@@ -206,6 +212,7 @@ private:
                 operation.reaches->at = std::chrono::steady_clock::now();
             }
             stream->busy = false;
+            if (stream->destroyed && stream->operations.empty()) forget(stream);
             changed_.notify_all();
         }
     }
@@ -365,14 +372,16 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStre
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     if (flags != cudaStreamNonBlocking) return wrong(cudaErrorNotSupported);
     *stream = new CUstream_st;
     device().add(*stream);
     return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    device().remove(stream);
-    delete stream;
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
+    if (stream == nullptr) return wrong(cudaErrorInvalidResourceHandle);
+    device().destroy(stream);
     return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -387,26 +396,34 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
     return device().is_done(stream) ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* given) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     return device().put(stream, {.run = [=] { function(given); }, .calls_back = true});
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     *event = new CUevent_st;
     return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     delete event;
     return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
+    if (stream == nullptr) return wrong(cudaErrorInvalidResourceHandle);
     {
         const std::lock_guard lock(device().mutex());
+        if (stream->captured) return wrong(cudaErrorStreamCaptureIsolation);
         ++event->state->recorded;
     }
     return device().put(stream, {.reaches = event->state});
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
+    if (stream == nullptr) return wrong(cudaErrorInvalidResourceHandle);
     std::int64_t count = 0;
     {
         const std::lock_guard lock(device().mutex());
@@ -428,6 +445,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     if (mode != cudaStreamCaptureModeThreadLocal) return wrong(cudaErrorNotSupported);
     const std::lock_guard lock(device().mutex());
     if (stream->captured) return wrong(cudaErrorIllegalState);
@@ -436,6 +454,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     const std::lock_guard lock(device().mutex());
     if (!stream->captured) return wrong(cudaErrorIllegalState);
     *graph = stream->captured.release();
@@ -443,10 +462,12 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     *made = new CUgraphExec_st{graph->operations};
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     for (const Operation& operation : graph->operations) {
         const cudaError_t put = device().put(stream, operation);
         if (put != cudaSuccess) return put;
@@ -454,10 +475,12 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
     return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     delete graph;
     return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+    if (refused(false) != cudaSuccess) return wrong(refused(false));
     delete graph;
     return cudaSuccess;
 }
