@@ -20,8 +20,10 @@ public:
     Bundle() : folder_(fs::temp_directory_path() / fmt::format("ukemi-bundle-{}", getpid())) {
         fs::create_directories(folder_ / "lib");
         fs::create_directories(folder_ / "nothing");
+        fs::create_directories(folder_ / "first");
         fs::copy_file(fs::path(UKEMI_SOURCE_DIR) / "bench/cuda_bundle.sh", folder_ / "run.sh",
                       fs::copy_options::overwrite_existing);
+        program("first/nvidia-smi", "exit 9");  // whatever GPU this machine has
         program("test_cuda", "echo 'All tests passed'");
         program("bench_cuda",
                 "if [ \"$GPU\" = no ]; then echo 'no GPU answers (why): nothing "
@@ -42,8 +44,9 @@ public:
     Ran run(const std::string& environment) const {
         const fs::path out = folder_ / "said";
         const std::string command =
-            fmt::format("UKEMI_BUNDLE_SEARCH={} {} sh {} >{} 2>&1", (folder_ / "nothing").string(),
-                        environment, (folder_ / "run.sh").string(), out.string());
+            fmt::format("PATH={}:$PATH UKEMI_BUNDLE_SEARCH={} {} sh {} >{} 2>&1",
+                        (folder_ / "first").string(), (folder_ / "nothing").string(), environment,
+                        (folder_ / "run.sh").string(), out.string());
         const int status = std::system(command.c_str());
         std::ifstream file(out);
         std::ostringstream text;
