@@ -11,7 +11,11 @@ NcclGroup::NcclGroup(NcclCalls& calls, std::chrono::milliseconds deadline)
 
 NcclGroup::~NcclGroup() { close(); }
 
-Outcome NcclGroup::wait(const std::function<NcclState()>& state) {
+NcclGroup::Looked NcclGroup::look_at(const NcclCalls::Handle& handle) {
+    return {calls_.state(handle), handle};
+}
+
+Outcome NcclGroup::wait(const std::function<Looked()>& look) {
     const auto until = calls_.now() + deadline_;
     for (;;) {
         if (aborted_) return Outcome::aborted;
@@ -20,10 +24,11 @@ Outcome NcclGroup::wait(const std::function<NcclState()>& state) {
             suspect_ = lost;
             return Outcome::peer_lost;
         }
-        switch (state()) {
+        const Looked looked = look();
+        switch (looked.state) {
             case NcclState::done: return Outcome::ok;
             case NcclState::failed:
-                why_ = calls_.why(handle_);
+                why_ = calls_.why(looked.at);
                 return Outcome::peer_lost;  // of whom nothing is known
             case NcclState::in_progress: break;
         }
@@ -43,7 +48,7 @@ Outcome NcclGroup::connect(const NcclId& id, Membership members) {
     INVARIANT(members.rank >= 0 && members.rank < members.size);
     members_ = members;
     handle_ = calls_.init(id, members.rank, members.size);
-    const Outcome outcome = wait([&] { return calls_.state(handle_); });
+    const Outcome outcome = wait([&] { return look_at(handle_); });
     if (outcome != Outcome::ok) return broke(outcome);
     phase_ = Phase::ready;
     return Outcome::ok;
@@ -56,7 +61,7 @@ Outcome NcclGroup::run(const Start& start, const Then& then) {
         why_ = calls_.why(handle_);
         return broke(Outcome::peer_lost);
     }
-    Outcome outcome = wait([&] { return calls_.state(handle_); });
+    Outcome outcome = wait([&] { return look_at(handle_); });
     if (outcome == Outcome::ok && then() == NcclState::failed) {
         why_ = calls_.why(handle_);
         return broke(Outcome::peer_lost);
@@ -64,8 +69,8 @@ Outcome NcclGroup::run(const Start& start, const Then& then) {
     if (outcome == Outcome::ok) {
         outcome = wait([&] {
             // An error of another rank shows in the communicator, while the stream only hangs.
-            const NcclState state = calls_.state(handle_);
-            return state == NcclState::failed ? state : calls_.stream();
+            const Looked looked = look_at(handle_);
+            return looked.state == NcclState::failed ? looked : Looked{calls_.stream(), handle_};
         });
     }
     return outcome == Outcome::ok ? Outcome::ok : broke(outcome);
@@ -82,10 +87,10 @@ Outcome NcclGroup::shrink(std::span<const int> excluded) {
     // Over is the call on the parent. The child shows a moment before that, while NCCL would still
     // pass an abort of the parent on to it.
     const Outcome outcome = wait([&] {
-        const NcclState child = calls_.state(handle_);
-        if (child == NcclState::failed) return child;
-        const NcclState whole = calls_.state(parent);
-        return whole == NcclState::done ? child : whole;
+        const Looked child = look_at(handle_);
+        if (child.state == NcclState::failed) return child;
+        const Looked whole = look_at(parent);
+        return whole.state == NcclState::done ? child : whole;
     });
     // An orderly end of the parent would wait for those who have left.
     calls_.abort(parent);
@@ -104,7 +109,7 @@ Outcome NcclGroup::shrink(std::span<const int> excluded) {
 void NcclGroup::close() {
     if (phase_ == Phase::ready) {
         calls_.finish(handle_);
-        const Outcome outcome = wait([&] { return calls_.state(handle_); });
+        const Outcome outcome = wait([&] { return look_at(handle_); });
         if (outcome != Outcome::ok) calls_.abort(handle_);
     }
     handle_.reset();

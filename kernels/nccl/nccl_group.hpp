@@ -59,8 +59,13 @@ public:
     void abort();                // waits end with aborted; so does everything later
 
 private:
-    // Until `state` is no longer in progress, or somebody or the deadline ends the wait.
-    Outcome wait(const std::function<NcclState()>& state);
+    struct Looked {
+        NcclState state;
+        NcclCalls::Handle at;  // who says why, after `failed`
+    };
+    Looked look_at(const NcclCalls::Handle& handle);
+    // Until it is no longer in progress, or somebody or the deadline ends the wait.
+    Outcome wait(const std::function<Looked()>& look);
     Outcome broke(Outcome outcome);
 
     NcclCalls& calls_;

@@ -21,6 +21,7 @@ struct NcclCalls::Communicator {
     int size = 1;
     bool aborted = false;
     bool finishing = false;
+    bool failed = false;
     int shrinking = 0;  // so many looks at its state find a shrink still under way
 };
 
@@ -46,7 +47,8 @@ public:
 
     bool launch_fails = false;
     bool stream_hangs = false;
-    int shrink_lasts = 0;  // looks at the parent, after the child has shown
+    bool shrink_fails = false;  // on the parent
+    int shrink_lasts = 0;       // looks at the parent, after the child has shown
     int aborts = 0;
     int aborts_of_shrinking = 0;  // which NCCL passes on to the child
     int finishes = 0;
@@ -67,6 +69,7 @@ public:
     Handle shrink(const Handle& parent, std::span<const int> excluded) override {
         calls.push_back("shrink");
         parent->shrinking = shrink_lasts;
+        parent->failed = shrink_fails;
         int number = 0;
         {
             const std::lock_guard lock(board_.mutex);
@@ -81,7 +84,7 @@ public:
                     parent->size - static_cast<int>(excluded.size()));
     }
     NcclState state(const Handle& of) override {
-        if (of->aborted || launch_fails) return NcclState::failed;
+        if (of->aborted || of->failed || launch_fails) return NcclState::failed;
         if (of->shrinking > 0) {
             --of->shrinking;
             return NcclState::in_progress;
@@ -91,7 +94,9 @@ public:
         const bool all = static_cast<int>(known.here.size()) == of->size;
         return all || of->finishing ? NcclState::done : NcclState::in_progress;
     }
-    std::string why(const Handle&) override { return "unhandled system error"; }
+    std::string why(const Handle& of) override {
+        return of->failed ? "the shrink failed" : "unhandled system error";
+    }
 
     NcclState all_reduce(const Handle& on, Reduction reduction,
                          std::span<std::byte> elements) override {

@@ -195,6 +195,21 @@ TEST_CASE("nccl: after a loss the next group has a new id and forgets the old", 
     CHECK(calls.finishes == 1);
 }
 
+TEST_CASE("nccl: a shrink that fails on the parent breaks the group and says the parent's reason",
+          "[nccl]") {
+    FakeBoard board;
+    FakeNccl calls(board);
+    FakeNccl other_calls(board);
+    const NcclId id = calls.new_id();
+    other_calls.init(id, 1, 2);
+    NcclCommunicator peers(calls, {{1, 0, 2}, 1s, {}});
+    REQUIRE(peers.connect(id) == Outcome::ok);
+    calls.shrink_fails = true;
+    CHECK(peers.shrink(std::vector{1}) == Outcome::peer_lost);
+    CHECK(peers.why() == "the shrink failed");
+    CHECK(calls.aborts == 2);  // of the parent and of the child
+}
+
 TEST_CASE("nccl: which change of membership is a shrink", "[nccl]") {
     const auto ids = [](std::initializer_list<unsigned> numbers) {
         std::vector<InstanceId> all;
