@@ -60,6 +60,13 @@ TEST_CASE("cuda: equal magnitudes, zeros and what is no number are treated alike
         if (entry.name != "top_k 1 %" && entry.name != "fp16 there and back") continue;
         CHECK(entry.make(strange)->mismatch(stream.get()) == "");
     }
+    // Fewer than are kept have the highest digit, side by side: their count decides how many
+    // others follow.
+    std::vector<float> peaks = made_gradient("peaks", 9001);
+    for (std::size_t i = 100; i < 150; ++i) peaks[i] = 1e4F + static_cast<float>(i);
+    const auto top_k = std::ranges::find(all_cases(), "top_k 1 %", &CaseEntry::name);
+    REQUIRE(top_k != all_cases().end());
+    CHECK(top_k->make(peaks)->mismatch(stream.get()) == "");
 }
 
 TEST_CASE("cuda cases: inputs depend on their name alone, and hold what is hard", "[cuda_cases]") {
