@@ -239,8 +239,8 @@ TEST_CASE("real learning: in real_policies policies turn what true gradients go 
     REQUIRE(results.size() == 8);
     for (std::size_t seed = 0; seed < 2; ++seed) {
         CAPTURE(seed);
-        const RunResult& plain = results[seed];
-        CHECK(plain.plans == 0);
+        const RunResult& unturned = results[seed];
+        CHECK(unturned.plans == 0);
         for (std::size_t list = 0; list < 4; ++list) {
             const RunResult& result = results[2 * list + seed];
             CAPTURE(result.policy);
@@ -249,12 +249,12 @@ TEST_CASE("real learning: in real_policies policies turn what true gradients go 
             CHECK(result.refused == 0);
         }
         // To the file's target, three seeds: 0.087 to 0.100 h; 0.023 to 0.028 h; 0.050 to 0.058 h.
-        CHECK(2 * results[2 + seed].duration < plain.duration);
-        CHECK(results[4 + seed].duration < plain.duration);
+        CHECK(2 * results[2 + seed].duration < unturned.duration);
+        CHECK(results[4 + seed].duration < unturned.duration);
         CHECK(results[4 + seed].plans == 5);  // four options are tried, then one is taken
         // Averaged at first, and learners are added: larger steps.
         CHECK(results[6 + seed].plans >= 3);
-        CHECK(results[6 + seed].samples_done > plain.samples_done);
+        CHECK(results[6 + seed].samples_done > unturned.samples_done);
     }
 }
 

@@ -98,10 +98,10 @@ TEST_CASE("turned group: who takes the place of another has nothing of the other
         for (const std::uint32_t number : numbers) ids.push_back(InstanceId{number});
         return std::make_shared<const std::vector<InstanceId>>(std::move(ids));
     };
-    LearningStep lossy = with(4, Codec::top_k, 0.05);
-    lossy.members = members({1, 2, 3, 4});
+    LearningStep coded = with(4, Codec::top_k, 0.05);
+    coded.members = members({1, 2, 3, 4});
     GroupState state = first_state(*task, 1);
-    for (int i = 0; i < 5; ++i) take_step(state, group, lossy);
+    for (int i = 0; i < 5; ++i) take_step(state, group, coded);
     REQUIRE(state.kept.size() == 4);
     // By hand: worker 4 is rank 0 now, worker 2 has gone, and 9 is new.
     GroupState by_hand = state;
@@ -109,8 +109,8 @@ TEST_CASE("turned group: who takes the place of another has nothing of the other
     by_hand.kept = {state.kept[3], state.kept[0], std::vector<float>(state.common.size(), 0.0F),
                     state.kept[2]};
     take_step(by_hand, group, with(4, Codec::top_k, 0.05));
-    lossy.members = members({4, 1, 9, 3});
-    take_step(state, group, lossy);
+    coded.members = members({4, 1, 9, 3});
+    take_step(state, group, coded);
     CHECK(state.common == by_hand.common);
     CHECK(state.kept == by_hand.kept);
     // The same workers in another order are the same group.
