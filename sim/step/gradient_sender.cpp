@@ -79,13 +79,13 @@ void GradientSender::arrived(std::uint64_t token, Instant now) {
 }
 
 void GradientSender::go_on(Instant now) {
-    for (Launcher::Message& message : launcher_.take()) start(std::move(message), now);
+    for (BucketLauncher::Message& message : launcher_.take()) start(std::move(message), now);
     const std::optional<Instant> due = launcher_.due_at();
     if (due && due != launcher_at_) host_.wake(owner_, *due, tokens_ + launcher_token);
     launcher_at_ = due;
 }
 
-void GradientSender::start(Launcher::Message launched, Instant now) {
+void GradientSender::start(BucketLauncher::Message launched, Instant now) {
     const std::uint32_t number = message_count_++;
     Message& message = messages_[number];
     message.legs = legs_of(buckets_, launched.buckets);

@@ -20,7 +20,7 @@ using GradientLane = std::vector<PlacedCollective>;
 class GradientSender {
 public:
     // Buckets must outlive it; its tokens are `tokens` and the 2^32 - 1 that follow. `latency` as
-    // of Launcher.
+    // of BucketLauncher.
     GradientSender(StepHost& host, StepPlayer& owner, const LaunchRule& rule,
                    std::span<const GradientBucket> buckets, std::vector<GradientLane> lanes,
                    std::size_t workers, Duration latency, std::uint64_t tokens);
@@ -46,7 +46,7 @@ private:
     static constexpr std::uint64_t decoded_bit = 0x80000000;
 
     void go_on(Instant now);
-    void start(Launcher::Message launched, Instant now);
+    void start(BucketLauncher::Message launched, Instant now);
     void start_leg(std::uint32_t number, Instant now);
     void end(std::uint32_t number, Instant now);
     Instant coded_at(Instant now, Duration time);
@@ -54,7 +54,7 @@ private:
     StepHost& host_;
     StepPlayer& owner_;
     LaunchRule rule_;
-    Launcher launcher_;
+    BucketLauncher launcher_;
     std::span<const GradientBucket> buckets_;
     std::vector<GradientLane> lanes_;
     std::uint64_t tokens_;

@@ -20,19 +20,19 @@ Duration negotiation_time(const LaunchRule& rule, std::size_t workers, Duration 
     return latency + others * rule.message + rounds * hop;
 }
 
-Launcher::Launcher(const LaunchRule& rule, std::size_t workers, Duration latency)
+BucketLauncher::BucketLauncher(const LaunchRule& rule, std::size_t workers, Duration latency)
     : rule_(rule),
       first_negotiation_(negotiation_time(rule, workers, latency, false)),
       cached_negotiation_(negotiation_time(rule, workers, latency, rule.response_cache)) {}
 
-void Launcher::begin_step(std::span<const GradientBucket> buckets) {
+void BucketLauncher::begin_step(std::span<const GradientBucket> buckets) {
     INVARIANT(waiting_.empty() && agreeing_.empty() && queue_.empty() && in_flight_ == 0);
     buckets_ = buckets;
     ++steps_begun_;
 }
 
 // The loop of a coordinator has a beat of its own, whether anything is ready or not.
-void Launcher::plan_tick(Instant now) {
+void BucketLauncher::plan_tick(Instant now) {
     if (tick_at_ || agreed_at_ || waiting_.empty()) return;
     tick_at_ = last_tick_;
     if (now > last_tick_) {
@@ -42,7 +42,7 @@ void Launcher::plan_tick(Instant now) {
     }
 }
 
-void Launcher::bucket_ready(std::uint32_t bucket, Instant now) {
+void BucketLauncher::bucket_ready(std::uint32_t bucket, Instant now) {
     INVARIANT(bucket < buckets_.size());
     if (rule_.kind == LaunchKind::coordinated) {
         waiting_.push_back(bucket);
@@ -52,14 +52,14 @@ void Launcher::bucket_ready(std::uint32_t bucket, Instant now) {
     queue_.push_back({{bucket}, buckets_[bucket].bytes});
 }
 
-void Launcher::message_sent() {
+void BucketLauncher::message_sent() {
     INVARIANT(in_flight_ > 0);
     --in_flight_;
 }
 
-std::optional<Instant> Launcher::due_at() const { return agreed_at_ ? agreed_at_ : tick_at_; }
+std::optional<Instant> BucketLauncher::due_at() const { return agreed_at_ ? agreed_at_ : tick_at_; }
 
-void Launcher::due(Instant now) {
+void BucketLauncher::due(Instant now) {
     INVARIANT(due_at() == now);
     if (!agreed_at_) {
         last_tick_ = now;
@@ -82,7 +82,7 @@ void Launcher::due(Instant now) {
     plan_tick(now);
 }
 
-std::vector<Launcher::Message> Launcher::take() {
+std::vector<BucketLauncher::Message> BucketLauncher::take() {
     std::vector<Message> messages;
     if (rule_.kind == LaunchKind::by_name) {
         messages = std::exchange(queue_, {});

@@ -44,14 +44,14 @@ Duration negotiation_time(const LaunchRule& rule, std::size_t workers, Duration 
 
 // Decides for one job. Whoever drives it tells what happens in the order of time, and after
 // everything that it told starts what take() returns.
-class Launcher {
+class BucketLauncher {
 public:
     struct Message {
         std::vector<std::uint32_t> buckets;
         Bytes bytes;
     };
 
-    Launcher(const LaunchRule& rule, std::size_t workers, Duration latency);
+    BucketLauncher(const LaunchRule& rule, std::size_t workers, Duration latency);
 
     void begin_step(std::span<const GradientBucket> buckets);  // that outlive the step
     void bucket_ready(std::uint32_t bucket, Instant now);

@@ -12,8 +12,8 @@ const std::vector<GradientBucket> three = {
 
 Instant at_us(std::int64_t microseconds) { return Instant::at(nanoseconds(1000 * microseconds)); }
 
-Launcher launcher_of(const LaunchRule& rule) {
-    Launcher launcher(rule, 4, nanoseconds(5000));
+BucketLauncher launcher_of(const LaunchRule& rule) {
+    BucketLauncher launcher(rule, 4, nanoseconds(5000));
     launcher.begin_step(three);
     return launcher;
 }
@@ -21,7 +21,7 @@ Launcher launcher_of(const LaunchRule& rule) {
 }  // namespace
 
 TEST_CASE("launch: in order, one at a time", "[launch]") {
-    Launcher launcher = launcher_of({LaunchKind::in_order});
+    BucketLauncher launcher = launcher_of({LaunchKind::in_order});
     CHECK(launcher.take().empty());
     launcher.bucket_ready(0, at_us(10));
     CHECK(launcher.take().size() == 1);
@@ -36,7 +36,7 @@ TEST_CASE("launch: in order, one at a time", "[launch]") {
 }
 
 TEST_CASE("launch: by name, all that is ready", "[launch]") {
-    Launcher launcher = launcher_of({LaunchKind::by_name});
+    BucketLauncher launcher = launcher_of({LaunchKind::by_name});
     launcher.bucket_ready(0, at_us(10));
     CHECK(launcher.take().size() == 1);
     launcher.bucket_ready(1, at_us(20));
@@ -47,7 +47,7 @@ TEST_CASE("launch: by name, all that is ready", "[launch]") {
 TEST_CASE("launch: coordinated, at the beat of the cycle, agreed, and fused", "[launch]") {
     LaunchRule rule{LaunchKind::coordinated};
     rule.fusion = mebibytes(4);
-    Launcher launcher = launcher_of(rule);
+    BucketLauncher launcher = launcher_of(rule);
     // Four workers: 5 us of latency, 3 messages of 10 us at rank 0, two levels of 15 us back.
     const Duration first = nanoseconds(5000 + 30'000 + 30'000);
     CHECK(negotiation_time(rule, 4, nanoseconds(5000), false) == first);
@@ -77,7 +77,7 @@ TEST_CASE("launch: coordinated, at the beat of the cycle, agreed, and fused", "[
 TEST_CASE("launch: what does not fit into one fusion buffer goes in the next", "[launch]") {
     LaunchRule rule{LaunchKind::coordinated};
     rule.fusion = mebibytes(3);
-    Launcher launcher = launcher_of(rule);
+    BucketLauncher launcher = launcher_of(rule);
     for (const std::uint32_t bucket : {0U, 1U, 2U}) launcher.bucket_ready(bucket, at_us(10));
     launcher.due(*launcher.due_at());
     launcher.due(*launcher.due_at());
