@@ -40,7 +40,7 @@ std::string percent(const std::optional<double>& value) {
                                   : fmt::format("{:+.1e}", *value);
 }
 
-void print_run(const ComparedRun& run) {
+void print_run(const ComparedResult& run) {
     fmt::print("\n{}\n  predicted: {}\n  measured:  {}\n", run.policy, run.predicted_which,
                run.measured_which);
     fmt::print("  {:<24} {:>14} {:>14} {:>14} {:>12}\n", "quantity", "predicted", "measured",
@@ -69,7 +69,7 @@ void print_table(const ResultsComparison& comparison) {
     for (const std::string& difference : comparison.scenario_differences) {
         fmt::print("  differs at {}\n", difference);
     }
-    for (const ComparedRun& run : comparison.runs) print_run(run);
+    for (const ComparedResult& run : comparison.runs) print_run(run);
     if (!comparison.only_predicted.empty() || !comparison.only_measured.empty()) fmt::print("\n");
     for (const std::string& run : comparison.only_predicted) {
         fmt::print("only predicted: {}\n", run);
@@ -82,7 +82,7 @@ ordered_json json_of(const std::optional<double>& value) {
     return value ? ordered_json(real_json(*value)) : ordered_json();
 }
 
-ordered_json json_of(const ComparedRun& run) {
+ordered_json json_of(const ComparedResult& run) {
     ordered_json object = {{"policy", run.policy},
                            {"predicted_run", run.predicted_which},
                            {"measured_run", run.measured_which},
@@ -115,7 +115,7 @@ void print_json(const ResultsComparison& comparison, const Options& options) {
                              {"runs", ordered_json::array()},
                              {"only_predicted", comparison.only_predicted},
                              {"only_measured", comparison.only_measured}};
-    for (const ComparedRun& run : comparison.runs) document["runs"].push_back(json_of(run));
+    for (const ComparedResult& run : comparison.runs) document["runs"].push_back(json_of(run));
     fmt::print("{}\n", document.dump(1, ' ', false, ordered_json::error_handler_t::replace));
 }
 

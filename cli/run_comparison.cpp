@@ -205,8 +205,8 @@ std::vector<std::string> scenario_differences(json a, json b) {
     return found;
 }
 
-ComparedRun compare(const StoredRun& predicted, const StoredRun& measured) {
-    ComparedRun run;
+ComparedResult compare(const StoredRun& predicted, const StoredRun& measured) {
+    ComparedResult run;
     run.policy = one_line(predicted.policy == measured.policy
                               ? predicted.policy
                               : predicted.policy + " and " + measured.policy);
@@ -227,7 +227,7 @@ ComparedRun compare(const StoredRun& predicted, const StoredRun& measured) {
 // Takes out of both lists the pairs for which `alike` holds, where there is no second choice.
 void pair_up(std::vector<const StoredRun*>& predicted, std::vector<const StoredRun*>& measured,
              const std::function<bool(const StoredRun&, const StoredRun&)>& alike,
-             std::vector<ComparedRun>& pairs) {
+             std::vector<ComparedResult>& pairs) {
     const auto others_like = [&](const std::vector<const StoredRun*>& runs, const StoredRun& one) {
         return std::ranges::count_if(runs, [&](const StoredRun* run) { return alike(*run, one); });
     };

@@ -35,7 +35,7 @@ struct DecisionComparison {
     std::string measured;
 };
 
-struct ComparedRun {
+struct ComparedResult {
     std::string policy;
     std::string predicted_which;  // "trace, seed 1"
     std::string measured_which;
@@ -47,7 +47,7 @@ struct ResultsComparison {
     std::string scenario;
     // Where the resolved scenarios differ, seed aside: "/job/batch: 32 and 64". None: equal.
     std::vector<std::string> scenario_differences;
-    std::vector<ComparedRun> runs;
+    std::vector<ComparedResult> runs;
     std::vector<std::string> only_predicted;  // runs without a counterpart
     std::vector<std::string> only_measured;
 };

@@ -51,7 +51,7 @@ private:
 class Execution {
 public:
     // What is sent and what is received may lie in one buffer (the same pointer) or in two.
-    Execution(GlooMesh& mesh, Scratch& scratch, std::span<const Move> moves, std::uint64_t slot,
+    Execution(GlooMesh& mesh, Scratch& scratch, std::span<const RankMove> moves, std::uint64_t slot,
               const std::byte* sent, std::byte* received, Reduction reduction)
         : operation_(mesh),
           mesh_(mesh),
@@ -136,7 +136,7 @@ private:
     bool post_sends(std::size_t after) {
         const std::size_t first = after == none ? 0 : after + 1;
         for (std::size_t i = first; i < moves_.size(); ++i) {
-            const Move& move = moves_[i];
+            const RankMove& move = moves_[i];
             UnderWay& each = under_way_[i];
             if (move.kind != MoveKind::send || each.after != after) continue;
             // Gloo's buffers are for both directions; this one is only read.
@@ -153,7 +153,7 @@ private:
         const std::size_t end = std::min(receives_.size(), k + 1 + receives_ahead);
         for (; posted_ < end; ++posted_) {
             const std::size_t i = receives_[posted_];
-            const Move& move = moves_[i];
+            const RankMove& move = moves_[i];
             UnderWay& each = under_way_[i];
             const std::size_t bytes = move.end - move.begin;
             if (move.kind == MoveKind::receive_add) {
@@ -172,7 +172,7 @@ private:
     // Whether a move of [first, i) still uses the bytes of move i.
     bool is_needed_between(std::size_t first, std::size_t i) const {
         if (!in_one_buffer()) return false;
-        const auto uses = [&](const Move& move) { return overlap(move, moves_[i]); };
+        const auto uses = [&](const RankMove& move) { return overlap(move, moves_[i]); };
         return std::any_of(moves_.begin() + static_cast<std::ptrdiff_t>(first),
                            moves_.begin() + static_cast<std::ptrdiff_t>(i), uses);
     }
@@ -200,7 +200,7 @@ private:
     GlooMesh::Operation operation_;
     GlooMesh& mesh_;
     Scratch& scratch_;
-    std::span<const Move> moves_;
+    std::span<const RankMove> moves_;
     std::uint64_t slot_;
     const std::byte* sent_;
     std::byte* received_;
@@ -215,7 +215,7 @@ private:
 struct GlooCommunicator::State {
     explicit State(GlooSettings settings) : mesh(std::move(settings)) {}
 
-    Outcome run(const std::string& key, std::span<const Move> moves, const std::byte* sent,
+    Outcome run(const std::string& key, std::span<const RankMove> moves, const std::byte* sent,
                 std::byte* received, Reduction reduction = Reduction::sum_single) {
         const std::optional<std::uint64_t> slot = slots.begin(key);
         if (!slot) {  // two names with one hash: about 1 in 10^9 for a hundred names
@@ -223,7 +223,7 @@ struct GlooCommunicator::State {
             return mesh.outcome();
         }
         INVARIANT(std::all_of(moves.begin(), moves.end(),
-                              [](const Move& move) { return move.position < slot_positions; }));
+                              [](const RankMove& move) { return move.position < slot_positions; }));
         const Outcome outcome =
             Execution(mesh, scratch, moves, *slot, sent, received, reduction).run();
         slots.end(key);
@@ -254,7 +254,7 @@ Outcome GlooCommunicator::all_reduce(std::string_view name, const Schedule& sche
     INVARIANT(schedule.ranks == here.size);
     const std::size_t width = element_bytes(reduction);
     const std::size_t count = elements.size() / width;
-    const std::vector<Move> moves = rank_program(schedule, here.rank, count, width);
+    const std::vector<RankMove> moves = rank_program(schedule, here.rank, count, width);
     return state_->run(all_reduce_key(name, schedule, reduction, count), moves, elements.data(),
                        elements.data(), reduction);
 }
@@ -267,14 +267,15 @@ Outcome GlooCommunicator::all_gather(std::string_view name, std::span<const std:
         std::memmove(all.data() + own.size() * static_cast<std::size_t>(rank), own.data(),
                      own.size());
     }
-    const std::vector<Move> moves = rank_program(all_gather_schedule(size), rank, all.size(), 1);
+    const std::vector<RankMove> moves =
+        rank_program(all_gather_schedule(size), rank, all.size(), 1);
     return state_->run(all_gather_key(name, own.size()), moves, all.data(), all.data());
 }
 
 Outcome GlooCommunicator::broadcast(std::string_view name, std::span<std::byte> bytes, int root) {
     const auto [epoch, rank, size] = membership();
     INVARIANT(root >= 0 && root < size);
-    const std::vector<Move> moves =
+    const std::vector<RankMove> moves =
         rank_program(broadcast_schedule(size, root), rank, bytes.size(), 1);
     return state_->run(broadcast_key(name, bytes.size(), root), moves, bytes.data(), bytes.data());
 }
@@ -283,7 +284,7 @@ Outcome GlooCommunicator::exchange(std::string_view name, int peer, std::span<co
                                    std::span<std::byte> in) {
     const auto [epoch, rank, size] = membership();
     INVARIANT(peer >= 0 && peer < size && out.size() == in.size());
-    const std::vector<Move> moves =
+    const std::vector<RankMove> moves =
         rank_program(exchange_schedule(size, rank, peer), rank, out.size(), 1);
     if (peer == rank && !out.empty()) std::memmove(in.data(), out.data(), out.size());
     return state_->run(exchange_key(name, out.size(), rank, peer), moves, out.data(), in.data());

@@ -62,7 +62,7 @@ struct InProcessCommunicator::Hub {
 struct InProcessCommunicator::State {
     using Clock = std::chrono::steady_clock;
 
-    Outcome run(const std::string& key, std::span<const Move> moves, const std::byte* sent,
+    Outcome run(const std::string& key, std::span<const RankMove> moves, const std::byte* sent,
                 std::byte* received, Reduction reduction = Reduction::sum_single) {
         const Clock::time_point deadline = Clock::now() + hub->deadline;
         const std::optional<std::uint64_t> slot = slots.begin(key);
@@ -72,7 +72,7 @@ struct InProcessCommunicator::State {
             return hub->at(membership.rank).outcome;
         }
         Outcome outcome = failure();
-        for (const Move& move : moves) {
+        for (const RankMove& move : moves) {
             if (outcome != Outcome::ok) break;
             outcome = move.kind == MoveKind::send
                           ? send(move, *slot, sent, deadline)
@@ -88,7 +88,7 @@ struct InProcessCommunicator::State {
     }
 
     // Waits only for a message of many uses ago that nobody has taken.
-    Outcome send(const Move& move, std::uint64_t slot, const std::byte* sent,
+    Outcome send(const RankMove& move, std::uint64_t slot, const std::byte* sent,
                  Clock::time_point deadline) {
         std::vector<std::byte> bytes(sent + move.begin, sent + move.end);
         const Hub::Address address{membership.rank, move.peer, slot + move.position};
@@ -104,8 +104,8 @@ struct InProcessCommunicator::State {
         return Outcome::ok;
     }
 
-    Outcome receive(const Move& move, std::uint64_t slot, std::byte* received, Reduction reduction,
-                    Clock::time_point deadline) {
+    Outcome receive(const RankMove& move, std::uint64_t slot, std::byte* received,
+                    Reduction reduction, Clock::time_point deadline) {
         std::unique_lock lock(hub->mutex);
         const Hub::Address address{move.peer, membership.rank, slot + move.position};
         const Hub::Rank& own = hub->at(membership.rank);

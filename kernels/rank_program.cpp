@@ -8,10 +8,10 @@
 
 namespace ukemi {
 
-std::vector<Move> rank_program(const Schedule& schedule, int rank, std::size_t elements,
-                               std::size_t element_bytes) {
+std::vector<RankMove> rank_program(const Schedule& schedule, int rank, std::size_t elements,
+                                   std::size_t element_bytes) {
     INVARIANT(rank >= 0 && rank < schedule.ranks && element_bytes > 0);
-    std::vector<Move> moves;
+    std::vector<RankMove> moves;
     std::vector<std::uint32_t> sent(static_cast<std::size_t>(schedule.ranks));
     std::vector<std::uint32_t> received(static_cast<std::size_t>(schedule.ranks));
     const std::size_t step =
@@ -21,7 +21,7 @@ std::vector<Move> rank_program(const Schedule& schedule, int rank, std::size_t e
         if (sends == (transfer.to == rank)) continue;
         const ChunkRange range =
             chunk_range(elements, schedule.chunks, transfer.first_chunk, transfer.chunk_count);
-        Move move;
+        RankMove move;
         move.peer = sends ? transfer.to : transfer.from;
         move.kind = sends                                   ? MoveKind::send
                     : transfer.kind == TransferKind::reduce ? MoveKind::receive_add

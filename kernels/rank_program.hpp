@@ -21,7 +21,7 @@ enum class MoveKind : std::uint8_t {
     receive_add,  // they are floats to add to those that are there
 };
 
-struct Move {
+struct RankMove {
     MoveKind kind = MoveKind::send;
     std::int32_t peer = 0;
     std::uint32_t position = 0;  // how many come before it from its sender to its receiver
@@ -29,13 +29,15 @@ struct Move {
     std::size_t end = 0;
 };
 
-inline bool overlap(const Move& a, const Move& b) { return a.begin < b.end && b.begin < a.end; }
+inline bool overlap(const RankMove& a, const RankMove& b) {
+    return a.begin < b.end && b.begin < a.end;
+}
 
 inline constexpr std::size_t segment_bytes_max = std::size_t{1} << 20;
 
 // The moves of `rank` for a buffer of `elements` elements of `element_bytes` bytes.
-std::vector<Move> rank_program(const Schedule& schedule, int rank, std::size_t elements,
-                               std::size_t element_bytes);
+std::vector<RankMove> rank_program(const Schedule& schedule, int rank, std::size_t elements,
+                                   std::size_t element_bytes);
 
 // The schedules of the other operations of a Communicator: chunk r of an all-gather is rank r's.
 Schedule all_gather_schedule(int ranks);                    // each to each

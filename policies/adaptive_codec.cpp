@@ -123,7 +123,7 @@ private:
         const auto of = [](const Trial& trial, Int128 Trial::*sum) {
             return trial.mean(trial.*sum);
         };
-        MeasuredStep step;
+        CompressedStep step;
         step.compute = of(plain, &Trial::compute_ns);
         step.hideable = std::max(
             of(plain, &Trial::communication_ns) - of(plain, &Trial::exposed_ns), Duration{});

@@ -13,12 +13,12 @@ std::span<const std::string_view> compression_verdict_names() {
     return names;
 }
 
-Duration step_with(const MeasuredStep& step, const CompressionOption& option) {
+Duration step_with(const CompressedStep& step, const CompressionOption& option) {
     const Duration exposed = std::max(option.communication - step.hideable, Duration{});
     return step.compute + option.encode + exposed;
 }
 
-CompressionChoice choose_compression(const MeasuredStep& step,
+CompressionChoice choose_compression(const CompressedStep& step,
                                      std::span<const CompressionOption> options,
                                      const CompressionBounds& bounds) {
     INVARIANT(!options.empty() && options.front().codec == Codec::none);

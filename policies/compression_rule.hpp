@@ -28,7 +28,7 @@ struct CompressionOption {
     double relative_error = 0;  // ‖C(g) − g‖ ÷ ‖g‖ as measured; with error feedback, of g + kept
 };
 
-struct MeasuredStep {
+struct CompressedStep {
     Duration compute;
     Duration hideable;  // the part of it during which gradients can already travel
 };
@@ -54,11 +54,11 @@ struct CompressionChoice {
 };
 
 // The length of a step with this option.
-Duration step_with(const MeasuredStep& step, const CompressionOption& option);
+Duration step_with(const CompressedStep& step, const CompressionOption& option);
 
 // options[0] is no compression (Codec::none); of equally short ones the first is taken. An error
 // that is not a number is beyond any bound.
-CompressionChoice choose_compression(const MeasuredStep& step,
+CompressionChoice choose_compression(const CompressedStep& step,
                                      std::span<const CompressionOption> options,
                                      const CompressionBounds& bounds);
 

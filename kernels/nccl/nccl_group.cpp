@@ -119,14 +119,14 @@ void NcclGroup::close() {
 void NcclGroup::report_lost(int rank) { lost_ = rank; }
 void NcclGroup::abort() { aborted_ = true; }
 
-GroupChange change_between(std::span<const InstanceId> present, std::span<const InstanceId> next,
-                           bool reason_to_distrust) {
-    GroupChange change;
+NcclGroupChange change_between(std::span<const InstanceId> present,
+                               std::span<const InstanceId> next, bool reason_to_distrust) {
+    NcclGroupChange change;
     if (std::ranges::equal(present, next)) {
-        if (reason_to_distrust) change.kind = GroupChange::Kind::anew;
+        if (reason_to_distrust) change.kind = NcclGroupChange::Kind::anew;
         return change;
     }
-    change.kind = GroupChange::Kind::anew;
+    change.kind = NcclGroupChange::Kind::anew;
     if (reason_to_distrust || next.empty()) return change;
     std::size_t at = 0;  // in `next`
     std::vector<int> excluded;
@@ -138,7 +138,7 @@ GroupChange change_between(std::span<const InstanceId> present, std::span<const 
         }
     }
     if (at < next.size()) return change;  // somebody is new, or stands elsewhere
-    change.kind = GroupChange::Kind::shrink;
+    change.kind = NcclGroupChange::Kind::shrink;
     change.excluded = std::move(excluded);
     return change;
 }

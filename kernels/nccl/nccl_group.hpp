@@ -80,13 +80,13 @@ private:
 };
 
 // How to get from one group of machines, by rank, to the next.
-struct GroupChange {
+struct NcclGroupChange {
     enum class Kind : std::uint8_t { none, shrink, anew } kind = Kind::none;
     std::vector<int> excluded;  // of shrink: ranks of the present group
 };
 // Shrinking keeps the survivors' order, so it serves only where the next group is the present one
 // without some of its members. `reason_to_distrust`: the group broke and nobody knows by whom.
-GroupChange change_between(std::span<const InstanceId> present, std::span<const InstanceId> next,
-                           bool reason_to_distrust);
+NcclGroupChange change_between(std::span<const InstanceId> present,
+                               std::span<const InstanceId> next, bool reason_to_distrust);
 
 }  // namespace ukemi

@@ -26,7 +26,7 @@ struct Stragglers {
 };
 
 // Prepares batches for the whole job, at most `ahead` of them before they are asked for.
-struct InputPipeline {
+struct InputSupply {
     double samples_per_second = 0;  // 0: no limit
     std::int64_t ahead = 2;
 };
@@ -63,7 +63,7 @@ struct StepJob {
     Collective collective = Collective::ring;
     std::int32_t per_host = 0;  // of the collective
     Stragglers stragglers;
-    InputPipeline input;
+    InputSupply input;
     Validation validation;
     std::int64_t steps = 1;
     // Workers that are left of more: their ranks at the start, and how often some have gone.

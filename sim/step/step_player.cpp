@@ -9,7 +9,7 @@
 namespace ukemi {
 
 Instant InputFeed::next(const StepJob& job, Instant now) {
-    const InputPipeline& input = job.input;
+    const InputSupply& input = job.input;
     if (input.samples_per_second <= 0) return now;
     const auto samples = static_cast<double>(job.samples_per_step());
     const Duration each = seconds(samples / input.samples_per_second);

@@ -168,7 +168,7 @@ std::vector<JobSteps> run_steps(const Topology& topology, std::span<const StepJo
                                 const StepOptions& options, const StepEvents& events) {
     StepRun run(topology, jobs, options);
     add_cross_traffic(run.host().network(), cross_traffic);
-    for (const LinkChange& change : events.links) {
+    for (const StepLinkChange& change : events.links) {
         run.host().network().flows().plan_bandwidth(change.at, change.link, change.bandwidth);
     }
     return run.run(events);

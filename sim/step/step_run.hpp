@@ -24,7 +24,7 @@ struct CrossTraffic {
 };
 
 // From then on a link has another bandwidth; zero: it is down, and what crosses it stands still.
-struct LinkChange {
+struct StepLinkChange {
     Instant at;
     LinkId link{};
     BytesPerSecond bandwidth;
@@ -41,7 +41,7 @@ struct Departure {
 };
 
 struct StepEvents {
-    std::vector<LinkChange> links;
+    std::vector<StepLinkChange> links;
     std::vector<Departure> departures;  // in the order of time
 };
 

@@ -23,7 +23,7 @@ void write_results(const fs::path& folder, const json& numbers,
     write_file(folder / "runs.json", json{{"runs", {run}}}.dump());
 }
 
-const ComparedQuantity& named(const ComparedRun& run, const std::string& name) {
+const ComparedQuantity& named(const ComparedResult& run, const std::string& name) {
     for (const ComparedQuantity& quantity : run.quantities) {
         if (quantity.name == name) return quantity;
     }
@@ -105,7 +105,7 @@ TEST_CASE("comparison: errors are predicted less measured, relative to what was 
                    "80,finished,0\n");
     const ResultsComparison comparison = compare_results(sim, live);
     REQUIRE(comparison.runs.size() == 1);
-    const ComparedRun& run = comparison.runs.front();
+    const ComparedResult& run = comparison.runs.front();
     CHECK(named(run, "duration_s").error() == 20);
     CHECK(named(run, "duration_s").relative() == 0.25);
     CHECK(named(run, "finished").error() == 1);

@@ -205,18 +205,18 @@ TEST_CASE("rank program: both ends of every transfer see the same messages",
     constexpr std::size_t elements = 3 * segment_bytes_max / sizeof(float) + 5;
     for (const Collective algorithm : algorithms) {
         const Schedule schedule = all_reduce_schedule(algorithm, 5);
-        std::vector<std::vector<Move>> programs;
+        std::vector<std::vector<RankMove>> programs;
         for (int rank = 0; rank < 5; ++rank) {
             programs.push_back(rank_program(schedule, rank, elements, sizeof(float)));
         }
         for (int from = 0; from < 5; ++from) {
             for (int to = 0; to < 5; ++to) {
-                std::vector<Move> sent;
-                std::vector<Move> received;
-                for (const Move& move : programs[static_cast<std::size_t>(from)]) {
+                std::vector<RankMove> sent;
+                std::vector<RankMove> received;
+                for (const RankMove& move : programs[static_cast<std::size_t>(from)]) {
                     if (move.kind == MoveKind::send && move.peer == to) sent.push_back(move);
                 }
-                for (const Move& move : programs[static_cast<std::size_t>(to)]) {
+                for (const RankMove& move : programs[static_cast<std::size_t>(to)]) {
                     if (move.kind != MoveKind::send && move.peer == from) received.push_back(move);
                 }
                 CAPTURE(schedule.name, from, to);

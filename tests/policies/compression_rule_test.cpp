@@ -15,7 +15,7 @@ CompressionOption option(Codec codec, double level, int encode_ms, int communica
 }
 
 // 100 ms of compute, 60 of which can hide communication; 160 ms of it without compression.
-const MeasuredStep step{milliseconds(100), milliseconds(60)};
+const CompressedStep step{milliseconds(100), milliseconds(60)};
 const std::vector<CompressionOption> options{
     option(Codec::none, 0, 0, 160, 0),        option(Codec::fp16, 0, 5, 80, 0.001),
     option(Codec::power_sgd, 4, 30, 20, 0.3), option(Codec::power_sgd, 2, 18, 10, 0.45),

@@ -134,6 +134,7 @@ Findings check_all(std::span<const SourceFile> files) {
     }
     add(check_scenarios(files));
     add(check_policies(files));
+    add(check_types(files));
     return findings;
 }
 

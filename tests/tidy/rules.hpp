@@ -49,6 +49,7 @@ Findings check_paths(const SourceFile& file);       // no folder of one machine
 // Rules for the tree.
 Findings check_scenarios(std::span<const SourceFile> files);  // each is used somewhere
 Findings check_policies(std::span<const SourceFile> files);   // each is in the table
+Findings check_types(std::span<const SourceFile> files);      // each has its name alone
 
 Findings check_all(std::span<const SourceFile> files);
 

@@ -183,6 +183,21 @@ TEST_CASE("tidy rules: a policy that is not in the table is found", "[tidy]") {
           "policies/b.cpp:2: make_b is not in the table of policies/registry.cpp");
 }
 
+TEST_CASE("tidy rules: two types of one name are found", "[tidy]") {
+    const std::string open = "namespace ukemi {\n";
+    const std::vector<SourceFile> files = {
+        {"kernels/a.hpp", open + "struct Move {\n  struct Part {};\n};\nclass Later;\n}\n"},
+        {"sim/b.hpp", open + "// struct Later {\nclass Move final : public A<int> {\n};\n}\n"},
+        {"sim/c.cpp", open + "namespace {\nstruct Move {};\n}\nstruct Move::Part2 {};\n}\n"},
+        {"sim/d.cpp", "namespace ukemi::live {\nstruct Move {};\n}\n"},
+        {"sim/e.cpp", open + "void f() {\n  struct Part {};\n}\nenum class Later {};\n}\n"},
+        {"tests/f.cpp", open + "struct Move {};\n}\n"}};
+    const auto findings = check_types(files);
+    REQUIRE(findings.size() == 1);
+    CHECK(to_string(findings[0]) ==
+          "sim/b.hpp:3: ukemi::Move is also in kernels/a.hpp: one program cannot have both");
+}
+
 TEST_CASE("tidy files: without git, all but build output", "[tidy]") {
     namespace fs = std::filesystem;
     std::string name = (fs::temp_directory_path() / "ukemi-tidy-XXXXXX").string();

@@ -216,11 +216,11 @@ TEST_CASE("nccl: which change of membership is a shrink", "[nccl]") {
         for (const unsigned number : numbers) all.push_back(InstanceId{number});
         return all;
     };
-    using Kind = GroupChange::Kind;
+    using Kind = NcclGroupChange::Kind;
     const auto present = ids({5, 6, 7, 8});
     CHECK(change_between(present, present, false).kind == Kind::none);
     CHECK(change_between(present, present, true).kind == Kind::anew);
-    const GroupChange fewer = change_between(present, ids({5, 8}), false);
+    const NcclGroupChange fewer = change_between(present, ids({5, 8}), false);
     CHECK(fewer.kind == Kind::shrink);
     CHECK(fewer.excluded == std::vector<int>{1, 2});
     CHECK(change_between(present, ids({5, 8}), true).kind == Kind::anew);

@@ -1,0 +1,79 @@
+// type_rules.cpp — one name, one type: what the linker does not see.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+
+#include "tests/tidy/rules.hpp"
+
+namespace ukemi::tidy {
+namespace {
+
+struct Defined {
+    std::string name;  // with its namespaces
+    std::size_t line = 1;
+};
+
+// The namespace that a brace opens: its name, " " if it has none; empty if it opens something else.
+std::string namespace_of(const std::string& head) {
+    static const std::regex opened(R"(namespace(\s+[\w:]+)?\s*$)");
+    std::smatch match;
+    if (!std::regex_search(head, match, opened)) return {};
+    const std::string name = match.str(1);
+    return name.empty() ? " " : name.substr(name.find_first_not_of(" \n"));
+}
+
+// Types that other files can see, whether or not they should.
+std::vector<Defined> types_of(const SourceFile& file) {
+    static const std::regex type(
+        R"((?:^|[\s>])(?:class|struct|enum class|union)\s+(\w+)(?:\s+final)?\s*(?::[^:][^{]*)?$)");
+    const std::string code = code_only(file.text);
+    std::vector<Defined> found;
+    std::vector<std::string> open;
+    std::size_t head_begin = 0;
+    std::size_t line = 1;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+        if (code[i] == '\n') ++line;
+        if (code[i] != '{' && code[i] != '}' && code[i] != ';') continue;
+        const std::string head = code.substr(head_begin, i - head_begin);
+        head_begin = i + 1;
+        if (code[i] == '}' && !open.empty()) open.pop_back();
+        if (code[i] != '{') continue;
+        const bool shared = std::ranges::none_of(
+            open, [](const std::string& one) { return one.empty() || one == " "; });
+        std::smatch match;
+        if (shared && std::regex_search(head, match, type)) {
+            std::string name;
+            for (const std::string& one : open) name += one + "::";
+            found.push_back({name + match.str(1), line});
+        }
+        open.push_back(namespace_of(head));
+    }
+    return found;
+}
+
+bool is_program_of_its_own(std::string_view path) {
+    const std::string_view folder = top_folder(path);
+    return folder == "tests" || folder == "bench" || folder == "examples";
+}
+
+}  // namespace
+
+Findings check_types(std::span<const SourceFile> files) {
+    Findings findings;
+    std::map<std::string, std::string> known;  // where
+    for (const SourceFile& file : files) {
+        if (!is_code(file.path) || is_program_of_its_own(file.path)) continue;
+        for (const Defined& one : types_of(file)) {
+            const auto [first, is_new] = known.try_emplace(one.name, file.path);
+            if (is_new) continue;
+            findings.push_back({file.path, one.line,
+                                fmt::format("{} is also in {}: one program cannot have both",
+                                            one.name, first->second)});
+        }
+    }
+    return findings;
+}
+
+}  // namespace ukemi::tidy
