@@ -2,8 +2,6 @@
 #include "scenarios/experiment.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +10,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/parallel_for.hpp"
 #include "scenarios/variants.hpp"
 #include "sim/world.hpp"
 
@@ -252,15 +251,13 @@ private:
 std::vector<FinishedRun> run_experiment(std::span<const ExperimentCase> cases,
                                         const ExperimentSetup& setup) {
     Experiment experiment(cases, setup);
-    const oneapi::tbb::global_control threads(oneapi::tbb::global_control::max_allowed_parallelism,
-                                              static_cast<std::size_t>(std::max(1, setup.threads)));
     if (cases.size() > 1) {  // a single one is checked as its first group begins
-        oneapi::tbb::parallel_for(std::size_t{0}, experiment.case_count(),
-                                  [&](std::size_t index) { experiment.check_case(index); });
+        parallel_for(experiment.case_count(), setup.threads,
+                     [&](std::size_t index) { experiment.check_case(index); });
         experiment.rethrow_failure();
     }
-    oneapi::tbb::parallel_for(std::size_t{0}, experiment.group_count(),
-                              [&](std::size_t group) { experiment.run_group(group); });
+    parallel_for(experiment.group_count(), setup.threads,
+                 [&](std::size_t group) { experiment.run_group(group); });
     experiment.rethrow_failure();
     return experiment.take();
 }
