@@ -85,7 +85,7 @@ TEST_CASE("topology figure: gnuplot draws it", "[figures]") {
     input.topology = small_box();
     const FigureResult result = draw_topology(input, folder.path());
     if (result.skipped) {
-        WARN("gnuplot is not installed: skipped");
+        WARN("skipped: gnuplot is not installed");
         return;
     }
     CHECK(result.problem.empty());

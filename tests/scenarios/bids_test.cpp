@@ -30,9 +30,9 @@ RunResult replay(const std::filesystem::path& file, double on_demand_usd, double
 }  // namespace
 
 TEST_CASE("bids: in recorded markets lower bids are taken away more often", "[bids][recorded]") {
-    const auto data = recorded_data();
+    const auto data = recorded_data("aws_spot_2015_g2");
     if (!data) {
-        WARN("no recorded data here: skipped");
+        WARN("skipped: no recorded data: aws_spot_2015_g2");
         return;
     }
     const auto recording =

@@ -196,10 +196,6 @@ TEST_CASE("transition scenario: the arithmetic of KungFu's Megatron epoch", "[sc
 TEST_CASE("transition scenario: the Megatron epoch on recorded availability",
           "[scenario][recorded]") {
     const auto data = recorded_data();
-    if (!data) {
-        WARN("skipped: no recorded data beside the checkout");
-        return;
-    }
     const Scenario scenario = read_scenario(folder / "megatron_epoch.json");
     ExperimentSetup setup;
     for (const std::string_view name :

@@ -45,10 +45,6 @@ TEST_CASE("regions: on six recorded V100 zones one policy for market and zone be
     // SkyNomad's AWS zones from 2023-02-15 on, availability and prices as recorded; egress is not
     // counted. Two policies buy on-demand in a place without spot before the zone is changed.
     const auto data = recorded_data();
-    if (!data || !std::filesystem::exists(*data / "normalized" / "avail")) {
-        WARN("skipped: no recorded markets beside the checkout");
-        return;
-    }
     std::string zones;
     for (const char* zone :
          {"us-east-1a", "us-east-1c", "us-east-1f", "us-east-2a", "us-west-2a", "us-west-2b"}) {

@@ -16,15 +16,6 @@
 namespace ukemi {
 namespace {
 
-std::optional<std::filesystem::path> data_at(const char* place) {
-    const auto data = recorded_data();
-    if (!data || !std::filesystem::exists(*data / place)) {
-        WARN("skipped: no " << place << " beside the checkout");
-        return std::nullopt;
-    }
-    return *data / place;
-}
-
 int predictions(const std::vector<LearningTable>& tables) {
     int count = 0;
     for (const LearningTable& table : tables) {
@@ -48,9 +39,8 @@ void write(const std::filesystem::path& file, std::string_view text) {
 
 TEST_CASE("recorded learning: the steps of Pollux's runs at other batches than the fitted ones",
           "[learning][recorded]") {
-    const auto folder = data_at("pollux/traces");
-    if (!folder) return;
-    const auto tables = pollux_iterations(*folder);
+    const auto folder = *recorded_data() / "pollux/traces";
+    const auto tables = pollux_iterations(folder);
     for (const LearningTable& table : tables) {
         for (const LearningRow& row : table.rows) {
             CAPTURE(row.name, row.predicted, row.published);
@@ -58,7 +48,7 @@ TEST_CASE("recorded learning: the steps of Pollux's runs at other batches than t
         }
     }
     if (tables.size() < 4) {
-        WARN("some models are kept back");
+        WARN("left out: no recorded data: all models of pollux/traces");
         return;
     }
     CHECK(predictions(tables) >= 10);
@@ -66,9 +56,8 @@ TEST_CASE("recorded learning: the steps of Pollux's runs at other batches than t
 
 TEST_CASE("recorded learning: AdaScale's iterations from statistics that others recorded",
           "[learning][recorded]") {
-    const auto folder = data_at("pollux/traces");
-    if (!folder) return;
-    for (const LearningTable& table : ada_scale_iterations(*folder)) {
+    const auto folder = *recorded_data() / "pollux/traces";
+    for (const LearningTable& table : ada_scale_iterations(folder)) {
         REQUIRE(table.rows.size() == 4);
         for (const LearningRow& row : table.rows) {
             CAPTURE(row.name, row.predicted, row.published);
@@ -82,9 +71,7 @@ TEST_CASE("recorded learning: AdaScale's iterations from statistics that others 
 }
 
 TEST_CASE("recorded learning: Zeus's epochs, each batch from all others", "[learning][recorded]") {
-    const auto file = data_at("zeus/summary_train.csv");
-    if (!file) return;
-    const auto tables = zeus_epochs(*file);
+    const auto tables = zeus_epochs(*recorded_data() / "zeus/summary_train.csv");
     REQUIRE_FALSE(tables.empty());
     for (const LearningTable& table : tables) {
         CAPTURE(table.title);
@@ -98,9 +85,12 @@ TEST_CASE("recorded learning: Zeus's epochs, each batch from all others", "[lear
 TEST_CASE("recorded learning: a GPU's compute time between two fitted batches",
           "[learning][recorded]") {
     for (const char* place : {"pollux/traces", "sia/traces"}) {
-        const auto folder = data_at(place);
-        if (!folder) continue;
-        const auto tables = step_compute_times(*folder);
+        const auto data = recorded_data(place);
+        if (!data) {
+            WARN("left out: no recorded data: " << place);
+            continue;
+        }
+        const auto tables = step_compute_times(*data / place);
         REQUIRE_FALSE(tables.empty());
         for (const LearningTable& table : tables) {
             CAPTURE(place, table.title);

@@ -3,10 +3,8 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,16 +61,6 @@ inline std::filesystem::path written(const std::filesystem::path& file, const st
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;
     return file;
-}
-
-// The folder of recorded data, where this machine has it.
-inline std::optional<std::filesystem::path> recorded_data() {
-    const char* const named = std::getenv("UKEMI_DATA");
-    const std::filesystem::path folder =
-        named != nullptr ? std::filesystem::path(named)
-                         : std::filesystem::path(UKEMI_SOURCE_DIR) / "../shared/data";
-    if (!std::filesystem::is_directory(folder / "normalized")) return std::nullopt;
-    return folder;
 }
 
 }  // namespace ukemi::test

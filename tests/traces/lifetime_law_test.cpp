@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "tests/recorded.hpp"
 #include "tests/traces/fixture.hpp"
 
 using namespace ukemi;
@@ -71,12 +72,7 @@ TEST_CASE("lifetime law: what is drawn is what was asked for, and is found again
 }
 
 TEST_CASE("recorded: lifetimes of preemptible machines are a bathtub", "[lifetimes][recorded]") {
-    const auto data = test::recorded_data();
-    if (!data) {
-        WARN("skipped: no recorded data");
-        SUCCEED();
-        return;
-    }
+    const auto data = recorded_data();
     const Trace trace = read_record(*data / "goog_preemption/lifetimes.csv");
     const LifetimeLaw law = fit_lifetime_law(trace.lifetimes);
     const double far = distance(survival_of(trace.lifetimes), law);

@@ -75,7 +75,7 @@ ReadOptions options_for(const fs::path& file) {
 
 TEST_CASE("recorded: line ends, marks, blank lines and the order of rows change nothing",
           "[traces][recorded][property]") {
-    NEEDS_RECORDED_DATA(data);
+    NEEDS_RECORDED_DATA(data, "normalized");
     std::set<std::string> seen;  // two files of every form and folder
     std::map<std::string, int> files;
     for (const char* folder :
@@ -111,7 +111,10 @@ TEST_CASE("recorded: line ends, marks, blank lines and the order of rows change 
         }
     }
     for (const auto& [form, header] : any_order) {
+        if (seen.contains(form)) continue;
         CAPTURE(form);
-        CHECK(seen.contains(form));
+        CHECK_FALSE(whole_recorded_data().has_value());
+        WARN("left out: no recorded data: a file of the form " << form);
     }
+    CHECK(seen.size() >= 15);
 }

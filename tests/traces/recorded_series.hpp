@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/recorded.hpp"
 #include "tests/traces/fixture.hpp"
 
 namespace ukemi::test {
@@ -83,11 +84,11 @@ inline std::string replaced(std::string text, char from, char to) {
 
 }  // namespace ukemi::test
 
-#define NEEDS_RECORDED_DATA(data)                                                       \
-    const auto found_data = ukemi::test::recorded_data();                               \
-    if (!found_data) {                                                                  \
-        WARN("skipped: no recorded data (set UKEMI_DATA or put it in ../shared/data)"); \
-        SUCCEED();                                                                      \
-        return;                                                                         \
-    }                                                                                   \
+// Declares the folder of the recorded data as `data`; ends the case where `place` is not in it.
+#define NEEDS_RECORDED_DATA(data, place)                \
+    const auto found_data = recorded_data(place);       \
+    if (!found_data) {                                  \
+        WARN("skipped: no recorded data: " << (place)); \
+        return;                                         \
+    }                                                   \
     const std::filesystem::path data = *found_data

@@ -99,7 +99,7 @@ TEST_CASE("cuda backend: it refuses in one line where no GPU answers", "[gpu]") 
 TEST_CASE("cuda backend: steps of a worker are those of the CPU", "[gpu]") {
     const std::string missing = gpu_missing();
     if (!missing.empty()) {
-        WARN("no GPU answers (" << missing << "): skipped");
+        WARN("skipped: no GPU answers: " << missing);
         return;
     }
     for (const ModelSpec& spec :

@@ -26,7 +26,7 @@ const std::vector<std::size_t> sizes {
 
 bool gpu_answers() {
     const std::string missing = gpu_missing();
-    if (!missing.empty()) WARN("no GPU answers (" << missing << "): skipped");
+    if (!missing.empty()) WARN("skipped: no GPU answers: " << missing);
     return missing.empty();
 }
 

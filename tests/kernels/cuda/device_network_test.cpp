@@ -34,7 +34,7 @@ constexpr std::array graph_samples{0, 64};
 
 bool gpu_answers() {
     const std::string missing = gpu_missing();
-    if (!missing.empty()) WARN("no GPU answers (" << missing << "): skipped");
+    if (!missing.empty()) WARN("skipped: no GPU answers: " << missing);
     return missing.empty();
 }
 

@@ -87,9 +87,9 @@ TEST_CASE("collective records: equal rows become their median", "[records]") {
 }
 
 TEST_CASE("collective records: the recorded folders are read whole", "[records][golden]") {
-    const auto data = recorded_data();
+    const auto data = recorded_data("vtrain_nccl");
     if (!data) {
-        WARN("skipped: the recorded data is not here");
+        WARN("skipped: no recorded data: vtrain_nccl");
         return;
     }
     const auto tables = read_collective_folder(*data / "vtrain_nccl");

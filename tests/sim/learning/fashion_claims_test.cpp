@@ -22,7 +22,7 @@ const DataSet* clothes() {
         }
     };
     static const std::optional<DataSet> data = load();
-    if (!data) WARN("skipped: Debian's dataset-fashion-mnist is not installed");
+    if (!data) WARN("skipped: dataset-fashion-mnist is not installed");
     return data ? &*data : nullptr;
 }
 

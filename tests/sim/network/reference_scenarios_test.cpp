@@ -64,13 +64,8 @@ TEST_CASE("reference scenarios: eight hosts take exactly the known time", "[netw
 
 TEST_CASE("reference scenarios: up to 256 hosts take exactly the recorded time",
           "[network][golden]") {
-    const auto data = recorded_data();
-    const auto path = data ? *data / "../reference/network/expected.json" : "";
-    std::ifstream file(path);
-    if (!file) {
-        WARN("skipped: no recorded network results");
-        return;
-    }
+    std::ifstream file(reference_outputs() / "network/expected.json");
+    REQUIRE(file);
     const auto recorded = nlohmann::json::parse(file).at("scenarios");
     int count = 0;
     for (const auto& [key, expected] : recorded.items()) {
