@@ -121,20 +121,49 @@ Findings check_policies(std::span<const SourceFile> files) {
     return findings;
 }
 
+Findings check_data(std::span<const SourceFile> files) {
+    constexpr std::string_view place = "tests/data/";
+    constexpr std::size_t bytes_max = 2'000'000;
+    const std::string readme = std::string(place) + "README.md";
+    const auto described = std::ranges::find(files, readme, &SourceFile::path);
+    Findings findings;
+    std::size_t bytes = 0;
+    std::string_view last;
+    for (const SourceFile& file : files) {
+        if (!file.path.starts_with(place)) continue;
+        bytes += file.text.size();
+        const std::string_view below = std::string_view(file.path).substr(place.size());
+        const std::string_view folder = below.substr(0, below.find('/') + 1);
+        if (folder.empty() || folder == last) continue;
+        last = folder;
+        if (described != files.end() &&
+            described->text.find(fmt::format("`{}", folder)) != std::string::npos) {
+            continue;
+        }
+        findings.push_back({file.path, 1, fmt::format("{} does not say whence it is", readme)});
+    }
+    if (bytes > bytes_max) {
+        findings.push_back({readme, 1, fmt::format("{} bytes in all, expected 2 MB", bytes)});
+    }
+    return findings;
+}
+
 Findings check_all(std::span<const SourceFile> files) {
     Findings findings;
     const auto add = [&](const Findings& more) {
         findings.insert(findings.end(), more.begin(), more.end());
     };
     for (const SourceFile& file : files) {
-        for (const auto rule : {check_sizes, check_functions, check_headers, check_includes,
-                                check_words, check_test_names, check_titles, check_paths}) {
+        for (const auto rule :
+             {check_sizes, check_functions, check_headers, check_includes, check_words,
+              check_test_names, check_skips, check_titles, check_paths}) {
             add(rule(file));
         }
     }
     add(check_scenarios(files));
     add(check_policies(files));
     add(check_types(files));
+    add(check_data(files));
     return findings;
 }
 

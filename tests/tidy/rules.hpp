@@ -43,6 +43,7 @@ Findings check_headers(const SourceFile& file);     // #pragma once; no JSON lib
 Findings check_includes(const SourceFile& file);    // only what the layer may see
 Findings check_words(const SourceFile& file);       // what must not be called
 Findings check_test_names(const SourceFile& file);  // no semicolon
+Findings check_skips(const SourceFile& file);       // said so that ctest counts them
 Findings check_titles(const SourceFile& file);      // one `# Title` a document
 Findings check_paths(const SourceFile& file);       // no folder of one machine
 
@@ -50,6 +51,9 @@ Findings check_paths(const SourceFile& file);       // no folder of one machine
 Findings check_scenarios(std::span<const SourceFile> files);  // each is used somewhere
 Findings check_policies(std::span<const SourceFile> files);   // each is in the table
 Findings check_types(std::span<const SourceFile> files);      // each has its name alone
+
+// Recorded data in the tree: not more than 2 MB, each folder in its README.
+Findings check_data(std::span<const SourceFile> files);
 
 Findings check_all(std::span<const SourceFile> files);
 

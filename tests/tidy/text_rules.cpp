@@ -198,6 +198,23 @@ Findings check_test_names(const SourceFile& file) {
     return findings;
 }
 
+// Only these two beginnings are known to tests/CMakeLists.txt and to `./dev test`.
+Findings check_skips(const SourceFile& file) {
+    Findings findings;
+    if (top_folder(file.path) != "tests" || !is_code(file.path)) return findings;
+    const auto lines = lines_of(file.text);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        constexpr std::string_view begin = "WARN(\"";
+        const std::size_t at = lines[i].find(begin);
+        if (at == std::string_view::npos) continue;
+        const std::string_view said = lines[i].substr(at + begin.size());
+        if (said.starts_with("skipped: ") || said.starts_with("left out: ")) continue;
+        if (said.find("skipped") == std::string_view::npos) continue;
+        findings.push_back({file.path, i + 1, "say WARN(\"skipped: what is missing\")"});
+    }
+    return findings;
+}
+
 Findings check_titles(const SourceFile& file) {
     if (!file.path.ends_with(".md")) return {};
     const auto lines = lines_of(file.text);

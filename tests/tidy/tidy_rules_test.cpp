@@ -55,6 +55,29 @@ TEST_CASE("tidy rules: a line has at most 100 columns, a file 600 lines", "[tidy
     CHECK(check_sizes({"sim/a.cu", repeated("\n", 600)}).empty());
 }
 
+TEST_CASE("tidy rules: a test that skips says so in the words that are counted", "[tidy]") {
+    const auto said = [](const std::string& text) {
+        return lines_found(check_skips({"tests/a_test.cpp", "\n    WARN(\"" + text + ");\n"}));
+    };
+    CHECK(said("skipped: gnuplot is not installed\"").empty());
+    CHECK(said("left out: no recorded data: \" << place").empty());
+    CHECK(said("off by \" << far").empty());
+    CHECK(said("gnuplot is not installed: skipped\"") == Lines{2});
+    CHECK(check_skips({"sim/a.cpp", "WARN(\"x: skipped\")"}).empty());
+}
+
+TEST_CASE("tidy rules: recorded data in the tree is small, and its README knows it", "[tidy]") {
+    const SourceFile readme{"tests/data/README.md", "| `bamboo/` | … |\n"};
+    CHECK(check_data(std::vector{readme, SourceFile{"tests/data/bamboo/a.csv", "1"},
+                                 SourceFile{"tests/data/bamboo/b.csv", "1"}})
+              .empty());
+    CHECK(check_data(std::vector{readme, SourceFile{"tests/data/gavel/a.csv", "1"},
+                                 SourceFile{"tests/data/gavel/b.csv", "1"}})
+              .size() == 1);
+    const SourceFile large{"tests/data/bamboo/a.csv", std::string(2'000'000, '1')};
+    CHECK(check_data(std::vector{readme, large}).size() == 1);
+}
+
 TEST_CASE("tidy rules: a function has at most 70 lines, however it begins", "[tidy]") {
     const auto [opening, closing] = GENERATE(table<std::string, std::string>({
         {"void f()", "}\n"},
