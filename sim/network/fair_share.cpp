@@ -190,6 +190,10 @@ bool FairShare::settle_alone(Slot slot) {
         LinkState& link = links_[index_of_link(hop.link)];
         const double level = link.capacity / hop.edges;
         link.level = level <= rate ? level : unlimited;
+        // Whatever else happened to the link, this is its level, and nobody looks again.
+        link.round = round_;
+        link.queued = link.to_review = false;
+        link.full = true;
     }
     Flow& flow = flows_[slot];
     flow.standing = Standing::fixed;

@@ -99,7 +99,7 @@ private:
         std::uint64_t round = 0;
         std::uint32_t version = 0;  // of its only entry of the agenda that counts
         bool queued = false;        // has such an entry
-        bool full = false;          // has its new level
+        bool full = false;          // has its new level: it is full, or has one flow, settled
         bool woken = false;         // has passed its old level
         bool to_review = false;
         double fixed_sum = 0;

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <cstdlib>
 #include <map>
 
 #include "tests/sim/fixture.hpp"
+#include "tests/swarm_time.hpp"
 
 namespace ukemi {
 
@@ -255,11 +255,6 @@ std::string broken_rule(const RandomWorld& world, const RunResult& result) {
     return {};
 }
 
-double seconds_to_spend() {
-    const char* given = std::getenv("UKEMI_SWARM_SECONDS");
-    return given == nullptr ? 3.0 : std::atof(given);
-}
-
 }  // namespace
 
 TEST_CASE("swarm: no random world breaks a rule", "[swarm][property]") {
@@ -269,14 +264,12 @@ TEST_CASE("swarm: no random world breaks a rule", "[swarm][property]") {
         CHECK(broken_rule(world, run_world(world, seed)).empty());
         return;
     }
-    const auto begun = std::chrono::steady_clock::now();
-    const double limit_s = seconds_to_spend();
+    const SwarmTime time(3);
     std::uint64_t seed = 1;
     std::int64_t events = 0;
     std::map<std::string, int> outcomes;
     for (;; ++seed) {
-        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
-        if (seed > 200 && spent.count() > limit_s) break;
+        if (seed > 200 && time.is_over()) break;
         const ReplayNote note(fmt::format("UKEMI_SWARM_SEED={} test_sim [swarm]", seed));
         const RandomWorld world = random_world(seed);
         const RunResult result = run_world(world, seed);

@@ -59,6 +59,28 @@ TEST_CASE("flow network: dependent flows start at the exact finish", "[network]"
     CHECK(network.now().raw() == 429);  // 3000/7 = 428.57
 }
 
+TEST_CASE("flow network: a flow alone on a link that was disturbed at its start follows the link",
+          "[network]") {
+    {
+        FlowNetwork network;
+        const LinkId link = network.add_link(link_of(gigabyte_per_second, 0));
+        const RouteId route = network.add_route(std::vector{link});
+        network.start(route, 500, 0);
+        network.start(route, 500, 1);
+        network.plan_bandwidth(Instant::at(nanoseconds(2000)), link, BytesPerSecond::of(2e9));
+        REQUIRE(network.step(Instant::never()));  // both end at 1000 ns, and another starts
+        CHECK(network.happenings().size() == 2);
+        network.start(route, 3000, 2);
+        CHECK(played(network) == std::map<std::uint64_t, std::int64_t>{{2, 3000}});
+    }
+    FlowNetwork network;
+    const LinkId link = network.add_link(link_of(gigabyte_per_second, 0));
+    network.start(network.add_route(std::vector{link}), 3000, 0);
+    network.set_bandwidth(link, BytesPerSecond::of(0.5e9));  // at once
+    network.plan_bandwidth(Instant::at(nanoseconds(1000)), link, BytesPerSecond::of(1e9));
+    CHECK(played(network) == std::map<std::uint64_t, std::int64_t>{{0, 3500}});
+}
+
 TEST_CASE("flow network: cross traffic takes its share for as long as it is there", "[network]") {
     FlowNetwork network;
     const std::vector links = {network.add_link(link_of(gigabyte_per_second, 0))};
