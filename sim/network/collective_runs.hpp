@@ -77,7 +77,7 @@ public:
                                              const Router& router,
                                              RingEdges ring_edges = RingEdges::each);
     RunId start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, Instant at);
-    // Its flows stop where they are. Nothing if it has ended.
+    // Its flows stop where they are. Nothing if it has ended, even if that was not told yet.
     void cancel(RunId run);
 
     // Plays until something happens that concerns the world, at most until `limit`; the present is

@@ -116,13 +116,13 @@ void FlowNetwork::begin_moving(std::uint32_t slot) {
     }
 }
 
-bool FlowNetwork::is_current(FlowId flow) const {
+bool FlowNetwork::is_under_way(FlowId flow) const {
     return flow.slot < flows_.size() && flows_[flow.slot].number == flow.number &&
            flows_[flow.slot].state != State::free;
 }
 
 void FlowNetwork::cancel(FlowId flow) {
-    if (!is_current(flow)) return;
+    if (!is_under_way(flow)) return;
     if (due_.contains(flow.slot)) due_.erase(flow.slot);
     release(flow.slot);
 }
@@ -208,13 +208,13 @@ void FlowNetwork::take_rates() {
 
 double FlowNetwork::bytes_left(FlowId id) {
     Flow& flow = flows_[id.slot];
-    INVARIANT(is_current(id));
+    INVARIANT(is_under_way(id));
     move_bytes(flow);
     return flow.remaining;
 }
 
 void FlowNetwork::set_pace_cap(FlowId id, double pace) {
-    INVARIANT(is_current(id) && shares_.contains(id.slot) && pace >= 0);
+    INVARIANT(is_under_way(id) && shares_.contains(id.slot) && pace >= 0);
     const double slower = 1 - flows_[id.slot].delay * pace;  // not above 0: no share is enough
     shares_.set_cap(id.slot, slower > 0 ? pace / slower : FairShare::unlimited);
 }
@@ -317,7 +317,7 @@ void FlowNetwork::rebase() {
 
 double FlowNetwork::rate(FlowId flow) {
     settle_rates();
-    return is_current(flow) && shares_.contains(flow.slot) ? shares_.rate(flow.slot) : 0;
+    return is_under_way(flow) && shares_.contains(flow.slot) ? shares_.rate(flow.slot) : 0;
 }
 
 std::string FlowNetwork::fault() {

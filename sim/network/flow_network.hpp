@@ -89,6 +89,8 @@ public:
         INVARIANT(watcher_ == nullptr || watcher == nullptr);
         watcher_ = watcher;
     }
+    // False from the tick on at which it finished, even before its happening was taken.
+    bool is_under_way(FlowId flow) const;
     // Of a moving flow: the pace that was last settled, and the bytes that it has yet to move.
     double pace(FlowId flow) const { return flows_[flow.slot].pace; }
     double bytes_left(FlowId flow);
@@ -157,8 +159,6 @@ private:
     void move_to(Instant at);
     void rebase();
     void check_bandwidth(LinkId link, BytesPerSecond bandwidth) const;
-    bool is_current(FlowId flow) const;
-
     FairShare shares_;
     DueFlows due_;
     std::vector<Duration> latencies_;  // of links

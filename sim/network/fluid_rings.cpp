@@ -35,13 +35,12 @@ void FluidRings::start(std::uint32_t run, std::span<const EdgePlan> edges, doubl
 bool FluidRings::flow_finished(std::uint32_t run, std::uint32_t index) {
     Phase& phase = phases_.at(run);
     Edge& edge = phase.edges[index];
-    edge.running = false;
     cancel_alarm(edge);
     if (--phase.running == 0) {
         phases_.erase(run);
         return true;
     }
-    if (edge.after != no_edge && phase.edges[edge.after].running) {
+    if (edge.after != no_edge && runs(phase.edges[edge.after])) {
         cancel_alarm(phase.edges[edge.after]);
         let_go(phase.edges[edge.after]);
     }
@@ -51,7 +50,10 @@ bool FluidRings::flow_finished(std::uint32_t run, std::uint32_t index) {
 void FluidRings::alarm(std::uint32_t run, std::uint32_t index) {
     const auto found = phases_.find(run);
     if (found == phases_.end()) return;  // its last edges were done at the same tick
-    found->second.edges[index].alarmed = false;
+    std::vector<Edge>& edges = found->second.edges;
+    // Or called off at the same tick, perhaps with its whole phase.
+    if (index >= edges.size() || !edges[index].alarmed) return;
+    edges[index].alarmed = false;
     review(run, found->second, index);
 }
 
@@ -80,9 +82,9 @@ void FluidRings::follow(std::uint32_t run, Phase& phase, std::uint32_t index) {
 // An edge, or the one before it, has a new pace.
 void FluidRings::review(std::uint32_t run, Phase& phase, std::uint32_t index) {
     Edge& edge = phase.edges[index];
-    if (!edge.running || edge.before == no_edge) return;
+    if (!runs(edge) || edge.before == no_edge) return;
     const Edge& before = phase.edges[edge.before];
-    if (!before.running) return;
+    if (!runs(before)) return;
     const double pace = network_.pace(edge.flow);
     const double leading = network_.pace(before.flow);
     if (edge.locked) {

@@ -54,7 +54,6 @@ private:
         FlowNetwork::FlowId alarm;
         std::uint32_t before = no_edge;
         std::uint32_t after = no_edge;
-        bool running = true;
         bool alarmed = false;
         bool locked = false;  // capped at the pace of the edge before
         double cap = 0;
@@ -62,10 +61,12 @@ private:
     };
     struct Phase {
         std::vector<Edge> edges;
-        std::size_t running = 0;
+        std::size_t running = 0;  // edges whose end was not told yet
         double round_bytes = 0;
     };
 
+    // The network knows: several edges end at one tick, and are told of one after the other.
+    bool runs(const Edge& edge) const { return network_.is_under_way(edge.flow); }
     void review(std::uint32_t run, Phase& phase, std::uint32_t index);
     void follow(std::uint32_t run, Phase& phase, std::uint32_t index);
     void let_go(Edge& edge);
