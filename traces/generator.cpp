@@ -30,13 +30,16 @@ AvailabilitySeries generate_availability(const MarketParameters& parameters, std
         return builder.finish(Instant::at(length));
     }
     const std::int64_t first = burn_in.raw() / parameters.sampling.raw();
+    // In ticks, because a wait may end long after everything that a Duration can hold.
+    const std::int64_t end =
+        first + round_up_to(length, parameters.sampling).raw() / parameters.sampling.raw();
     GroupChain chain(parameters, seed, zone, region, first);
     while (chain.next_tick() <= first) chain.advance();
     builder.add(Instant{}, chain.held());
     for (;;) {
         const std::int64_t tick = chain.next_tick();
+        if (tick >= end) return builder.finish(Instant::at(length));
         const Instant at = Instant::at((tick - first) * parameters.sampling);
-        if (at >= Instant::at(length)) return builder.finish(Instant::at(length));
         while (chain.next_tick() == tick) chain.advance();  // a loss and a refill: one step
         builder.add(at, chain.held());
     }

@@ -25,9 +25,7 @@ std::int64_t draw_ticks(RandomStream& random, const ShortOrLong& wait, Duration 
 }  // namespace
 
 DailyClock::DailyClock(const DailyCycle& cycle, Duration sampling, std::int64_t midnight)
-    : is_on_(cycle.depth > 0),
-      ticks_per_hour_(1 / to_hours(sampling)),
-      midnight_(static_cast<double>(midnight)) {
+    : is_on_(cycle.depth > 0), sampling_(sampling), midnight_(midnight) {
     INVARIANT(cycle.depth >= 0 && cycle.depth <= 0.9);
     constexpr double pi = 3.14159265358979323846;
     for (std::size_t hour = 0; hour < 24; ++hour) {
@@ -37,27 +35,31 @@ DailyClock::DailyClock(const DailyCycle& cycle, Duration sampling, std::int64_t 
     }
 }
 
+// The place in the day is a whole number of nanoseconds: hours end where they should, whether a
+// tick does or not, and each turn of the loop moves on.
 std::int64_t DailyClock::ticks(std::int64_t now, std::int64_t average, bool often) const {
     if (!is_on_) return average;
     const std::array<double, 24>& rates = often ? often_ : seldom_;
-    const double day = 24 * ticks_per_hour_;
-    const auto whole_days =
-        static_cast<double>(static_cast<std::int64_t>(static_cast<double>(average) / day));
-    double left = static_cast<double>(average) - whole_days * day;
-    double passed = whole_days * day;
-    // The place in the day; 1000 days ahead, so that it is not negative before midnight_.
-    double place = static_cast<double>(now) - midnight_ + 1000 * day;
-    place -= day * static_cast<double>(static_cast<std::int64_t>(place / day));
+    constexpr std::int64_t hour_ns = hours(1).raw();
+    constexpr std::int64_t day_ns = days(1).raw();
+    const Int128 wanted = static_cast<Int128>(average) * sampling_.raw();
+    auto left = static_cast<double>(static_cast<std::int64_t>(wanted % day_ns));
+    Int128 passed = wanted - wanted % day_ns;
+    const Int128 since_midnight = static_cast<Int128>(now - midnight_) * sampling_.raw();
+    auto place = static_cast<std::int64_t>(since_midnight % day_ns);
+    if (place < 0) place += day_ns;
     for (;;) {
-        const auto hour = static_cast<std::size_t>(place / ticks_per_hour_) % 24;
-        const double to_next = (std::floor(place / ticks_per_hour_) + 1) * ticks_per_hour_ - place;
-        if (left <= to_next * rates[hour]) {
-            passed += left / rates[hour];
-            return std::max<std::int64_t>(1, round_up(passed));
+        const double rate = rates[static_cast<std::size_t>(place / hour_ns)];
+        const std::int64_t to_next = hour_ns - place % hour_ns;
+        const double in_this_hour = static_cast<double>(to_next) * rate;
+        if (left <= in_this_hour) {
+            passed += round_up(left / rate);
+            const Int128 whole = (passed + sampling_.raw() - 1) / sampling_.raw();
+            return std::max<std::int64_t>(1, static_cast<std::int64_t>(whole));
         }
-        left -= to_next * rates[hour];
+        left -= in_this_hour;
         passed += to_next;
-        place = place + to_next >= day ? 0 : place + to_next;
+        place = (place + to_next) % day_ns;
     }
 }
 

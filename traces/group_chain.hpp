@@ -28,8 +28,8 @@ public:
 
 private:
     bool is_on_;
-    double ticks_per_hour_;
-    double midnight_;
+    Duration sampling_;
+    std::int64_t midnight_;
     std::array<double, 24> often_{};
     std::array<double, 24> seldom_{};
 };
