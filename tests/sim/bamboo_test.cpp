@@ -4,10 +4,11 @@
 // each other. What it shows is that the trace, the constants and the rules of redundancy are
 // understood (Thorpe et al., NSDI'23; uclasystem/bamboo, project_pactum/simulation). Events of one
 // kind and millisecond leave that simulator in the order of CPython's heap, which is played here
-// move by move; its variant with first in, first out is recorded, too. All three models come out
-// exactly with the latter, and two with the former, where ResNet's fatal failures and steps do not.
-// One rule was found by comparison and is in no description: a lost node that held two places
-// is no longer counted as overloaded.
+// move by move; its variant with first in, first out is recorded, too. Every recorded run comes out
+// exactly in both orders. Two rules are in no description and were found by comparison: a lost node
+// that held two places is no longer counted as overloaded; and a rendezvous that forms no pipeline
+// sets the number of stages to zero, so the first stage has no stage before it until the next one:
+// nobody takes its place over, and its loss is not fatal.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -72,12 +73,12 @@ private:
 
 class BambooRun {
 public:
-    BambooRun(const json& recorded, const std::string& model, bool fifo)
+    BambooRun(const json& recorded, const std::string& trace, const std::string& model, bool fifo)
         : fifo_(fifo),
           model_(recorded.at("models").at(model)),
           stages_(model_.at("stages").get<int>()),
           local_ms_(model_.at("local_rendezvous_ms").get<std::int64_t>()) {
-        for (const json& row : recorded.at("traces").at("p3-trace.csv")) {
+        for (const json& row : recorded.at("traces").at(trace)) {
             const Kind kind = row.at(1) == "add" ? Kind::add : Kind::remove;
             schedule({row.at(0).get<std::int64_t>(), kind, row.at(2).get<std::string>()});
         }
@@ -97,7 +98,8 @@ public:
             }
         }
     }
-    // Up to the last step; what the curve has beyond it is taken off again, as there.
+    // From zero on, as if the first instance had been there (p3 begins at zero: no recorded run
+    // here tells), up to the last step; what the curve has beyond it is taken off again, as there.
     double average_instances() const {
         const double area = area_ - static_cast<double>((counted_until_ - last_step_) * count());
         return area / static_cast<double>(last_step_);
@@ -132,6 +134,8 @@ private:
     void add(const std::string& name) {
         note_count();
         nodes_.push_back({name, false, {}});
+        if (!any_added_) area_ = static_cast<double>(now_ * count());
+        any_added_ = true;
         schedule({now_ + 45'000, Kind::ready, name, 0});
     }
     void ready(const std::string& name) {
@@ -164,7 +168,9 @@ private:
         bool fatal = places.size() == 2;
         if (fatal) --overloaded_;
         if (places.size() == 1) {  // the stage before also holds this one
-            const Place before{places[0].first, (places[0].second + stages_ - 1) % stages_};
+            const auto [pipeline, stage] = places[0];
+            const int stages = pipelines_ > 0 ? stages_ : 0;
+            const Place before{pipeline, stage > 0 ? stage - 1 : stages - 1};
             const auto holder = std::ranges::find_if(nodes_, [&](const Node& one) {
                 return std::ranges::find(one.places, before) != one.places.end();
             });
@@ -240,6 +246,7 @@ private:
     std::int64_t step_ms_ = 0;
     std::optional<std::pair<std::int64_t, std::int64_t>> fallback_;  // step, moment
     bool fallback_paid_ = false;
+    bool any_added_ = false;
     double area_ = 0;
     std::int64_t counted_until_ = 0;
     std::int64_t last_step_ = 0;
@@ -255,23 +262,16 @@ std::int64_t compare(const json& recorded, const std::string& key, bool fifo) {
     for (const json& expected : recorded.at(key)) {
         if (expected.at("result").is_null()) continue;  // the original gives up on these models
         const auto model = expected.at("model").get<std::string>();
-        CAPTURE(key, model);
-        BambooRun found(recorded, model, fifo);
+        const auto trace = expected.at("trace").get<std::string>();
+        CAPTURE(key, trace, model);
+        BambooRun found(recorded, trace, model, fifo);
         found.run();
         const json& result = expected.at("result");
         CHECK(found.versions == result.at("rendezvous_versions").get<std::int64_t>());
         CHECK(found.average_instances() ==
               Approx(result.at("average_instances").get<double>()).epsilon(1e-12));
-        const auto steps = result.at("num_steps_complete").get<std::int64_t>();
-        const auto fatal = result.at("num_fatal_failures").get<std::int64_t>();
-        if (model == "ResNet" &&
-            !fifo) {  // some rule that its description does not have: 14 for 13
-            CHECK(found.fatal_failures == fatal + 1);
-            CHECK(found.steps == Approx(static_cast<double>(steps)).epsilon(0.015));
-        } else {
-            CHECK(found.fatal_failures == fatal);
-            CHECK(found.steps == steps);
-        }
+        CHECK(found.fatal_failures == result.at("num_fatal_failures").get<std::int64_t>());
+        CHECK(found.steps == result.at("num_steps_complete").get<std::int64_t>());
         ++compared;
     }
     return compared;
@@ -279,7 +279,8 @@ std::int64_t compare(const json& recorded, const std::string& key, bool fifo) {
 
 }  // namespace
 
-TEST_CASE("bamboo: the recorded runs on the p3 trace", "[bamboo][golden]") {
+TEST_CASE("bamboo: the recorded runs come out exactly, in both orders of ties",
+          "[bamboo][golden]") {
     const auto folder = peer_outputs();
     if (!folder) {
         WARN("skipped: no recorded outputs of peers beside the checkout");
@@ -287,8 +288,8 @@ TEST_CASE("bamboo: the recorded runs on the p3 trace", "[bamboo][golden]") {
     }
     std::ifstream stream(*folder / "bamboo_p3.json");
     const json recorded = json::parse(stream);
-    CHECK(compare(recorded, "expected_fifo_ties", true) == 3);
-    CHECK(compare(recorded, "expected_cpython_heap_order", false) == 3);
+    CHECK(compare(recorded, "expected_fifo_ties", true) >= 3);
+    CHECK(compare(recorded, "expected_cpython_heap_order", false) >= 3);
 }
 
 }  // namespace ukemi
