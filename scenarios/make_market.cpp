@@ -48,7 +48,7 @@ ReadOptions options_for(const Scenario& scenario, const ZoneSource& source) {
     return options;
 }
 
-// What the scenario says of the zone of that name; else `source`, without the region of its own if
+// What the scenario says of the zone of that name; else `source`, without what is one zone's own if
 // it stands for several.
 ZoneSource source_of(const std::string& name, const ZoneSource& source, bool one_of_several,
                      const Scenario& scenario) {
@@ -56,31 +56,12 @@ ZoneSource source_of(const std::string& name, const ZoneSource& source, bool one
     const auto same = std::ranges::find(zones, name, &ZoneSource::name);
     if (same != zones.end()) return *same;
     ZoneSource general = source;
-    if (one_of_several) general.region.clear();
-    return general;
-}
-
-void add_zones(MarketData& data, const Trace& trace, const ZoneSource& given,
-               const Scenario& scenario, std::string_view file) {
-    const bool several = trace.series.size() > 1;
-    for (const TraceSeries& series : trace.series) {
-        const bool typed = several && !given.name.empty() && !given.instance_type.empty();
-        std::string name = !given.name.empty() && !several ? given.name
-                           : series.zone.empty()           ? trace_name(trace.name)
-                           : typed ? fmt::format("{}/{}", given.name, series.zone)
-                                   : series.zone;
-        const ZoneSource source = source_of(name, given, several, scenario);
-        for (const TraceSeries& other : trace.series) {
-            if (&other == &series) break;
-            if (other.zone != series.zone) continue;
-            throw InputError(
-                file, "",
-                fmt::format("zone \"{}\" is there with the instance types \"{}\" and "
-                            "\"{}\": say which as \"instance\", of the zone or at /cluster",
-                            series.zone, other.instance_type, series.instance_type));
-        }
-        data.zones.push_back(zone_of(series, source, scenario, name, file));
+    if (one_of_several) {
+        general.region.clear();
+        general.availability.clear();
+        general.price.clear();
     }
+    return general;
 }
 
 // The prices as they are seen by somebody who starts `later`: older ones are gone.
@@ -119,6 +100,57 @@ void join_prices(TraceSeries& zone, const TraceSeries& prices, std::string_view 
                                      format_timestamp(*prices_begin + prices.price->end.raw())));
     }
     zone.price = started_later(*prices.price, later);
+}
+
+// A trace of the command line takes the place of what it holds; the rest is the scenario's still.
+TraceSeries completed(const TraceSeries& given, const ZoneSource& source, const Scenario& scenario,
+                      std::string_view file) {
+    const bool needs_price =
+        !given.price && !source.price.empty() && scenario.market.price_from_trace;
+    const bool needs_availability = !given.availability && !source.availability.empty();
+    if (!needs_price && !needs_availability) return given;
+    const std::filesystem::path& own = needs_price ? source.price : source.availability;
+    const Trace rest = read_trace(own, options_for(scenario, source));
+    if (rest.series.size() != 1) {
+        throw InputError(own.string(), "",
+                         fmt::format("expected one zone, to be put beside {}; found {} series",
+                                     file, rest.series.size()));
+    }
+    TraceSeries zone = needs_price ? given : rest.series[0];
+    if (needs_price) {
+        join_prices(zone, rest.series[0], own.string());
+    } else {
+        if (!zone.availability) {
+            throw InputError(own.string(), "", "expected availability, found prices");
+        }
+        join_prices(zone, given, file);
+        if (!given.zone.empty()) zone.zone = given.zone;
+    }
+    return zone;
+}
+
+void add_zones(MarketData& data, const Trace& trace, const ZoneSource& given,
+               const Scenario& scenario, std::string_view file) {
+    const bool several = trace.series.size() > 1;
+    for (const TraceSeries& series : trace.series) {
+        const bool typed = several && !given.name.empty() && !given.instance_type.empty();
+        std::string name = !given.name.empty() && !several ? given.name
+                           : series.zone.empty()           ? trace_name(trace.name)
+                           : typed ? fmt::format("{}/{}", given.name, series.zone)
+                                   : series.zone;
+        const ZoneSource source = source_of(name, given, several, scenario);
+        for (const TraceSeries& other : trace.series) {
+            if (&other == &series) break;
+            if (other.zone != series.zone) continue;
+            throw InputError(
+                file, "",
+                fmt::format("zone \"{}\" is there with the instance types \"{}\" and "
+                            "\"{}\": say which as \"instance\", of the zone or at /cluster",
+                            series.zone, other.instance_type, series.instance_type));
+        }
+        const TraceSeries zone = completed(series, source, scenario, file);
+        data.zones.push_back(zone_of(zone, source, scenario, name, file));
+    }
 }
 
 void add_always(MarketData& data, const ZoneSource& source, const Scenario& scenario) {
@@ -246,6 +278,12 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
         add_zones(data, read, source.zones.front(), scenario, trace.string());
     } else if (!source.generator.empty()) {
         market.name = source.generator;
+        if (!source.generator_parameters->price && !source.zones.front().spot_price) {
+            throw InputError(scenario.file.string(), "/market",
+                             fmt::format("the market \"{}\" was fitted to a record without prices: "
+                                         "expected a \"spot_price\" beside \"generate\"",
+                                         source.generator));
+        }
         Trace made;
         made.name = source.generator;
         made.series = generate_market(*source.generator_parameters, seed, source.generator_zones,

@@ -140,7 +140,8 @@ std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std
         TraceSeries& series = market.emplace_back();
         series.zone = zone;
         series.availability = generate_availability(parameters, seed, zone, region, length);
-        series.price = generate_price(parameters.price,
+        if (!parameters.price) continue;
+        series.price = generate_price(*parameters.price,
                                       RandomStream(seed, "market/" + zone + "/price"), length);
     }
     return market;

@@ -70,7 +70,7 @@ struct MarketParameters {
     double full_refill_share;  // of the refill steps: those that bring back everything
     double refill_step_mean;   // instances that another refill step brings back; geometric
     double refill_gap_h_mean;  // between the steps of a refill
-    PriceParameters price;
+    std::optional<PriceParameters> price = {};  // none: series without prices, as the record was
     // From the first instance held after none to the next loss, where that is another kind of time:
     // a market that flaps goes on flapping. Otherwise `quiet` is for both.
     std::optional<ShortOrLong> quiet_after_none = {};
@@ -79,9 +79,14 @@ struct MarketParameters {
     LifetimeLaw lifetimes = {};  // of each instance held, besides the bursts
 };
 
+// What `sampling` may be.
+inline constexpr Duration market_sampling_min = whole_seconds(1);
+inline constexpr Duration market_sampling_max = days(1);
+
 std::span<const MarketParameters> all_market_parameters();
 
-// `zones` zones, independent of each other, for `length`; each with availability and price. Names
+// `zones` zones, independent of each other, for `length`; each with availability, and with a price
+// if the parameters have one. Names
 // "zone-a", "zone-b", …, "zone-z", "zone-aa", …; a zone's series do not depend on how many others
 // there are. Instant zero is midnight, UTC. 1 ≤ zones ≤ 1000, 0 < length ≤ 100 years.
 std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std::uint64_t seed,

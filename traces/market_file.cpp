@@ -2,6 +2,7 @@
 #include "traces/market_file.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/config_reader.hpp"
 #include "base/read_file.hpp"
@@ -23,11 +24,20 @@ ShortOrLong read_wait(ConfigReader& config, std::string_view key) {
     return wait;
 }
 
-PriceParameters read_price(ConfigReader& config) {
-    ConfigReader object = config.object("price");
+// A record without prices has no such section. A price of nothing is refused: it would make every
+// policy free.
+std::optional<PriceParameters> read_price(ConfigReader& config) {
+    auto found = config.object_if_present("price");
+    if (!found) return std::nullopt;
+    ConfigReader& object = *found;
     PriceParameters price{};
     price.usd_floor = object.number("usd_floor", 0, usd_max);
     price.usd_mean = object.number("usd_mean", price.usd_floor, usd_max);
+    if (price.usd_mean <= 0) {
+        object.fail("usd_mean",
+                    "expected more than 0 (a market without recorded prices has no \"price\": the "
+                    "scenario says its \"spot_price\")");
+    }
     price.usd_max = object.number("usd_max", price.usd_mean, usd_max);
     price.changes_per_day = object.number("changes_per_day", 0, 86'400);
     price.step_share_mean = object.number("step_share_mean", 0, 1e3);
@@ -72,7 +82,7 @@ MarketParameters read(ConfigReader config) {
     parameters.summary = config.text("summary", "");
     parameters.capacity = static_cast<std::int32_t>(config.integer("capacity", 1, 1'000'000));
     parameters.sampling = config.duration("sampling");
-    if (parameters.sampling < whole_seconds(1) || parameters.sampling > days(1)) {
+    if (parameters.sampling < market_sampling_min || parameters.sampling > market_sampling_max) {
         config.fail("sampling", "expected from 1 s to 1 d");
     }
     parameters.has_losses = config.flag("has_losses", true);
@@ -93,6 +103,18 @@ nlohmann::ordered_json wait_json(const ShortOrLong& wait) {
     return {{"short_share", wait.short_share},
             {"short_h_mean", wait.short_h_mean},
             {"long_h_mean", wait.long_h_mean}};
+}
+
+nlohmann::ordered_json price_json(const PriceParameters& price) {
+    return {{"usd_floor", price.usd_floor},
+            {"usd_mean", price.usd_mean},
+            {"usd_max", price.usd_max},
+            {"changes_per_day", price.changes_per_day},
+            {"step_share_mean", price.step_share_mean},
+            {"spikes_per_day", price.spikes_per_day},
+            {"spike_h_mean", price.spike_h_mean},
+            {"usd_spike_min", price.usd_spike_min},
+            {"usd_spike_mean", price.usd_spike_mean}};
 }
 
 }  // namespace
@@ -119,17 +141,8 @@ std::string to_json(const MarketParameters& p) {
         {"full_refill_share", p.full_refill_share},
         {"refill_step_mean", p.refill_step_mean},
         {"refill_gap_h_mean", p.refill_gap_h_mean},
-        {"price",
-         {{"usd_floor", p.price.usd_floor},
-          {"usd_mean", p.price.usd_mean},
-          {"usd_max", p.price.usd_max},
-          {"changes_per_day", p.price.changes_per_day},
-          {"step_share_mean", p.price.step_share_mean},
-          {"spikes_per_day", p.price.spikes_per_day},
-          {"spike_h_mean", p.price.spike_h_mean},
-          {"usd_spike_min", p.price.usd_spike_min},
-          {"usd_spike_mean", p.price.usd_spike_mean}}},
     };
+    if (p.price) json["price"] = price_json(*p.price);
     if (p.quiet_after_none) json["quiet_after_none"] = wait_json(*p.quiet_after_none);
     if (p.daily.depth > 0) {
         json["daily"] = {{"depth", p.daily.depth}, {"worst_hour_utc", p.daily.worst_hour_utc}};

@@ -11,6 +11,7 @@
 
 #include "base/exact_math.hpp"
 #include "base/invariant.hpp"
+#include "base/unit_text.hpp"
 #include "traces/market_statistics.hpp"
 #include "traces/market_waits.hpp"
 #include "traces/price_fit.hpp"
@@ -57,26 +58,30 @@ double burst_share_mean(const RecordedChain& chain) {
 
 // Steps that bring everything back may do so on purpose or because little was missing.
 void fit_refills(const RecordedChain& chain, MarketParameters& parameters) {
+    const auto steps = static_cast<double>(chain.refill_step.size());
+    if (chain.refill_step.empty()) return;
+    double stops = 0;  // of the geometric steps: those not cut off by what was missing
+    double stops_brought = 0;
+    std::map<std::int32_t, double> full_steps;  // by what was missing
+    for (const auto& [missing, step] : chain.refill_step) {
+        if (step >= missing) {
+            full_steps[missing] += 1;
+        } else {
+            stops += 1;
+            stops_brought += step;
+        }
+    }
     double full = 0.5;
     double mean = 2;
     for (int round = 0; round < 200; ++round) {
         double on_purpose = 0;
-        double steps = 0;
-        double stops = 0;  // of the geometric steps: those not cut off by what was missing
-        double brought = 0;
-        for (const auto& [missing, step] : chain.refill_step) {
-            double purpose = 0;
-            if (step >= missing) {
-                const double by_chance = std::pow(1 - 1 / mean, missing - 1);
-                purpose = full / (full + (1 - full) * by_chance);
-            } else {
-                stops += 1;
-            }
-            on_purpose += purpose;
-            steps += 1;
-            brought += (1 - purpose) * step;
+        double brought = stops_brought;
+        for (const auto& [missing, count] : full_steps) {
+            const double by_chance = std::pow(1 - 1 / mean, missing - 1);
+            const double purpose = full / (full + (1 - full) * by_chance);
+            on_purpose += count * purpose;
+            brought += count * (1 - purpose) * missing;
         }
-        if (steps == 0) return;
         full = on_purpose / steps;
         mean = stops > 0 ? std::max(1.0, brought / stops) : 1.0;
     }
@@ -260,7 +265,7 @@ void fit_shared_losses(std::span<const TraceSeries> series, double losses_per_ho
 }
 
 Duration shortest_step(std::span<const TraceSeries> series) {
-    Duration shortest = days(1);
+    Duration shortest = market_sampling_max;
     for (const TraceSeries& one : series) {
         if (!one.availability) continue;
         const auto& steps = one.availability->steps;
@@ -268,7 +273,7 @@ Duration shortest_step(std::span<const TraceSeries> series) {
             shortest = std::min(shortest, steps[i].at - steps[i - 1].at);
         }
     }
-    return std::max(shortest, whole_seconds(1));
+    return std::max(shortest, market_sampling_min);
 }
 
 // Two kinds of quiet times where there are enough of both.
@@ -292,7 +297,13 @@ void fit_availability(std::span<const TraceSeries> series, const FitOptions& opt
         for (const auto& step : one.availability->steps)
             p.capacity = std::max(p.capacity, step.value);
     }
-    p.sampling = options.sampling > Duration{} ? options.sampling : shortest_step(series);
+    const Duration recorded =
+        options.sampling > Duration{} ? options.sampling : shortest_step(series);
+    p.sampling = std::clamp(recorded, market_sampling_min, market_sampling_max);
+    if (p.sampling != recorded) {
+        fit.notes.push_back(fmt::format("sampling: {} in the series, {} in the market",
+                                        format_duration(recorded), format_duration(p.sampling)));
+    }
     const RecordedChain chain = recorded_chain(series, p.capacity, p.sampling);
     p.has_losses = chain.losses > 0;
     if (!p.has_losses) {
@@ -321,34 +332,6 @@ void fit_availability(std::span<const TraceSeries> series, const FitOptions& opt
 }
 
 }  // namespace
-
-ShortOrLong fit_short_or_long(std::span<const double> waits_h, std::span<const double> cut_h) {
-    const double total = sum_of(waits_h) + sum_of(cut_h);
-    const auto count = static_cast<double>(waits_h.size());
-    const double mean = total / std::max(1.0, count);
-    if (waits_h.size() < 8) return {0.5, std::max(mean, 1e-4), std::max(mean, 1e-4)};
-    ShortOrLong fit{0.5, mean / 5, mean * 2};
-    for (int round = 0; round < 500; ++round) {
-        double shorts = 0, short_ended = 0, short_time = 0, long_ended = 0, long_time = 0;
-        const auto weigh = [&](double wait, bool ended) {
-            double a = fit.short_share * std::exp(-wait / fit.short_h_mean);
-            double b = (1 - fit.short_share) * std::exp(-wait / fit.long_h_mean);
-            if (ended) a /= fit.short_h_mean, b /= fit.long_h_mean;
-            const double weight = a + b > 0 ? a / (a + b) : 0;
-            shorts += weight;
-            short_time += weight * wait;
-            long_time += (1 - weight) * wait;
-            if (ended) short_ended += weight, long_ended += 1 - weight;
-        };
-        for (const double wait : waits_h) weigh(wait, true);
-        for (const double wait : cut_h) weigh(wait, false);
-        if (short_ended < 0.5 || long_ended < 0.5) return {0.5, mean, mean};  // one kind of wait
-        fit.short_share = shorts / (count + static_cast<double>(cut_h.size()));
-        fit.short_h_mean = short_time / short_ended;
-        fit.long_h_mean = long_time / long_ended;
-    }
-    return fit;
-}
 
 MarketFit fit_market(std::span<const TraceSeries> series, std::span<const Lifetime> lifetimes,
                      const FitOptions& options) {

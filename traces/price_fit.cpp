@@ -14,6 +14,8 @@ namespace ukemi {
 
 namespace {
 
+constexpr std::int32_t trial_zones = 4;
+
 // What happens below and above the threshold.
 struct Walked {
     double base_h = 0;
@@ -70,13 +72,22 @@ double thrice_the_median(std::span<const TraceSeries> series) {
     return 3 * highest;
 }
 
+// Long enough for the mean of a slow walk, and not more than a million changes of a fast one.
+Duration length_of_trial(double changes_per_day) {
+    constexpr double changes_most = 1e6;
+    constexpr std::int64_t days_most = 400;
+    const double enough = changes_most / (trial_zones * changes_per_day);
+    return std::min(days(days_most), seconds(std::min(enough, 1.0 * days_most) * 86'400));
+}
+
 // The walk's pull to its mean is weak and its walls are hard: where it ends up is seen by trying.
 void correct_mean(double threshold, double aim, MarketParameters parameters,
                   PriceParameters& price) {
     parameters.has_losses = false;
+    const Duration length = length_of_trial(price.changes_per_day);
     for (int round = 0; round < 10; ++round) {
         parameters.price = price;
-        const auto made = generate_market(parameters, 1, 4, days(400));
+        const auto made = generate_market(parameters, 1, trial_zones, length);
         const Walked walked = walk_all(made, threshold);
         if (walked.base_h <= 0) return;
         const double found = walked.base_usd_h / walked.base_h;
@@ -91,18 +102,21 @@ void fit_prices(std::span<const TraceSeries> series, double usd_on_demand, Marke
     const bool any =
         std::ranges::any_of(series, [](const TraceSeries& one) { return bool(one.price); });
     if (!any) {
-        fit.notes.emplace_back("prices: none in the series, all zero");
+        fit.notes.emplace_back("prices: none in the series, the scenario says its \"spot_price\"");
         return;
     }
     const double threshold = usd_on_demand > 0 ? usd_on_demand : thrice_the_median(series);
     const Walked walked = walk_all(series, threshold);
-    PriceParameters& price = fit.parameters.price;
-    price = {};
     if (walked.base_h <= 0) {
-        fit.notes.emplace_back("prices: always above on-demand, or without any time");
+        fit.notes.emplace_back("prices: left out, always above on-demand, or without any time");
         return;
     }
     const double aim = walked.base_usd_h / walked.base_h;
+    if (aim <= 0) {
+        fit.notes.emplace_back("prices: left out, nothing but zeros");
+        return;
+    }
+    PriceParameters& price = fit.parameters.price.emplace();
     price.usd_floor = walked.usd_min;
     price.usd_mean = aim;
     price.usd_max = walked.usd_max;

@@ -1,8 +1,10 @@
 // market_test.cpp — which market a scenario and a trace on the command line make together.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/plots/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
+#include "traces/market_file.hpp"
 
 namespace ukemi {
 
@@ -67,6 +69,61 @@ TEST_CASE("market: a trace with prices keeps them, unless the scenario insists o
     const ZoneData replaced = make_market(insists, 1, trace).data.zones.at(0);
     CHECK(replaced.spot_price.steps ==
           std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.5)}});
+}
+
+TEST_CASE("market: a trace of availability keeps the scenario's own file of prices", "[market]") {
+    const ScratchFolder scratch;
+    write_text(scratch.path() / "p.csv", price_csv);
+    write_text(scratch.path() / "own.csv", "# duration_s=7200\nt_s,instances\n0,1\n");
+    const auto trace = write_text(scratch.path() / "a.csv", capacity_csv);
+    const Scenario scenario = small_scenario(
+        R"({"availability": "own.csv", "price": "p.csv", "on_demand_price": "3 USD/h"})",
+        scratch.path());
+    const ZoneData zone = make_market(scenario, 1, trace).data.zones.at(0);
+    CHECK(zone.capacity.steps == std::vector<Step<std::int32_t>>{{Instant{}, 1}, {at_s(3600), 0}});
+    CHECK(zone.spot_price.steps == std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.7)},
+                                                            {at_s(1800), dollars_per_hour(0.9)}});
+    // And a trace of prices its own file of availability.
+    write_text(scratch.path() / "own.csv", capacity_csv);
+    const auto dearer = write_text(scratch.path() / "dearer.csv",
+                                   "# duration_s=7200\nt_s,usd_per_instance_hour\n0,2\n");
+    const ZoneData other = make_market(scenario, 1, dearer).data.zones.at(0);
+    CHECK(other.capacity.steps == zone.capacity.steps);
+    CHECK(other.spot_price.steps == std::vector<Step<Price>>{{Instant{}, dollars_per_hour(2)}});
+}
+
+TEST_CASE("market: where the scenario insists on its own price, its file of prices is not put in",
+          "[market]") {
+    const ScratchFolder scratch;
+    write_text(scratch.path() / "p.csv", price_csv);
+    const auto trace = write_text(scratch.path() / "a.csv", capacity_csv);
+    const Scenario scenario = small_scenario(R"({"price": "p.csv", "spot_price": "0.5 USD/h",
+        "price_from": "scenario", "on_demand_price": "3 USD/h"})",
+                                             scratch.path());
+    CHECK(make_market(scenario, 1, trace).data.zones.at(0).spot_price.steps ==
+          std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.5)}});
+}
+
+TEST_CASE("market: a generated market without prices takes the scenario's, and is refused else",
+          "[market]") {
+    const ScratchFolder scratch;
+    const auto all = all_market_parameters();
+    MarketParameters fitted = *std::ranges::find(all, "v100-16-burst", &MarketParameters::name);
+    fitted.price.reset();
+    write_text(scratch.path() / "m.json", to_json(fitted));
+    const auto market = [&](std::string_view more) {
+        return small_scenario(fmt::format(R"({{"generate": {{"market": "m.json", "length": "9 h"}},
+                                               "on_demand_price": "3 USD/h"{}}})",
+                                          more),
+                              scratch.path());
+    };
+    const auto made = make_market(market(R"(, "spot_price": "0.5 USD/h")"), 1);
+    CHECK(made.data.zones.at(0).spot_price.steps ==
+          std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.5)}});
+    CHECK_THAT(complaint_of([&] { make_market(market(""), 1); }),
+               Catch::EndsWith("small.json: at /market: the market \"v100-16-burst\" was fitted to "
+                               "a record without prices: expected a \"spot_price\" beside "
+                               "\"generate\""));
 }
 
 TEST_CASE("market: one_means turns zeros and ones round", "[market]") {

@@ -226,7 +226,7 @@ TEST_CASE("market fit: prices of the bidding era and of today", "[fit][price][re
                              one.name, one.generated, one.recorded));
         }
         const bool bidding = each.usd_on_demand < 3;
-        CHECK((fit.parameters.price.spikes_per_day > 0) == bidding);
+        CHECK((fit.parameters.price->spikes_per_day > 0) == bidding);
     }
 }
 
@@ -273,4 +273,9 @@ TEST_CASE("market file: what the generator cannot work with is refused by its pa
     CHECK_THAT(refused(with("\"capacity\"", "\"capacty\"")), Contains("capac"));
     CHECK_THAT(refused(with("\"usd_max\": 1.1", "\"usd_max\": 0.1")), Contains("/price/usd_max"));
     CHECK_THAT(refused("{}"), Contains("missing key \"name\""));
+    MarketParameters without_price = shipped("v100-16-burst");
+    without_price.price.reset();
+    CHECK(refused(to_json(without_price)).empty());
+    without_price.price.emplace();  // every price zero: what is free is no market
+    CHECK_THAT(refused(to_json(without_price)), Contains("/price/usd_mean: expected more than 0"));
 }
