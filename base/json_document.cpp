@@ -23,6 +23,18 @@ struct SyntaxError {
     std::string problem;
 };
 
+// What was read last may be all of a file that is no JSON: a few characters of it are enough.
+std::string without_long_token(std::string_view problem) {
+    constexpr std::string_view before = "; last read: '";
+    constexpr std::size_t token_bytes_max = 24;
+    const std::size_t begin = problem.find(before);
+    if (begin == std::string_view::npos) return std::string(problem);
+    const std::size_t end = std::min(problem.rfind("'; expected ") + 1, problem.size());
+    const std::size_t after = end > begin + before.size() ? end : problem.size();
+    if (after - begin <= before.size() + token_bytes_max + 1) return std::string(problem);
+    return fmt::format("{}{}", problem.substr(0, begin), problem.substr(after));
+}
+
 // What nlohmann::json calls while it parses; "false" would stop it.
 class TreeBuilder {
 public:
@@ -61,7 +73,7 @@ public:
             problem.remove_prefix(std::min(problem.find(": ") + 2, problem.size()));
         }
         const std::size_t offset = position == 0 ? 0 : position - 1;
-        error_ = SyntaxError{offset, shortened(problem, 200)};
+        error_ = SyntaxError{offset, shortened(without_long_token(problem), 200)};
         return false;
     }
 

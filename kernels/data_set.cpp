@@ -124,7 +124,7 @@ void parse_line(const Line& line, std::string_view file, std::int64_t pixel_max,
         if (!value || *value < 0 || *value > max) {
             throw InputError(file, line.number, column,
                              fmt::format("expected a whole number from 0 to {}, found {}", max,
-                                         ukemi::quoted(field)));
+                                         value ? ukemi::quoted(field) : "another text"));
         }
         fields[k] = *value;
         if (!last) rest.remove_prefix(comma + 1);

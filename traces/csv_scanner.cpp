@@ -24,6 +24,14 @@ bool same_name(std::string_view a, std::string_view b) {
     return std::ranges::equal(a, b, {}, lower, lower);
 }
 
+// A token in a complaint: enough to find it again, and no more of a file that is no table after
+// all.
+std::string found_text(std::string_view text) {
+    constexpr std::size_t bytes_max = 32;  // a time with its zone
+    if (text.size() <= bytes_max) return quoted(text);
+    return fmt::format("{} bytes of text", text.size());
+}
+
 }  // namespace
 
 CsvScanner::CsvScanner(std::string_view text, std::string_view file, char separator)
@@ -45,7 +53,7 @@ void CsvScanner::fail_here(std::string_view problem) const { fail_at(row_start_,
 void CsvScanner::fail(std::size_t column, std::string_view expected) const {
     const std::string_view found = fields_[column];
     fail_at(static_cast<std::size_t>(found.data() - text_.data()),
-            fmt::format("expected {}, found {}", expected, quoted(found)));
+            fmt::format("expected {}, found {}", expected, found_text(found)));
 }
 
 // Without its line ending.
@@ -84,7 +92,7 @@ void CsvScanner::expect_header(std::string_view header) {
                 fmt::format("expected the header \"{}\", found the end of the file", header));
     }
     if (line != header) {
-        fail_here(fmt::format("expected the header \"{}\", found {}", header, quoted(line)));
+        fail_here(fmt::format("expected the header \"{}\", found {}", header, found_text(line)));
     }
 }
 

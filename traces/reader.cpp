@@ -37,10 +37,11 @@ const TraceForm& form_of(std::string_view text, const std::filesystem::path& fil
                          fmt::format("no trace form {}{}; there is {}", quoted(options.form),
                                      did_you_mean(options.form, names), fmt::join(names, ", ")));
     }
+    // Not what it holds instead: a scenario can name any file, and its error may go anywhere.
     throw InputError(file.string(), 1, 1,
                      fmt::format("expected the beginning of a known trace form (see ukemi list "
                                  "traces), found {}",
-                                 text.empty() ? "an empty file" : quoted(first_row(head))));
+                                 text.empty() ? "an empty file" : "another kind of file"));
 }
 
 // Keeps the series whose `member` is `wanted`; those of a file with only one are not in doubt.

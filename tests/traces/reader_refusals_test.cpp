@@ -33,7 +33,13 @@ TEST_CASE("refusals: what no reader recognises", "[traces][refusal]") {
     CHECK(complaint("") ==
           "t:1:1: expected the beginning of a known trace form (see ukemi list traces), found an "
           "empty file");
-    CHECK_THAT(complaint("t_s,count\n0,1\n"), Contains("found \"t_s,count\""));
+    CHECK(complaint("root:x:0:0:root:/root:/bin/bash\n") ==  // a scenario can name any file
+          "t:1:1: expected the beginning of a known trace form (see ukemi list traces), found "
+          "another kind of file");
+    CHECK(complaint("0,1\n60,2\n" + std::string(40, 'x') + ",3\n").find("xxx") ==
+          std::string::npos);
+    CHECK(complaint("t_s,instances\n0,1\n" + std::string(40, 'x') + ",3\n") ==
+          "t:3:1: expected seconds since the start, from 0 to 100 years, found 40 bytes of text");
     CHECK(complaint("x", as("plain_prize"))
               .starts_with("t: no trace form \"plain_prize\" (did you mean \"plain_price\"?); "
                            "there is plain_availability, "));
