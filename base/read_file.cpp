@@ -1,5 +1,5 @@
-// read_file.cpp — files in and out through the C library and POSIX, because streams do not say why
-// they failed. Reads in pieces and stops at the limit, so that a huge file costs no memory.
+// read_file.cpp — files in and out through POSIX, because streams do not say why they failed. Reads
+// in pieces and stops at the limit, so that a huge file costs no memory.
 #include "base/read_file.hpp"
 
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file_kind.hpp"
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
@@ -35,26 +36,57 @@ std::string reason(int error) { return std::generic_category().message(error); }
     refuse(file, fmt::format("expected at most {} bytes{}, found more", bytes_max, when));
 }
 
-std::string read_raw(const std::filesystem::path& file, std::size_t bytes_max) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(file, ignored)) {
-        refuse(file, "expected a file, found a directory");
+class Descriptor {
+public:
+    explicit Descriptor(int number) : number_(number) {}
+    ~Descriptor() {
+        if (number_ >= 0) ::close(number_);
     }
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rbe"),
-                                                                 &std::fclose);
-    if (stream == nullptr) refuse(file, fmt::format("cannot be opened: {}", reason(errno)));
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    int operator*() const { return number_; }
+
+private:
+    int number_;
+};
+
+// As read(2), but a signal does not interrupt it; -1 where there is nothing to read yet.
+ssize_t read_piece(const std::filesystem::path& file, int descriptor, std::string& piece) {
+    while (true) {
+        const ssize_t count = ::read(descriptor, piece.data(), piece.size());
+        if (count >= 0 || errno == EAGAIN) return count;
+        if (errno != EINTR) refuse(file, fmt::format("cannot be read: {}", reason(errno)));
+    }
+}
+
+std::string read_raw(const std::filesystem::path& file, std::size_t bytes_max) {
+    // Without O_NONBLOCK, opening a pipe waits for somebody who writes, maybe for ever.
+    const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (*descriptor < 0) refuse(file, fmt::format("cannot be opened: {}", reason(errno)));
+    struct stat status {};
+    if (::fstat(*descriptor, &status) != 0) {
+        refuse(file, fmt::format("cannot be read: {}", reason(errno)));
+    }
+    if (S_ISDIR(status.st_mode)) refuse(file, "expected a file, found a directory");
+    if (S_ISBLK(status.st_mode)) refuse(file, "expected a file, found a device");
     std::string text;
     std::string piece(std::size_t{64} << 10, '\0');
-    while (true) {
-        errno = 0;
-        const std::size_t count = std::fread(piece.data(), 1, piece.size(), stream.get());
-        if (count > bytes_max - text.size()) refuse_size(file, bytes_max, "");
-        text.append(piece, 0, count);
-        if (std::ferror(stream.get()) != 0) {
-            refuse(file, fmt::format("cannot be read: {}", reason(errno)));
-        }
-        if (count < piece.size()) return text;
+    ssize_t count = read_piece(file, *descriptor, piece);
+    if (count == 0 && S_ISFIFO(status.st_mode)) {
+        refuse(file, "expected a file, found a pipe to which nobody writes");
     }
+    // A pipe that somebody writes to, or a terminal: what comes is waited for.
+    const int flags = ::fcntl(*descriptor, F_GETFL);
+    if (flags == -1 || ::fcntl(*descriptor, F_SETFL, flags & ~O_NONBLOCK) == -1) {
+        refuse(file, fmt::format("cannot be read: {}", reason(errno)));
+    }
+    while (count != 0) {
+        const auto size = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+        if (size > bytes_max - text.size()) refuse_size(file, bytes_max, "");
+        text.append(piece, 0, size);
+        count = read_piece(file, *descriptor, piece);
+    }
+    return text;
 }
 
 class Inflater {
@@ -157,6 +189,7 @@ std::string read_file(const std::filesystem::path& file, std::size_t bytes_max) 
 }
 
 void write_file_atomically(const std::filesystem::path& file, const std::string& text) {
+    check_output_file(file, true);  // to rename over a pipe or a device would remove it
     TemporaryFile temporary(file);
     temporary.write(text);
     temporary.become_target();

@@ -9,13 +9,13 @@ namespace ukemi {
 
 inline constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 
-// Reads the file; inflates it if it begins with the gzip magic. Throws InputError if it cannot be
-// opened, is a directory, is larger than `bytes_max` (also after inflating: no zip bombs), or is
-// cut short in mid-stream.
+// Reads the file (of a pipe, what is written until its end), inflating gzip. Throws InputError if
+// it cannot be opened, is a directory, a disk or a pipe to which nobody writes, is larger than
+// `bytes_max` (also after inflating: no zip bombs), or is cut short in mid-stream.
 std::string read_file(const std::filesystem::path& file, std::size_t bytes_max = file_bytes_max);
 
-// Writes the text to a temporary name beside `file` and renames it: all of it, or nothing.
-// Throws std::system_error when the machine fails.
+// Writes the text beside `file` and renames it: all of it or nothing. Throws std::system_error when
+// the machine fails, and InputError where something other than a regular file has that name.
 void write_file_atomically(const std::filesystem::path& file, const std::string& text);
 
 }  // namespace ukemi

@@ -1,6 +1,8 @@
 // read_file_test.cpp — files in, plain and packed, and every way in which that goes wrong.
 #include "base/read_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -8,8 +10,11 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <thread>
 
+#include "base/file_kind.hpp"
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
 
@@ -110,6 +115,50 @@ TEST_CASE("read file: what cannot be read is refused by name", "[read_file]") {
     CHECK_THAT(complaint(folder.path()), EndsWith(": expected a file, found a directory"));
     // Nothing is mapped at address 0: opens, but does not read.
     CHECK(complaint("/proc/self/mem") == "/proc/self/mem: cannot be read: Input/output error");
+}
+
+TEST_CASE("read file: a pipe is read while somebody writes to it, and refused else",
+          "[read_file]") {
+    const Folder folder;
+    const auto pipe = folder.path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK_THAT(complaint(pipe), EndsWith("pipe: expected a file, found a pipe to which nobody "
+                                         "writes"));
+    const std::string text = long_text();
+    // Opened for both, an end that writes is there before the reader looks.
+    const int end = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(end >= 0);
+    std::thread writer([&] {
+        std::string_view left = text;
+        while (!left.empty()) {
+            const ssize_t count = ::write(end, left.data(), left.size());
+            if (count <= 0) break;
+            left.remove_prefix(static_cast<std::size_t>(count));
+        }
+        ::close(end);
+    });
+    CHECK(read_file(pipe) == text);
+    writer.join();
+}
+
+TEST_CASE("write file: nothing but a regular file is replaced", "[read_file]") {
+    const Folder folder;
+    const auto pipe = folder.path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    std::filesystem::create_symlink("/dev/null", folder.path() / "device");
+    std::filesystem::create_directory(folder.path() / "folder");
+    for (const char* name : {"pipe", "device", "folder"}) {
+        CAPTURE(name);
+        CHECK_THROWS_AS(write_file_atomically(folder.path() / name, "x"), InputError);
+    }
+    CHECK(std::filesystem::is_fifo(pipe));
+    CHECK(folder.entries() == 3);  // no temporary file is left
+    const auto file = folder.file("file", "old");
+    CHECK_THROWS_AS(check_output_file(file, false), InputError);
+    CHECK_NOTHROW(check_output_file(file, true));
+    CHECK_NOTHROW(check_output_file(folder.path() / "new", false));
+    write_file_atomically(file, "new");
+    CHECK(read_file(file) == "new");
 }
 
 TEST_CASE("read file: damaged gzip data is refused", "[read_file]") {
