@@ -8,8 +8,8 @@
 
 #include "base/input_error.hpp"
 #include "kernels/bit_hash.hpp"
+#include "tests/handwritten_digits.hpp"
 #include "tests/kernels/scratch_file.hpp"
-#include "tests/recorded.hpp"
 
 using namespace ukemi;
 using Catch::Matchers::Contains;
@@ -180,14 +180,10 @@ TEST_CASE("data set: files are found by their names, packed or not", "[data_set]
                                     .labels = folder.file("labels", three_labels),
                                     .samples = 1});
     CHECK(data.count == 1);
-    if (const auto recorded = recorded_data()) {
-        const DataSet digits =
-            load_data({.kind = "digits", .images = *recorded / "ml_uci_digits/digits.csv.gz"});
-        CHECK(digits.count == 1797);
-        CHECK(*std::ranges::max_element(digits.values) == 1.0F);
-    } else {
-        WARN("skipped: the recorded digits are not there");
-    }
+    const DataSet digits = handwritten_digits();
+    CHECK(digits.count == 1797);
+    CHECK(digits.classes == 10);
+    CHECK(*std::ranges::max_element(digits.values) == 1.0F);
     if (std::filesystem::exists("/usr/share/datasets/fashion-mnist")) {
         const DataSet fashion = load_data({.kind = "idx", .samples = 500});
         CHECK(fashion.count == 500);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/handwritten_digits.hpp"
 #include "tests/kernels/training_ranks.hpp"
-#include "tests/recorded.hpp"
 
 using namespace ukemi;
 using Catch::Matchers::Contains;
@@ -344,21 +344,17 @@ TEST_CASE("training step: what cannot be trained is said", "[training_step]") {
 }
 
 TEST_CASE("training step: training learns, on every synchronisation", "[training_step]") {
-    const auto recorded = recorded_data();
     const auto synchronisation =
         GENERATE(Synchronisation::s_sgd, Synchronisation::synchronous_averaging,
                  Synchronisation::pair_averaging);
-    const DataSet data =
-        recorded
-            ? load_data({.kind = "digits", .images = *recorded / "ml_uci_digits/digits.csv.gz"})
-            : small_data(1000);
+    const DataSet data = handwritten_digits();
     TrainingRanks ranks(data, {}, {.momentum = 0.9}, 3);
     const std::int64_t batch = 96;
     const auto results = ranks.train(plan_of(batch, 0.05, synchronisation), 5 * data.count / batch);
     REQUIRE(all_ok(ranks));
     const double accuracy = ranks.accuracy();
     UNSCOPED_INFO("accuracy " << accuracy << ", noise scale " << results.back().report.noise_scale);
-    CHECK(accuracy > (recorded ? 0.9 : 0.6));
+    CHECK(accuracy > 0.9);
     CHECK(results.back().report.loss < results.front().report.loss / 2);
     CHECK((results.back().report.noise_scale > 0) == (synchronisation == Synchronisation::s_sgd));
 }

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "tests/handwritten_digits.hpp"
 #include "tests/sim/learning/small_tasks.hpp"
 
 using namespace ukemi;
@@ -14,11 +15,9 @@ namespace {
 
 const ModelSpec perceptron{"mlp", {32}};
 
-// The digits, or nothing and a warning.
-const DataSet* digits() {
-    static const std::optional<DataSet> data = digits_data();
-    if (!data) WARN("skipped: the digits (shared/data/ml_uci_digits) are not here");
-    return data ? &*data : nullptr;
+const DataSet& digits() {
+    static const DataSet data = handwritten_digits();
+    return data;
 }
 
 SynchronisationSettings by_rule(std::string rule) {
@@ -37,7 +36,7 @@ LearningStep coded(LearningStep step, Codec codec, double level = 0) {
     return step;
 }
 std::shared_ptr<const RealTask> task_with(const SynchronisationSettings& settings) {
-    return task_of(*digits(), {.model = perceptron, .synchronisation = settings});
+    return task_of(digits(), {.model = perceptron, .synchronisation = settings});
 }
 
 // Epochs until the test accuracy is there, looked at four times an epoch; `most` if it never is.
@@ -74,7 +73,6 @@ double farthest_from_common(const GroupState& state) {
 // After 1 and 16 epochs: 27 → 513, 53 → 554, 43 → 289. (Once everything is fitted, the estimates
 // of |G|² are too small to say more: it wanders between 130 and 750 after 64 epochs.)
 TEST_CASE("claim: the noise scale grows during training", "[learning][claim]") {
-    if (digits() == nullptr) return;
     const auto task = task_with({});
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         CAPTURE(seed);
@@ -91,7 +89,6 @@ TEST_CASE("claim: the noise scale grows during training", "[learning][claim]") {
 // 0.31, with error feedback 0.057 to 0.065; signs with a scale 0.19 to 0.25, with it 0.058 to
 // 0.064; PowerSGD of rank 1 0.27 to 0.37, with it 0.056 to 0.065.
 TEST_CASE("claim: error feedback rescues top-k, sign and low rank", "[learning][claim]") {
-    if (digits() == nullptr) return;
     const LearningStep step{32, 0.2, 4, 1};
     struct Lossy {
         Codec codec;
@@ -116,7 +113,6 @@ TEST_CASE("claim: error feedback rescues top-k, sign and low rank", "[learning][
 // Random-k is linear: the mean of what four learners keep is what one keeps of their mean. So
 // training is the same but for rounding. Top-k is not: each keeps its own places.
 TEST_CASE("claim: a linear codec on an all-reduce equals compress-then-sum", "[learning][claim]") {
-    if (digits() == nullptr) return;
     const auto apart = [&](Codec codec, bool error_feedback, std::uint64_t seed) {
         const auto task = task_with(fed_back(error_feedback));
         const auto weights = [&](std::int32_t learners) {
@@ -144,7 +140,6 @@ TEST_CASE("claim: a linear codec on an all-reduce equals compress-then-sum", "[l
 // replicas moves as fast as one step of their mean gradient; α(w − z) even holds it back a little.
 TEST_CASE("claim: a batch of k·b costs epochs, and averaging k learners costs as many",
           "[learning][claim]") {
-    if (digits() == nullptr) return;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         CAPTURE(seed);
         const auto epochs = [&](const char* rule, std::int64_t batch, std::int32_t learners) {
@@ -162,7 +157,6 @@ TEST_CASE("claim: a batch of k·b costs epochs, and averaging k learners costs a
 // Loss after 20 epochs of 64 on 8 learners at rate 0.4: S-SGD 0.057 to 0.067; with pairs 0.063 to
 // 0.066. Learners lie 0.25 to 0.33 from their mean at rate 0.2 and 0.02 after 150 steps at 0.02.
 TEST_CASE("claim: pair averaging converges", "[learning][claim]") {
-    if (digits() == nullptr) return;
     for (const bool uniform : {false, true}) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
             CAPTURE(uniform, seed);
@@ -184,7 +178,6 @@ TEST_CASE("claim: pair averaging converges", "[learning][claim]") {
 
 // An exchange in eight steps: loss 0.057, 0.057, 0.058 beside 0.060, 0.067, 0.057.
 TEST_CASE("claim: local SGD learns as much with an eighth of the exchanges", "[learning][claim]") {
-    if (digits() == nullptr) return;
     SynchronisationSettings settings = by_rule("local_sgd");
     settings.period = 8;
     const LearningStep step{64, 0.4, 8, 1};
@@ -202,7 +195,6 @@ TEST_CASE("claim: local SGD learns as much with an eighth of the exchanges", "[l
 // again (0.955 to 0.964).
 TEST_CASE("claim: staleness limits the rate of a server, and dividing by it helps",
           "[learning][claim]") {
-    if (digits() == nullptr) return;
     SynchronisationSettings settings = by_rule("parameter_server");
     settings.straggling = 0.5;
     const auto plain = task_with(settings);
@@ -218,7 +210,6 @@ TEST_CASE("claim: staleness limits the rate of a server, and dividing by it help
 
 // After 20 epochs at rate 0.2 (a server's pushes 0.1): 0.92 to 0.97 everywhere.
 TEST_CASE("claim: every rule learns the digits", "[learning][claim]") {
-    if (digits() == nullptr) return;
     for (const SynchronisationRule& rule : synchronisation_rules()) {
         for (std::uint64_t seed = 1; seed <= 2; ++seed) {
             CAPTURE(rule.name, seed);
@@ -234,8 +225,7 @@ TEST_CASE("claim: every rule learns the digits", "[learning][claim]") {
 }
 
 TEST_CASE("claim: a convolutional network learns the digits", "[learning][claim]") {
-    if (digits() == nullptr) return;
-    const auto task = task_of(*digits(), {.model = {"cnn", {8}}});
+    const auto task = task_of(digits(), {.model = {"cnn", {8}}});
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         CAPTURE(seed);
         CHECK(trained(*task, {32, 0.1, 4, 1}, 10, seed).accuracy > 0.93);

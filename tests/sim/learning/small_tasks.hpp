@@ -1,12 +1,10 @@
 // small_tasks.hpp — tasks that are trained for real in tests, and how far learners get with them.
 #pragma once
 
-#include <filesystem>
 #include <tuple>
 
 #include "sim/learning/real/real_gradients.hpp"
 #include "sim/learning/real/rules.hpp"
-#include "tests/recorded.hpp"
 
 namespace ukemi {
 
@@ -38,15 +36,6 @@ inline void step_on(GroupState& state, GroupStep& group, const LearningStep& ste
 inline DataSet synthetic_data(std::int64_t samples = 1280, std::int32_t features = 16,
                               std::int32_t classes = 5) {
     return load_data({"synthetic", {}, {}, samples, features, classes, 7});
-}
-
-// 1797 handwritten digits (UCI), where they are.
-inline std::optional<DataSet> digits_data() {
-    const auto folder = recorded_data();
-    if (!folder || !std::filesystem::exists(*folder / "ml_uci_digits/digits.csv.gz")) {
-        return std::nullopt;
-    }
-    return load_data({"digits", *folder / "ml_uci_digits/digits.csv.gz", {}, 0, 0, 0, 0});
 }
 
 struct Trained {
