@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -187,7 +188,8 @@ void add_train(CLI::App& app) {
         ->add_option("--time-scale", options->time_scale,
                      "seconds of the scenario in a second of the wall (default: 1)")
         ->check(CLI::Range(1e-3, 1e6));
-    command->add_option("--seed", options->seed, "of weights, samples and draws");
+    command->add_option("--seed", options->seed, "of weights, samples and draws")
+        ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
     command->add_option("--costs", options->costs,
                         "costs measured by `ukemi calibrate`: predict the run before it starts");
     command->add_option("--resume", options->resume, "a checkpoint to go on from");

@@ -11,6 +11,7 @@
 #include "base/read_file.hpp"
 #include "base/rng.hpp"
 #include "base/text_scan.hpp"
+#include "kernels/data_complaint.hpp"
 
 namespace ukemi {
 namespace {
@@ -25,12 +26,14 @@ constexpr std::int64_t values_max = std::int64_t{1} << 30;
     throw InputError(file, "", problem);
 }
 
+std::string too_many_values(std::int64_t count, std::int64_t features) {
+    return fmt::format("expected at most {} values, found {} samples of {}", values_max, count,
+                       features);
+}
+
 void check_values(std::string_view file, std::int64_t count, std::int64_t features) {
     if (count == 0 || features == 0) refuse(file, "expected samples, found none");
-    if (features > values_max / count) {
-        refuse(file, fmt::format("expected at most {} values, found {} samples of {}", values_max,
-                                 count, features));
-    }
+    if (features > values_max / count) refuse(file, too_many_values(count, features));
 }
 
 std::int64_t at_most(std::int64_t samples_max, std::int64_t count) {
@@ -133,18 +136,20 @@ void parse_line(const Line& line, std::string_view file, std::int64_t pixel_max,
 
 // ---- the teacher ----
 
-void check_synthetic(const DataSpec& spec) {
-    const auto check = [](std::string_view key, std::int64_t value, std::int64_t min,
-                          std::int64_t max) {
-        if (value >= min && value <= max) return;
-        throw InputError(
-            "data", fmt::format("/{}", key),
-            fmt::format("expected an integer from {} to {}, found {}", min, max, value));
+DataComplaint synthetic_complaint(const DataSpec& spec) {
+    const auto outside = [](std::string_view key, std::int64_t value, std::int64_t min,
+                            std::int64_t max) -> DataComplaint {
+        if (value >= min && value <= max) return {};
+        return {std::string(key),
+                fmt::format("expected an integer from {} to {}, found {}", min, max, value)};
     };
-    check("samples", spec.samples, 1, values_max);
-    check("features", spec.features, 1, 1 << 20);
-    check("classes", spec.classes, 2, classes_max);
-    check_values("data", spec.samples, spec.features);
+    for (const DataComplaint& one : {outside("samples", spec.samples, 1, values_max),
+                                     outside("features", spec.features, 1, 1 << 20),
+                                     outside("classes", spec.classes, 2, classes_max)}) {
+        if (!one.problem.empty()) return one;
+    }
+    if (spec.features <= values_max / spec.samples) return {};
+    return {"samples", too_many_values(spec.samples, spec.features)};
 }
 
 // Each class's score of a sample is a random linear form of its centred features, scaled to a
@@ -153,7 +158,6 @@ void check_synthetic(const DataSpec& spec) {
 DataSet make_synthetic(const DataSpec& spec) {
     constexpr double noise = 0.25;
     constexpr double uniform_variance = 1.0 / 12;
-    check_synthetic(spec);
     const auto features = static_cast<std::size_t>(spec.features);
     const auto classes = static_cast<std::size_t>(spec.classes);
     std::vector<double> teacher(classes * features);
@@ -189,10 +193,6 @@ DataSet make_synthetic(const DataSpec& spec) {
 DataSet load_idx(const DataSpec& spec) {
     std::filesystem::path images = spec.images;
     std::filesystem::path labels = spec.labels;
-    if (images.empty() != labels.empty()) {
-        throw InputError("data", images.empty() ? "/images" : "/labels",
-                         "expected both images and labels of an idx data set, or neither");
-    }
     if (images.empty()) {
         const std::filesystem::path folder = fashion_mnist;
         images = folder / "train-images-idx3-ubyte.gz";
@@ -259,22 +259,32 @@ DataSet parse_digits(std::string_view text, std::string_view file, std::int64_t 
     return data;
 }
 
-DataSet load_data(const DataSpec& spec) {
+DataComplaint data_complaint(const DataSpec& spec) {
     if (spec.samples < 0) {
-        throw InputError("data", "/samples",
-                         fmt::format("expected 0 or more, found {}", spec.samples));
+        return {"samples", fmt::format("expected 0 or more, found {}", spec.samples)};
+    }
+    if (spec.kind == "synthetic") return synthetic_complaint(spec);
+    if (spec.kind == "idx") {
+        if (spec.images.empty() == spec.labels.empty()) return {};
+        return {spec.images.empty() ? "images" : "labels",
+                "expected both images and labels of an idx data set, or neither"};
+    }
+    if (spec.kind == "digits") {
+        if (!spec.images.empty()) return {};
+        return {"images", "expected the file of the digits (csv)"};
+    }
+    return {"kind", fmt::format("expected synthetic, idx or digits, found {}{}",
+                                ukemi::quoted(spec.kind), did_you_mean(spec.kind, kinds))};
+}
+
+DataSet load_data(const DataSpec& spec) {
+    const DataComplaint complaint = data_complaint(spec);
+    if (!complaint.problem.empty()) {
+        throw InputError("data", "/" + complaint.key, complaint.problem);
     }
     if (spec.kind == "synthetic") return make_synthetic(spec);
     if (spec.kind == "idx") return load_idx(spec);
-    if (spec.kind == "digits") {
-        if (spec.images.empty()) {
-            throw InputError("data", "/images", "expected the file of the digits (csv)");
-        }
-        return parse_digits(read_file(spec.images), spec.images.string(), spec.samples);
-    }
-    throw InputError("data", "/kind",
-                     fmt::format("expected synthetic, idx or digits, found {}{}",
-                                 ukemi::quoted(spec.kind), did_you_mean(spec.kind, kinds)));
+    return parse_digits(read_file(spec.images), spec.images.string(), spec.samples);
 }
 
 }  // namespace ukemi

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "kernels/codec.hpp"
+#include "kernels/setting_ranges.hpp"
 #include "scenarios/sections.hpp"
 #include "sim/learning/real/real_gradients.hpp"
 #include "sim/learning/real/rules.hpp"
@@ -140,7 +141,8 @@ std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, Con
     std::tie(task->training, task->test) = split_data(all, test_share);
     task->model = make_model(scenario.training->model, task->training);
     task->optimiser = scenario.training->optimiser;
-    task->noise_smoothing = learning.number("noise_smoothing", 0, 0.99999, 0.99);
+    task->noise_smoothing = learning.number("noise_smoothing", noise_smoothing_range.least,
+                                            noise_smoothing_range.most, 0.99);
     job.plan.learners_per_gpu = static_cast<std::int32_t>(
         learning.integer("learners_per_worker", 1, 64, job.plan.learners_per_gpu));
     check_sizes(root, learning, job);

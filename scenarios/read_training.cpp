@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/input_error.hpp"
+#include "kernels/data_complaint.hpp"
+#include "kernels/setting_ranges.hpp"
 #include "kernels/training_rules.hpp"
 #include "scenarios/sections.hpp"
 
@@ -37,24 +40,62 @@ DataSpec read_data(ConfigReader& training, const std::filesystem::path& folder) 
         data.samples = config->integer("samples_most", 0, samples_most, 0);
     }
     config->finish();
+    const DataComplaint complaint = data_complaint(data);
+    if (!complaint.problem.empty()) {
+        const bool file = data.kind == "digits" && complaint.key == "images";
+        config->fail(file ? "file" : complaint.key, complaint.problem);
+    }
     return data;
 }
 
-ModelSpec read_model(ConfigReader& training) {
+// Whether there is such a model of such data: a worker would only find out when it builds it. The
+// shape of an IDX file is known once that is read.
+void check_model(const ConfigReader& training, const ModelSpec& model, const DataSpec& data) {
+    if (data.kind == "idx") return;
+    constexpr std::int32_t digit_pixels = 64;
+    const bool digits = data.kind == "digits";
+    DataSet shape;
+    shape.features = digits ? digit_pixels : data.features;
+    shape.classes = digits ? 10 : data.classes;
+    try {
+        make_model(model, shape);
+    } catch (const InputError& error) {
+        training.fail("model", error.what());
+    }
+}
+
+ModelSpec read_model(ConfigReader& training, const DataSpec& data) {
     ModelSpec model;
-    auto config = training.object_if_present("model");
-    if (!config) return model;
-    model.kind = config->one_of("kind", model_kinds(), "softmax");
-    if (model.kind == "cnn") {
-        model.hidden = {static_cast<std::int32_t>(config->integer("filters", 1, 1024, 8))};
+    if (auto config = training.object_if_present("model")) {
+        model.kind = config->one_of("kind", model_kinds(), "softmax");
+        if (model.kind == "cnn") {
+            model.hidden = {
+                static_cast<std::int32_t>(config->integer("filters", 1, image_filters_max, 8))};
+        }
+        if (model.kind == "mlp") {
+            const auto width =
+                static_cast<std::int32_t>(config->integer("hidden", 1, mlp_units_max, 64));
+            const auto layers = config->integer("layers", 1, mlp_layers_max, 1);
+            model.hidden.assign(static_cast<std::size_t>(layers), width);
+        }
+        config->finish();
     }
-    if (model.kind == "mlp") {
-        const auto width = static_cast<std::int32_t>(config->integer("hidden", 1, 65'536, 64));
-        const auto layers = config->integer("layers", 1, 64, 1);
-        model.hidden.assign(static_cast<std::size_t>(layers), width);
-    }
-    config->finish();
+    check_model(training, model, data);
     return model;
+}
+
+OptimiserSettings read_optimiser(ConfigReader& training) {
+    const auto number = [&](std::string_view key, const SettingRange& range, double otherwise) {
+        return training.number(key, range.least, range.most, otherwise);
+    };
+    OptimiserSettings optimiser;
+    optimiser.momentum = number("momentum", momentum_range, optimiser.momentum);
+    optimiser.weight_decay = number("weight_decay", weight_decay_range, optimiser.weight_decay);
+    optimiser.averaging_rate =
+        number("averaging_rate", averaging_rate_range, optimiser.averaging_rate);
+    optimiser.averaging_momentum =
+        number("averaging_momentum", momentum_range, optimiser.averaging_momentum);
+    return optimiser;
 }
 
 // Replicas of each worker where they average, micro-batches where they share its gradient.
@@ -75,7 +116,7 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
     spec.seed = scenario.seed;
     spec.step.seed = scenario.seed;
     spec.data = read_data(*config, folder);
-    spec.model = read_model(*config);
+    spec.model = read_model(*config, spec.data);
     Plan& plan = scenario.job.plan;
     plan.learning_rate = config->number("learning_rate", 0, 1e6, 0.05);
     plan.accumulation = static_cast<std::int32_t>(config->integer("accumulation", 1, 10'000, 1));
@@ -87,12 +128,10 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
     plan.collective = config->choice<Collective>("collective", collective_names(), "automatic");
     const std::string refused = schedule_refusal(plan.collective, scenario.job.instances_max);
     if (!refused.empty()) config->fail("collective", refused);
-    spec.optimiser.momentum = config->number("momentum", 0, 0.9999, 0);
-    spec.optimiser.weight_decay = config->number("weight_decay", 0, 1e3, 0);
-    spec.optimiser.averaging_rate = config->number("averaging_rate", 1e-6, 1, 0.1);
-    spec.optimiser.averaging_momentum = config->number("averaging_momentum", 0, 0.9999, 0);
-    spec.step.bucket_bytes =
-        static_cast<std::size_t>(config->integer("bucket_kib", 1, 1 << 20, 1024)) * 1024;
+    spec.optimiser = read_optimiser(*config);
+    constexpr std::int64_t kib = 1024;
+    spec.step.bucket_bytes = static_cast<std::size_t>(
+        config->integer("bucket_kib", 1, bucket_bytes_most / kib, 1024) * kib);
     static constexpr std::array<std::string_view, 2> launches{"by_name", "coordinated"};
     spec.step.launch = config->choice<LaunchMode>("launch", launches, "by_name");
     read_codec(*config, plan, spec.step.error_feedback);

@@ -9,6 +9,7 @@
 #include "base/invariant.hpp"
 #include "base/text_scan.hpp"
 #include "kernels/bit_hash.hpp"
+#include "kernels/setting_ranges.hpp"
 
 namespace ukemi {
 namespace {
@@ -90,12 +91,16 @@ json optimiser_json(const OptimiserSettings& optimiser) {
             {"averaging_momentum", optimiser.averaging_momentum}};
 }
 
+double read_within(ConfigReader& config, std::string_view key, const SettingRange& range) {
+    return config.number(key, range.least, range.most);
+}
+
 OptimiserSettings read_optimiser(ConfigReader config) {
     OptimiserSettings optimiser;
-    optimiser.momentum = config.number("momentum", 0, 1);
-    optimiser.weight_decay = config.number("weight_decay", 0, 1);
-    optimiser.averaging_rate = config.number("averaging_rate", 0, 1);
-    optimiser.averaging_momentum = config.number("averaging_momentum", 0, 1);
+    optimiser.momentum = read_within(config, "momentum", momentum_range);
+    optimiser.weight_decay = read_within(config, "weight_decay", weight_decay_range);
+    optimiser.averaging_rate = read_within(config, "averaging_rate", averaging_rate_range);
+    optimiser.averaging_momentum = read_within(config, "averaging_momentum", momentum_range);
     config.finish();
     return optimiser;
 }
@@ -110,11 +115,12 @@ json step_json(const StepSettings& step) {
 
 StepSettings read_step(ConfigReader config) {
     StepSettings step;
-    step.bucket_bytes = static_cast<std::size_t>(config.integer("bucket_bytes", 1, most));
+    step.bucket_bytes =
+        static_cast<std::size_t>(config.integer("bucket_bytes", 1, bucket_bytes_most));
     step.launch = config.one_of("launch", launch_names) == launch_names[0]
                       ? LaunchMode::by_name
                       : LaunchMode::coordinated;
-    step.noise_smoothing = config.number("noise_smoothing", 0, 1);
+    step.noise_smoothing = read_within(config, "noise_smoothing", noise_smoothing_range);
     step.error_feedback = config.one_of("error_feedback", switch_names) == switch_names[1];
     step.seed = read_seed(config);
     config.finish();

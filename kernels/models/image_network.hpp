@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/model.hpp"
+#include "kernels/setting_ranges.hpp"
 
 namespace ukemi {
 
@@ -70,8 +71,6 @@ struct ImageNetwork {
     // inputs for the scores; scales one, the rest zero. One random stream a tensor.
     std::vector<double> initial_weights(std::uint64_t seed) const;
 };
-
-inline constexpr std::int32_t image_filters_max = 1024;
 
 // "cnn" (`filters` of 3 × 3, a rectifier, pooling and a dense layer), "lenet5" (Caffe's, after
 // LeCun et al. 1998), "resnet20", "resnet32" (He et al., CVPR 2016, section 4.2). InputError for

@@ -135,6 +135,24 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     CHECK_THAT(run_ukemi(scratch.path(), {"x"}).err, Catch::Contains(commands));
 }
 
+TEST_CASE("ukemi train: what a worker would refuse is refused before any starts", "[cli]") {
+    const ScratchFolder scratch;
+    const std::string scenario = UKEMI_SOURCE_DIR "/scenarios/two_worlds.json";
+    for (const std::string command : {"train", "calibrate"}) {
+        CAPTURE(command);
+        const Ran ran =
+            run_ukemi(scratch.path(), {command, scenario, "--set", "/training/weight_decay=2"});
+        CHECK(ran.code == 2);
+        CHECK(ran.err == "ukemi: " + scenario +
+                             ": at /training/weight_decay: expected a number from 0 to 1, found "
+                             "2\n");
+    }
+    const Ran seed =
+        run_ukemi(scratch.path(), {"train", scenario, "--seed", "9223372036854775808"});
+    CHECK(seed.code == 2);
+    CHECK_THAT(seed.err, Catch::Contains("--seed"));
+}
+
 TEST_CASE("ukemi fit --learning: published training beside the laws, each row with its role",
           "[cli]") {
     const ScratchFolder scratch;
@@ -142,8 +160,8 @@ TEST_CASE("ukemi fit --learning: published training beside the laws, each row wi
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     CHECK_THAT(ran.out, Catch::Contains("not there, left out: ./pollux/traces"));
-    CHECK_THAT(ran.out, Catch::Contains("batch 32768") && Catch::Contains("  predicted\n") &&
-                            Catch::Contains("  fitted\n") && Catch::Contains("Titan X"));
+    CHECK_THAT(ran.out, Catch::Contains("batch 32768") && Catch::Contains("  predicted\n") && Catch::Contains("  fitted\n") &&
+                            Catch::Contains("Titan X"));
     CHECK(run_ukemi(scratch.path(), {"fit", "--learning", "nowhere"}).code == 2);
     CHECK(run_ukemi(scratch.path(), {"fit"}).code == 2);
     CHECK(run_ukemi(scratch.path(), {"fit", "a.csv", "--learning", "."}).code == 2);

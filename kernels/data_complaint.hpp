@@ -1,0 +1,16 @@
+// data_complaint.hpp — whether a data set can be what its spec says, before any file is opened.
+#pragma once
+
+#include <string>
+
+#include "kernels/data_set.hpp"
+
+namespace ukemi {
+
+struct DataComplaint {
+    std::string key;      // of DataSpec
+    std::string problem;  // empty: there is none
+};
+DataComplaint data_complaint(const DataSpec& spec);
+
+}  // namespace ukemi
