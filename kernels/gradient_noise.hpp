@@ -38,7 +38,7 @@ std::optional<NoiseSample> noise_of_replicas(std::span<const LocalNorm> ranks,
 inline constexpr double noise_smoothing_kungfu_operator = 0.6;
 inline constexpr double noise_smoothing_kungfu = 0.9;
 
-// Moving averages of G and S; the first sample initialises them, one that is not finite is ignored.
+// Moving averages of G and S, corrected for their beginning; what is not finite is ignored.
 struct NoiseAverages {
     double squared_norm = 0;
     double covariance_trace = 0;

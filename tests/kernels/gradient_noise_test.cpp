@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "kernels/setting_ranges.hpp"
 
 using namespace ukemi;
 
@@ -14,14 +15,40 @@ TEST_CASE("gradient noise: KungFu's golden vector", "[gradient_noise][golden]") 
     const NoiseSample first = noise_of_two_batches(32, 128, 0.10, 0.04);
     CHECK(first.squared_norm == Approx(0.02));
     CHECK(first.covariance_trace == Approx(2.56));
+    // Its averages begin at their first values. Ours correct for that: see below.
+    const double no_cap = std::numeric_limits<double>::infinity();
+    ClippedAverage norm(noise_smoothing_kungfu, no_cap);
+    ClippedAverage trace(noise_smoothing_kungfu, no_cap);
+    CHECK(trace.add(first.covariance_trace) / norm.add(first.squared_norm) == Approx(128));
+    CHECK(trace.add(2.0) == Approx(2.504));
+    CHECK(norm.add(0.03) == Approx(0.021));
+    CHECK(*trace.value() / *norm.value() == Approx(119.238).margin(0.0005));
+}
+
+TEST_CASE("gradient noise: a sample's weight is its age's, the first one's too",
+          "[gradient_noise]") {
+    const double smoothing = GENERATE(0.0, 0.6, 0.9, 0.99, noise_smoothing_range.most);
+    CAPTURE(smoothing);
+    RandomStream random(1, "noise_averages");
     NoiseAverages averages;
     CHECK_FALSE(averages.noise_scale());
-    averages.add(first, noise_smoothing_kungfu);
-    CHECK(averages.noise_scale().value() == Approx(128));
-    averages.add({.squared_norm = 0.03, .covariance_trace = 2.0}, noise_smoothing_kungfu);
-    CHECK(averages.covariance_trace == Approx(2.504));
-    CHECK(averages.squared_norm == Approx(0.021));
-    CHECK(averages.noise_scale().value() == Approx(119.238).margin(0.0005));
+    long double norm = 0;
+    long double trace = 0;
+    long double weights = 0;
+    for (int step = 0; step < 400; ++step) {
+        // Steep and quiet at first, as training begins: what begins there takes long to forget.
+        const NoiseSample sample{(step < 3 ? 100 : 1) + random.uniform(), 50 + random.uniform()};
+        averages.add(sample, smoothing);
+        norm = norm * static_cast<long double>(smoothing) + sample.squared_norm;
+        trace = trace * static_cast<long double>(smoothing) + sample.covariance_trace;
+        weights = weights * static_cast<long double>(smoothing) + 1;
+        REQUIRE(averages.squared_norm == Approx(static_cast<double>(norm / weights)));
+        REQUIRE(averages.covariance_trace == Approx(static_cast<double>(trace / weights)));
+        REQUIRE(averages.noise_scale().value() == Approx(static_cast<double>(trace / norm)));
+        // Divided by 1 − θᵗ, as it is usually written.
+        const auto corrected = (1 - smoothing) / (1 - std::pow(smoothing, step + 1));
+        REQUIRE(averages.squared_norm == Approx(static_cast<double>(norm) * corrected));
+    }
 }
 
 TEST_CASE("gradient noise: equal shares give AdaptDL's form", "[gradient_noise]") {

@@ -343,6 +343,23 @@ TEST_CASE("training step: what cannot be trained is said", "[training_step]") {
     CHECK_THAT(training_refusal(plan, 3), Contains("samples"));
 }
 
+TEST_CASE("training step: the noise scale weighs steps by their age from the first on",
+          "[training_step][gradient_noise]") {
+    const DataSet data = handwritten_digits();
+    constexpr double smoothing = 0.99;
+    TrainingRanks ranks(data, {}, {}, 3, {.noise_smoothing = smoothing});
+    const auto results = ranks.train(plan_of(96, 0.05), 45);
+    REQUIRE(results.size() == 45);
+    double norm = 0;
+    double trace = 0;
+    for (const StepResult& result : results) {
+        REQUIRE(result.report.noise_measured);
+        norm = smoothing * norm + result.report.squared_norm;
+        trace = smoothing * trace + result.report.covariance_trace;
+        REQUIRE(result.report.noise_scale == Approx(trace / norm));
+    }
+}
+
 TEST_CASE("training step: training learns, on every synchronisation", "[training_step]") {
     const auto synchronisation =
         GENERATE(Synchronisation::s_sgd, Synchronisation::synchronous_averaging,
