@@ -189,7 +189,7 @@ std::unique_ptr<TensorCodec> make_codec(std::string_view name, const CodecSettin
     const CodecEntry& found = entry_of(name);
     CodecSettings checked = settings;
     checked.level = checked_level(found, settings.level);
-    if (settings.error_feedback && !found.contracts) {
+    if ((settings.error_feedback || settings.rest_kept) && !found.contracts) {
         throw InputError("codec", "/error_feedback",
                          fmt::format("{} may be off by more than the gradient itself: its errors "
                                      "would grow, not fade",

@@ -88,8 +88,7 @@ EncodedExchange::EncodedExchange(const EncodedSettings& settings,
     INVARIANT(settings.codec != Codec::none);
     const CodecEntry& entry = entry_of(settings.codec);
     keeps_ = settings.error_feedback && entry.contracts;
-    const CodecSettings plain{
-        .level = settings.level, .error_feedback = false, .seed = settings.seed};
+    const CodecSettings plain{.level = settings.level, .seed = settings.seed, .rest_kept = keeps_};
     std::size_t elements = 0;
     for (std::size_t number = 0; number < tensors.size(); ++number) {
         const TensorShape shape = shape_of(tensors[number]);

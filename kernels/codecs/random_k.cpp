@@ -20,7 +20,7 @@ namespace {
 class RandomK final : public TensorCodec {
 public:
     RandomK(const CodecSettings& settings, const CodecMember& member)
-        : unbiased_(!settings.error_feedback),
+        : unbiased_(!settings.error_feedback && !settings.rest_kept),
           ranks_(static_cast<float>(member.ranks)),
           elements_(member.shape.elements()),
           key_(key_of(settings.seed, fmt::format("codec/random_k/tensor/{}", member.tensor))),

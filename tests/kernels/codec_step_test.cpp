@@ -58,6 +58,8 @@ TEST_CASE("codec step: replicas stay equal to the bit, and bytes are those of th
                 const bool whole = entry.kind == Codec::none || entry.kind == Codec::fp16;
                 CHECK(result.report.noise_measured == whole);
                 CHECK((result.report.codec_error > 0) == (entry.kind != Codec::none));
+                // Error feedback is kept: none of the gradients may be further off than nothing.
+                if (entry.contracts) CHECK(result.report.codec_error <= 1);
             }
         }
     }
@@ -79,6 +81,18 @@ TEST_CASE("codec step: a codec that keeps everything is no codec, with uneven sh
     CHECK(whole.back().report.codec_error < 1e-6);
     CHECK(whole.back().report.average_squared_norm ==
           Approx(exact.back().report.average_squared_norm).epsilon(1e-3));
+}
+
+TEST_CASE("codec step: random-k with error feedback learns as the whole gradient does",
+          "[codec_step]") {
+    const DataSet data = small_data();
+    const auto loss = [&](Codec codec) {
+        TrainingRanks ranks(data, {}, {}, 3);
+        const auto results = ranks.train(plan_with(codec, codec == Codec::none ? 0 : 0.1), 300);
+        REQUIRE(all_ok(ranks));
+        return results.back().report.loss;
+    };
+    CHECK(loss(Codec::random_k) == Approx(loss(Codec::none)).epsilon(0.1));
 }
 
 TEST_CASE("codec step: a torn step that is undone restores what was kept", "[codec_step]") {

@@ -93,10 +93,14 @@ std::span<const float> GroupStep::mean_gradient(std::span<const float> weights, 
     return mean_;
 }
 
+bool GroupStep::keeps_rest(Codec codec) const {
+    return task_->synchronisation.error_feedback && entry_of(codec).contracts;
+}
+
 void GroupStep::prepare_codecs(const GroupState& state) {
     if (codecs_ && codecs_->are(state.codec, state.codec_level, learners_)) return;
     codecs_ = std::make_unique<GroupCodecs>(*task_->model, state.codec, state.codec_level, seed_,
-                                            learners_);
+                                            learners_, keeps_rest(state.codec));
 }
 
 // A mean over learners, as what a codec makes of their gradients is.
@@ -127,8 +131,7 @@ void GroupStep::code_gradients(GroupState& state) {
         }
     }
     state.codec_error = codecs_->exchange(step_, parts, state.codec_shared, mean_);
-    const bool keeps = task_->synchronisation.error_feedback && entry_of(state.codec).contracts;
-    if (keeps) {
+    if (keeps_rest(state.codec)) {
         state.kept.assign(parts.begin(), parts.end());
     } else {
         state.kept.clear();

@@ -32,7 +32,7 @@ struct SynchronisationSettings {
     std::int64_t clock_lead_max = staleness_unbounded;  // stale-synchronous server
     bool by_staleness = false;                          // of a server: η ÷ staleness
     std::int32_t backups = 0;                           // slowest learners that a step leaves out
-    double straggling = 0;        // coefficient of variation of the learners' step times, lognormal
+    double straggling = 0;       // coefficient of variation of the learners' step times, lognormal
     bool error_feedback = false;  // of whatever codec gradients go by, where it contracts
     friend bool operator==(const SynchronisationSettings&,
                            const SynchronisationSettings&) = default;
@@ -113,6 +113,7 @@ public:
     std::int64_t step_time(int learner, std::int64_t step) const;
 
 private:
+    bool keeps_rest(Codec codec) const;  // error feedback
     void prepare_codecs(const GroupState& state);
     void add_kept(GroupState& state);
     void code_gradients(GroupState& state);

@@ -20,7 +20,7 @@ std::vector<TensorShape> tensor_shapes(const Model& model) {
 }
 
 GroupCodecs::GroupCodecs(const Model& model, Codec codec, double level, std::uint64_t seed,
-                         int learners)
+                         int learners, bool rest_kept)
     : codec_(codec), level_(level), learners_(learners) {
     const std::string_view name = entry_of(codec).name;
     const std::vector<TensorShape> shapes = tensor_shapes(model);
@@ -30,7 +30,8 @@ GroupCodecs::GroupCodecs(const Model& model, Codec codec, double level, std::uin
             slices[t].begin, slices[t].count, codec_layout(name, level, shapes[t], learners), {}};
         for (int learner = 0; learner < learners; ++learner) {
             const CodecMember member{shapes[t], static_cast<std::int64_t>(t), learner, learners};
-            tensor.codecs.push_back(make_codec(name, {level, false, seed}, member));
+            tensor.codecs.push_back(
+                make_codec(name, {.level = level, .seed = seed, .rest_kept = rest_kept}, member));
         }
         tensors_.push_back(std::move(tensor));
     }

@@ -16,8 +16,10 @@ std::vector<TensorShape> tensor_shapes(const Model& model);
 
 class GroupCodecs {
 public:
-    // A level that the codec has, or 0, its usual one.
-    GroupCodecs(const Model& model, Codec codec, double level, std::uint64_t seed, int learners);
+    // A level that the codec has, or 0, its usual one. `rest_kept`: what exchange() leaves goes
+    // into the next gradients.
+    GroupCodecs(const Model& model, Codec codec, double level, std::uint64_t seed, int learners,
+                bool rest_kept);
 
     bool are(Codec codec, double level, int learners) const;
     // One step: `gradients` by learner, as long as the model; afterwards each holds what of it has

@@ -107,6 +107,8 @@ TEST_CASE("claim: error feedback rescues top-k, sign and low rank", "[learning][
             CHECK(loss(lossy, false) > 2.5 * whole);
             CHECK(loss(lossy, true) < 1.2 * whole);
         }
+        // Which needs none; with it, its values are sent as they are.
+        CHECK(loss({Codec::random_k, 0.1}, true) < 1.2 * whole);
     }
 }
 
