@@ -75,7 +75,7 @@ void read_codec(ConfigReader& training, Plan& plan, bool& error_feedback) {
     plan.codec_level = read_level(*config, plan.codec);
     const bool contracts = entry_of(plan.codec).contracts;
     const bool said = config->has("error_feedback");
-    error_feedback = config->flag("error_feedback", true);
+    error_feedback = config->flag("error_feedback", error_feedback);
     if (said && error_feedback && !contracts) {
         config->fail("error_feedback",
                      fmt::format("{} may be off by more than the gradient itself: its errors would "

@@ -30,7 +30,7 @@ std::string_view rule_of_plan(Synchronisation synchronisation) {
 
 // The first Plan's codec; a policy may turn to the others that `codecs` lists.
 void read_codec(ConfigReader& learning, SynchronisationSettings& settings, Plan& plan) {
-    settings.error_feedback = learning.flag("error_feedback", false);
+    settings.error_feedback = learning.flag("error_feedback", settings.error_feedback);
     auto config = learning.object_if_present("codec");
     if (!config) return;
     std::vector<std::string_view> names;

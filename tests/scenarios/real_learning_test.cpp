@@ -1,8 +1,10 @@
 // real_learning_test.cpp — scenarios that train for real: policies turn the batch, losses take
 // weights away, and the run is the same however many run beside it.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "scenarios/experiment.hpp"
+#include "sim/learning/real/group.hpp"
 #include "sim/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
@@ -102,6 +104,29 @@ TEST_CASE("real learning: what a loss takes is learned again", "[scenario][learn
         CHECK(lost[i].accuracy == kept[i].accuracy);
         CHECK(lost[i].duration == kept[i].duration + whole_seconds(60));  // begins anew there
     }
+}
+
+TEST_CASE("real learning: errors are fed back unless a scenario says otherwise, in both sections",
+          "[scenario][learning]") {
+    CHECK(SynchronisationSettings{}.error_feedback);
+    CHECK(StepSettings{}.error_feedback);
+    const auto resolved = [](std::string_view learning, std::string_view training = "") {
+        const Scenario scenario = real(learning, R"({"spot_price": "1 USD/h",
+            "on_demand_price": "3 USD/h"})",
+                                       training);
+        return nlohmann::json::parse(scenario.resolved);
+    };
+    const auto simulated = resolved(R"({"model": "real_gradients", "codec": {"name": "top_k"}})");
+    CHECK(simulated.at("/learning/error_feedback"_json_pointer) == true);
+    CHECK(simulated.at("/learning/codec/error_feedback"_json_pointer) == true);
+    const auto unbiased = resolved(R"({"model": "real_gradients", "codec": {"name": "qsgd"}})");
+    CHECK(unbiased.at("/learning/codec/name"_json_pointer) == "qsgd");
+    const Scenario live = scenario_from_text(R"({"name": "live", "seed": 1,
+        "job": {"samples": 4096, "batch": 32, "throughput": {"1": "1000 samples/s"}},
+        "training": {"codec": {"kind": "top_k"}}, "cluster": {"count": 1},
+        "market": {"spot_price": "1 USD/h"}, "replay": ["spot_only"]})",
+                                             "live.json");
+    CHECK(live.training->step.error_feedback);
 }
 
 TEST_CASE("real learning: what cannot be meant is refused with its place", "[scenario][learning]") {

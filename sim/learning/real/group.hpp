@@ -33,7 +33,7 @@ struct SynchronisationSettings {
     bool by_staleness = false;                          // of a server: η ÷ staleness
     std::int32_t backups = 0;                           // slowest learners that a step leaves out
     double straggling = 0;       // coefficient of variation of the learners' step times, lognormal
-    bool error_feedback = false;  // of whatever codec gradients go by, where it contracts
+    bool error_feedback = true;  // of whatever codec gradients go by, where it contracts
     friend bool operator==(const SynchronisationSettings&,
                            const SynchronisationSettings&) = default;
 };
