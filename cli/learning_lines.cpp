@@ -20,6 +20,7 @@ namespace ukemi {
 namespace {
 
 constexpr int grid_points = 200;
+constexpr std::size_t places_max = 1000;  // of the runs' own, beside the grid
 
 double last_hour_shown(std::span<const RunResult> results) {
     double last_h = 0;
@@ -58,6 +59,7 @@ struct Look {
     bool by_samples = false;
     bool joined = true;      // by straight lines; else a value holds until the next
     bool geometric = false;  // means of logarithms, for what is shown on such an axis
+    bool share = false;      // from 0 to 1, and so is whatever the mean may be
 };
 
 struct Mean {
@@ -66,12 +68,15 @@ struct Mean {
     double high = 0;
 };
 
-Mean mean_of(std::vector<double> values, bool geometric) {
+Mean mean_of(std::vector<double> values, const Look& look) {
     const auto [least, most] = std::ranges::minmax(values);
     if (least == most) return {least, least, least};  // to the bit
-    if (!geometric) {
+    if (!look.geometric) {
         const Summary summary = summarise(values);
-        return {summary.mean, summary.mean_low_95, summary.mean_high_95};
+        if (!look.share) return {summary.mean, summary.mean_low_95, summary.mean_high_95};
+        // What is left of the interval holds the mean as surely: the rest of it cannot be.
+        return {summary.mean, std::max(summary.mean_low_95, 0.0),
+                std::min(summary.mean_high_95, 1.0)};
     }
     for (double& value : values) value = exact::log(value);
     const Summary summary = summarise(values);
@@ -79,35 +84,59 @@ Mean mean_of(std::vector<double> values, bool geometric) {
             exact::exp(summary.mean_high_95)};
 }
 
-// One run as it was; of several the mean and its interval, at places evenly from the first point to
-// the last end; a run that ended before keeps its last value.
+// Evenly from the first point to the last end, and where runs have points of their own, or at so
+// many of these as there is room for.
+std::vector<double> places_of(const std::vector<PlotPoints>& all) {
+    std::vector<double> own;
+    for (const PlotPoints& points : all) {
+        for (const auto& [at, value] : points) own.push_back(at);
+    }
+    std::ranges::sort(own);
+    const double first = own.front();
+    const double end = own.back();
+    own.erase(std::ranges::unique(own).begin(), own.end());
+    std::vector<double> places;
+    const std::size_t apart = (own.size() + places_max - 1) / places_max;
+    for (std::size_t i = 0; i < own.size(); i += apart) places.push_back(own[i]);
+    for (int i = 0; i <= grid_points; ++i)
+        places.push_back(first + (end - first) * i / grid_points);
+    std::ranges::sort(places);
+    places.erase(std::ranges::unique(places).begin(), places.end());
+    return places;
+}
+
+// One run as it was; of several the mean and its interval; a run that ended before keeps its last
+// value.
 void add_line(std::span<const RunResult* const> runs, double last_h, const Look& look,
               const Value& value, PlotPoints& line, PlotBand& band) {
     std::vector<PlotPoints> all;
-    double first = std::numeric_limits<double>::infinity();
-    double end = 0;
     for (const RunResult* run : runs) {
         PlotPoints points = points_of(*run, look.by_samples, last_h, value);
-        if (points.empty()) continue;
-        first = std::min(first, points.front().first);
-        end = std::max(end, points.back().first);
-        all.push_back(std::move(points));
+        if (!points.empty()) all.push_back(std::move(points));
     }
     if (all.size() < 2) {
         if (!all.empty()) line = std::move(all.front());
         return;
     }
-    for (int i = 0; i <= grid_points; ++i) {
-        const double at = first + (end - first) * i / grid_points;
+    for (const double at : places_of(all)) {
         std::vector<double> values;
         for (const PlotPoints& points : all) {
             values.push_back(value_at(points, at, look.joined));
         }
-        const Mean mean = mean_of(std::move(values), look.geometric);
+        const Mean mean = mean_of(std::move(values), look);
         line.emplace_back(at, mean.value);
         band.low.emplace_back(at, mean.low);
         band.high.emplace_back(at, mean.high);
     }
+}
+
+// An accuracy or a hit rate, and no loss or word error rate: by what the runs show.
+bool metrics_are_shares(std::span<const RunResult> results) {
+    return std::ranges::all_of(results, [](const RunResult& result) {
+        return std::ranges::all_of(result.timeline, [](const TimelineRow& row) {
+            return !row.accuracy || (*row.accuracy >= 0 && *row.accuracy <= 1);
+        });
+    });
 }
 
 std::string full_name(const RunResult& result, bool with_scenario) {
@@ -155,17 +184,18 @@ std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
         if (!row.batch) return std::nullopt;
         return static_cast<double>(*row.batch);
     };
+    const bool shares = metrics_are_shares(results);
     std::vector<LearningRun> lines;
     for (const std::string& name : names) {
         const auto& runs = by_name[name];
         LearningRun line{told_apart ? shortened(name) : name, {}, {}, {}};
-        add_line(runs, last_h, {}, learned, line.learned, line.learned_band);
+        add_line(runs, last_h, {.share = true}, learned, line.learned, line.learned_band);
         if (line.learned.empty()) continue;
-        add_line(runs, last_h, {}, metric, line.metric, line.metric_band);
+        add_line(runs, last_h, {.share = shares}, metric, line.metric, line.metric_band);
         add_line(runs, last_h, {.joined = false, .geometric = true}, batch, line.batch,
                  line.batch_band);
-        add_line(runs, last_h, {.by_samples = true}, metric, line.metric_by_samples,
-                 line.metric_by_samples_band);
+        add_line(runs, last_h, {.by_samples = true, .share = shares}, metric,
+                 line.metric_by_samples, line.metric_by_samples_band);
         add_line(runs, last_h, {.by_samples = true, .geometric = true}, noise,
                  line.noise_by_samples, line.noise_by_samples_band);
         lines.push_back(std::move(line));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "policies/observation.hpp"
@@ -28,6 +29,13 @@ struct Learned {
     double share = 0;              // of the way to the target
     std::optional<double> metric;  // accuracy or whatever else the model knows
     std::optional<double> noise_scale = std::nullopt;
+};
+
+// Where it was on the way.
+struct LearnedAt {
+    Instant at;
+    std::int64_t samples_done = 0;
+    Learned learned;
 };
 
 // A group that is to form.
@@ -54,6 +62,9 @@ public:
     virtual std::int64_t transitions() const = 0;
     virtual StepsMade steps_made() const = 0;
     virtual std::optional<Learned> learned() const { return std::nullopt; }
+    // Since the last report and before `until`, if nothing happens before: where what is learned
+    // bends, so that lines between these points and the reports are the way that it went.
+    virtual std::vector<LearnedAt> learned_on_the_way(Instant) const { return {}; }
     // Over all bits of what was learned and how; where it is part of the run's fingerprint.
     virtual std::optional<std::uint64_t> model_digest() const { return std::nullopt; }
     virtual void observe(Observation& seen) const = 0;  // loss, gradient, workers' views

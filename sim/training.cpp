@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/learning/bends.hpp"
+
 namespace ukemi {
 
 namespace {
@@ -130,14 +132,30 @@ bool Training::start(InstanceId instance, Instant now) {
     return false;
 }
 
-std::optional<Learned> Training::learned() const {
-    if (!learning_) return std::nullopt;
+Learned Training::shown(const LearningState& state, const LearningStep& step) const {
     const double share =
-        static_cast<double>(learned_.progress) / static_cast<double>(learning_->target());
-    Learned all{std::min(share, 1.0), learning_->metric(learned_)};
-    const double noise = learning_->gradient(learned_, step_settings()).noise_scale;
+        static_cast<double>(state.progress) / static_cast<double>(learning_->target());
+    Learned all{std::min(share, 1.0), learning_->metric(state)};
+    const double noise = learning_->gradient(state, step).noise_scale;
     if (noise > 0) all.noise_scale = noise;
     return all;
+}
+
+std::optional<Learned> Training::learned() const {
+    if (!learning_) return std::nullopt;
+    return shown(learned_, step_settings());
+}
+
+std::vector<LearnedAt> Training::learned_on_the_way(Instant until) const {
+    if (!learning_ || phase_ != JobPhase::running) return {};
+    const std::int64_t most = steps_within(rate_, until - since_) - steps_reported_;
+    std::vector<LearnedAt> points;
+    for (const std::int64_t steps : bends(*learning_, learned_, step_, most)) {
+        points.push_back({since_ + time_for(rate_, steps_reported_ + steps),
+                          controller_->samples_done() + steps * per_step_,
+                          shown(learning_->after(learned_, steps, step_), step_)});
+    }
+    return points;
 }
 
 std::optional<std::uint64_t> Training::model_digest() const {

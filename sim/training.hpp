@@ -36,6 +36,7 @@ public:
     std::int64_t transitions() const override { return transitions_; }
     StepsMade steps_made() const override { return made_; }
     std::optional<Learned> learned() const override;
+    std::vector<LearnedAt> learned_on_the_way(Instant until) const override;
     std::optional<std::uint64_t> model_digest() const override;
     void observe(Observation& seen) const override;
 
@@ -68,6 +69,7 @@ private:
     Duration communication_at(Instant now) const;
     std::optional<std::int64_t> steps_to_other_pace(Instant now) const;
     LearningStep step_settings() const;
+    Learned shown(const LearningState& state, const LearningStep& step) const;
     void show_what_is_left();
     LookAhead look_ahead(std::int64_t samples_left, std::int64_t most) const;
     bool unsaved() const { return controller_->samples_done() > samples_safe(); }

@@ -131,6 +131,7 @@ RunResult World::run() {
     while (!ended_ && trainer_->wait(queue_.next_at())) {
         const auto next = queue_.pop();
         if (!next) continue;  // it was called off meanwhile
+        record_way(next->at);
         hash_.add(next->at, next->phase, next->event);
         if (setup_.on_event) setup_.on_event(next->at, next->phase, next->event);
         std::visit([this](const auto& event) { handle(event); }, next->event);
@@ -311,34 +312,6 @@ void World::end_run(bool finished) {
         if (last_wish) controller_.discarded(last_wish->version, "the run is over");
     }
     record_timeline();
-}
-
-void World::record_timeline() {
-    if (!setup_.keep_timeline) return;
-    const Instant now = queue_.now();
-    trainer_->report(now);
-    TimelineRow row;
-    row.at = now;
-    row.phase = trainer_->phase();
-    row.spot_held = fleet_.spot_held();
-    row.on_demand_held = fleet_.on_demand_held();
-    row.workers = trainer_->workers();
-    if (job_.transition) row.transition_phase = transition_phase();
-    for (std::uint32_t zone = 0; zone < market_.zone_count(); ++zone) {
-        row.spot_capacity += market_.spot_capacity(ZoneId{zone});
-    }
-    row.spot_price = market_.spot_price(ZoneId{0});
-    row.samples_done = controller_.samples_done();
-    row.spent = in_all(fleet_.metered(now), egress_);
-    row.spot_losses = fleet_.revocations();
-    if (const auto learned = trainer_->learned()) {
-        row.learned = learned->share;
-        row.accuracy = learned->metric;
-        row.noise_scale = learned->noise_scale;
-        row.batch = samples_per_step(controller_.plan(), std::max(row.workers, job_.workers_min));
-    }
-    if (!timeline_.empty() && timeline_.back().at == now) timeline_.pop_back();
-    timeline_.push_back(row);
 }
 
 std::size_t World::bytes_held() const {

@@ -139,6 +139,9 @@ private:
     void go_on_after_hooks();
     void finish_work();
     void end_run(bool finished);
+    TimelineRow row_at(Instant now) const;  // but for what training does
+    void show(TimelineRow& row, const Learned& learned) const;
+    void record_way(Instant next);
     void record_timeline();
     RunResult result();
 

@@ -8,6 +8,7 @@
 #include "base/exact_math.hpp"
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
+#include "sim/learning/bends.hpp"
 
 namespace ukemi {
 
@@ -70,7 +71,7 @@ std::vector<Cell> cells_of(const NoiseScaleLaw& law) {
     return cells;
 }
 
-class NoiseScaleModel final : public ProgressLaw {
+class NoiseScaleModel final : public CorneredLaw {
 public:
     explicit NoiseScaleModel(NoiseScaleLaw law)
         : law_(std::move(law)), cells_(cells_of(law_)), target_(progress_of(law_.samples)) {}
@@ -95,6 +96,15 @@ public:
         std::int64_t until = next == cells_.end() ? target_ : progress_of(next->from);
         if (ramps()) until = std::min(until, (progress / ramp_piece() + 1) * ramp_piece());
         return std::max(until, progress + 1);
+    }
+
+    // The metric has corners of its own.
+    std::int64_t straight_until(std::int64_t progress) const override {
+        const auto corner_of = [&](const MetricPoint& point) {
+            return round_up(static_cast<double>(progress_of(point.samples)) * stretch_);
+        };
+        const auto next = std::ranges::upper_bound(law_.metric, progress, {}, corner_of);
+        return next == law_.metric.end() ? target_ : corner_of(*next);
     }
 
     GradientStatistics gradient(const LearningState& at, const LearningStep&) const override {

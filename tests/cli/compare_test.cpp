@@ -1,6 +1,11 @@
 // compare_test.cpp — `ukemi compare`: what each candidate takes to the target.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "tests/cli/child.hpp"
 
@@ -26,7 +31,101 @@ Ran compare(const fs::path& folder, std::vector<std::string> options) {
     return run_ukemi(folder, options);
 }
 
+using Points = std::vector<std::pair<double, double>>;
+
+// The lines of a figure by their names, from its CSV.
+std::map<std::string, Points> lines_in(const fs::path& csv) {
+    std::map<std::string, Points> lines;
+    std::istringstream rows(text_in(csv));
+    std::string row;
+    std::getline(rows, row);
+    while (std::getline(rows, row)) {
+        std::vector<std::string> fields;
+        std::istringstream text(row);
+        for (std::string field; std::getline(text, field, ',');) fields.push_back(field);
+        lines[fields.back()].emplace_back(std::stod(fields.at(1)), std::stod(fields.at(2)));
+    }
+    return lines;
+}
+
+double on_line(const Points& points, double at) {
+    const auto after = std::ranges::upper_bound(points, at, {}, &Points::value_type::first);
+    if (after == points.begin()) return points.front().second;
+    if (after == points.end()) return points.back().second;
+    const auto& left = *(after - 1);
+    return left.second +
+           (at - left.first) / (after->first - left.first) * (after->second - left.second);
+}
+
 }  // namespace
+
+TEST_CASE("ukemi compare: recorded curves are drawn as they were recorded", "[cli]") {
+    const ScratchFolder scratch;
+    const fs::path file = shipped("recorded_curves.json");
+    const Ran ran = run_ukemi(scratch.path(), {"compare", file.string(), "--set",
+                                               "/learning/spread=0", "--out", "out", "-j", "1"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const auto lines = lines_in(scratch.path() / "out/metric_over_samples.csv");
+    const json scenario = json::parse(text_in(file));
+    const double target = scenario.at("/learning/target"_json_pointer);
+    for (const auto& [batch, curve] : scenario.at("/learning/curves"_json_pointer).items()) {
+        CAPTURE(batch);
+        REQUIRE(lines.contains("constant_batch:" + batch));
+        const Points& drawn = lines.at("constant_batch:" + batch);
+        Points recorded;
+        for (const json& point : curve) {
+            recorded.emplace_back(point.at("samples"), point.at("value"));
+        }
+        // Between its levels the way is straight: a corner within one is cut off by as much.
+        const double level = (target - recorded.front().second) / 64;
+        std::set<double> values;
+        for (const auto& [samples, metric] : drawn) {
+            CAPTURE(samples);
+            CHECK(metric == Approx(on_line(recorded, samples)).margin(level));
+            values.insert(metric);
+        }
+        CHECK(values.size() > 60);
+        for (const auto& [samples, value] : recorded) {
+            if (value > target) break;
+            CAPTURE(samples);
+            CHECK(on_line(drawn, samples) == Approx(value).margin(level));
+        }
+        CHECK(drawn.back().second == Approx(target).margin(0.001));
+    }
+}
+
+TEST_CASE("ukemi compare: no band of a share leaves 0 to 1", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(
+        scratch.path(), {"compare", shipped("recorded_curves.json").string(), "--set",
+                         "/learning/spread=0.5", "--seeds", "1..3", "--out", "out", "-j", "1"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    for (const char* figure : {"out/learned_over_time.csv", "out/metric_over_samples.csv"}) {
+        std::istringstream rows(text_in(scratch.path() / figure));
+        std::string row;
+        std::getline(rows, row);
+        REQUIRE_THAT(row, Catch::Contains(",metric,low,high,"));
+        std::size_t wide = 0;
+        while (std::getline(rows, row)) {
+            double at = 0;
+            double metric = 0;
+            double low = 0;
+            double high = 0;
+            const std::string numbers = row.substr(row.find(',') + 1);
+            REQUIRE(std::sscanf(numbers.c_str(), "%lf,%lf,%lf,%lf", &at, &metric, &low, &high) ==
+                    4);
+            CAPTURE(row);
+            REQUIRE(low >= 0);
+            REQUIRE(low <= metric);
+            REQUIRE(metric <= high);
+            REQUIRE(high <= 1);
+            wide += high == 1 ? 1 : 0;
+        }
+        CHECK(wide > 0);  // there were some to cut
+    }
+}
 
 TEST_CASE("ukemi compare: times, samples, steps and dollars of every combination", "[cli]") {
     const ScratchFolder scratch;
