@@ -4,15 +4,18 @@
 // setting of its network): of the fewest and of the most ranks, and of those whose rings pass
 // through other GPUs (nothing else says what a relay costs), the sizes that are powers of four. All
 // other sizes and all other numbers of ranks are predicted, and so is every all-gather and
-// reduce-scatter of the series. Beside it stands NCCL's own model on the predicted rows. Needs the
-// recorded data beside the checkout. Usage: bench_published_collectives [all] [--csv FILE]   (all:
-// every row, not only means)
+// reduce-scatter of the series. Beside it stand NCCL's own model on the predicted rows, and a naive
+// guess: a line between the fitted sizes, in logarithms, of the nearest fitted number of ranks (a
+// gather or a scatter is half of it). Needs the recorded data beside the checkout. Usage:
+// bench_published_collectives [all] [--csv FILE]   (all: every row, not only means)
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -101,6 +104,35 @@ void choose_fitted(std::vector<Recorded>& all) {
     }
 }
 
+// What somebody would read off the fitted rows with a ruler.
+double interpolated(const std::vector<Recorded>& all, const Recorded& wanted) {
+    const auto ranks_apart = [&](const Recorded& one) {
+        return std::abs(one.row.place.ranks() - wanted.row.place.ranks());
+    };
+    std::int32_t least = std::numeric_limits<std::int32_t>::max();
+    for (const Recorded& one : all) {
+        if (one.fitted) least = std::min(least, ranks_apart(one));
+    }
+    std::map<double, double> line;  // logarithms
+    for (const Recorded& one : all) {
+        if (!one.fitted || ranks_apart(one) != least) continue;
+        line[std::log(static_cast<double>(one.row.bytes.raw()))] = std::log(one.row.seconds);
+    }
+    const double at = std::log(static_cast<double>(wanted.row.bytes.raw()));
+    const auto after = line.upper_bound(at);
+    double time = 0;
+    if (after == line.begin()) {
+        time = after->second;  // all latency
+    } else if (after == line.end()) {
+        time = line.rbegin()->second + at - line.rbegin()->first;  // all bytes
+    } else {
+        const auto before = std::prev(after);
+        time = before->second + (at - before->first) / (after->first - before->first) *
+                                    (after->second - before->second);
+    }
+    return std::exp(time) * (wanted.record.collective == "all_reduce" ? 1 : 0.5);
+}
+
 std::string name_of(const CollectiveRecord& record) {
     return fmt::format("{} x {} GPUs, {} bytes: us", record.machines, record.per_machine,
                        record.size.raw());
@@ -133,17 +165,25 @@ std::optional<NcclCollective> collective_of(const std::string& name) {
     return std::nullopt;
 }
 
-struct Beside {  // mean errors of ours and of NCCL's own model
+struct Guesses {  // of one time, seconds
+    double ours = 0;
+    double own = 0;    // NCCL's own model
+    double naive = 0;  // interpolated
+};
+struct Beside {  // their mean errors
     Means ours;
     Means own;
-    void add(double recorded, double our_time, double own_time) {
-        ours.add(our_time / recorded - 1);
-        own.add(own_time / recorded - 1);
+    Means naive;
+    void add(double recorded, const Guesses& guesses) {
+        ours.add(guesses.ours / recorded - 1);
+        own.add(guesses.own / recorded - 1);
+        naive.add(guesses.naive / recorded - 1);
     }
     void print(const std::string& what) const {
         if (ours.count == 0) return;
-        fmt::print("    {}: {:.1f} % over {} predicted rows; NCCL's own model {:.1f} %\n", what,
-                   ours.percent(), ours.count, own.percent());
+        fmt::print(
+            "    {}: {:.1f} % over {} predicted rows; NCCL's own model {:.1f} %; naive {:.1f} %\n",
+            what, ours.percent(), ours.count, own.percent(), naive.percent());
     }
 };
 using Totals = std::map<std::string, Beside>;
@@ -163,13 +203,15 @@ void compare_one(const std::string& series, const std::string& collective,
         rows.push_back(
             {name_of(one.record), recorded * 1e6, ours * 1e6, one.fitted ? "fitted" : "predicted"});
         if (one.fitted) continue;
-        const double own = nccl_own_seconds(place, choice, size, kind);
+        const Guesses guesses{ours, nccl_own_seconds(place, choice, size, kind),
+                              interpolated(all, one)};
+        rows.back().naive = guesses.naive * 1e6;
         by_count[fmt::format("{:>4} x {} GPUs", place.machines, place.per_machine)].add(recorded,
-                                                                                        ours, own);
-        if (size >= mebibytes(1)) large.add(recorded, ours, own);
+                                                                                        guesses);
+        if (size >= mebibytes(1)) large.add(recorded, guesses);
         totals[fmt::format("{}, {}", collective,
                            place.machines == 1 ? "one machine" : "several machines")]
-            .add(recorded, ours, own);
+            .add(recorded, guesses);
     }
     if (rows.empty()) return;
     tables.add(fmt::format("{}, {}", series, collective), fmt::format("{}, {}", series, collective),

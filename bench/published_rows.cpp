@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -14,29 +15,39 @@
 namespace published {
 
 void Tables::add(const std::string& title, const std::string& table, const std::vector<Row>& rows,
-                 bool each) {
+                 bool each, const std::string& naive) {
     fmt::print("\n{}\n", title);
-    if (each)
-        fmt::print("  {:<44}{:>12}{:>12}{:>9}  role\n", "", "published", "simulated", "error");
+    if (!naive.empty()) fmt::print("  naive: {}\n", naive);
+    if (each) {
+        fmt::print("  {:<44}{:>12}{:>12}{:>11}{:>11}  role\n", "", "published", "simulated",
+                   "error  ", "naive  ");
+    }
     std::map<std::string, int> counts;
     for (const Row& row : rows) {
         ++counts[row.role];
         kept_.push_back({table, row});
         if (!each) continue;
-        fmt::print("  {:<44}{:>12.5g}{:>12.5g}{:>+8.1f} %  {}\n", row.name, row.published,
-                   row.simulated, 100 * row.error(), row.role);
+        const std::string guess =
+            row.naive ? fmt::format("{:+.1f} %", 100 * (*row.naive / row.published - 1)) : "";
+        fmt::print("  {:<44}{:>12.5g}{:>12.5g}{:>+9.1f} %{:>11}  {}\n", row.name, row.published,
+                   row.simulated, 100 * row.error(), guess, row.role);
     }
     for (const auto& [role, count] : counts) {
-        fmt::print("  mean error of {} {} rows: {:.1f} %\n", count, role,
-                   100 * mean_error(rows, role));
+        const auto guessed = mean_naive_error(rows, role);
+        fmt::print("  mean error of {} rows ({}): {:.1f} %{}\n", count, role,
+                   100 * mean_error(rows, role),
+                   guessed ? fmt::format("; naive {:.1f} %", 100 * *guessed) : "");
     }
 }
 
 void Tables::write_csv(const std::filesystem::path& file) const {
-    ukemi::CsvWriter csv({"table", "row", "published", "simulated", "error", "role"});
+    ukemi::CsvWriter csv(
+        {"table", "row", "published", "simulated", "error", "role", "naive", "naive_error"});
     for (const Kept& one : kept_) {
         csv.add(one.table).add(one.row.name).add(one.row.published).add(one.row.simulated);
-        csv.add(one.row.error()).add(one.row.role).end_row();
+        const double guess = one.row.naive.value_or(std::numeric_limits<double>::quiet_NaN());
+        csv.add(one.row.error()).add(one.row.role).add(guess);
+        csv.add(guess / one.row.published - 1).end_row();
     }
     ukemi::write_file_atomically(file, csv.text());
     fmt::print("\n{} rows written to {}\n", kept_.size(), file.string());
@@ -51,6 +62,19 @@ double mean_error(const std::vector<Row>& rows, std::string_view role) {
         ++count;
     }
     return count == 0 ? 0 : sum / count;
+}
+
+std::optional<double> mean_naive_error(const std::vector<Row>& rows, std::string_view role) {
+    double sum = 0;
+    int count = 0;
+    for (const Row& row : rows) {
+        if (row.role != role) continue;
+        if (!row.naive) return std::nullopt;
+        sum += std::abs(*row.naive / row.published - 1);
+        ++count;
+    }
+    if (count == 0) return std::nullopt;
+    return sum / count;
 }
 
 std::filesystem::path shared(const std::filesystem::path& name) {

@@ -32,16 +32,28 @@ std::string wrapped(std::string_view text) {
     return lines;
 }
 
+std::string_view name_of(FitRole role) {
+    switch (role) {
+        case FitRole::fitted: return "fitted";
+        case FitRole::predicted: return "predicted";
+        case FitRole::chosen_after_seeing: return "chosen after seeing";
+    }
+    return "";
+}
+
 void print_table(const LearningTable& table) {
     fmt::print("\n{}\n{}\n", table.title, wrapped(table.note));
-    fmt::print("  {:<24}{:>12}{:>12}{:>10}  role\n", "", "published", "predicted", "error");
+    fmt::print("{}\n", wrapped("naive: " + table.naive));
+    fmt::print("  {:<24}{:>12}{:>12}{:>10}{:>12}  role\n", "", "published", "predicted", "error",
+               "naive");
     for (const LearningRow& row : table.rows) {
-        fmt::print("  {:<24}{:>12.5g}{:>12.5g}{:>+8.1f} %  {}\n", row.name, row.published,
-                   row.predicted, 100 * row.error(),
-                   row.role == FitRole::fitted ? "fitted" : "predicted");
+        const std::string naive =
+            row.naive ? fmt::format("{:+.1f} %", 100 * (*row.naive / row.published - 1)) : "";
+        fmt::print("  {:<24}{:>12.5g}{:>12.5g}{:>+8.1f} %{:>12}  {}\n", row.name, row.published,
+                   row.predicted, 100 * row.error(), naive, name_of(row.role));
     }
-    fmt::print("  predicted rows: mean error {:.1f} %, worst {:.1f} %\n", 100 * table.mean_error(),
-               100 * table.worst_error());
+    fmt::print("  rows not fitted: mean error {:.1f} %, worst {:.1f} %; naive mean {:.1f} %\n",
+               100 * table.mean_error(), 100 * table.worst_error(), 100 * table.mean_naive_error());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/exact_math.hpp"
+#include "base/invariant.hpp"
 #include "sim/learning/fit.hpp"
 #include "sim/learning/recorded_runs.hpp"
 
@@ -17,20 +18,45 @@ namespace ukemi {
 double LearningTable::worst_error() const {
     double worst = 0;
     for (const LearningRow& row : rows) {
-        if (row.role == FitRole::predicted) worst = std::max(worst, std::abs(row.error()));
+        if (row.role != FitRole::fitted) worst = std::max(worst, std::abs(row.error()));
     }
     return worst;
 }
 
-double LearningTable::mean_error() const {
+namespace {
+
+double mean_over(const LearningTable& table, double (*error_of)(const LearningRow& row)) {
     double sum = 0;
     int count = 0;
-    for (const LearningRow& row : rows) {
-        if (row.role != FitRole::predicted) continue;
-        sum += std::abs(row.error());
+    for (const LearningRow& row : table.rows) {
+        if (row.role == FitRole::fitted) continue;
+        sum += std::abs(error_of(row));
         ++count;
     }
     return count > 0 ? sum / count : 0;
+}
+
+}  // namespace
+
+double LearningTable::mean_error() const {
+    return mean_over(*this, [](const LearningRow& row) { return row.error(); });
+}
+
+double LearningTable::mean_naive_error() const {
+    return mean_over(*this, [](const LearningRow& row) {
+        return row.naive ? *row.naive / row.published - 1 : 0;
+    });
+}
+
+double on_log_line(std::map<double, double> points, double batch) {
+    points.erase(batch);
+    INVARIANT(points.size() >= 2);
+    auto above = points.upper_bound(batch);
+    if (above == points.begin()) ++above;
+    if (above == points.end()) --above;
+    const auto below = std::prev(above);
+    const double share = exact::log(batch / below->first) / exact::log(above->first / below->first);
+    return below->second * exact::pow(above->second / below->second, share);
 }
 
 namespace {
@@ -96,10 +122,12 @@ std::vector<LearningTable> ada_scale_iterations(const std::filesystem::path& fol
         const auto first = static_cast<double>(runs.begin()->first);
         for (const AdaScaleRun& run : task.runs) {
             const double batch = run.scale * task.batch;
-            table.rows.push_back({fmt::format("{} at {:.0f}", task.name, batch), run.iterations,
-                                  iterations_at(nearest_run(runs, batch), first, task.batch, batch,
-                                                task.iterations)});
+            table.rows.push_back(
+                {fmt::format("{} at {:.0f}", task.name, batch), run.iterations,
+                 iterations_at(nearest_run(runs, batch), first, task.batch, batch, task.iterations),
+                 FitRole::predicted, task.iterations / run.scale});
         }
+        table.naive = "as many samples as at scale 1";
         tables.push_back(std::move(table));
     }
     return tables;
@@ -133,11 +161,14 @@ LearningTable goyal_errors() {
         const auto& [batch, error] = errors[i];
         const double excess =
             (errors[bend].second - least) * exact::pow(batch / errors[bend].first, power);
-        const bool fitted = i == flat || i == bend || i == last;
-        table.rows.push_back({fmt::format("batch {:.0f}", batch), error,
-                              i == flat ? least : least + excess,
-                              fitted ? FitRole::fitted : FitRole::predicted});
+        LearningRow& row = table.rows.emplace_back(
+            LearningRow{fmt::format("batch {:.0f}", batch), error,
+                        i == flat ? least : least + excess, FitRole::fitted});
+        if (i == flat || i == bend || i == last) continue;
+        row.role = FitRole::chosen_after_seeing;
+        row.naive = on_log_line({errors[flat], errors[bend], errors[last]}, batch);
     }
+    table.naive = log_line_name;
     return table;
 }
 
@@ -160,6 +191,16 @@ double titan_x_half_batch() {
     return (32 / 369.0 - 32 * per_sample) / per_sample;
 }
 
+// Fitted are batch 1024 and one other.
+LearningRow titan_x_row(double batch, double seconds, double predicted, double fitted) {
+    LearningRow row{fmt::format("batch {:.0f}", batch), seconds, predicted, FitRole::fitted};
+    if (batch == fitted || batch == 1024) return row;
+    row.role = FitRole::chosen_after_seeing;
+    row.naive =
+        on_log_line({{fitted, titan_x_seconds(fitted)}, {1024, titan_x_seconds(1024)}}, batch);
+    return row;
+}
+
 // T(B) = A·(1 + B_half/B)·(1 + B/B_crit), A and B_crit through two batches.
 LearningTable titan_x_law() {
     const double half = titan_x_half_batch();
@@ -176,11 +217,9 @@ LearningTable titan_x_law() {
         "{:.0f}. 32 is missed: halving the batch doubles the time at most, and it tripled",
         half, law.critical_batch);
     for (const auto& [batch, seconds] : titan_x_measured) {
-        const bool fitted = batch == 64 || batch == 1024;
-        table.rows.push_back({fmt::format("batch {:.0f}", batch), seconds,
-                              law.at(batch) * (1 + half / batch),
-                              fitted ? FitRole::fitted : FitRole::predicted});
+        table.rows.push_back(titan_x_row(batch, seconds, law.at(batch) * (1 + half / batch), 64));
     }
+    table.naive = log_line_name;
     return table;
 }
 
@@ -205,11 +244,10 @@ LearningTable titan_x_drop() {
         epoch_s, epochs_min, half);
     for (const auto& [batch, seconds] : titan_x_measured) {
         const double epochs = batch == 32 ? drop_epoch : epochs_min * (1 + batch / critical);
-        const bool fitted = batch == 32 || batch == 1024;
-        table.rows.push_back({fmt::format("batch {:.0f}", batch), seconds,
-                              epochs * epoch_s * (1 + half / batch),
-                              fitted ? FitRole::fitted : FitRole::predicted});
+        table.rows.push_back(
+            titan_x_row(batch, seconds, epochs * epoch_s * (1 + half / batch), 32));
     }
+    table.naive = log_line_name;
     return table;
 }
 

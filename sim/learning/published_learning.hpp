@@ -1,23 +1,30 @@
 // published_learning.hpp — published and recorded training by batch, beside what the laws say.
 //
-// Every row has a role: `fitted` rows chose the law's constants, `predicted` ones did not. Readers
-// take any files of the same form, so records that were kept back can be put in the place of those
-// that were in sight. What was chosen with the data in sight is said in a table's note.
+// Every row has a role: `fitted` rows chose the law's constants, `predicted` ones did not. Those
+// that are `chosen_after_seeing` did not either, but the form or the fitted rows were chosen with
+// them in sight. Beside each prediction stands what somebody would guess who has the same rows and
+// no law: only what is better than that speaks for the law. Readers take any files of the same
+// form, so records that were kept back can be put in the place of those that were in sight. What
+// was chosen with the data in sight is said in a table's note.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace ukemi {
 
-enum class FitRole : std::uint8_t { fitted, predicted };
+enum class FitRole : std::uint8_t { fitted, predicted, chosen_after_seeing };
 
 struct LearningRow {
     std::string name;  // "imagenet at 3200"
     double published = 0;
     double predicted = 0;
     FitRole role = FitRole::predicted;
+    std::optional<double> naive = std::nullopt;  // where it was not fitted
     double error() const { return predicted / published - 1; }
 };
 
@@ -25,9 +32,17 @@ struct LearningTable {
     std::string title;  // with the unit and the source
     std::string note;   // what was fitted, and what remains unexplained
     std::vector<LearningRow> rows;
-    double worst_error() const;  // of the predicted rows, without its sign; 0 if there is none
-    double mean_error() const;   // likewise
+    std::string naive = {};      // what the naive guesses are
+    double worst_error() const;  // of the rows not fitted, without its sign; 0 if there is none
+    double mean_error() const;   // of the same
+    double mean_naive_error() const;
 };
+
+// On the line through two of these points, by batch, both axes logarithmic: the nearest on either
+// side of `batch`, which itself does not count; beyond the ends the nearest two.
+double on_log_line(std::map<double, double> points, double batch);
+inline constexpr const char* log_line_name =
+    "the line through the nearest two fitted batches, both axes logarithmic";
 
 // Iterations of Pollux's recorded runs to their last progress, for each model under `folder` with
 // runs at three batches at least (validation-BATCH.csv: progress, iteration): the noise-scale law

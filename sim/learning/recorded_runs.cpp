@@ -130,17 +130,24 @@ std::vector<LearningTable> pollux_iterations(const std::filesystem::path& folder
         LearningTable table;
         table.title = fmt::format("Pollux, {}: iterations to the end of each recorded run", name);
         table.note = fmt::format("the noise scale fitted on {} and {}", reference, largest);
+        const auto steps_at = [&](std::int64_t batch) {
+            return std::pair(static_cast<double>(batch), runs.at(batch).rows.back().steps);
+        };
         for (const auto& [batch, run] : runs) {
             // Each run ends a little after the same progress.
             const RecordedStatistics& end = run.rows.back();
             law.samples = round_nearest(end.progress_steps * static_cast<double>(reference));
             const auto steps = steps_to_target(*make_noise_scale_law(law), 0, {batch, 0});
             if (!steps) continue;
-            const bool fitted = batch == reference || batch == largest;
-            table.rows.push_back({fmt::format("{} at {}", name, batch), end.steps,
-                                  static_cast<double>(*steps),
-                                  fitted ? FitRole::fitted : FitRole::predicted});
+            LearningRow& row =
+                table.rows.emplace_back(LearningRow{fmt::format("{} at {}", name, batch), end.steps,
+                                                    static_cast<double>(*steps), FitRole::fitted});
+            if (batch == reference || batch == largest) continue;
+            row.role = FitRole::predicted;
+            row.naive =
+                on_log_line({steps_at(reference), steps_at(largest)}, static_cast<double>(batch));
         }
+        table.naive = log_line_name;
         tables.push_back(std::move(table));
     }
     return tables;
@@ -188,11 +195,14 @@ std::vector<LearningTable> step_compute_times(const std::filesystem::path& folde
             table.note = fmt::format("fitted on {:.0f} and {:.0f}: {:.4g} + {:.4g} a sample", small,
                                      large, at_small - slope * small, slope);
             for (const auto& [batch, time_s] : medians) {
-                const bool fitted = batch == small || batch == large;
-                table.rows.push_back({fmt::format("{:.0f} a GPU", batch), time_s,
-                                      at_small + slope * (batch - small),
-                                      fitted ? FitRole::fitted : FitRole::predicted});
+                LearningRow& row = table.rows.emplace_back(
+                    LearningRow{fmt::format("{:.0f} a GPU", batch), time_s,
+                                at_small + slope * (batch - small), FitRole::fitted});
+                if (batch == small || batch == large) continue;
+                row.role = FitRole::predicted;
+                row.naive = on_log_line({{small, at_small}, {large, at_large}}, batch);
             }
+            table.naive = log_line_name;
             tables.push_back(std::move(table));
         }
     }
@@ -245,19 +255,13 @@ std::map<std::int64_t, double> means_of(const EpochsOfRuns& batches) {
     return means;
 }
 
-// On the line through two other batches, both axes logarithmic: the nearest on either side, at an
-// end the nearest two.
-double from_neighbours(std::map<std::int64_t, double> points, std::int64_t batch) {
-    points.erase(batch);
-    INVARIANT(points.size() >= 2);
-    auto above = points.upper_bound(batch);
-    if (above == points.begin()) ++above;
-    if (above == points.end()) --above;
-    const auto below = std::prev(above);
-    const auto at = [](std::int64_t size) { return std::log(static_cast<double>(size)); };
-    const double share = (at(batch) - at(below->first)) / (at(above->first) - at(below->first));
-    return below->second * std::pow(above->second / below->second, share);
+// The mean of all other batches: epochs that do not depend on the batch.
+double mean_of_others(const std::map<std::int64_t, double>& means, std::int64_t without) {
+    double sum = 0;
+    for (const auto& [batch, epochs] : means) sum += batch == without ? 0 : epochs;
+    return sum / static_cast<double>(means.size() - 1);
 }
+constexpr const char* mean_of_others_name = "the mean of the other batches";
 
 LearningTable neighbours_table(const std::string& title,
                                const std::map<std::int64_t, double>& means) {
@@ -266,10 +270,14 @@ LearningTable neighbours_table(const std::string& title,
     table.note =
         "nothing fitted: each batch on the line between the nearest two others, both axes "
         "logarithmic; the first and the last lie beyond them";
+    std::map<double, double> points;
+    for (const auto& [batch, epochs] : means) points[static_cast<double>(batch)] = epochs;
     for (const auto& [batch, epochs] : means) {
-        table.rows.push_back(
-            {fmt::format("batch {}", batch), epochs, from_neighbours(means, batch)});
+        table.rows.push_back({fmt::format("batch {}", batch), epochs,
+                              on_log_line(points, static_cast<double>(batch)), FitRole::predicted,
+                              mean_of_others(means, batch)});
     }
+    table.naive = mean_of_others_name;
     return table;
 }
 
@@ -288,8 +296,10 @@ LearningTable law_table(const std::string& title, const std::map<std::int64_t, d
     for (const auto& [batch, epochs] : means) {
         const Line others = relative_line(means, batch);
         table.rows.push_back({fmt::format("batch {}", batch), epochs,
-                              others.at_zero + others.slope * static_cast<double>(batch)});
+                              others.at_zero + others.slope * static_cast<double>(batch),
+                              FitRole::predicted, mean_of_others(means, batch)});
     }
+    table.naive = mean_of_others_name;
     return table;
 }
 

@@ -160,7 +160,9 @@ TEST_CASE("ukemi fit --learning: published training beside the laws, each row wi
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     CHECK_THAT(ran.out, Catch::Contains("not there, left out: ./pollux/traces"));
-    CHECK_THAT(ran.out, Catch::Contains("batch 32768") && Catch::Contains("  predicted\n") && Catch::Contains("  fitted\n") &&
+    CHECK_THAT(ran.out, Catch::Contains("batch 32768") &&
+                            Catch::Contains("  chosen after seeing\n") &&
+                            Catch::Contains("; naive mean ") && Catch::Contains("  fitted\n") &&
                             Catch::Contains("Titan X"));
     CHECK(run_ukemi(scratch.path(), {"fit", "--learning", "nowhere"}).code == 2);
     CHECK(run_ukemi(scratch.path(), {"fit"}).code == 2);

@@ -16,10 +16,16 @@
 namespace ukemi {
 namespace {
 
-int predictions(const std::vector<LearningTable>& tables) {
+// Each with a guess beside it that needs no law.
+int predictions(const std::vector<LearningTable>& tables, FitRole role = FitRole::predicted) {
     int count = 0;
     for (const LearningTable& table : tables) {
-        for (const LearningRow& row : table.rows) count += row.role == FitRole::predicted ? 1 : 0;
+        CHECK_FALSE(table.naive.empty());
+        for (const LearningRow& row : table.rows) {
+            CAPTURE(table.title, row.name);
+            CHECK(row.naive.has_value() == (row.role != FitRole::fitted));
+            count += row.role == role ? 1 : 0;
+        }
     }
     return count;
 }
@@ -73,6 +79,7 @@ TEST_CASE("recorded learning: AdaScale's iterations from statistics that others 
 TEST_CASE("recorded learning: Zeus's epochs, each batch from all others", "[learning][recorded]") {
     const auto tables = zeus_epochs(*recorded_data() / "zeus/summary_train.csv");
     REQUIRE_FALSE(tables.empty());
+    CHECK(predictions(tables) >= 8);
     for (const LearningTable& table : tables) {
         CAPTURE(table.title);
         CHECK(table.rows.size() >= 4);
@@ -92,12 +99,22 @@ TEST_CASE("recorded learning: a GPU's compute time between two fitted batches",
         }
         const auto tables = step_compute_times(*data / place);
         REQUIRE_FALSE(tables.empty());
+        CHECK(predictions(tables) >= 1);
         for (const LearningTable& table : tables) {
             CAPTURE(place, table.title);
             CHECK(table.mean_error() < 0.15);
             CHECK(table.worst_error() < 0.35);
         }
     }
+}
+
+TEST_CASE("recorded learning: a line between two batches, both axes logarithmic",
+          "[learning][golden]") {
+    const std::map<double, double> points{{1, 100}, {10, 10}, {1000, 40}};
+    CHECK(on_log_line(points, 100) == Approx(20));
+    CHECK(on_log_line(points, 0.1) == Approx(1000));
+    CHECK(on_log_line(points, 10) == Approx(100 * std::pow(0.4, 1.0 / 3)));  // without itself
+    CHECK(on_log_line(points, 100'000) == Approx(160));
 }
 
 TEST_CASE("recorded learning: Goyal's errors are flat, and then a power of the batch",
@@ -108,7 +125,7 @@ TEST_CASE("recorded learning: Goyal's errors are flat, and then a power of the b
         CAPTURE(row.name, row.predicted);
         CHECK(std::abs(row.error()) < (row.role == FitRole::fitted ? 1e-9 : 0.02));
     }
-    CHECK(predictions({table}) == 6);
+    CHECK(predictions({table}, FitRole::chosen_after_seeing) == 6);
 }
 
 TEST_CASE("recorded learning: time to accuracy by batch on one Titan X, and what is not explained",
@@ -121,8 +138,9 @@ TEST_CASE("recorded learning: time to accuracy by batch on one Titan X, and what
     for (const char* name : {"batch 128", "batch 256", "batch 512"}) {
         CHECK(std::abs(row_named(tables[0], name).error()) < 0.25);
     }
-    // If 32 waits for the first drop of the rate, the other four are predicted.
-    CHECK(predictions({tables[1]}) == 4);
+    // If 32 waits for the first drop of the rate, the other four follow; that it does was chosen
+    // with them in sight.
+    CHECK(predictions({tables[1]}, FitRole::chosen_after_seeing) == 4);
     CHECK(tables[1].worst_error() < 0.25);
 }
 
