@@ -180,6 +180,32 @@ TEST_CASE("world: which machine of a zone is taken is drawn by the seed", "[worl
     }
 }
 
+TEST_CASE("world: zones that lose a machine at one moment draw their victims apart", "[world]") {
+    const auto falls = capacity({{minutes(0), 3}, {minutes(60), 2}}, hours(9));
+    const MarketData data = market({zone("a", falls, price(1)), zone("b", falls, price(1))});
+    JobSpec spec = job(hours(2), 1, 6);
+    spec.plan.fleet = {{ZoneId{0}, 0, Market::spot, 3, Price{}},
+                       {ZoneId{1}, 0, Market::spot, 3, Price{}}};
+    int alike = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        std::vector<std::int64_t> victims;  // 0, 1 or 2 of "a", then 3, 4 or 5 of "b"
+        WorldSetup world_setup = setup(data, spec);
+        world_setup.seed = seed;
+        world_setup.policies.push_back(policy("spot_only"));
+        world_setup.on_event = [&](Instant, Phase, const Event& event) {
+            if (std::holds_alternative<InstanceLost>(event)) {
+                victims.push_back(event_subject(event));
+            }
+        };
+        World world(std::move(world_setup));
+        world.run();
+        REQUIRE(victims.size() == 2);
+        if (victims[1] - victims[0] == 3) ++alike;
+    }
+    CHECK(alike < 20);
+    CHECK(alike > 0);  // one in three, by chance
+}
+
 TEST_CASE("world: a policy that asks again for ever ends with a named error", "[world]") {
     const MarketData data = flickering();
     JobSpec spec = job(hours(1));
