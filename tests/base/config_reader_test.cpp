@@ -98,6 +98,17 @@ TEST_CASE("config: only an integer in range is an integer", "[config]") {
           "s.json: at /a: expected an integer from 1 to 65536, found " + shown);
 }
 
+TEST_CASE("config: only a number in range is a number", "[config]") {
+    const std::string found = GENERATE("-0.001", "-1", "1.5", "2", "true", "\"0.5\"", "null");
+    CAPTURE(found);
+    CHECK(complaint("{\"a\": " + found + "}", [](auto& c) { c.number("a", 0, 1); }) ==
+          "s.json: at /a: expected a number from 0 to 1, found " + found);
+    for (const std::string end : {"0", "1", "0.0", "1.0"}) {  // both ends are in it
+        CHECK(complaint("{\"a\": " + end + "}", [](auto& c) { c.number("a", 0, 1); }) ==
+              "accepted");
+    }
+}
+
 TEST_CASE("config: an open range is described by its one bound", "[config]") {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const auto integer = [](std::int64_t min, std::int64_t max) {

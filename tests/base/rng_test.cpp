@@ -225,6 +225,20 @@ TEST_CASE("rng: integers and counts follow their probabilities", "[rng][property
     }
 }
 
+TEST_CASE("rng: integers of a range that divides no power of two are equally likely", "[rng]") {
+    // Of 3 · 2^62 values, taking the top of draw × count as it comes would give those that 3
+    // divides half of all draws.
+    constexpr std::uint64_t count = std::uint64_t{3} << 62U;
+    constexpr auto last = static_cast<std::int64_t>((std::uint64_t{1} << 63U) + count - 1);
+    RandomStream random(5, "test/thirds");
+    std::array<int, 3> thirds{};
+    for (int draw = 0; draw < 30'000; ++draw) {
+        const std::int64_t value = random.integer(INT64_MIN, last);
+        ++thirds.at((static_cast<std::uint64_t>(value) - (std::uint64_t{1} << 63U)) % 3);
+    }
+    for (const int third : thirds) CHECK(std::abs(third - 10'000) < 500);
+}
+
 TEST_CASE("rng: the ends of the ranges", "[rng]") {
     RandomStream random(5, "ends");
     CHECK(random.integer(42, 42) == 42);

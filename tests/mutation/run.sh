@@ -10,8 +10,9 @@ export LC_ALL=C  # texts are bytes
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 table=tests/mutation/mutants.tsv
-tree=build/mutation/tree
-log=build/mutation/log.txt
+work=$PWD/build/mutation
+tree=$work/tree
+jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 seconds_max=120     # for the tests of one mutant: one that hangs is found, too
 kib_max=8388608     # and one that eats memory
 mutants_min=30
@@ -28,6 +29,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+build=$tree/build/$preset
 
 # ---- the table ---------------------------------------------------------------------------------
 
@@ -134,22 +136,26 @@ add_programs() {
     put "$tree/tests/CMakeLists.txt" "$lists"
 }
 
+# LOG TARGET…
 build() {
-    cmake --build "$tree/build/$preset" --parallel "$(nproc)" --target "$@" </dev/null >"$log" 2>&1
+    local log=$1
+    shift
+    cmake --build "$build" --parallel "$jobs" --target "$@" </dev/null >"$log" 2>&1
+}
+
+# LOG PROGRAM FILTER
+run_tests() {
+    local log=$1 arguments=(-w NoTests)
+    if [ "$3" != - ]; then arguments+=("$3"); fi
+    # `|| exit`: bash would tell everybody of each test that aborts.
+    (ulimit -v $kib_max; timeout "$seconds_max" "$2" "${arguments[@]}" || exit 1) \
+        </dev/null >"$log" 2>&1
 }
 
 # Found by name: where a target's program lies is its folder's business.
-run_tests() {
-    local program=$1 filter=$2 path arguments=(-w NoTests)
-    path=$(find "$tree/build/$preset" -type f -name "$program" -perm -u+x | head -n 1)
-    [ -n "$path" ] || { echo "there is no program $program" >"$log"; return 1; }
-    if [ "$filter" != - ]; then arguments+=("$filter"); fi
-    (ulimit -v $kib_max; timeout "$seconds_max" "$path" "${arguments[@]}") </dev/null >"$log" 2>&1
-}
+path_of() { find "$build" -type f -name "$1" -perm -u+x | head -n 1; }
 
-# ---- the run -----------------------------------------------------------------------------------
-
-# The rows that are wanted, grouped by file and by program: neighbours share what is built.
+# The rows that are wanted, grouped so that what they have in common is near.
 selected_rows() {
     local name rest
     rows | sed 's/^[0-9]*://' | sort -t $'\037' -k2,2 -k6,6 -k5,5 -k1,1 |
@@ -159,8 +165,9 @@ selected_rows() {
 }
 
 prepare() {
-    local programs tests links filter
-    mkdir -p build/mutation
+    local log=$work/log.txt programs tests links filter
+    rm -rf "$work/mutants"
+    mkdir -p "$work/mutants"
     copy_tree
     add_programs
     (cd "$tree" && cmake --preset "$preset" -DUKEMI_BENCH=OFF -DUKEMI_CUDA=OFF) >"$log" 2>&1 ||
@@ -171,66 +178,121 @@ prepare() {
     done <<<"$selected" | sort -u)
     # Word splitting is wanted: one target a word.
     # shellcheck disable=SC2086
-    build $programs || { tail -n 40 "$log" >&2; return 1; }
+    build "$log" $programs || { tail -n 40 "$log" >&2; return 1; }
     echo "running them without a mutant"
     while IFS=$'\037' read -r tests links filter; do
-        run_tests "$(program_of "$tests" "$links")" "$filter" && continue
+        run_tests "$log" "$(path_of "$(program_of "$tests" "$links")")" "$filter" && continue
         printf 'run.sh: without a mutant, %s %s fails:\n' "$tests" "$filter" >&2
         tail -n 40 "$log" >&2
         return 1
     done < <(cut -d $'\037' -f 5,6,7 <<<"$selected" | sort -u)
 }
 
-tried=0
-killed=0
-known=0
-failed=0
-say() { printf '%-44s %s\n' "$1" "$2"; }
+# ---- one mutant --------------------------------------------------------------------------------
+
+# The object that a source becomes; of those that several programs have, the one of this program.
+object_of() {
+    awk -v source="$tree/$1" -v program="${2:-/}" '
+        $1 == "build" && $4 == source && index($2, program) { sub(":$", "", $2); print $2; exit }
+    ' "$build/build.ninja"
+}
+
+command_for() { ninja -C "$build" -t commands "$1" | tail -n 1; }
+
+# FOLDER FILE TESTS PROGRAM: compiles what the mutant is in, and links it before the library that
+# has the whole one. A header's mutant is in the tests themselves, which must have all of it.
+build_beside() {
+    local folder=$1 file=$2 tests=$3 program=$4 source=$2 object compile link
+    if [[ $file == *.hpp ]]; then source=$tests; fi
+    object=$(object_of "$source" "$([ "$source" = "$file" ] || echo "$program")")
+    compile=$(command_for "$object")
+    compile=${compile//"$object"/"$folder/mutant.o"}
+    compile=${compile//" -I$tree "/" -I$folder -I$tree "}
+    if [ "$source" = "$file" ]; then compile=${compile//"$tree/$file"/"$folder/$file"}; fi
+    link=$(command_for "$program")
+    link=${link/" -o tests/$program "/" -o $folder/program "}
+    if [ "$source" = "$file" ]; then
+        # The first definition holds; the library's may come along for what the compiler made
+        # another choice about, such as which copies of inline functions to keep.
+        link=${link/" -o "/" -Wl,--allow-multiple-definition $folder/mutant.o -o "}
+    else
+        link=${link/"$object"/"$folder/mutant.o"}
+    fi
+    (cd "$build" && eval "$compile -O1 -g0" && eval "$link") >"$folder/log.txt" 2>&1
+}
+
+# FOLDER FILE PROGRAM: where a program has more to it than its sources, it is built in the tree.
+build_in_tree() {
+    put "$tree/$2" "$(<"$1/$2")"
+    build "$1/log.txt" "$3"
+}
+
+say() { printf '%-44s %s\n' "$1" "$2" | tee "$folder/said.txt"; }
 
 try_mutant() {
-    local name=$1 file=$2 text=$3 mutant=$4 tests=$5 program=$6 filter=$7 survives=$8 content
+    local number=$1 name=$2 file=$3 text=$4 mutant=$5 tests=$6 links=$7 filter=$8 survives=$9
+    local folder=$work/mutants/$number content program path built=yes
+    program=$(program_of "$tests" "$links")
     content=$(<"$file")
-    put "$tree/$file" "${content%%"$text"*}$mutant${content#*"$text"}"
-    tried=$((tried + 1))
-    if ! build "$program"; then
+    put "$folder/$file" "${content%%"$text"*}$mutant${content#*"$text"}"
+    if [ "$links" = - ]; then
+        build_in_tree "$folder" "$file" "$program" || built=no
+        path=$(path_of "$program")
+    else
+        build_beside "$folder" "$file" "$tests" "$program" || built=no
+        path=$folder/program
+    fi
+    if [ $built = no ]; then
         say "$name" "DOES NOT COMPILE"
-        grep -m 3 'error' "$log" >&2 || true
-        failed=1
-    elif run_tests "$program" "$filter"; then
+        grep -m 3 'error' "$folder/log.txt" >&2 || true
+    elif run_tests "$folder/log.txt" "$path" "$filter"; then
         if [ "$survives" = - ]; then
             say "$name" "SURVIVED $tests $filter"
-            failed=1
         else
             say "$name" "survives: $survives"
-            known=$((known + 1))
         fi
+    elif [ "$survives" = - ]; then
+        say "$name" "killed"
     else
-        killed=$((killed + 1))
-        if [ "$survives" = - ]; then
-            say "$name" "killed"
-        else
-            say "$name" "KILLED, and the table says that it survives: $survives"
-            failed=1
-        fi
+        say "$name" "KILLED, and the table says that it survives: $survives"
     fi
-    put "$tree/$file" "$content"
+    rm -f "$folder/program" "$folder/mutant.o"
+    if [ "$links" = - ]; then put "$tree/$file" "$content"; fi
+}
+
+# Those that are built beside the tree disturb nobody: several at a time. The others follow.
+try_all() {
+    local number=0 in_tree name file text mutant tests links filter survives
+    for in_tree in no yes; do
+        while IFS=$'\037' read -r name file text mutant tests links filter survives; do
+            if [ "$([ "$links" = - ] && echo yes || echo no)" != $in_tree ]; then continue; fi
+            number=$((number + 1))
+            if [ "$(jobs -r -p | wc -l)" -ge "$([ $in_tree = yes ] && echo 1 || echo "$jobs")" ]; then
+                wait -n || true
+            fi
+            try_mutant $number "$name" "$file" "$text" "$mutant" "$tests" "$links" "$filter" \
+                "$survives" </dev/null &
+        done <<<"$selected"
+        wait
+    done
 }
 
 # A function, so that bash has read all of this file before it begins.
 main() {
-    local selected name file text mutant tests links filter survives
+    local selected said tried killed known
     check_table
     [ $only_check = no ] || return 0
     selected=$(selected_rows)
     [ -n "$selected" ] || { echo "run.sh: no mutant has such a name" >&2; return 2; }
     prepare
-    while IFS=$'\037' read -r name file text mutant tests links filter survives; do
-        try_mutant "$name" "$file" "$text" "$mutant" "$tests" "$(program_of "$tests" "$links")" \
-            "$filter" "$survives"
-    done <<<"$selected"
+    try_all
+    said=$(cat "$work"/mutants/*/said.txt)
+    tried=$(wc -l <<<"$selected")
+    killed=$(grep -c ' killed$' <<<"$said") || true
+    known=$(grep -c ' survives: ' <<<"$said") || true
     printf 'mutation score: %d of %d mutants killed (%d %%), %d known survivors\n' \
         "$killed" "$tried" $((100 * killed / tried)) "$known"
-    return $failed
+    [ $((killed + known)) = "$tried" ]
 }
 
 main
