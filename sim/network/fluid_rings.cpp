@@ -113,7 +113,24 @@ void FluidRings::review(std::uint32_t run, Phase& phase, std::uint32_t index) {
     edge.alarmed = true;
 }
 
+// Each time that it is asked a change of pace reaches the next edge, and a few laps settle it.
+// Where rings share links it can go round for ever, as each is let go when the other makes room.
+bool FluidRings::goes_in_circles() {
+    constexpr std::size_t asked_often = 64;
+    constexpr std::size_t laps_max = 4;
+    if (asked_at_ != network_.now_ticks()) asked_ = 0;
+    asked_at_ = network_.now_ticks();
+    if (++asked_ <= asked_often) return false;
+    std::size_t longest = 0;
+    for (const auto& [run, phase] : phases_) longest = std::max(longest, phase.edges.size());
+    return asked_ > asked_often + laps_max * longest;
+}
+
 bool FluidRings::paces_changed(std::span<const std::uint64_t> tags) {
+    if (goes_in_circles()) {
+        to_review_.clear();
+        return false;
+    }
     reviewed_.assign(tags.begin(), tags.end());
     reviewed_.insert(reviewed_.end(), to_review_.begin(), to_review_.end());
     to_review_.clear();

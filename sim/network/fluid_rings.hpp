@@ -71,11 +71,14 @@ private:
     void follow(std::uint32_t run, Phase& phase, std::uint32_t index);
     void let_go(Edge& edge);
     void cancel_alarm(Edge& edge);
+    bool goes_in_circles();
 
     FlowNetwork& network_;
     std::map<std::uint32_t, Phase> phases_;
     std::vector<std::uint64_t> to_review_;  // tags, after the next solve
     std::vector<std::uint64_t> reviewed_;
+    FlowNetwork::Tick asked_at_ = -1;
+    std::size_t asked_ = 0;  // how often at that tick
 };
 
 }  // namespace ukemi
