@@ -75,7 +75,8 @@ Schedule double_binary_tree_schedule(std::int32_t ranks, std::int32_t chunks_per
     return schedule;
 }
 
-// Eight chunks a tree: with the live workers' segments of a large buffer there are more.
+// Eight chunks a tree: live workers cut those of a large buffer into segments, and pass on each as
+// it comes. A simulated network has to be asked for as many as suit the size.
 Schedule make_double_binary_tree(std::int32_t ranks) {
     return double_binary_tree_schedule(ranks, 8);
 }

@@ -63,6 +63,9 @@ public:
     std::size_t link_count() const { return shares_.link_count(); }
     std::size_t flow_count() const { return flow_count_; }
     Duration latency(LinkId link) const { return latencies_.at(index_of_link(link)); }
+    BytesPerSecond bandwidth(LinkId link) const {
+        return BytesPerSecond::of(shares_.capacity(link));
+    }
     // The last tick that was played, or where the last step() or advance_to() led, rounded.
     Instant now() const { return instant_of(now_); }
     // Ticks since a moment that may move when a step is made; differences within one are exact.
@@ -159,6 +162,7 @@ private:
     void move_to(Instant at);
     void rebase();
     void check_bandwidth(LinkId link, BytesPerSecond bandwidth) const;
+
     FairShare shares_;
     DueFlows due_;
     std::vector<Duration> latencies_;  // of links

@@ -60,11 +60,9 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, Collective algorithm
                                          "at most {} workers, found {}",
                                          pipeline_ranks_max, ranks));
         }
-        graph_ = all_reduce_graph(algorithm, ranks, per_host);
-        graph_routes_ =
-            std::make_shared<const std::vector<RouteId>>(network.runs().routes_of(*graph_, router));
-        name_ = graph_->name();
-        note_links(links_, graph_->edges(), router);
+        pipeline_ = std::make_shared<TreePipeline>(network.runs(), network.flows(), ranks, router);
+        name_ = collective_names()[static_cast<std::size_t>(algorithm)];
+        note_links(links_, pipeline_->edges(), router);
         return;
     }
     std::optional<PhasedCollective> rings;
@@ -90,7 +88,7 @@ void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& ph
 
 RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
     if (fluid_ != nullptr) return network.runs().start(fluid_, bytes, at);
-    return network.runs().start(graph_, graph_routes_, bytes, at);
+    return pipeline_->start(network.runs(), bytes, at);
 }
 
 bool goes_by_machine(Collective algorithm) {

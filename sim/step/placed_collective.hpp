@@ -14,6 +14,7 @@
 #include "sim/cluster/routes.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/network/collective_runs.hpp"
+#include "sim/network/tree_pipeline.hpp"
 
 namespace ukemi {
 
@@ -38,8 +39,9 @@ private:
 };
 
 // An algorithm on the workers of a job: fluid where its ranks move in step, chunk by chunk where
-// they do not (double_binary_tree). `ring` is as many rings at once as NVLink gives in a machine
-// (rings.hpp), through all machines; without such rings, one in the order of ranks.
+// they do not (double_binary_tree, cut finely enough for the size: tree_pipeline.hpp). `ring` is as
+// many rings at once as NVLink gives in a machine (rings.hpp), through all machines; without such
+// rings, one in the order of ranks.
 class PlacedCollective {
 public:
     // `per_host` ranks on each machine, in order; 0: not as many on each. InputError(WHERE …) if it
@@ -62,8 +64,7 @@ private:
 
     std::string name_;
     std::shared_ptr<const FluidPlan> fluid_;
-    std::shared_ptr<const TransferGraph> graph_;  // or exact, with its routes
-    std::shared_ptr<const std::vector<RouteId>> graph_routes_;
+    std::shared_ptr<TreePipeline> pipeline_;  // or exact
     std::vector<LinkId> links_;
 };
 
