@@ -21,16 +21,19 @@ std::int32_t least(CapacityCursor cursor, Instant to) {
 AvailabilitySeries announced(const AvailabilitySeries& capacity, Duration notice,
                              AfterLastRow after_last_row) {
     if (notice <= Duration{}) return capacity;
+    // What is seen at the end of a series that ends or repeats is no part of it; one that holds is
+    // seen from its end on as its last row has it.
+    const auto counts = [&](Instant at) {
+        return at < capacity.end || after_last_row == AfterLastRow::hold;
+    };
     // The value can only change where the capacity does, or `notice` before that.
     std::vector<Instant> moments{Instant{}};
     CapacityCursor changes(capacity, after_last_row, true);
     const Instant horizon = capacity.end + notice;
     for (; changes.next_at() < horizon; changes.advance()) {
         const Instant at = changes.next_at();
-        if (at < capacity.end) moments.push_back(at);
-        if (at.since_start() > notice && at - notice < capacity.end) {
-            moments.push_back(at - notice);
-        }
+        if (counts(at)) moments.push_back(at);
+        if (at.since_start() > notice && counts(at - notice)) moments.push_back(at - notice);
     }
     std::ranges::sort(moments);
 

@@ -41,6 +41,21 @@ TEST_CASE("market: the end of a series and its repetition are announced too", "[
           capacity({{minutes(0), 1}, {minutes(10), 3}, {minutes(58), 1}}, minutes(60)));
 }
 
+TEST_CASE("market: a series that holds goes on as its last row has it", "[market]") {
+    // The last row stands at the very end of the series: what holds from then on is that row.
+    const auto rises = capacity({{minutes(0), 4}, {minutes(60), 0}, {minutes(120), 4}}, hours(2));
+    CHECK(announced(rises, minutes(2), AfterLastRow::hold) ==
+          capacity({{minutes(0), 4}, {minutes(58), 0}, {minutes(120), 4}}, hours(2)));
+    const auto falls = capacity({{minutes(0), 4}, {minutes(120), 1}}, hours(2));
+    CHECK(announced(falls, minutes(2), AfterLastRow::hold) ==
+          capacity({{minutes(0), 4}, {minutes(118), 1}}, hours(2)));
+    // Where the series ends or repeats, that row holds for no time.
+    CHECK(announced(rises, minutes(2), AfterLastRow::end) ==
+          capacity({{minutes(0), 4}, {minutes(58), 0}}, hours(2)));
+    CHECK(announced(rises, minutes(2), AfterLastRow::repeat) ==
+          capacity({{minutes(0), 4}, {minutes(58), 0}}, hours(2)));
+}
+
 TEST_CASE("market: what holds after the last row is the scenario's to say", "[market]") {
     const auto series = capacity({{minutes(0), 1}, {minutes(10), 3}}, minutes(60));
     SECTION("end: nothing") {
