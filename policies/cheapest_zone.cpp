@@ -3,14 +3,15 @@
 // The zone with the least cost of the work of the next `holding_time`: machines × price × time at
 // its speed, and for a zone that holds nothing of ours also the restart and what bringing the model
 // there takes (move_time) and costs (move_cost, egress). The fleet stays where it is until that
-// saves more than `least_saving` of the cost. The price is that of the market of the plan, spot
-// until one is chosen. A zone that cannot carry the job's minimum is no choice, and one that
-// carries less than the whole fleet gets as many as it carries. Bidding by cost per unit of work is
-// Proteus' measure (Harlap et al., EuroSys'17: BidBrain minimises E[cost] / E[work]), here without
-// its probability of eviction.
+// saves more than `least_saving` of the cost, and once the deadline does not bear a move. The price
+// is that of the market of the plan, spot until one is chosen. A zone that cannot carry the job's
+// minimum is no choice, and one that carries less than the whole fleet gets as many as it carries.
+// Bidding by cost per unit of work is Proteus' measure (Harlap et al., EuroSys'17: BidBrain
+// minimises E[cost] / E[work]), here without its probability of eviction.
 #include <algorithm>
 #include <memory>
 
+#include "policies/deadline_view.hpp"
 #include "policies/pools.hpp"
 
 namespace ukemi {
@@ -33,6 +34,8 @@ private:
         StayTerms terms;
         terms.market = fleet_market(plan);
         terms.machines = std::max(plan.workers_max, seen.workers_min);
+        const bool in_place = is_placed(plan, terms.machines, seen);
+        if (in_place && !bears_a_change(deadline_view(view))) return {};
         const std::int64_t left = std::max<std::int64_t>(0, seen.samples_total - seen.samples_done);
         terms.work =
             std::min(stay_.holding_time, view.predictor.work_time(left, plan, plan.workers_max));

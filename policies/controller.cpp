@@ -257,6 +257,16 @@ bool Controller::looks_at_workers() const {
                                [](const Slot& slot) { return slot.policy->looks_at_workers(); });
 }
 
+Instant Controller::machines_ask_at() const {
+    constexpr KnobSet of_machines{Knob::zone,  Knob::instance_type, Knob::market,
+                                  Knob::count, Knob::bid,           Knob::workers};
+    Instant first = Instant::never();
+    for (const Slot& slot : slots_) {
+        if (!(slot.knobs & of_machines).empty()) first = std::min(first, slot.ask_at);
+    }
+    return first;
+}
+
 std::optional<std::int64_t> Controller::steps_until_hook(std::int32_t workers) const {
     if (finished()) return std::nullopt;
     std::optional<std::int64_t> least;
@@ -277,12 +287,44 @@ std::optional<std::int64_t> Controller::steps_until_hook(std::int32_t workers) c
     return least;
 }
 
-void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& seen) {
+// Where machines are bought depends on what is bought: whoever places them is asked last, about
+// the Plan with the market that was just chosen. So a change of both is one change, and not two in
+// a row that each stop the group.
+void Controller::ask_all(const ControlEvent& event, const Observation& seen) {
+    for (const bool places : {false, true}) {
+        const auto in_turn = [&](const Slot& slot) {
+            return places == (slot.knobs.has(Knob::zone) && !slot.knobs.has(Knob::market));
+        };
+        const Plan& plan = places ? plan_as_bought() : plan_;
+        if (runs_in_reverse(event.hook)) {
+            for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) {
+                if (in_turn(*slot)) ask(*slot, event, seen, plan);
+            }
+        } else {
+            for (Slot& slot : slots_) {
+                if (in_turn(slot)) ask(slot, event, seen, plan);
+            }
+        }
+    }
+}
+
+const Plan& Controller::plan_as_bought() {
+    for (const PolicyAnswer& answer : answers_) {
+        if (!answer.decision.market || repeats_market(answer.decision, plan_)) continue;
+        bought_ = plan_;
+        for (FleetLine& line : bought_.fleet) line.market = *answer.decision.market;
+        return bought_;  // no other policy turns it
+    }
+    return plan_;
+}
+
+void Controller::ask(Slot& slot, const ControlEvent& event, const Observation& seen,
+                     const Plan& plan) {
     if (!slot.hooks.has(event.hook)) return;
     Policy& policy = *slot.policy;
     const bool of_step = event.hook == Hook::before_step || event.hook == Hook::after_step;
     if (of_step && steps_done_ % slot.every_steps != 0) return;
-    const PolicyView view{seen,    plan_,       *predictor_,
+    const PolicyView view{seen,    plan,        *predictor_,
                           oracle_, slot.random, capabilities_.instances_max};
     const auto answer = [&]() -> Decision {
         switch (event.hook) {
@@ -340,11 +382,7 @@ std::optional<Plan> Controller::propose(const ControlEvent& event, Observation& 
     seen.epoch = samples_per_epoch_ > 0 ? samples_done_ / samples_per_epoch_ : 0;
     predictor_->observe(seen);
     answers_.clear();
-    if (runs_in_reverse(event.hook)) {
-        for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) ask(*slot, event, seen);
-    } else {
-        for (Slot& slot : slots_) ask(slot, event, seen);
-    }
+    ask_all(event, seen);
     ask_at_ = Instant::never();
     for (const Slot& slot : slots_) ask_at_ = std::min(ask_at_, slot.ask_at);
 

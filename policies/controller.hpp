@@ -86,6 +86,7 @@ public:
     bool looks_at_workers() const;  // likewise worker_views
     // The earliest moment at which a policy asked to be asked again; never() if none did.
     Instant ask_at() const { return ask_at_; }
+    Instant machines_ask_at() const;  // the same of policies that decide what is bought, or where
     std::int64_t refused_count() const { return refused_count_; }
     std::int64_t decision_count() const { return decision_count_; }  // non-empty ones
 
@@ -136,11 +137,14 @@ private:
     std::int64_t epochs_in(std::int64_t samples) const;  // whole ones
     bool step_hook_due(Hook hook) const;
     bool due(Boundary at) const;
-    void ask(Slot& slot, const ControlEvent& event, const Observation& seen);
+    void ask_all(const ControlEvent& event, const Observation& seen);
+    void ask(Slot& slot, const ControlEvent& event, const Observation& seen, const Plan& plan);
+    const Plan& plan_as_bought();
     const Plan* merge(std::string& refused);
 
     Plan plan_;
     Plan next_;
+    Plan bought_;  // kept for its memory
     bool proposed_ = false;
     Capabilities capabilities_;
     std::vector<Slot> slots_;

@@ -17,6 +17,9 @@ Int128 shortfall(const DeadlineView& view, Duration ahead) {
 
 bool DeadlineView::behind(Duration ahead) const { return shortfall(*this, ahead) > 0; }
 bool DeadlineView::level_or_behind(Duration ahead) const { return shortfall(*this, ahead) >= 0; }
+bool DeadlineView::ahead_by(Duration work) const {
+    return -shortfall(*this, Duration{}) >= static_cast<Int128>(work.raw()) * limit.raw();
+}
 
 namespace {
 
@@ -46,9 +49,11 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan) {
     // without steps (one a nanosecond) that is never lost is as in the published rule: changes of
     // capacity fall on ticks there.
     const Duration step = work(1);
-    if (step > nanoseconds(1)) result.overhead += step;
-    if (step > nanoseconds(1) || view.predictor.loses_work())
-        result.overhead += seen.decision_interval;
+    const bool has_steps = step > nanoseconds(1);
+    if (has_steps) {  // what a loss left of the group may be in the midst of a longer one
+        result.overhead += std::max(step, view.predictor.work_time(1, plan, seen.workers_min));
+    }
+    if (has_steps || view.predictor.loses_work()) result.overhead += seen.decision_interval;
     // Machines that are announced to be lost are still there.
     result.spot_available = std::max(spot_within_reach(view), seen.spot_held) >= seen.workers_min;
     if (seen.spot_held >= seen.workers_min) {
@@ -95,18 +100,26 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
     const Duration left = strong ? round_down_to(view.remaining, view.tick) : view.remaining;
     if (needed < left) return std::nullopt;
     // A held spot instance may be ridden to the end if a loss still leaves time to change over:
-    // not with unsaved work, and not once the strong net finds itself late.
-    const bool at_risk = view.work_at_risk > view.work_left;
+    // not where its next step could be lost, and not once the strong net finds itself late.
+    const bool at_risk = view.loses_work;
     const bool too_late = strong && (view.in_transition || !view.full_speed || needed > left);
     if (view.held == Market::spot && !at_risk && !too_late) return Market::spot;
     if (!strong && view.overhead == Duration{} && view.spot_available) return Market::spot;
     return Market::on_demand;
 }
 
+bool bears_a_change(const DeadlineView& view) {
+    return round_up_to(view.work_at_risk + 2 * view.overhead, view.tick) <
+           round_down_to(view.remaining, view.tick);
+}
+
 std::optional<Duration> safety_net_due(const DeadlineView& view) {
     if (view.tick > Duration{}) return std::nullopt;
+    // On spot the slack of a job that can lose work shrinks from one checkpoint to the next; asked
+    // when a little of it is used up, on-demand would be asked about for ever.
+    const bool keeps_work = !view.loses_work || view.held == Market::on_demand;
     const bool slack_is_steady =
-        view.held != Market::none && view.full_speed && !view.in_transition && !view.loses_work;
+        view.held != Market::none && view.full_speed && !view.in_transition && keeps_work;
     if (slack_is_steady) return std::nullopt;  // an event will come before the slack shrinks
     const Duration slack = view.remaining - view.work_at_risk - view.overhead;
     if (slack <= Duration{}) return std::nullopt;

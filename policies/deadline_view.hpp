@@ -34,6 +34,7 @@ struct DeadlineView {
     // limit / work_total: its sign says whether the job is behind. Exact (128 bits).
     bool behind(Duration ahead) const;
     bool level_or_behind(Duration ahead) const;
+    bool ahead_by(Duration work) const;  // so much more is done than is expected by now
 };
 
 // With the saving that the Plan does now.
@@ -57,6 +58,9 @@ enum class SafetyNet {
 };
 // The market the net insists on, or nothing while there is slack.
 std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view);
+
+// Whether there is time for a change that is not needed: another changeover, and then the net.
+bool bears_a_change(const DeadlineView& view);
 
 // When the net will have to be asked again in a world without a tick; nothing if events suffice.
 std::optional<Duration> safety_net_due(const DeadlineView& view);

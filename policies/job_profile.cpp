@@ -148,7 +148,8 @@ public:
         return nanoseconds(static_cast<std::int64_t>(std::min(with_saves, longest)));
     }
     Duration transition_time(const Plan&, const Plan&) const override {
-        return profile_.provisioning + profile_.spawn + profile_.restart;
+        // Whether somebody will have the state by then, nobody can know.
+        return profile_.provisioning + profile_.spawn + std::max(profile_.restart, profile_.resize);
     }
     Duration checkpoint_time(const Plan&) const override {
         return profile_.lossless ? Duration{} : profile_.checkpoint;

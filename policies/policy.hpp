@@ -76,10 +76,10 @@ inline constexpr HookSet every_hook{Hook::before_train, Hook::before_epoch, Hook
 std::span<const std::string_view> hook_names();
 std::span<const std::string_view> event_kind_names();
 
-// What a policy is shown. All policies at one boundary see the same Observation and Plan.
+// What a policy is shown. All policies at one boundary see the same Observation.
 struct PolicyView {
     const Observation& seen;
-    const Plan& plan;  // as committed
+    const Plan& plan;  // as committed; to who turns the zone alone, with the market just chosen
     const Predictor& predictor;
     const Oracle* oracle;  // null unless the scenario names one
     RandomStream& random;  // this policy's own: "policy/<name>"

@@ -37,6 +37,14 @@ bool already_planned(const Plan& plan, std::span<const ZoneCount> counts) {
     });
 }
 
+bool is_placed(const Plan& plan, std::int32_t wanted, const Observation& seen) {
+    if (fleet_count(plan) < wanted) return false;
+    return std::ranges::all_of(plan.fleet, [&](const FleetLine& line) {
+        const auto zone = std::ranges::find(seen.zones, line.zone, &ZoneView::zone);
+        return zone != seen.zones.end() && pool_room(*zone, line.market, line.count) >= line.count;
+    });
+}
+
 ZoneId main_zone(const Plan& plan) {
     const auto line = std::ranges::max_element(plan.fleet, {}, &FleetLine::count);
     return line == plan.fleet.end() ? ZoneId{0} : line->zone;

@@ -26,6 +26,8 @@ std::int32_t pool_room(const ZoneView& zone, Market market, std::int32_t wanted)
 
 std::int32_t planned_in(const Plan& plan, ZoneId zone);
 bool already_planned(const Plan& plan, std::span<const ZoneCount> counts);
+// As many machines as are wanted are planned, and there is room for them where they are.
+bool is_placed(const Plan& plan, std::int32_t wanted, const Observation& seen);
 // The zone of the plan's largest line, the first among equals; zone 0 for an empty fleet.
 ZoneId main_zone(const Plan& plan);
 

@@ -7,11 +7,13 @@
 // up for evenness. What is missing goes to the zones with the fewest, level by level; what is left
 // over after the last full level goes, one each, to those where a unit of work is cheapest. Without
 // anything held that is an even split by largest remainder. The job's minimum goes before the
-// share. Turns zone and count and leaves the market to others.
+// share. Nothing is moved for evenness once the deadline does not bear it. Turns zone and count and
+// leaves the market to others.
 #include <algorithm>
 #include <memory>
 
 #include "base/config_reader.hpp"
+#include "policies/deadline_view.hpp"
 #include "policies/pools.hpp"
 
 namespace ukemi {
@@ -65,6 +67,7 @@ private:
         if (seen.zones.empty()) return {};
         const Market market = fleet_market(plan);
         const std::int32_t wanted = std::max(plan.workers_max, seen.workers_min);
+        if (is_placed(plan, wanted, seen) && !bears_a_change(deadline_view(view))) return {};
         // On-demand is there for the asking: where the zones are too few for the share, it gives
         // way.
         const auto zone_count = static_cast<std::int64_t>(seen.zones.size());

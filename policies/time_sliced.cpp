@@ -4,7 +4,9 @@
 // C(0)/n, and what a slice gained is averaged over those that remain. The conditions are evaluated
 // in double seconds in the order of the authors' simulator, because two of its recorded traces
 // take another branch in exact arithmetic. That simulator also counts the last tick of the slice
-// before as work of the slice at hand; `overlap_one_tick` does the same.
+// before as work of the slice at hand; `overlap_one_tick` does the same. It knows no other net than
+// its own conditions, which take a spot machine that is starting, or some of several, for one that
+// works: with a clock, "simple" is that.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -20,8 +22,8 @@ namespace {
 
 class TimeSliced final : public MarketRule {
 public:
-    TimeSliced(Duration slice, bool overlap_one_tick)
-        : slice_(slice), overlap_one_tick_(overlap_one_tick) {}
+    TimeSliced(Duration slice, bool overlap_one_tick, SafetyNet net)
+        : slice_(slice), overlap_one_tick_(overlap_one_tick), kind_(net), net_(net) {}
     std::string_view name() const override { return "time_sliced"; }
 
 private:
@@ -53,7 +55,7 @@ private:
     }
 
     Decision rule(const DeadlineView& now) {
-        if (now.tick <= Duration{}) {
+        if (now.tick <= Duration{} || kind_ == SafetyNet::strong) {
             if (const auto insisted = net_.insists(now)) return buy(*insisted, "safety net");
         }
         const double tick_s = to_seconds(now.tick);
@@ -97,7 +99,8 @@ private:
     Duration slice_;
     bool overlap_one_tick_;
     DeadlineWatch watch_;
-    LatchingNet net_{SafetyNet::strong};  // where there is no tick
+    SafetyNet kind_;
+    LatchingNet net_;
     std::int64_t slice_count_ = 1;
     std::int64_t slice_index_ = 0;
     double share_s_ = 0;           // work each slice must do
@@ -114,7 +117,8 @@ private:
 std::unique_ptr<Policy> make_time_sliced(ConfigReader& parameters) {
     const Duration slice = parameters.duration("slice", hours(8));
     if (slice < whole_seconds(1)) parameters.fail("slice", "expected at least 1 s");
-    return std::make_unique<TimeSliced>(slice, parameters.flag("overlap_one_tick", false));
+    const bool overlap_one_tick = parameters.flag("overlap_one_tick", false);
+    return std::make_unique<TimeSliced>(slice, overlap_one_tick, read_safety_net(parameters));
 }
 
 }  // namespace ukemi

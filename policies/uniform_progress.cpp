@@ -3,7 +3,10 @@
 // Wu et al., NSDI'24, §4.3: with cp(t) the progress made and ep(t) = t·C(0)/R(0) the progress
 // expected, (1) idle and behind: on-demand; (2) take spot whenever it is there; (3) hysteresis: on
 // on-demand, stay until cp(t) ≥ ep(t + 2d); and the safety net, one changeover early when idle.
-// rc_threshold is the same without (3).
+// rc_threshold is the same without (3). The authors' simulators ask every ten minutes; asked by
+// events, a job that is level with the line would leave on-demand and come back to it without end,
+// the sooner the cheaper a changeover is. So where no clock ticks rc_threshold gets ahead of the
+// line by `least_ahead` of work before it waits again.
 #include <memory>
 
 #include "base/config_reader.hpp"
@@ -17,8 +20,9 @@ namespace {
 
 class UniformProgress final : public MarketRule {
 public:
-    UniformProgress(std::string_view name, bool hysteresis, SafetyNet net)
-        : name_(name), hysteresis_(hysteresis), net_(net) {}
+    // With hysteresis, on-demand is left for spot alone and `least_ahead` says nothing.
+    UniformProgress(std::string_view name, bool hysteresis, Duration least_ahead, SafetyNet net)
+        : name_(name), hysteresis_(hysteresis), least_ahead_(least_ahead), net_(net) {}
     std::string_view name() const override { return name_; }
 
 private:
@@ -32,23 +36,25 @@ private:
     Decision rule(const DeadlineView& now) {
         if (now.work_left <= Duration{}) return buy(Market::none, "done");
         if (const auto insisted = net_.insists(now)) return buy(*insisted, "safety net");
-        const Duration two_changeovers = 2 * now.overhead;
-        if (now.held != Market::spot && round_up_to(now.work_at_risk + two_changeovers, now.tick) >=
-                                            round_down_to(now.remaining, now.tick)) {
+        if (now.held != Market::spot && !bears_a_change(now)) {
             return buy(Market::on_demand, "no time for another changeover");
         }
         if (hysteresis_ && now.held == Market::on_demand &&
-            (!now.spot_available || now.level_or_behind(two_changeovers))) {
+            (!now.spot_available || now.level_or_behind(2 * now.overhead))) {
             return buy(Market::on_demand, "stay until ahead");
         }
         if (now.spot_available) return buy(Market::spot, "spot is there");
         if (now.behind(Duration{})) return buy(Market::on_demand, "behind");
+        const bool by_events = now.tick <= Duration{};
+        if (by_events && now.held == Market::on_demand && !now.ahead_by(least_ahead_)) {
+            return buy(Market::on_demand, "not far ahead yet");
+        }
         return buy(Market::none, "ahead: wait for spot");
     }
 
     // Without a tick: when the line catches up with an idle job, when a job on on-demand has run
     // ahead of it, or when the net is due; whichever comes first.
-    static std::optional<Duration> ask_again(const DeadlineView& now) {
+    std::optional<Duration> ask_again(const DeadlineView& now) const {
         if (now.tick > Duration{} || now.work_left <= Duration{}) return std::nullopt;
         std::optional<Duration> due = safety_net_due(now);
         const auto sooner = [&](double in_s) {
@@ -66,7 +72,8 @@ private:
             sooner(to_seconds(now.remaining - now.work_at_risk - 2 * now.overhead));
         }
         if (now.held == Market::on_demand && slope < 1) {
-            const double target_s = (elapsed_s + 2 * to_seconds(now.overhead)) * slope;
+            const double target_s = hysteresis_ ? (elapsed_s + 2 * to_seconds(now.overhead)) * slope
+                                                : elapsed_s * slope + to_seconds(least_ahead_);
             sooner((target_s - done_s) / (1 - slope));
         }
         return due;
@@ -74,6 +81,7 @@ private:
 
     std::string_view name_;
     bool hysteresis_;
+    Duration least_ahead_;
     DeadlineWatch watch_;
     LatchingNet net_;
 };
@@ -81,11 +89,16 @@ private:
 }  // namespace
 
 std::unique_ptr<Policy> make_uniform_progress(ConfigReader& parameters) {
-    return std::make_unique<UniformProgress>("uniform_progress", true, read_safety_net(parameters));
+    return std::make_unique<UniformProgress>("uniform_progress", true, Duration{},
+                                             read_safety_net(parameters));
 }
 
 std::unique_ptr<Policy> make_rc_threshold(ConfigReader& parameters) {
-    return std::make_unique<UniformProgress>("rc_threshold", false, read_safety_net(parameters));
+    const Duration least_ahead = parameters.duration("least_ahead", minutes(10));
+    if (least_ahead < whole_seconds(1)) parameters.fail("least_ahead", "expected at least 1 s");
+    if (least_ahead > days(365)) parameters.fail("least_ahead", "expected at most 365 d");
+    return std::make_unique<UniformProgress>("rc_threshold", false, least_ahead,
+                                             read_safety_net(parameters));
 }
 
 }  // namespace ukemi

@@ -99,6 +99,40 @@ TEST_CASE("controller: the knobs of two policies merge into one next version", "
     CHECK(test.controller().decision_count() == 1);
 }
 
+TEST_CASE("controller: who places machines is asked last, about the market just chosen",
+          "[controller]") {
+    ScriptedController test;
+    std::vector<Market> shown;
+    test.add("places", {Knob::zone, Knob::count}, [&](const PolicyView& view) {
+        shown.push_back(fleet_market(view.plan));
+        Decision decision;
+        if (shown.back() == Market::on_demand) decision.zone_counts = {{{ZoneId{1}, 4}}};
+        return decision;
+    });
+    std::optional<Market> wanted = Market::on_demand;
+    test.add("buys", {Knob::market}, [&](const PolicyView& view) {
+        CHECK(view.plan == test.controller().plan());
+        Decision decision;
+        decision.market = wanted;
+        return decision;
+    });
+    const auto next = test.ask();
+    REQUIRE(next.has_value());
+    CHECK(next->version == PlanVersion{1});  // one change, not two
+    REQUIRE(next->fleet.size() == 1);
+    CHECK(next->fleet[0].zone == ZoneId{1});
+    CHECK(next->fleet[0].market == Market::on_demand);
+    CHECK(next->fleet[0].count == 4);
+    CHECK(test.calls == Calls{"buys on_event", "places on_event"});
+    test.controller().discarded(next->version, "a test");
+    // A market that stays, and no answer, leave the Plan as it is.
+    wanted = Market::spot;
+    CHECK_FALSE(test.ask().has_value());
+    wanted.reset();
+    CHECK_FALSE(test.ask(Hook::after_step).has_value());
+    CHECK(shown == std::vector{Market::on_demand, Market::spot, Market::spot});
+}
+
 TEST_CASE("controller: a repeated market does not hide what the next policy wants",
           "[controller]") {
     ScriptedController test;

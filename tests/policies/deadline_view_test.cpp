@@ -49,6 +49,57 @@ TEST_CASE("deadline view: a job that can lose work counts from its checkpoint, a
     CHECK(view.overhead == minutes(12));
 }
 
+TEST_CASE("deadline view: a loss tears a step, and a clock may see it a tick later",
+          "[deadline_view]") {
+    // 48 h in steps of 4 min: 720 samples.
+    Situation job;
+    job.profile.throughput = {{1, {1, minutes(4)}}};
+    job.seen.samples_total = 720;
+    job.at(hours(1));
+    CHECK(view_of(job).work_total == hours(48));
+    CHECK(view_of(job).overhead == minutes(6) + minutes(4));
+    job.seen.decision_interval = minutes(10);
+    CHECK(view_of(job).overhead == minutes(6) + minutes(4) + minutes(10));
+    // The net insists a step sooner than for work without steps.
+    job.seen.decision_interval = {};
+    job.at(hours(4) - minutes(10) - nanoseconds(1));
+    CHECK_FALSE(safety_net(SafetyNet::strong, view_of(job)).has_value());
+    job.at(hours(4) - minutes(10));
+    CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::on_demand);
+}
+
+TEST_CASE("deadline view: what a loss leaves of a group may be in the midst of a longer step",
+          "[deadline_view]") {
+    // Alone a step takes 12 min, in twos 4 min.
+    Situation job;
+    job.plan.workers_max = 2;
+    job.profile.throughput = {{1, {1, minutes(12)}}, {2, {1, minutes(4)}}};
+    job.seen.samples_total = 1440;  // two a step
+    job.at(hours(1));
+    CHECK(view_of(job).work_total == hours(48));
+    CHECK(view_of(job).overhead == minutes(6) + minutes(12));
+    job.seen.workers_min = 2;  // one alone does not train
+    CHECK(view_of(job).overhead == minutes(6) + minutes(4));
+}
+
+TEST_CASE("deadline view: survivors that take longer to form a group than a restart are counted",
+          "[deadline_view]") {
+    Situation job;
+    job.profile.resize = minutes(9);
+    job.at(hours(10), hours(8));
+    CHECK(view_of(job).overhead == minutes(9));
+    job.profile.resize = minutes(1);
+    CHECK(view_of(job).overhead == minutes(6));
+}
+
+TEST_CASE("deadline view: ahead of the line by as much as is asked for", "[deadline_view]") {
+    // ep(13 h) = 12 h exactly.
+    Situation job;
+    job.at(hours(13), hours(12) + minutes(5));
+    CHECK(view_of(job).ahead_by(minutes(5)));
+    CHECK_FALSE(view_of(job).ahead_by(minutes(5) + nanoseconds(1)));
+}
+
 TEST_CASE("deadline view: a gang holds what it has enough of", "[deadline_view]") {
     Situation job;
     job.seen.workers_min = 2;
@@ -189,4 +240,7 @@ TEST_CASE("safety net: unsaved work eats the slack of a running job", "[safety_n
     job.at(hours(2), hours(2)).hold(Market::spot);
     job.seen.samples_safe = hours(1).raw();
     CHECK(safety_net_due(view_of(job)) == hours(2) + minutes(54));  // 50 − 47 − 0.1
+    // Not on on-demand, which nobody takes away: however little there is, it stays as it is.
+    job.hold(Market::on_demand);
+    CHECK_FALSE(safety_net_due(view_of(job)).has_value());
 }

@@ -87,6 +87,21 @@ TEST_CASE("time sliced: with a tick it is late one tick before it would be too l
     CHECK(job.spot(1).hold(Market::spot).market(*policy) == Market::spot);
 }
 
+TEST_CASE("time sliced: with a tick the net gives up spot that starts, the published rule does not",
+          "[time_sliced]") {
+    // 48 h + 360 s in ticks of 10 min are 173 400 s, which is what is left at t = 13 800 s.
+    const auto strong = policy_named("time_sliced", four_slices);
+    const auto simple = policy_named("time_sliced", R"({"slice": "13 h", "safety_net": "simple"})");
+    Situation job;
+    job.seen.decision_interval = minutes(10);
+    job.at(whole_seconds(13'800)).spot(1).hold(Market::spot);
+    CHECK(job.market(*strong) == Market::spot);
+    CHECK(job.market(*simple) == Market::spot);
+    job.starting();
+    CHECK(job.market(*strong) == Market::on_demand);
+    CHECK(job.market(*simple) == Market::spot);
+}
+
 TEST_CASE("time sliced: overlap_one_tick counts the last tick of the slice before as its own",
           "[time_sliced]") {
     // 42600 s done one tick before the end of the first slice, 43200 s at its end: no gain. The

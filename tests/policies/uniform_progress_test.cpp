@@ -63,6 +63,32 @@ TEST_CASE("rc_threshold: has no hysteresis", "[uniform_progress]") {
     CHECK(job.market(*policy) == Market::on_demand);
 }
 
+TEST_CASE("rc_threshold: asked by events, it gets ahead of the line before it waits again",
+          "[uniform_progress]") {
+    // ep(13 h) = 12 h. A minute ahead, ten by default; the line rises by 48/52 = 12/13.
+    const auto policy = policy_named("rc_threshold");
+    Situation job = quarter(hours(12) + minutes(1));
+    job.hold(Market::on_demand);
+    const Decision stays = job.ask(*policy);
+    CHECK(stays.market == Market::on_demand);
+    CHECK(stays.reason == "not far ahead yet");
+    REQUIRE(stays.ask_again_in.has_value());
+    CHECK(*stays.ask_again_in > minutes(9 * 13));
+    CHECK(*stays.ask_again_in <= minutes(9 * 13) + milliseconds(2));
+    job.at(hours(13), hours(12) + minutes(10) - nanoseconds(1));
+    CHECK(job.market(*policy) == Market::on_demand);
+    job.at(hours(13), hours(12) + minutes(10));
+    CHECK(job.market(*policy) == Market::none);
+    job.at(hours(13), hours(12) + minutes(1));
+    CHECK(job.market(*policy_named("rc_threshold", R"({"least_ahead": "1 min"})")) == Market::none);
+    // Spot is taken at once, an idle job waits, and where a clock ticks the clock is enough.
+    CHECK(job.spot(1).market(*policy) == Market::spot);
+    CHECK(job.spot(0).hold(Market::none).market(*policy) == Market::none);
+    job.hold(Market::on_demand);
+    job.seen.decision_interval = minutes(10);
+    CHECK(job.market(*policy) == Market::none);
+}
+
 TEST_CASE("uniform progress: idle with no time for another changeover: on-demand in spite of spot",
           "[uniform_progress]") {
     // 48 + 2 · 0.1 ≥ 52 − t from t = 3.8 h on.

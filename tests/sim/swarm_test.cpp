@@ -7,11 +7,10 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <map>
 
 #include "tests/sim/fixture.hpp"
-#include "tests/swarm_time.hpp"
+#include "tests/sim/swarm_seeds.hpp"
 
 namespace ukemi {
 
@@ -258,19 +257,11 @@ std::string broken_rule(const RandomWorld& world, const RunResult& result) {
 }  // namespace
 
 TEST_CASE("swarm: no random world breaks a rule", "[swarm][property]") {
-    if (const char* only = std::getenv("UKEMI_SWARM_SEED")) {
-        const auto seed = std::strtoull(only, nullptr, 10);
-        const RandomWorld world = random_world(seed);
-        CHECK(broken_rule(world, run_world(world, seed)).empty());
-        return;
-    }
-    const SwarmTime time(3);
-    std::uint64_t seed = 1;
     std::int64_t events = 0;
     std::map<std::string, int> outcomes;
-    for (;; ++seed) {
-        if (seed > 200 && time.is_over()) break;
-        const ReplayNote note(fmt::format("UKEMI_SWARM_SEED={} test_sim [swarm]", seed));
+    SwarmSeeds seeds("test_sim [swarm]", 3.0, 200);
+    while (seeds.more()) {
+        const std::uint64_t seed = seeds.now();
         const RandomWorld world = random_world(seed);
         const RunResult result = run_world(world, seed);
         CAPTURE(seed, world.policies);
@@ -279,8 +270,9 @@ TEST_CASE("swarm: no random world breaks a rule", "[swarm][property]") {
         events += result.events;
         ++outcomes[result.finished ? "finished" : "gave up"];
     }
-    fmt::print("swarm: {} worlds, {} events, {} finished, {} gave up\n", seed - 1, events,
+    fmt::print("swarm: {} worlds, {} events, {} finished, {} gave up\n", seeds.looked_at(), events,
                outcomes["finished"], outcomes["gave up"]);
+    if (seeds.one_alone()) return;
     CHECK(outcomes["finished"] > 0);
     CHECK(outcomes["gave up"] > 0);
 }
