@@ -166,7 +166,12 @@ void train(const Options& options) {
         print_summary(live, folder);
     }
     if (!live.run.result.finished) {
-        fmt::print(stderr, "the run gave up before the work was done\n");
+        fmt::print(stderr, "{}\n",
+                   live.run.result.stuck
+                       ? fmt::format("the run ended at {:.3f} s because it could not go on: the "
+                                     "market stays as it is, and no policy buys what is missing",
+                                     to_seconds(live.run.result.duration))
+                       : std::string("the run gave up before the work was done"));
         print_last_checkpoint(live.record);
         throw ExitWith{exit_machine_failed};
     }

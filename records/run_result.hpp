@@ -32,9 +32,10 @@ struct RunResult {
 
     // What came of it.
     bool finished = false;
-    bool deadline_met = false;
-    Duration duration;       // until the work was done, or the run gave up
-    std::int64_t ticks = 0;  // of the job's clock, the first at zero; 0 without a clock
+    bool stuck = false;         // it ended because nothing to come could have brought it on
+    bool deadline_met = false;  // where there is one
+    Duration duration;          // until the work was done, or the run gave up
+    std::int64_t ticks = 0;     // of the job's clock, the first at zero; 0 without a clock
     std::int64_t samples_done = 0;
     std::int64_t samples_total = 0;
     CauseTotals causes;
@@ -43,7 +44,7 @@ struct RunResult {
     Dollars egress;  // for moving the model between regions
     std::int64_t launches = 0;
     std::int64_t launch_failures = 0;    // spot requests that came to nothing
-    std::int64_t revocations = 0;        // spot instances taken away
+    std::int64_t revocations = 0;        // spot instances taken away, or given back after a notice
     std::int64_t revocation_events = 0;  // instants at which any was
     std::int64_t transitions = 0;
     std::int64_t checkpoints = 0;

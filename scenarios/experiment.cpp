@@ -82,7 +82,6 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     run.result.trace = market.name;
     run.result.policy = label;
     run.result.varied = scenario.varied;
-    if (job.deadline != Instant::never()) run.result.deadline = job.deadline.since_start();
     if (log) run.decisions = log->text();
     return run;
 }

@@ -192,7 +192,6 @@ LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const Poli
     result.scenario = scenario.name;
     result.trace = market.name;
     result.policy = list.label();
-    if (job.deadline != Instant::never()) result.deadline = job.deadline.since_start();
     fill_measured(result, live_run.record);
     if (options.keep.decisions) live_run.run.decisions = log.text();
     return live_run;

@@ -124,6 +124,7 @@ void read_limits(ConfigReader& root, JobSpec& job) {
     job.limits.events_per_instant_max = static_cast<std::uint64_t>(
         limits->integer("events_per_instant_max", 1, most,
                         static_cast<std::int64_t>(job.limits.events_per_instant_max)));
+    job.launches_max = limits->integer("launches_max", 1, most, job.launches_max);
     limits->finish();
 }
 

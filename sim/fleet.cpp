@@ -194,12 +194,14 @@ void Fleet::erase(InstanceId id) {
     instances_.erase(found);
 }
 
-void Fleet::release(InstanceId id, Instant now) {
+void Fleet::release(InstanceId id, Instant now, bool run_is_over) {
     Instance* instance = find(id);
     INVARIANT(instance != nullptr);
     queue_->cancel(instance->due);
-    // Given back after the announcement: taken all the same.
-    if (instance->announced() || (instance->lost_at && *instance->lost_at <= now)) {
+    // Given back because of the announcement: taken all the same. A job that is over would have
+    // given it back in any case.
+    const bool makes_way = instance->announced() && !run_is_over;
+    if (makes_way || (instance->lost_at && *instance->lost_at <= now)) {
         ++revocations_;
         if (last_revocation_ != now) ++revocation_events_;
         last_revocation_ = now;

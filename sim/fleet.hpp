@@ -85,8 +85,8 @@ public:
     // Its age has come: announces its loss. False if nobody learns of it.
     bool lifetime_over(Instance& instance);
     // It is given back, or it was announced and its time has come: gone, and billed, either way.
-    // One that was announced counts as a revocation.
-    void release(InstanceId id, Instant now);
+    // One that was announced counts as a revocation, unless the run is over before its time comes.
+    void release(InstanceId id, Instant now, bool run_is_over = false);
     // Spot instances beyond the zone's capacity: those still pending are cancelled, others, drawn
     // at random, are announced as lost. Returns how many were announced.
     std::int32_t revoke_excess(ZoneId zone, Instant now);

@@ -53,6 +53,7 @@ struct JobSpec {
     bool completion_after_decision = false;
     Instant give_up_at = Instant::never();
     RunQueue::Limits limits;
+    std::int64_t launches_max = 1'000'000;  // machines asked for, over a whole run
 };
 
 }  // namespace ukemi

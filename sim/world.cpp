@@ -128,7 +128,7 @@ RunResult World::run() {
     reconcile();
     schedule_ask_again();
     record_timeline();
-    while (!ended_ && trainer_->wait(queue_.next_at())) {
+    while (!ended_ && !is_stuck() && trainer_->wait(queue_.next_at())) {
         const auto next = queue_.pop();
         if (!next) continue;  // it was called off meanwhile
         record_way(next->at);
@@ -136,12 +136,33 @@ RunResult World::run() {
         if (setup_.on_event) setup_.on_event(next->at, next->phase, next->event);
         std::visit([this](const auto& event) { handle(event); }, next->event);
     }
-    if (!ended_) end_run(false);
+    if (!ended_) {
+        stuck_ = true;
+        end_run(false);
+    }
     return result();
+}
+
+// A market that stays as it is, a group that waits, no machine on its way, and policies that wait
+// for nothing but the market: their clock alone tells them nothing new once the deadline is over.
+bool World::is_stuck() {
+    const bool has_clock = job_.tick > Duration{};
+    std::size_t without_effect = 0;
+    if (job_.give_up_at < Instant::never()) ++without_effect;
+    if (ask_due_at_ < Instant::never()) ++without_effect;
+    if (has_clock) ++without_effect;
+    if (queue_.size() > without_effect || pending_plan_) return false;
+    if (trainer_->phase() != JobPhase::waiting) return false;
+    if (!std::ranges::all_of(fleet_.instances(), &Instance::started)) return false;
+    if (controller_.machines_ask_at() < job_.give_up_at) return false;
+    if (!has_clock) return true;
+    const bool deadline_to_come = job_.deadline < Instant::never() && queue_.now() <= job_.deadline;
+    return quiet_tick_ && !deadline_to_come;
 }
 
 void World::note(EventKind kind) {
     pending_kind_ = std::max(pending_kind_, kind);
+    quiet_tick_ = false;
     if (job_.tick > Duration{} || settled_scheduled_ || ended_) return;
     settled_scheduled_ = true;
     queue_.schedule(queue_.now(), Phase::decision, Settled{});
@@ -303,9 +324,9 @@ void World::end_run(bool finished) {
     discard_pending("the run is over");
     trainer_->report(now);
     disband();
+    ended_ = true;
     release_all();
     finished_ = finished;
-    ended_ = true;
     if (controller_.has_hook(Hook::after_train)) {
         observe();
         const auto last_wish = controller_.propose({Hook::after_train, EventKind::none}, seen_);
@@ -327,7 +348,11 @@ RunResult World::result() {
     result.finished = finished_;
     const Instant end = finished_ ? finished_at_ : queue_.now();
     result.duration = end.since_start();
-    result.deadline_met = finished_ && finished_at_ <= job_.deadline;
+    result.stuck = stuck_;
+    if (job_.deadline < Instant::never()) {
+        result.deadline = job_.deadline.since_start();
+        result.deadline_met = finished_ && finished_at_ <= job_.deadline;
+    }
     result.ticks = ticks_;
     result.samples_done = std::min(controller_.samples_done(), controller_.samples_total());
     result.samples_total = controller_.samples_total();

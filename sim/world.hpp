@@ -87,8 +87,9 @@ private:
     // Membership (world_fleet.cpp).
     std::size_t place_of(ZoneId zone, Market bought) const;
     std::vector<std::int32_t>& wanted_by_place();
-    void acquire();       // launches what the Plan wants and the market gives
-    void mark_surplus();  // what the Plan no longer wants is retiring
+    void acquire();               // launches what the Plan wants and the market gives
+    void check_launches() const;  // throws RunLimitReached
+    void mark_surplus();          // what the Plan no longer wants is retiring
     bool to_be_replaced(const Instance& instance) const;
     void swap_fleets();        // releases what retires, once that may be
     void lose(InstanceId id);  // it is gone, and with it what it was doing
@@ -138,6 +139,7 @@ private:
     void ask_step_hooks();  // those that are due, one after the other, as far as it can
     void go_on_after_hooks();
     void finish_work();
+    bool is_stuck();  // nothing that is still to come can bring the run on
     void end_run(bool finished);
     TimelineRow row_at(Instant now) const;  // but for what training does
     void show(TimelineRow& row, const Learned& learned) const;
@@ -178,6 +180,8 @@ private:
     bool closing_ = false;  // the work is done, one more decision is carried out
     bool ended_ = false;
     bool finished_ = false;
+    bool stuck_ = false;
+    bool quiet_tick_ = false;  // the last tick's question changed nothing, nor did anything since
     Instant finished_at_;
     std::int64_t ticks_ = 0;
     std::int64_t plans_ = 0;

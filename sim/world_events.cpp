@@ -199,7 +199,9 @@ void World::handle(const ClockTicked&) {
         closing_ = true;
     }
     queue_.schedule(queue_.now() + job_.tick, Phase::decision, ClockTicked{});
+    const std::int64_t plans_before = plans_;
     if (!pending_plan_) ask({Hook::on_event, std::max(pending_kind_, EventKind::clock)});
+    quiet_tick_ = plans_ == plans_before && !pending_plan_;
     record_timeline();
 }
 

@@ -1,5 +1,7 @@
 // world_fleet.cpp — from the Plan's fleet to the instances held, and from those to the group that
 // trains.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <tuple>
@@ -85,11 +87,21 @@ void World::acquire() {
         if (line.market == Market::none) continue;
         std::int32_t& more = missing[place_of(line.zone, line.market)];
         for (; more > 0; --more) {
+            check_launches();
             fleet_.launch(line.zone, line.market, line.bid, now);
             Instance& newest = fleet_.instances().back();
             if (newest.ready) start_worker(newest);  // provisioning takes no time
         }
     }
+}
+
+void World::check_launches() const {
+    if (fleet_.launches() < job_.launches_max) return;
+    throw RunLimitReached(fmt::format(
+        "run limit reached: launches_max of {} machines were asked for, at {} s of simulated time; "
+        "if the policies do not give back and ask again without end, raise /limits/launches_max in "
+        "the scenario",
+        job_.launches_max, to_seconds(queue_.now().since_start())));
 }
 
 void World::mark_surplus() {

@@ -79,7 +79,7 @@ void World::release(InstanceId id, bool lost) {
         cost.instance_time += now - announced_at;
     }
     const Instant refused_before = fleet_.spot_refused_until(zone);
-    fleet_.release(id, now);
+    fleet_.release(id, now, ended_);
     await_zone(zone, refused_before);
     if (was_held) trainer_->leave(id, lost, now);
 }

@@ -61,6 +61,24 @@ TEST_CASE("bills: a lossless job that loses its machine waits and starts again",
     CHECK(result.cost == Dollars::of(1'166'666'667));  // 70 min at 1 USD/h, two bills of 30 and 40
 }
 
+TEST_CASE("bills: a run that ends between notice and loss was not interrupted", "[bills]") {
+    // Taken at 2 h, announced 10 min before; the last part of an hour is free if it is taken.
+    MarketData data =
+        market({zone("a", capacity({{minutes(0), 1}, {hours(2), 0}}, hours(9)), price(1))});
+    data.notice = minutes(10);
+    data.rules.spot_billing = {.granularity = hours(1), .last_part_free_if_taken = true};
+    prepare(data);
+    const RunResult before = run(data, job(minutes(115)), {{"spot_only", "{}"}});
+    CHECK(before.finished);
+    CHECK(before.revocations == 0);
+    CHECK(before.revocation_events == 0);
+    CHECK(before.cost == dollars(2));
+    // Lost before it is done, it was interrupted.
+    const RunResult after = run(data, job(minutes(125)), {{"spot_only", "{}"}});
+    CHECK_FALSE(after.finished);
+    CHECK(after.revocations == 1);
+}
+
 TEST_CASE("bills: without a checkpoint all of the work is done again", "[bills]") {
     const MarketData data = market({zone(
         "a", capacity({{minutes(0), 1}, {minutes(30), 0}, {minutes(60), 1}}, hours(3)), price(1))});

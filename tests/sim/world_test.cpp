@@ -221,15 +221,104 @@ TEST_CASE("world: a policy that asks again for ever ends with a named error", "[
     CHECK_THROWS_AS(world.run(), RunLimitReached);
 }
 
-TEST_CASE("world: a run that cannot get on gives up when it was told to", "[world]") {
-    const MarketData data = market({zone("a", capacity({{minutes(0), 0}}, hours(1)), price(1))});
-    JobSpec spec = job(hours(1));
+TEST_CASE("world: a run that does not get on gives up when it was told to", "[world]") {
+    // One machine comes and goes for ever, and the job needs two.
+    const MarketData data =
+        market({zone("a", capacity({{minutes(0), 0}, {minutes(30), 1}}, hours(1)), price(1))},
+               AfterLastRow::repeat);
+    JobSpec spec = job(hours(1), 2, 2);
     spec.give_up_at = at(hours(7));
     const RunResult result = run(data, spec, {{"spot_only", "{}"}});
     CHECK_FALSE(result.finished);
+    CHECK_FALSE(result.stuck);
     CHECK_FALSE(result.deadline_met);
     CHECK(result.duration == hours(7));
     CHECK(result.cost == Dollars{});
+}
+
+TEST_CASE("world: a last row that is a rise brings the machines back for good", "[world]") {
+    // An hour of work before the loss, three more from 2 h on.
+    MarketData data = market(
+        {zone("a", capacity({{hours(0), 4}, {hours(1), 0}, {hours(2), 4}}, hours(2)), price(1))});
+    data.notice = minutes(2);
+    prepare(data);
+    const RunResult result = run(data, job(hours(4), 4, 4), {{"spot_only", "{}"}});
+    CHECK(result.finished);
+    CHECK(result.duration == hours(5));
+}
+
+TEST_CASE("world: a run that cannot go on any more ends, and says so", "[world]") {
+    // Nothing comes after 1 h, where the only machine goes.
+    const MarketData data =
+        market({zone("a", capacity({{minutes(0), 1}, {minutes(60), 0}}, hours(1)), price(1))});
+    JobSpec spec = job(hours(3));
+    SECTION("without a clock it ends where its last machine goes") {
+        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        CHECK_FALSE(result.finished);
+        CHECK(result.stuck);
+        CHECK(result.duration == hours(1));
+        CHECK(result.cost == dollars(1));
+    }
+    SECTION("policies that look at nothing but how it trains do not keep it waiting") {
+        WorldSetup world_setup = setup(data, spec);
+        world_setup.policies.push_back(std::make_unique<Scripted>(
+            KnobSet{Knob::checkpoint_interval}, [](EventKind, const PolicyView&) {
+                Decision decision;
+                decision.ask_again_in = minutes(1);
+                return decision;
+            }));
+        World world(std::move(world_setup));
+        const RunResult result = world.run();
+        CHECK(result.stuck);
+        CHECK(result.duration == hours(1));
+    }
+    SECTION("with a clock it ends at the first tick that changes nothing") {
+        spec.tick = minutes(10);
+        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        CHECK(result.stuck);
+        CHECK(result.duration == minutes(70));  // at 60 it no longer wants spot
+    }
+    SECTION("not before the deadline is over: a clock may tell a policy that it is time") {
+        spec.tick = minutes(10);
+        spec.deadline = at(hours(6));
+        CHECK(run(data, spec, {{"greedy", "{}"}}).deadline_met);
+        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        CHECK(result.stuck);
+        CHECK(result.duration == hours(6) + minutes(10));
+    }
+    SECTION("not while a policy asks again by itself") {
+        spec.deadline = at(hours(6));
+        const RunResult result = run(data, spec, {{"greedy", "{}"}});
+        CHECK(result.deadline_met);
+        CHECK_FALSE(result.stuck);
+    }
+    SECTION("half a gang that waits is given back") {
+        JobSpec gang = job(hours(3), 2, 2);
+        const MarketData half =
+            market({zone("a", capacity({{minutes(0), 2}, {minutes(60), 1}}, hours(1)), price(1))});
+        const RunResult result = run(half, gang, {{"spot_only", "{}"}});
+        CHECK(result.stuck);
+        CHECK(result.duration == hours(1));
+        CHECK(result.cost == dollars(2));
+    }
+}
+
+TEST_CASE("world: a run whose launches explode ends with a named error", "[world]") {
+    const MarketData data = flickering();
+    JobSpec spec = job(hours(9));
+    spec.launches_max = 100;
+    WorldSetup world_setup = setup(data, spec);
+    world_setup.policies.push_back(
+        std::make_unique<Scripted>(KnobSet{Knob::market}, [](EventKind, const PolicyView& view) {
+            Decision decision;
+            const bool held = view.seen.on_demand_held > 0;
+            decision.market = held ? Market::none : Market::on_demand;
+            decision.ask_again_in = milliseconds(1);
+            return decision;
+        }));
+    World world(std::move(world_setup));
+    CHECK_THROWS_WITH(world.run(), Catch::StartsWith("run limit reached: launches_max of 100 ") &&
+                                       Catch::Contains("raise /limits/launches_max"));
 }
 
 TEST_CASE("world: with a clock policies are asked at its ticks and the end is noticed there",
