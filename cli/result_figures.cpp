@@ -161,7 +161,8 @@ FigureInput read_results(const fs::path& folder) {
             point.seed = run.at("seed").get<std::uint64_t>();
             point.cost_usd = run.at("cost_usd").get<double>();
             point.duration_h = run.at("duration_s").get<double>() / 3600;
-            point.deadline_met = run.at("deadline_met").get<bool>();
+            const json& met = run.at("deadline_met");
+            point.deadline_met = met.is_null() ? std::nullopt : std::optional(met.get<bool>());
             for (std::size_t cause = 0; cause < cause_count; ++cause) {
                 const std::string key = std::string(cost_causes[cause]) + "_usd";
                 point.usd_by_cause[cause] = run.at(key).get<double>();

@@ -25,6 +25,8 @@ struct Row {
     double losses = 0;
     std::size_t runs = 0;
     std::size_t finished = 0;
+    std::size_t stuck = 0;
+    std::size_t with_deadline = 0;
     std::size_t met = 0;
     std::array<double, cause_count> share{};
 };
@@ -43,7 +45,9 @@ Row row_of(const std::string& policy, std::span<const RunResult> runs) {
         hours.push_back(to_hours(run.duration));
         row.losses += static_cast<double>(run.revocations);
         row.finished += run.finished;
-        row.met += run.deadline_met;
+        row.stuck += run.stuck;
+        row.with_deadline += run.deadline.has_value();
+        row.met += run.deadline && run.deadline_met;
         held_s += to_seconds(run.held);
         for (std::size_t cause = 0; cause < cause_count; ++cause) {
             cause_s[cause] += to_seconds(run.causes.time[cause]);
@@ -93,8 +97,16 @@ namespace {
 struct Notes {
     bool oracle = false;
     bool unfinished = false;
-    std::size_t runs = 0;  // of a policy, at most
+    std::size_t stuck = 0;  // runs
+    std::size_t runs = 0;   // of a policy, at most
 };
+
+// How many runs met their deadline, of those that have one.
+std::string met_percent(const Row& row) {
+    if (row.with_deadline == 0) return "-";
+    return fmt::format("{:.0f}",
+                       100 * static_cast<double>(row.met) / static_cast<double>(row.with_deadline));
+}
 
 std::string policy_lines(std::span<const RunResult> runs, Notes& notes) {
     std::vector<std::string> policies;
@@ -117,11 +129,10 @@ std::string policy_lines(std::span<const RunResult> runs, Notes& notes) {
         notes.runs = std::max(notes.runs, row.runs);
         const std::string name =
             fitted(short_label(row.policy), name_width - 2) + (row.oracle ? " *" : "");
-        const double met_percent =
-            100 * static_cast<double>(row.met) / static_cast<double>(row.runs);
-        text += fmt::format("{:<36} {:>9} {:>7} {:>6}{} {:>4.0f} {:>6}  ", name,
+        notes.stuck += row.stuck;
+        text += fmt::format("{:<36} {:>9} {:>7} {:>6}{} {:>4} {:>6}  ", name,
                             fitted(row.cost.mean, 2, 9), interval, fitted(row.hours, 1, 6),
-                            unfinished ? '!' : ' ', met_percent, fitted(row.losses, 1, 6));
+                            unfinished ? '!' : ' ', met_percent(row), fitted(row.losses, 1, 6));
         for (const double share : row.share) text += fmt::format("{:>4.0f}", share);
         text += "\n";
     }
@@ -152,6 +163,10 @@ std::string policy_table(std::span<const RunResult> runs) {
     text += fmt::format("{} run{} a policy\n", notes.runs, notes.runs == 1 ? "" : "s");
     if (notes.oracle) text += "* an oracle: knows the future\n";
     if (notes.unfinished) text += "! some runs did not finish their work\n";
+    if (notes.stuck > 0) {
+        text += fmt::format("{} run{} could not go on: nothing to come would have changed that\n",
+                            notes.stuck, notes.stuck == 1 ? "" : "s");
+    }
     return text;
 }
 

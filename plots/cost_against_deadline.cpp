@@ -76,7 +76,7 @@ Panel panel_of(std::span<const RunPoint> runs, const std::vector<std::string>& p
             Point& point = line.points[*run.deadline_h];
             point.deadline_h = *run.deadline_h;
             point.costs_usd.push_back(run.cost_usd);
-            point.missed += run.deadline_met ? 0 : 1;
+            point.missed += run.deadline_met == false ? 1 : 0;
         }
         panel.lines.push_back(std::move(line));
     }

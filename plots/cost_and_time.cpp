@@ -35,8 +35,9 @@ Spread spread_of(const PolicyRow& row, double RunPoint::*field) {
 }
 
 double missed_share(const PolicyRow& row) {
-    const auto missed = std::count_if(row.runs.begin(), row.runs.end(),
-                                      [](const RunPoint* run) { return !run->deadline_met; });
+    const auto missed = std::count_if(row.runs.begin(), row.runs.end(), [](const RunPoint* run) {
+        return run->deadline_met == false;
+    });
     return static_cast<double>(missed) / static_cast<double>(row.runs.size());
 }
 
@@ -59,7 +60,15 @@ std::string table_of_policies(const PolicyRows& rows) {
             csv.add(all.mean).add(all.mean_low_95).add(all.mean_high_95).add(all.min);
             csv.add(quartile_1).add(all.median).add(quartile_3).add(all.max);
         }
-        csv.add(missed_share(row)).add(one_line(row.policy));
+        const bool none_due =
+            std::none_of(row.runs.begin(), row.runs.end(),
+                         [](const RunPoint* run) { return run->deadline_met.has_value(); });
+        if (none_due) {
+            csv.add(std::string_view{});
+        } else {
+            csv.add(missed_share(row));
+        }
+        csv.add(one_line(row.policy));
         csv.end_row();
     }
     return csv.text();
@@ -79,7 +88,8 @@ std::string table_of_runs(const PolicyRows& rows) {
             const double spread = std::round(1000 * (turn - std::floor(turn))) / 1000;
             csv.add(static_cast<std::int64_t>(i)).add(spread);
             csv.add(run.cost_usd).add(run.duration_h);
-            csv.add(std::int64_t{run.deadline_met ? 1 : 0}).add(std::to_string(run.seed));
+            csv.add(std::string_view(!run.deadline_met ? "" : *run.deadline_met ? "1" : "0"));
+            csv.add(std::to_string(run.seed));
             csv.add(one_line(run.trace)).add(one_line(run.policy));
             csv.end_row();
         }
@@ -132,10 +142,10 @@ std::string panel(int first, int run, bool runs_shown, bool with_key) {
     if (!runs_shown) return text + "\n";
     const std::string_view where = "($1+0.2+0.2*$2)";
     text += fmt::format(
-        ", \\\n        'cost_and_time_runs.csv' skip 1 using ($5 == 1 ? ${0} : NaN):{1} with "
-        "points "
-        "pt 6 ps 0.4 lw 0.8 lc rgb '#555555' {2}, \\\n"
-        "        '' skip 1 using ($5 == 0 ? ${0} : NaN):{1} with points pt 2 ps 0.5 lw 1.2 "
+        ", \\\n        'cost_and_time_runs.csv' skip 1 using (strcol(5) eq '0' ? NaN : ${0}):{1} "
+        "with points pt 6 ps 0.4 lw 0.8 lc rgb '#555555' {2}, \\\n"
+        "        '' skip 1 using (strcol(5) eq '0' ? ${0} : NaN):{1} with points pt 2 ps 0.5 lw "
+        "1.2 "
         "lc rgb '{3}' {4}\n",
         run, where, title("one run"), colour::black, title("one run, deadline missed"));
     return text;

@@ -29,7 +29,7 @@ struct RunPoint {
     std::uint64_t seed = 0;
     double cost_usd = 0;
     double duration_h = 0;
-    bool deadline_met = true;
+    std::optional<bool> deadline_met = true;  // nothing where there is no deadline
     std::array<double, cost_causes.size()> usd_by_cause{};
     std::optional<double> deadline_h = std::nullopt;
     std::string variant = {};        // what tells its scenario from others: "/job/deadline=60 h"

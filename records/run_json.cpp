@@ -43,13 +43,14 @@ nlohmann::ordered_json json_or_text(const std::string& text) {
 std::vector<Column> columns_of(const RunResult& run) {
     std::optional<double> deadline_s;
     if (run.deadline) deadline_s = to_seconds(*run.deadline);
+    const Value met = run.deadline ? Value(run.deadline_met) : Value(std::monostate{});
     std::vector<Column> columns{{"scenario", run.scenario},
                                 {"trace", run.trace},
                                 {"policy", run.policy},
                                 {"seed", static_cast<std::int64_t>(run.seed)},
                                 {"oracle", run.oracle},
                                 {"finished", run.finished},
-                                {"deadline_met", run.deadline_met},
+                                {"deadline_met", met},
                                 {"deadline_s", real_or_nothing(deadline_s)},
                                 {"cost_usd", to_dollars(run.cost)},
                                 {"duration_s", to_seconds(run.duration)},
@@ -93,6 +94,7 @@ std::vector<Column> columns_of(const RunResult& run) {
         columns.push_back({name + "_s", real_or_nothing(standstill_s)});
         columns.push_back({name + "_instance_s", real_or_nothing(instance_s)});
     }
+    columns.push_back({"stuck", run.stuck});
     const auto after_seed = std::ranges::find(columns, "oracle", &Column::name);
     std::vector<Column> varied;
     for (const VariedValue& one : run.varied) varied.push_back({one.pointer, Given{one.value}});

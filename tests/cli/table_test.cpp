@@ -15,6 +15,7 @@ RunResult run_of(const std::string& policy, double usd, double run_hours, bool m
     run.cost = dollars(usd);
     run.duration = seconds(run_hours * 3600);
     run.finished = met;
+    run.deadline = hours(50);
     run.deadline_met = met;
     run.held = hours(4);
     run.causes.time[static_cast<std::size_t>(Cause::useful)] = hours(3);
@@ -52,6 +53,20 @@ TEST_CASE("table: means over runs, with the interval of the mean cost", "[cli]")
     CHECK_THAT(lines[2], Catch::Contains(" 12.00   25.41    5.0!   50 "));
     CHECK(lines[3] == "2 runs a policy");
     CHECK(lines[4] == "! some runs did not finish their work");
+}
+
+TEST_CASE("table: who has no deadline meets none, and who cannot go on is counted", "[cli]") {
+    std::vector<RunResult> runs{run_of("greedy", 10, 4), run_of("spot_only", 2, 1, false),
+                                run_of("spot_only", 2, 1, false)};
+    for (RunResult& run : runs) run.deadline.reset();
+    runs[1].stuck = true;
+    const auto lines = lines_of(policy_table(runs));
+    REQUIRE(lines.size() == 7);
+    CHECK_THAT(lines[2],
+               Catch::StartsWith("spot_only ") && Catch::Contains("    1.0!    -    0.0"));
+    CHECK_THAT(lines[3], Catch::StartsWith("greedy ") && Catch::Contains("    4.0     -    0.0"));
+    CHECK(lines[5] == "! some runs did not finish their work");
+    CHECK(lines[6] == "1 run could not go on: nothing to come would have changed that");
 }
 
 TEST_CASE("table: no line is wider than 100 columns, whatever is in it", "[cli]") {

@@ -106,6 +106,17 @@ TEST_CASE("cost_and_time: every run is a row of its own", "[figures][golden]") {
           "1,0.236,40,8,1,1,east,steady\n");
 }
 
+TEST_CASE("cost_and_time: runs without a deadline neither meet nor miss one", "[figures]") {
+    const ScratchFolder folder;
+    FigureInput input = two_policies();
+    for (RunPoint& run : input.runs) run.deadline_met.reset();
+    draw_cost_and_time(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("cost_and_time_runs.csv").find("\n0,0.618,10,9,,1,west,daring\n") !=
+          std::string::npos);
+    CHECK(folder.text_of("cost_and_time.csv").find(",11,,daring\n") != std::string::npos);
+    CHECK(folder.text_of("cost_and_time.gp").find("'missed ") == std::string::npos);
+}
+
 TEST_CASE("cost_by_cause: means over the runs, with their total", "[figures][golden]") {
     const ScratchFolder folder;
     draw_cost_by_cause(two_policies(), folder.path(), without_gnuplot());

@@ -112,7 +112,7 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     for (const char* key : {"steps", "step_s_mean", "loss", "accuracy"}) {
         CHECK(plain.at(key).is_null());
     }
-    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,\n"));
+    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,,false\n"));
     run.steps = 12;
     run.step_mean = milliseconds(250);
     run.loss = std::nan("");
@@ -123,7 +123,7 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     CHECK(full["loss"] == "nan");
     CHECK(full["accuracy"] == 0.75);
     CHECK_THAT(runs_csv(std::vector{run}),
-               Catch::EndsWith(",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,\n"));
+               Catch::EndsWith(",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,,false\n"));
 }
 
 TEST_CASE("run json: numbers are written in the shortest form that reads back", "[run_json]") {
@@ -149,13 +149,15 @@ TEST_CASE("run json: keys that are varied have columns by their pointers", "[run
     CHECK_THAT(csv, Catch::StartsWith("scenario,trace,policy,seed,/job/deadline,/cluster/count,"
                                       "oracle,finished,deadline_met,deadline_s,cost_usd,"));
     CHECK_THAT(csv, Catch::Contains(",7,60 h,8,false,true,true,216000,0.3,"));
-    CHECK_THAT(csv, Catch::Contains(",7,\"a, b\",\"[1, 2]\",false,true,true,,0.3,"));
+    CHECK_THAT(csv, Catch::Contains(",7,\"a, b\",\"[1, 2]\",false,true,,,0.3,"));
     const auto runs = ordered_json::parse(runs_json(std::vector{one, two}))["runs"];
     CHECK(runs[0]["/job/deadline"] == "60 h");
     CHECK(runs[0]["/cluster/count"] == 8);
     CHECK(runs[0]["deadline_s"] == 216000);
     CHECK(runs[1]["/cluster/count"] == ordered_json({1, 2}));
+    CHECK(runs[0]["deadline_met"] == true);
     CHECK(runs[1]["deadline_s"].is_null());
+    CHECK(runs[1]["deadline_met"].is_null());  // it has none to meet
 }
 
 TEST_CASE("run json: odd names are quoted in CSV and replaced in JSON where they are no UTF-8",
