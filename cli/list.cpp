@@ -110,7 +110,12 @@ void list_traces() {
     for (const TraceForm& form : all_trace_forms()) {
         fmt::print("{:<{}}{}\n", form.name, indent, wrapped(form.summary, indent));
     }
-    fmt::print("\nPublic recordings: get them from their authors, then import them.\n");
+    fmt::print("\nWhere there are public ones: ukemi list datasets\n");
+}
+
+void list_datasets() {
+    constexpr std::size_t indent = 24;
+    fmt::print("Public recordings: get them from their authors, then import them.\n");
     const auto line = [](std::string_view key, std::string_view text) {
         fmt::print("  {:<{}}{}\n", key, indent - 2, wrapped(text, indent));
     };
@@ -121,8 +126,9 @@ void list_traces() {
                                      dataset.repository, dataset.commit));
         }
         line("licence", dataset.licence);
-        line("forms", dataset.forms);
         line("files", dataset.files);
+        if (!dataset.forms.empty()) line("forms", dataset.forms);
+        line("import", dataset.command);
     }
 }
 
@@ -225,8 +231,9 @@ constexpr std::array kinds{
     Kind{"policies", "policies, the knobs they turn and the worlds that can turn them",
          list_policies},
     Kind{"codecs", "gradient codecs: what they send, by what, and their levels", list_codecs},
-    Kind{"traces", "forms of recorded traces, and public recordings: where and how to get them",
-         list_traces},
+    Kind{"traces", "forms of recorded markets that can be read", list_traces},
+    Kind{"datasets", "public recordings: where, under which licence, and what imports them",
+         list_datasets},
     Kind{"markets", "parameter sets of the market generator", list_markets},
     Kind{"figures", "figures that replay, plot and describe draw", list_figures},
     Kind{"transitions", "systems whose transition costs a scenario may name", list_transitions},

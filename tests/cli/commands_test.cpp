@@ -15,6 +15,7 @@
 #include "sim/cluster/model_profile.hpp"
 #include "tests/cli/child.hpp"
 #include "traces/generator.hpp"
+#include "traces/public_datasets.hpp"
 #include "traces/reader.hpp"
 
 namespace ukemi {
@@ -182,6 +183,11 @@ TEST_CASE("ukemi list: each kind names everything in its table", "[cli]") {
     }
     for (const TraceForm& each : all_trace_forms()) {
         CHECK_THAT(listed("traces"), Catch::Contains(std::string(each.name)));
+    }
+    for (const PublicDataset& each : all_public_datasets()) {
+        CHECK_THAT(listed("datasets"), Catch::Contains(fmt::format("\n{} ", each.name)) &&
+                                           Catch::Contains(std::string(each.repository)) &&
+                                           Catch::Contains(std::string(each.licence)));
     }
     for (const MarketParameters& each : all_market_parameters()) {
         CHECK_THAT(listed("markets"), Catch::Contains(std::string(each.name)));

@@ -151,6 +151,12 @@ TEST_CASE("public data sets: each says where it is, under which licence, and as 
         CAPTURE(dataset.name);
         CHECK_FALSE(dataset.licence.empty());
         CHECK(dataset.repository.empty() == dataset.commit.empty());
+        CHECK_FALSE(dataset.what.empty());
+        CHECK_FALSE(dataset.files.empty());
+        const bool other = dataset.command.starts_with("ukemi import nccl-tests ") ||
+                           dataset.command.starts_with("ukemi fit --learning ");
+        CHECK(other == dataset.forms.empty());
+        CHECK((other || dataset.command.starts_with("ukemi import ")));
         std::string_view forms = dataset.forms;
         while (!forms.empty()) {
             const std::string_view form = forms.substr(0, forms.find(' '));
