@@ -1,6 +1,7 @@
 // shipped_test.cpp — the scenarios that come with ukemi: right, complete, and repeatable from what
 // a run writes down.
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "policies/registry.hpp"
@@ -14,10 +15,11 @@ namespace {
 
 const std::filesystem::path folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
 
-std::vector<std::filesystem::path> json_files(const std::filesystem::path& in) {
+std::vector<std::filesystem::path> json_files(const std::filesystem::path& in,
+                                              const char* extension = ".json") {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(in)) {
-        if (entry.path().extension() == ".json") files.push_back(entry.path());
+        if (entry.path().extension() == extension) files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());
     return files;
@@ -74,6 +76,32 @@ TEST_CASE("shipped scenario: every policy is in one of them", "[scenario]") {
         if (!knobs.includes(make_policy(entry, none)->knobs()))
             continue;  // no scenario may name it
         CHECK(used.contains(entry.name));
+    }
+}
+
+TEST_CASE("shipped scenario: on 36 recorded markets careful rules save money and are in time",
+          "[scenario][recorded]") {
+    const Scenario scenario = read_scenario(folder / "recorded_weeks.json");
+    ExperimentSetup setup;
+    setup.traces = json_files(folder.parent_path() / "tests/data/markets", ".gz");
+    REQUIRE(setup.traces.size() == 36);
+    setup.policies = scenario.policies;
+    setup.seeds = {scenario.seed};
+    setup.threads = 2;
+    std::map<std::string, double> usd;
+    std::map<std::string, int> late;
+    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+        CAPTURE(run.result.policy, run.result.trace);
+        CHECK(run.result.causes.time_sum() == run.result.held);
+        usd[run.result.policy] += to_dollars(run.result.cost) / 36;
+        late[run.result.policy] += run.result.deadline_met ? 0 : 1;
+    }
+    for (const auto& [policy, mean] : usd) {
+        CAPTURE(policy, mean);
+        const bool careful = policy.starts_with("greedy") || policy.starts_with("time_sliced") ||
+                             policy.starts_with("uniform_progress");
+        if (careful || policy == "on_demand") CHECK(late[policy] == 0);
+        if (careful) CHECK(mean < 0.8 * usd["on_demand"]);
     }
 }
 
