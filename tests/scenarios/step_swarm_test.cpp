@@ -17,7 +17,7 @@
 #include "base/rng.hpp"
 #include "policies/plan.hpp"
 #include "scenarios/step_scenario.hpp"
-#include "tests/swarm_time.hpp"
+#include "tests/swarm_seeds.hpp"
 
 namespace ukemi {
 
@@ -232,9 +232,10 @@ struct Tried {
 
 // As many as `least` that run, more while there is time.
 Tried try_scenarios(std::string_view stream, std::int64_t least, json (ScenarioDraw::*draw)()) {
-    const SwarmTime time(0);
+    SwarmSeeds seeds("test_scenarios [swarm]", 0, 1);
     Tried tried;
-    for (std::uint64_t seed = 1; tried.ran < least || !time.is_over(); ++seed) {
+    while (seeds.more(tried.ran >= least)) {
+        const std::uint64_t seed = seeds.now();
         ScenarioDraw scenarios(RandomStream(seed, stream));
         const std::string text = (scenarios.*draw)().dump();
         CAPTURE(seed, text);

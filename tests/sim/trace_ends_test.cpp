@@ -10,7 +10,7 @@
 #include <map>
 
 #include "tests/sim/fixture.hpp"
-#include "tests/sim/swarm_seeds.hpp"
+#include "tests/swarm_seeds.hpp"
 
 namespace ukemi {
 

@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "base/rng.hpp"
 #include "base/unit_text.hpp"
+#include "tests/swarm_seeds.hpp"
 #include "tests/traces/fixture.hpp"
 #include "traces/group_chain.hpp"
 #include "traces/market_file.hpp"
@@ -24,11 +23,6 @@
 using namespace ukemi;
 
 namespace {
-
-double swarm_seconds() {
-    const char* given = std::getenv("UKEMI_SWARM_SECONDS");
-    return given == nullptr ? 3.0 : std::atof(given);
-}
 
 // From a second to a day, to the nanosecond; often a number of seconds that people choose.
 Duration random_sampling(RandomStream& random) {
@@ -165,17 +159,9 @@ TEST_CASE("sampling: a wait beyond all time ends the series, not the program", "
 
 TEST_CASE("sampling: random markets are fitted, written and generated again",
           "[fit][generator][property][swarm]") {
-    if (const char* only = std::getenv("UKEMI_SWARM_SEED")) {
-        return check_market(std::strtoull(only, nullptr, 10));
-    }
-    const auto begun = std::chrono::steady_clock::now();
-    std::uint64_t seed = 1;
-    for (;; ++seed) {
-        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
-        if (seed > 6 && spent.count() > swarm_seconds()) break;
-        check_market(seed);
-    }
-    fmt::print("sampling: {} markets\n", seed - 1);
+    SwarmSeeds seeds("test_traces [swarm]", 3.0, 6);
+    while (seeds.more()) check_market(seeds.now());
+    fmt::print("sampling: {} markets\n", seeds.looked_at());
 }
 
 TEST_CASE("sampling: zones recorded every 195 s with a daily cycle", "[fit][recorded]") {

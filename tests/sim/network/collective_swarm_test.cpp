@@ -13,7 +13,7 @@
 
 #include "base/rng.hpp"
 #include "sim/network/collective_runs.hpp"
-#include "tests/swarm_time.hpp"
+#include "tests/swarm_seeds.hpp"
 
 using namespace ukemi;
 
@@ -144,14 +144,14 @@ private:
 
 TEST_CASE("collective swarm: collectives share links that change, and all end",
           "[network][swarm][property]") {
-    const SwarmTime time(0);
+    SwarmSeeds seeds("test_network [swarm]", 0, 4000);
     std::int64_t finished = 0;
-    std::uint64_t seed = 1;
-    for (; seed <= 4000 || !time.is_over(); ++seed) {
+    while (seeds.more()) {
+        const std::uint64_t seed = seeds.now();
         CAPTURE(seed);
         BusySwitch hosts(seed);
         hosts.play();
         finished += hosts.finished();
     }
-    fmt::print("collective swarm: {} networks, {} collectives finished\n", seed - 1, finished);
+    fmt::print("collective swarm: {} networks, {} collectives finished\n", seeds.looked_at(), finished);
 }

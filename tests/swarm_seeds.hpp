@@ -28,11 +28,12 @@ public:
     SwarmSeeds(const SwarmSeeds&) = delete;
     SwarmSeeds& operator=(const SwarmSeeds&) = delete;
 
-    bool more() {
+    // `enough`: what else must have been reached, beside the least number of seeds.
+    bool more(bool enough = true) {
         note_.reset();
         ++count_;
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun_;
-        if (only_ ? count_ > 1 : count_ > least_ && spent.count() > seconds_) return false;
+        if (only_ ? count_ > 1 : count_ > least_ && enough && spent.count() > seconds_) return false;
         note_.emplace(fmt::format("UKEMI_SWARM_SEED={} {}", now(), command_));
         return true;
     }
