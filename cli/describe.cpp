@@ -56,53 +56,54 @@ std::string quantiles(const std::vector<double>& sorted, std::string_view unit) 
                        sorted.back(), unit);
 }
 
-void print_availability(const TraceSeries& series, std::size_t width) {
+std::string availability_text(const TraceSeries& series, std::size_t width) {
     const SeriesStatistics s = statistics_of(*series.availability);
     const AvailabilityDetail detail = detail_of(*series.availability);
-    fmt::print(
+    std::string text = fmt::format(
         "  availability  {:.2f} of {} held on average ({:.1f} %); none {:.1f} %, all "
         "{:.1f} % of the time\n",
         s.instances_mean, s.instances_max, s.share_mean * 100, s.share_of_time_none * 100,
         s.share_of_time_full * 100);
-    fmt::print(
+    text += fmt::format(
         "  losses        {} in {:.1f} h, {:.3f} an hour, {:.2f} instances each, {:.0f} % "
         "take everything\n",
         s.loss_events, to_hours(s.length), s.loss_events_per_hour, s.instances_lost_per_event,
         s.share_of_total_losses * 100);
     if (s.instances_max > 1) {
-        fmt::print("  burst sizes   {}\n", quantiles(detail.burst_sizes, "instances"));
+        text += fmt::format("  burst sizes   {}\n", quantiles(detail.burst_sizes, "instances"));
     }
-    fmt::print("  runs with any {}\n", quantiles(detail.up_runs_h, "h"));
-    fmt::print("  runs without  {}\n", quantiles(detail.down_runs_h, "h"));
+    text += fmt::format("  runs with any {}\n", quantiles(detail.up_runs_h, "h"));
+    text += fmt::format("  runs without  {}\n", quantiles(detail.down_runs_h, "h"));
     const auto values = column_means(*series.availability, chart_columns(width));
-    fmt::print("{}", chart(values, 0, std::max(1, s.instances_max), 4, width,
-                           fmt::format("instances over {:.1f} h", to_hours(s.length))));
+    text += chart(values, 0, std::max(1, s.instances_max), 4, width,
+                  fmt::format("instances over {:.1f} h", to_hours(s.length)));
     const auto hours = by_hour_of_day(*series.availability, series.start);
-    if (!hours) return;
+    if (!hours) return text;
     std::vector<double> wide;  // two characters an hour
     for (const double hour : *hours) wide.insert(wide.end(), 2, hour);
-    fmt::print("{}", chart(wide, 0, std::max(1, s.instances_max), 3, width,
-                           "instances by hour of the day, 0 to 24 UTC"));
+    text += chart(wide, 0, std::max(1, s.instances_max), 3, width,
+                  "instances by hour of the day, 0 to 24 UTC");
+    return text;
 }
 
-void print_price(const TraceSeries& series, std::size_t width) {
+std::string price_text(const TraceSeries& series, std::size_t width) {
     const PriceStatistics s = statistics_of(*series.price);
     const PriceDetail detail = detail_of(*series.price);
-    fmt::print(
+    std::string text = fmt::format(
         "  price         {:.4f} USD/h on average, {:.4f} to {:.4f}; 10 % {:.4f}, median "
         "{:.4f}, 90 % {:.4f}, 99 % {:.4f}\n",
         s.usd_per_hour_mean, to_dollars_per_hour(s.min), to_dollars_per_hour(s.max), detail.usd_p10,
         detail.usd_median, detail.usd_p90, detail.usd_p99);
-    fmt::print(
+    text += fmt::format(
         "  changes       {} ({:.2f} a day, {:.2f} % each); {} jumps of more than a tenth, "
         "the largest of {:.0f} %\n",
         s.changes, s.changes_per_day, s.step_share_mean * 100, detail.jumps,
         detail.jump_share_max * 100);
-    if (s.changes == 0) return;
+    if (s.changes == 0) return text;
     const auto values = column_means(*series.price, chart_columns(width));
-    fmt::print("{}",
-               chart(values, 0, to_dollars_per_hour(s.max), 4, width,
-                     fmt::format("USD/h over {:.1f} h, means of each column", to_hours(s.length))));
+    text += chart(values, 0, to_dollars_per_hour(s.max), 4, width,
+                  fmt::format("USD/h over {:.1f} h, means of each column", to_hours(s.length)));
+    return text;
 }
 
 std::string label_of(const TraceSeries& series) {
@@ -111,12 +112,13 @@ std::string label_of(const TraceSeries& series) {
     return shortened(one_line(label), 40);
 }
 
-void print_lifetimes(const std::vector<Lifetime>& lifetimes, std::size_t width) {
+std::string lifetimes_text(const std::vector<Lifetime>& lifetimes, std::size_t width) {
     const auto lost = std::ranges::count(lifetimes, true, &Lifetime::was_lost);
-    fmt::print("  lifetimes     {} instances, {} taken, {} given back or still there\n",
-               lifetimes.size(), lost, std::ssize(lifetimes) - lost);
+    std::string text =
+        fmt::format("  lifetimes     {} instances, {} taken, {} given back or still there\n",
+                    lifetimes.size(), lost, std::ssize(lifetimes) - lost);
     const std::vector<SurvivalStep> survival = survival_of(lifetimes);
-    if (survival.empty()) return;
+    if (survival.empty()) return text;
     const double longest = survival.back().hours;
     std::vector<double> alive;
     for (std::size_t column = 0; column < chart_columns(width); ++column) {
@@ -128,49 +130,55 @@ void print_lifetimes(const std::vector<Lifetime>& lifetimes, std::size_t width) 
         }
         alive.push_back(share);
     }
-    fmt::print("{}", chart(alive, 0, 1, 4, width,
-                           fmt::format("share alive (Kaplan-Meier), 0 to {:.1f} h", longest)));
+    text += chart(alive, 0, 1, 4, width,
+                  fmt::format("share alive (Kaplan-Meier), 0 to {:.1f} h", longest));
+    return text;
 }
 
-void print_correlations(const std::vector<TraceSeries>& series) {
+std::string correlations_text(const std::vector<TraceSeries>& series) {
     std::vector<const TraceSeries*> shown;
     for (const TraceSeries& one : series) {
         if (one.availability && !one.start.empty() && shown.size() < 10) shown.push_back(&one);
     }
-    if (shown.size() < 2) return;
-    fmt::print("correlation of hourly samples\n");
+    if (shown.size() < 2) return {};
+    std::string text = "correlation of hourly samples\n";
     for (std::size_t i = 0; i < shown.size(); ++i) {
-        fmt::print("  {:<30}", shortened(label_of(*shown[i]), 29));
+        text += fmt::format("  {:<30}", shortened(label_of(*shown[i]), 29));
         for (std::size_t j = 0; j <= i; ++j) {
             const auto one = correlation(*shown[i], *shown[j]);
-            fmt::print("{:>6}", one ? fmt::format("{:.2f}", *one) : "-");
+            text += fmt::format("{:>6}", one ? fmt::format("{:.2f}", *one) : "-");
         }
-        fmt::print("\n");
+        text += "\n";
     }
+    return text;
 }
 
-void print_trace(const std::string& what, const Trace& trace, const Options& options) {
+std::string trace_text(const std::string& what, const Trace& trace, const Options& options) {
     const std::size_t width = width_of(options);
-    fmt::print("{}: {}\n", one_line(what), trace.report.form);
+    std::string text = fmt::format("{}: {}\n", one_line(what), trace.report.form);
     std::size_t printed = 0;
     for (const TraceSeries& series : trace.series) {
         if (++printed > options.series_max) {
-            fmt::print("  and {} series more (--series-max)\n",
-                       trace.series.size() - options.series_max);
+            text += fmt::format("  and {} series more (--series-max)\n",
+                                trace.series.size() - options.series_max);
             break;
         }
-        if (!label_of(series).empty()) fmt::print("  {}\n", label_of(series));
-        if (series.availability) print_availability(series, width);
-        if (series.price) print_price(series, width);
+        if (!label_of(series).empty()) text += fmt::format("  {}\n", label_of(series));
+        if (series.availability) text += availability_text(series, width);
+        if (series.price) text += price_text(series, width);
     }
-    if (!trace.lifetimes.empty()) print_lifetimes(trace.lifetimes, width);
+    if (!trace.lifetimes.empty()) text += lifetimes_text(trace.lifetimes, width);
     if (!trace.listed_prices.empty()) {
-        fmt::print("  a price list with {} prices\n", trace.listed_prices.size());
+        text += fmt::format("  a price list with {} prices\n", trace.listed_prices.size());
     }
-    if (!trace.bands.empty()) fmt::print("  {} bands of interruption\n", trace.bands.size());
+    if (!trace.bands.empty()) {
+        text += fmt::format("  {} bands of interruption\n", trace.bands.size());
+    }
+    return text;
 }
 
-void draw(const Options& options, DescribedMarket&& market) {
+// Prints `text` once the figures are written: what cannot be written leaves its error alone.
+void draw(const Options& options, DescribedMarket&& market, const std::string& text) {
     const auto& first = options.files.front();
     market.title = shortened(trace_name(first), 34);
     if (options.files.size() > 1) {
@@ -184,6 +192,7 @@ void draw(const Options& options, DescribedMarket&& market) {
     figure_options.pdf = options.pdf;
     const FigureResult figures =
         draw_all(market_figures(market, parameters, options.log_time), options.out, figure_options);
+    if (figures.problem.empty() || figures.skipped) fmt::print("{}", text);
     for (const auto& file : figures.files) {
         if (file.extension() == ".svg") fmt::print("figure: {}, .png\n", one_line(file.string()));
     }
@@ -221,8 +230,9 @@ void describe_files(const Options& options) {
     if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
     DescribedMarket market;
     std::vector<TraceSeries>& all = market.series;
+    std::string text;
     const auto add = [&](const std::string& what, Trace&& trace) {
-        print_trace(what, trace, options);
+        text += trace_text(what, trace, options);
         for (TraceSeries& series : trace.series) {
             const bool alone = trace.series.size() == 1;
             market.names.push_back(alone ? trace.name : label_of(series));
@@ -235,7 +245,7 @@ void describe_files(const Options& options) {
     if (options.zones) {
         Trace joined = join_zones(files, read);
         for (const std::string& note : joined.report.notes) {
-            fmt::print("market: {}\n", one_line(note));
+            text += fmt::format("market: {}\n", one_line(note));
         }
         add(options.files.front(), std::move(joined));
     } else if (options.join) {
@@ -244,8 +254,9 @@ void describe_files(const Options& options) {
     } else {
         for (const std::string& file : options.files) add(file, read_record(file, read));
     }
-    print_correlations(all);
-    if (!options.out.empty()) draw(options, std::move(market));
+    text += correlations_text(all);
+    if (!options.out.empty()) return draw(options, std::move(market), text);
+    fmt::print("{}", text);
 }
 
 void describe(const Options& options) {

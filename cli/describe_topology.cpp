@@ -21,24 +21,26 @@ namespace {
 
 constexpr std::size_t ring_rows_max = 16;
 
-void print_devices(const Topology& topology) {
-    fmt::print("machines {}", topology.machines().size());
+std::string devices_text(const Topology& topology) {
+    std::string text = fmt::format("machines {}", topology.machines().size());
     for (const DeviceKind kind :
          {DeviceKind::gpu, DeviceKind::cpu, DeviceKind::pcie_switch, DeviceKind::nvswitch,
           DeviceKind::nic, DeviceKind::network_switch}) {
         const std::size_t count = topology.devices_of(kind).size();
-        if (count > 0) fmt::print(", {} {}", to_string(kind), count);
+        if (count > 0) text += fmt::format(", {} {}", to_string(kind), count);
     }
-    fmt::print("\n\n{:<10}{:>7}{:>7}{:>12}{:>12}\n", "link", "cables", "lanes", "GB/s", "latency");
+    text += fmt::format("\n\n{:<10}{:>7}{:>7}{:>12}{:>12}\n", "link", "cables", "lanes", "GB/s",
+                        "latency");
     std::map<std::tuple<LinkKind, std::uint32_t, double, Duration>, std::size_t> kinds;
     for (const Link& link : topology.links()) {
         ++kinds[{link.kind, link.lanes, link.bandwidth.raw(), link.latency}];
     }
     for (const auto& [kind, count] : kinds) {
         const auto& [link, lanes, bandwidth, latency] = kind;
-        fmt::print("{:<10}{:>7}{:>7}{:>12.4g}{:>12}\n", to_string(link), count / 2, lanes,
-                   bandwidth / 1e9, format_duration(latency));
+        text += fmt::format("{:<10}{:>7}{:>7}{:>12.4g}{:>12}\n", to_string(link), count / 2, lanes,
+                            bandwidth / 1e9, format_duration(latency));
     }
+    return text;
 }
 
 // What was fitted for its GPUs, if anything was.
@@ -51,23 +53,25 @@ std::optional<RingEfficiency> efficiency_of(const Topology& topology) {
     return std::nullopt;
 }
 
-void print_rings(const Topology& topology) {
+std::string rings_text(const Topology& topology) {
     const std::vector<DeviceId> gpus = topology.workers();
-    if (topology.machines().size() != 1 || gpus.size() < 2) return;
+    if (topology.machines().size() != 1 || gpus.size() < 2) return {};
     const auto efficiency = efficiency_of(topology);
-    fmt::print(
+    std::string text = fmt::format(
         "\nrings of an all-reduce over the first GPUs (line rate; estimated bus bandwidth{})\n",
         efficiency ? fmt::format(", fitted to {}", efficiency->fitted_to)
                    : std::string(": nothing fitted to this GPU"));
     for (std::size_t count = 2; count <= std::min(gpus.size(), ring_rows_max); ++count) {
         const RingPlan plan = find_rings(topology, std::span(gpus).first(count));
-        fmt::print("{:>4} GPUs {:>4} {:<8}{:>9.4g} GB/s", count, plan.rings.size(),
-                   to_string(plan.kind), plan.bandwidth.raw() / 1e9);
+        text += fmt::format("{:>4} GPUs {:>4} {:<8}{:>9.4g} GB/s", count, plan.rings.size(),
+                            to_string(plan.kind), plan.bandwidth.raw() / 1e9);
         if (efficiency && plan.kind != RingKind::routed) {
-            fmt::print("{:>9.4g} GB/s", ring_bus_bandwidth(plan, count, *efficiency).raw() / 1e9);
+            text += fmt::format("{:>9.4g} GB/s",
+                                ring_bus_bandwidth(plan, count, *efficiency).raw() / 1e9);
         }
-        fmt::print("\n");
+        text += "\n";
     }
+    return text;
 }
 
 TopologyInput figure_of(const Topology& topology, const std::string& title) {
@@ -96,15 +100,15 @@ void describe_topology(const std::string& name_or_file, std::uint32_t machines,
     check_connected(topology);
     const std::string title =
         machines > 1 ? fmt::format("{} x {}", machines, name_or_file) : name_or_file;
-    fmt::print("{}: ", one_line(title));
-    print_devices(topology);
-    print_rings(topology);
-    if (out.empty()) return;
+    const std::string text =
+        fmt::format("{}: {}{}", one_line(title), devices_text(topology), rings_text(topology));
+    if (out.empty()) return fmt::print("{}", text);
     FigureInput input;
     input.topology = figure_of(topology, title);
     FigureOptions options;
     options.pdf = pdf;
     const FigureResult figure = draw_topology(input, out, options);
+    if (figure.problem.empty() || figure.skipped) fmt::print("{}", text);
     for (const auto& file : figure.files) fmt::print("{}\n", file.string());
     if (figure.problem.empty()) return;
     fmt::print(stderr, "ukemi: {}\n", figure.problem);

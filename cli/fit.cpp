@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/file_kind.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
@@ -70,21 +71,24 @@ std::string source_of(const Options& options) {
 }
 
 // The same number of zones for long enough, beside the recording.
-void print_comparison(const Recording& recording, const MarketParameters& parameters,
-                      double usd_on_demand) {
+std::string comparison_of(const Recording& recording, const MarketParameters& parameters,
+                          double usd_on_demand) {
     const auto zones =
         static_cast<std::int32_t>(std::clamp<std::size_t>(recording.series.size(), 1, 16));
-    const auto made = generate_market(parameters, 1, zones, days(300));
+    const auto made =
+        generate_market(parameters, 1, zones, length_to_compare(recording.series, zones));
     const auto has = [&](auto TraceSeries::*member) {
         return std::ranges::any_of(recording.series,
                                    [&](const TraceSeries& one) { return bool(one.*member); });
     };
+    std::string text;
     if (has(&TraceSeries::availability)) {
-        fmt::print("{}", describe(compare_availability(recording.series, made)));
+        text += describe(compare_availability(recording.series, made));
     }
-    if (has(&TraceSeries::price)) {
-        fmt::print("{}", describe(compare_prices(recording.series, made, usd_on_demand)));
+    if (has(&TraceSeries::price) && parameters.price) {
+        text += describe(compare_prices(recording.series, made, usd_on_demand));
     }
+    return text;
 }
 
 void fit(const Options& options) {
@@ -101,9 +105,7 @@ void fit(const Options& options) {
         options.on_demand.empty()
             ? 0
             : to_dollars_per_hour(parse_price(options.on_demand, "--on-demand"));
-    if (!options.out.empty() && std::filesystem::exists(options.out) && !options.force) {
-        throw InputError(options.out, "", "is there already; --force replaces it");
-    }
+    if (!options.out.empty()) check_output_file(options.out, options.force);
     const Recording recording = read_all(options);
     FitOptions wanted;
     wanted.name = options.name;
@@ -116,10 +118,10 @@ void fit(const Options& options) {
         fmt::print("{}", text);
         return;
     }
-    for (const std::string& note : fitted.notes) fmt::print("{}\n", note);
-    print_comparison(recording, fitted.parameters, usd_on_demand);
+    const std::string comparison = comparison_of(recording, fitted.parameters, usd_on_demand);
     write_file_atomically(options.out, text);
-    fmt::print("wrote {}\n", one_line(options.out));
+    for (const std::string& note : fitted.notes) fmt::print("{}\n", note);
+    fmt::print("{}wrote {}\n", comparison, one_line(options.out));
 }
 
 }  // namespace

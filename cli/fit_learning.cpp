@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,12 +74,22 @@ void print_published_learning(const std::filesystem::path& data) {
     if (!std::filesystem::is_directory(data)) {
         throw InputError(data.string(), "", "expected a folder with pollux/, sia/ or zeus/");
     }
+    std::vector<std::optional<Tables>> found;  // of the studies that are there
     for (const Study& study : studies) {
-        if (!std::filesystem::exists(study.place)) {
-            fmt::print("\nnot there, left out: {}\n", study.place.string());
+        const bool is_there = std::filesystem::exists(study.place);
+        found.push_back(is_there ? std::optional(study.tables(study.place)) : std::nullopt);
+    }
+    if (std::ranges::none_of(found, [](const auto& one) { return one && !one->empty(); })) {
+        throw InputError(data.string(), "",
+                         "expected recorded training in pollux/traces, sia/traces or "
+                         "zeus/summary_train.csv of this folder, found none");
+    }
+    for (std::size_t i = 0; i < studies.size(); ++i) {
+        if (!found[i]) {
+            fmt::print("\nnot there, left out: {}\n", studies[i].place.string());
             continue;
         }
-        for (const LearningTable& table : study.tables(study.place)) print_table(table);
+        for (const LearningTable& table : *found[i]) print_table(table);
     }
     print_table(goyal_errors());
     for (const LearningTable& table : titan_x_times()) print_table(table);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
 
+#include "base/file_kind.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
@@ -73,7 +76,7 @@ ReadOptions read_options(const Options& options, const std::string& form) {
 }
 
 // The longest series and when all of them begin and end.
-void print_period(const Trace& trace) {
+std::string period_text(const Trace& trace) {
     Duration longest;
     std::int64_t end_ns = 0;
     for (const TraceSeries& series : trace.series) {
@@ -84,27 +87,28 @@ void print_period(const Trace& trace) {
         const auto start = parse_timestamp(series.start);
         if (start) end_ns = std::max(end_ns, *start + length.raw());
     }
-    if (trace.series.empty()) return;
-    fmt::print("  period: {:.2f} h", to_hours(longest));
-    if (end_ns > 0) {
-        fmt::print(", {} to {}", trace.report.start, format_timestamp(end_ns));
-    } else {
-        fmt::print(", without a calendar");
-    }
-    fmt::print("\n");
+    if (trace.series.empty()) return {};
+    return fmt::format("  period: {:.2f} h, {}\n", to_hours(longest),
+                       end_ns > 0
+                           ? fmt::format("{} to {}", trace.report.start, format_timestamp(end_ns))
+                           : "without a calendar");
 }
 
-void print_report(const std::string& what, const Trace& trace) {
+std::string report_text(const std::string& what, const Trace& trace) {
     const ImportReport& report = trace.report;
-    fmt::print("{}: {}, {} rows", one_line(what), report.form, report.rows);
-    if (report.sampling > Duration{}) fmt::print(", every {}", format_duration(report.sampling));
-    if (!report.start.empty()) fmt::print(", from {}", one_line(report.start));
-    fmt::print(", {} series\n", trace.series.size());
-    print_period(trace);
-    for (const std::string& note : report.notes) fmt::print("  found: {}\n", one_line(note));
-    for (const std::string& repair : report.repairs) {
-        fmt::print("  repaired: {}\n", one_line(repair));
+    std::string text = fmt::format("{}: {}, {} rows", one_line(what), report.form, report.rows);
+    if (report.sampling > Duration{}) {
+        text += fmt::format(", every {}", format_duration(report.sampling));
     }
+    if (!report.start.empty()) text += fmt::format(", from {}", one_line(report.start));
+    text += fmt::format(", {} series\n{}", trace.series.size(), period_text(trace));
+    for (const std::string& note : report.notes) {
+        text += fmt::format("  found: {}\n", one_line(note));
+    }
+    for (const std::string& repair : report.repairs) {
+        text += fmt::format("  repaired: {}\n", one_line(repair));
+    }
+    return text;
 }
 
 std::string stem_of(const Trace& trace, const TraceSeries& series) {
@@ -127,50 +131,50 @@ std::string word(std::string text) {
     return text;
 }
 
-class Writer {
+// The plain files of a trace, by their names.
+class PlainFiles {
 public:
-    Writer(const Options& options, const Trace& trace)
-        : folder_(options.out), force_(options.force), trace_(trace) {}
-
-    void write_all() {
-        fs::create_directories(folder_);
-        for (const TraceSeries& series : trace_.series) write_series(series);
-        if (!trace_.lifetimes.empty()) write(".lifetimes.csv", to_plain_csv(trace_.lifetimes));
-        if (!trace_.listed_prices.empty()) {
-            write(".price_list.csv", to_plain_csv(trace_.listed_prices));
+    explicit PlainFiles(const Trace& trace) : trace_(trace) {
+        for (const TraceSeries& series : trace.series) add_series(series);
+        if (!trace.lifetimes.empty()) {
+            add(trace.name + ".lifetimes.csv", to_plain_csv(trace.lifetimes));
         }
-        if (!trace_.bands.empty()) write(".bands.csv", to_plain_csv(trace_.bands));
+        if (!trace.listed_prices.empty()) {
+            add(trace.name + ".price_list.csv", to_plain_csv(trace.listed_prices));
+        }
+        if (!trace.bands.empty()) add(trace.name + ".bands.csv", to_plain_csv(trace.bands));
+    }
+
+    // All or, where one of them may not be written, none. Returns what to say about it.
+    std::string write(const fs::path& folder, bool force) const {
+        for (const auto& [name, text] : files_) check_output_file(folder / name, force);
+        fs::create_directories(folder);
+        std::string written;
+        for (const auto& [name, text] : files_) {
+            write_file_atomically(folder / name, text);
+            written += fmt::format("  wrote {}\n", one_line((folder / name).string()));
+        }
+        return written;
     }
 
 private:
-    void write_series(const TraceSeries& series) {
+    void add_series(const TraceSeries& series) {
         const std::string stem = stem_of(trace_, series);
         const std::string comment =
             fmt::format("id={} form={} zone={} type={} start={}", word(stem), trace_.report.form,
                         word(series.zone), word(series.instance_type), word(series.start));
         if (series.availability) {
-            write_file(stem + ".availability.csv", to_plain_csv(*series.availability, comment));
+            add(stem + ".availability.csv", to_plain_csv(*series.availability, comment));
         }
-        if (series.price) write_file(stem + ".price.csv", to_plain_csv(*series.price, comment));
-        if (!series.nodes.empty()) write_file(stem + ".nodes.csv", to_plain_csv(series.nodes));
+        if (series.price) add(stem + ".price.csv", to_plain_csv(*series.price, comment));
+        if (!series.nodes.empty()) add(stem + ".nodes.csv", to_plain_csv(series.nodes));
+    }
+    void add(std::string name, std::string text) {
+        files_.emplace_back(std::move(name), std::move(text));
     }
 
-    void write(const std::string& ending, const std::string& text) {
-        write_file(trace_.name + ending, text);
-    }
-
-    void write_file(const std::string& name, const std::string& text) {
-        const fs::path file = folder_ / name;
-        if (fs::exists(file) && !force_) {
-            throw InputError(file.string(), "", "is there already; --force replaces it");
-        }
-        write_file_atomically(file, text);
-        fmt::print("  wrote {}\n", one_line(file.string()));
-    }
-
-    fs::path folder_;
-    bool force_;
     const Trace& trace_;
+    std::vector<std::pair<std::string, std::string>> files_;
 };
 
 void import(Options options) {
@@ -184,8 +188,10 @@ void import(Options options) {
     const std::string form = take_form(options.arguments);
     const ReadOptions read = read_options(options, form);
     const auto finish = [&](const std::string& what, const Trace& trace) {
-        print_report(what, trace);
-        if (!options.out.empty()) Writer(options, trace).write_all();
+        // Printed is what was done: a file that cannot be written leaves its error alone.
+        std::string text = report_text(what, trace);
+        if (!options.out.empty()) text += PlainFiles(trace).write(options.out, options.force);
+        fmt::print("{}", text);
     };
     if (options.join) {
         const std::vector<fs::path> files(options.arguments.begin(), options.arguments.end());

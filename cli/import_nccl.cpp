@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "base/input_error.hpp"
+#include "base/file_kind.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "kernels/machine_costs.hpp"
@@ -18,66 +18,70 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void print_fit(std::span<const CollectiveTable> tables, BufferUse use, const char* name) {
+std::string fit_text(std::span<const CollectiveTable> tables, BufferUse use, const char* name) {
     const auto fit = alpha_beta(tables, use);
-    if (!fit) return;
+    if (!fit) return {};
     const CollectiveTable& first = tables.front();
-    fmt::print("  {}: {:.1f} us + bytes / {:.3f} GB/s", name, fit->fixed * 1e6,
-               1e-9 / std::max(fit->per_unit, 1e-21));
+    std::string text = fmt::format("  {}: {:.1f} us + bytes / {:.3f} GB/s", name, fit->fixed * 1e6,
+                                   1e-9 / std::max(fit->per_unit, 1e-21));
     const double factor = first.ranks > 1 ? bus_factor(first.collective, first.ranks) : 0;
     if (factor > 0 && fit->per_unit > 0) {
-        fmt::print(", busbw at the limit {:.2f} GB/s", factor / fit->per_unit / 1e9);
+        text += fmt::format(", busbw at the limit {:.2f} GB/s", factor / fit->per_unit / 1e9);
     }
-    fmt::print("; {:.0f} to {:.0f} B, {} points, off by {:.1f} % (rms), {:.1f} % at most\n",
-               fit->x_min, fit->x_max, fit->points, 100 * fit->off_rms, 100 * fit->off_most);
+    return text + fmt::format(
+                      "; {:.0f} to {:.0f} B, {} points, off by {:.1f} % (rms), {:.1f} % at most\n",
+                      fit->x_min, fit->x_max, fit->points, 100 * fit->off_rms, 100 * fit->off_most);
 }
 
-void print_table(const std::string& file, const CollectiveTable& table) {
-    fmt::print("{}: {}, {}, ", one_line(file), table.form, table.collective);
-    if (!table.system.empty()) fmt::print("{} {}, ", table.system, table.setup);
-    fmt::print("{} ranks on {} node{}, {}, {} rows", table.ranks, table.nodes,
-               table.nodes == 1 ? "" : "s",
-               table.devices.empty() ? "device unknown"
-                                     : fmt::format("{}", fmt::join(table.devices, ", ")),
-               table.rows.size());
-    if (table.warm_up >= 0) fmt::print(", {} warm-up", table.warm_up);
-    if (table.iterations >= 0) fmt::print(", {} iterations", table.iterations);
-    if (table.out_of_bounds) fmt::print(", {} out of bounds", *table.out_of_bounds);
-    fmt::print("\n");
-    for (const std::string& note : table.notes) fmt::print("  found: {}\n", one_line(note));
+std::string table_text(const std::string& file, const CollectiveTable& table) {
+    std::string text = fmt::format("{}: {}, {}, ", one_line(file), table.form, table.collective);
+    if (!table.system.empty()) text += fmt::format("{} {}, ", table.system, table.setup);
+    text += fmt::format("{} ranks on {} node{}, {}, {} rows", table.ranks, table.nodes,
+                        table.nodes == 1 ? "" : "s",
+                        table.devices.empty() ? "device unknown"
+                                              : fmt::format("{}", fmt::join(table.devices, ", ")),
+                        table.rows.size());
+    if (table.warm_up >= 0) text += fmt::format(", {} warm-up", table.warm_up);
+    if (table.iterations >= 0) text += fmt::format(", {} iterations", table.iterations);
+    if (table.out_of_bounds) text += fmt::format(", {} out of bounds", *table.out_of_bounds);
+    text += "\n";
+    for (const std::string& note : table.notes) {
+        text += fmt::format("  found: {}\n", one_line(note));
+    }
+    return text;
 }
 
-void print_fits(std::span<const CollectiveTable> tables) {
-    print_fit(tables, BufferUse::out_of_place, "out of place");
-    print_fit(tables, BufferUse::in_place, "in place");
+std::string fits_text(std::span<const CollectiveTable> tables) {
+    return fit_text(tables, BufferUse::out_of_place, "out of place") +
+           fit_text(tables, BufferUse::in_place, "in place");
 }
 
 }  // namespace
 
 void import_nccl(const NcclImport& given) {
     std::vector<CollectiveTable> all;
+    std::string report;  // printed once everything is written
     for (const std::string& file : given.files) {
         auto tables = read_nccl_tests(file, {given.collective, given.ranks});
         for (const CollectiveTable& table : tables) {
-            print_table(file, table);
-            if (!given.join) print_fits(std::span(&table, 1));
+            report += table_text(file, table);
+            if (!given.join) report += fits_text(std::span(&table, 1));
         }
         std::ranges::move(tables, std::back_inserter(all));
     }
     if (given.join) {
         check_one_machine(all, "--join");
-        fmt::print("{} tables together\n", all.size());
-        print_fits(all);
+        report += fmt::format("{} tables together\n{}", all.size(), fits_text(all));
     }
-    if (given.out.empty()) return;
-    const fs::path file =
-        fs::path(given.out) / (trace_name(given.files.front()) + ".collectives.csv");
-    if (fs::exists(file) && !given.force) {
-        throw InputError(file.string(), "", "is there already; --force replaces it");
+    if (!given.out.empty()) {
+        const fs::path file =
+            fs::path(given.out) / (trace_name(given.files.front()) + ".collectives.csv");
+        check_output_file(file, given.force);
+        fs::create_directories(given.out);
+        write_file_atomically(file, to_plain_csv(all));
+        report += fmt::format("  wrote {}\n", one_line(file.string()));
     }
-    fs::create_directories(given.out);
-    write_file_atomically(file, to_plain_csv(all));
-    fmt::print("  wrote {}\n", one_line(file.string()));
+    fmt::print("{}", report);
 }
 
 }  // namespace ukemi

@@ -134,13 +134,26 @@ Aims aims_of(std::span<const TraceSeries> series, std::int32_t capacity) {
     return {losses / length_h, held / length_h / capacity, std::nullopt};
 }
 
-// What rounding, censoring and refills that overlap leave over is put right by trying.
+// Four zones, where each has a month before its series begins; fewer where that is a million
+// losses.
+std::int32_t trial_zones(double losses_per_hour) {
+    constexpr double losses_most = 1e6;
+    constexpr double hours_least = 2 * 720;
+    return static_cast<std::int32_t>(
+        std::clamp(losses_most / (losses_per_hour * hours_least), 1.0, 4.0));
+}
+
+// What rounding, censoring and refills that overlap leave over is put right by trying, until it is
+// right to a thousandth: markets that lose often show that after a few rounds.
 void correct_by_generating(const Aims& aims, MarketParameters& parameters) {
     const bool shares = parameters.shared.per_day > 0 && aims.correlation;
-    const std::int32_t zones = shares ? parameters.shared.zones_per_region : 4;
+    const std::int32_t zones =
+        shares ? parameters.shared.zones_per_region : trial_zones(aims.losses_per_hour);
     constexpr double losses_wanted = 3000;
+    constexpr double losses_most = 200'000;
+    const double month_h = std::min(720.0, losses_most / aims.losses_per_hour);
     const double length_h =
-        std::clamp(losses_wanted / zones / aims.losses_per_hour, 720.0, 48'000.0);
+        std::clamp(losses_wanted / zones / aims.losses_per_hour, month_h, 48'000.0);
     for (int round = 0; round < 16; ++round) {
         const auto made = generate_market(parameters, 1, zones, seconds(length_h * 3600));
         const Aims found = aims_of(made, parameters.capacity);
@@ -150,7 +163,10 @@ void correct_by_generating(const Aims& aims, MarketParameters& parameters) {
         if (parameters.quiet_after_none) scale(*parameters.quiet_after_none, quiet);
         scale(parameters.outage, std::clamp(missing, 0.5, 2.0));
         parameters.refill_gap_h_mean *= std::clamp(std::sqrt(missing), 0.7, 1.4);
-        if (!shares) continue;
+        if (!shares) {
+            if (std::abs(quiet - 1) < 1e-3 && std::abs(missing - 1) < 1e-3) return;
+            continue;
+        }
         const double together = std::max(0.02, mean_correlation(made).value_or(0));
         double& factor = parameters.shared.outage_factor;
         factor = std::clamp(factor * std::clamp(*aims.correlation / together, 0.7, 1.5), 1.0, 6.0);
@@ -332,6 +348,24 @@ void fit_availability(std::span<const TraceSeries> series, const FitOptions& opt
 }
 
 }  // namespace
+
+Duration length_to_compare(std::span<const TraceSeries> recorded, std::int32_t zones) {
+    double steps = 0;
+    double length_h = 0;
+    for (const TraceSeries& one : recorded) {
+        const auto add = [&](const auto& series) {
+            steps += static_cast<double>(series.steps.size());
+            length_h = std::max(length_h, to_hours(series.end.since_start()));
+        };
+        if (one.availability) add(*one.availability);
+        if (one.price) add(*one.price);
+    }
+    constexpr double steps_most = 4e6;
+    constexpr double hours_most = 300 * 24;
+    const double of_a_zone = steps / static_cast<double>(std::max<std::size_t>(1, recorded.size()));
+    const double enough_h = steps_most / zones * length_h / std::max(1.0, of_a_zone);
+    return seconds(std::clamp(enough_h, 24.0, hours_most) * 3600);
+}
 
 MarketFit fit_market(std::span<const TraceSeries> series, std::span<const Lifetime> lifetimes,
                      const FitOptions& options) {

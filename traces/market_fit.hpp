@@ -32,6 +32,10 @@ struct MarketFit {
 MarketFit fit_market(std::span<const TraceSeries> series, std::span<const Lifetime> lifetimes,
                      const FitOptions& options);
 
+// How long a generated market of so many zones must be to be compared with the recorded one: 300
+// days, or some million steps where that is shorter.
+Duration length_to_compare(std::span<const TraceSeries> recorded, std::int32_t zones);
+
 // Two exponentials for waits (hours, more than zero), `cut` those that were cut short.
 ShortOrLong fit_short_or_long(std::span<const double> waits_h, std::span<const double> cut_h);
 

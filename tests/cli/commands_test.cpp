@@ -157,15 +157,28 @@ TEST_CASE("ukemi train: what a worker would refuse is refused before any starts"
 TEST_CASE("ukemi fit --learning: published training beside the laws, each row with its role",
           "[cli]") {
     const ScratchFolder scratch;
+    std::string epochs = "dataset,network,batch_size,optimizer,target_metric,target_epoch\n";
+    for (const int batch : {32, 64, 128, 256, 512}) {
+        epochs += fmt::format("digits,mlp,{},sgd,0.9,{}\n", batch, 3 + batch / 64);
+    }
+    write_file(scratch.path() / "zeus/summary_train.csv", epochs);
     const Ran ran = run_ukemi(scratch.path(), {"fit", "--learning", "."});
     INFO(ran.err);
     REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::Contains("batch 512"));
     CHECK_THAT(ran.out, Catch::Contains("not there, left out: ./pollux/traces"));
     CHECK_THAT(ran.out, Catch::Contains("batch 32768") &&
                             Catch::Contains("  chosen after seeing\n") &&
                             Catch::Contains("; naive mean ") && Catch::Contains("  fitted\n") &&
                             Catch::Contains("Titan X"));
     CHECK(run_ukemi(scratch.path(), {"fit", "--learning", "nowhere"}).code == 2);
+    std::filesystem::create_directories(scratch.path() / "empty/pollux/traces");
+    for (const char* folder : {"empty", "empty/pollux"}) {
+        const Ran nothing = run_ukemi(scratch.path(), {"fit", "--learning", folder});
+        CHECK(nothing.code == 2);
+        CHECK(nothing.out.empty());
+        CHECK(is_one_line(nothing.err));
+    }
     CHECK(run_ukemi(scratch.path(), {"fit"}).code == 2);
     CHECK(run_ukemi(scratch.path(), {"fit", "a.csv", "--learning", "."}).code == 2);
 }

@@ -157,7 +157,7 @@ TEST_CASE("sampling: a wait beyond all time ends the series, not the program", "
     CHECK(made[0].availability->end == Instant::at(days(30)));
 }
 
-TEST_CASE("sampling: random markets are fitted, written and generated again",
+TEST_CASE("sampling swarm: random markets are fitted, written and generated again",
           "[fit][generator][property][swarm]") {
     SwarmSeeds seeds("test_traces [swarm]", 3.0, 6);
     while (seeds.more()) check_market(seeds.now());

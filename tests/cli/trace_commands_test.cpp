@@ -1,0 +1,182 @@
+// trace_commands_test.cpp — import, describe and fit around the file system: what they replace,
+// what they print before something fails, and which files they read at all.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/cli/child.hpp"
+#include "traces/market_file.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string week_csv = [] {  // lost for an hour of every six
+    std::string text =
+        "# zone=us-west-2a start=2023-02-15T00:00:00Z duration_s=604800\n"
+        "t_s,instances\n";
+    for (int hour = 0; hour < 168; hour += 6) {
+        text += fmt::format("{},4\n{},0\n", hour * 3600, (hour + 5) * 3600);
+    }
+    return text;
+}();
+
+void make_pipe(const fs::path& file) { REQUIRE(::mkfifo(file.c_str(), 0600) == 0); }
+
+// A job of an hour on a generated market.
+std::string scenario_on(std::string_view market_file, std::string_view more) {
+    return fmt::format(R"({{"name": "fitted", "seed": 1, "job": {{"work": "1 h"}},
+        "cluster": {{"count": 1}},
+        "market": {{"generate": {{"market": "{}", "length": "100 h"}},
+                    "on_demand_price": "3 USD/h"{}}},
+        "replay": ["spot_only"]}})",
+                       market_file, more);
+}
+
+}  // namespace
+
+TEST_CASE("ukemi fit: replaces a file with --force, and nothing that is no file", "[cli][fit]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "week.csv", week_csv);
+    write_file(scratch.path() / "market.json", "mine");
+    make_pipe(scratch.path() / "pipe.json");
+    fs::create_directory(scratch.path() / "folder.json");
+    fs::create_symlink("/dev/null", scratch.path() / "device.json");
+    const auto fit_to = [&](const std::string& out) {
+        return run_ukemi(scratch.path(), {"fit", "week.csv", "--out", out, "--force"});
+    };
+    for (const auto& [out, what] :
+         {std::pair{"pipe.json", "a pipe"}, std::pair{"folder.json", "a directory"},
+          std::pair{"device.json", "a device"}}) {
+        CAPTURE(out);
+        const Ran ran = fit_to(out);
+        CHECK(ran.code == 2);
+        CHECK(ran.out.empty());
+        CHECK(ran.err == fmt::format("ukemi: {}: expected the name of a file to write, found {}\n",
+                                     out, what));
+    }
+    CHECK(fs::is_fifo(scratch.path() / "pipe.json"));
+    CHECK(fs::is_character_file(scratch.path() / "device.json"));
+    CHECK(run_ukemi(scratch.path(), {"fit", "week.csv", "--out", "market.json"}).err ==
+          "ukemi: market.json: is there already; --force replaces it\n");
+    CHECK(fit_to("market.json").code == 0);
+    CHECK_NOTHROW(read_market_parameters(scratch.path() / "market.json"));
+}
+
+TEST_CASE("ukemi fit: a market without prices costs what its scenario says, or is refused",
+          "[cli][fit]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "week.csv", week_csv);
+    const Ran fit = run_ukemi(scratch.path(), {"fit", "week.csv", "--out", "market.json"});
+    INFO(fit.err);
+    REQUIRE(fit.code == 0);
+    CHECK_THAT(fit.out, Catch::Contains("prices: none in the series"));
+    CHECK_THAT(text_in(scratch.path() / "market.json"), !Catch::Contains("\"price\""));
+    write_file(scratch.path() / "free.json", scenario_on("market.json", ""));
+    write_file(scratch.path() / "paid.json",
+               scenario_on("market.json", R"(, "spot_price": "1 USD/h")"));
+    for (const char* command : {"check", "replay"}) {
+        const Ran ran = run_ukemi(scratch.path(), {command, "free.json"});
+        CHECK(ran.code == 2);
+        CHECK(ran.err ==
+              "ukemi: free.json: at /market: the market \"fitted\" was fitted to a record without "
+              "prices: expected a \"spot_price\" beside \"generate\"\n");
+    }
+    CHECK(run_ukemi(scratch.path(), {"check", "paid.json"}).code == 0);
+    const Ran paid = run_ukemi(scratch.path(), {"replay", "paid.json", "--out", "paid"});
+    INFO(paid.err);
+    CHECK(paid.code == 0);
+    CHECK_THAT(text_in(scratch.path() / "paid/summary.csv"), !Catch::Contains(",0,0,0,0,0,0,"));
+    CHECK_THAT(paid.out, !Catch::Contains(" 0.00 "));
+}
+
+TEST_CASE("ukemi import and describe: print what was done, so nothing where writing fails",
+          "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "week.csv", week_csv);
+    write_file(scratch.path() / "file", "");
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"import", "week.csv", "--out", "file/plain"},
+          std::vector<std::string>{"describe", "week.csv", "--out", "file/figures"},
+          std::vector<std::string>{"describe", "--topology", "dgx1_v100", "--out", "file/f"}}) {
+        CAPTURE(arguments);
+        const Ran ran = run_ukemi(scratch.path(), arguments);
+        CHECK(ran.code != 0);
+        CHECK(ran.out.empty());
+        CHECK(is_one_line(ran.err));
+    }
+    // Of several files of one trace, all may be written or none is.
+    write_file(scratch.path() / "two.csv", "0,add,node1\n120000,add,node2\n180000,remove,node2\n");
+    write_file(scratch.path() / "plain/two.lifetimes.csv", "mine");
+    const Ran ran = run_ukemi(scratch.path(), {"import", "two.csv", "--out", "plain"});
+    CHECK(ran.code == 2);
+    CHECK(ran.out.empty());
+    CHECK(names_in(scratch.path() / "plain") == std::vector<std::string>{"two.lifetimes.csv"});
+}
+
+TEST_CASE("ukemi import: a pipe that somebody writes to is read, another one is refused", "[cli]") {
+    const ScratchFolder scratch;
+    make_pipe(scratch.path() / "pipe");
+    const Ran ran = run_ukemi(scratch.path(), {"import", "pipe"});
+    CHECK(ran.code == 2);
+    CHECK(ran.err == "ukemi: pipe: expected a file, found a pipe to which nobody writes\n");
+    // A scenario can name one, too.
+    write_file(scratch.path() / "s.json", R"({"name": "s", "seed": 1, "job": {"work": "1 h"},
+        "cluster": {"count": 1}, "replay": ["spot_only"],
+        "market": {"on_demand_price": "3 USD/h", "spot_price": "1 USD/h",
+                   "availability": "pipe"}})");
+    CHECK(run_ukemi(scratch.path(), {"check", "s.json"}).code == 2);
+    // Opened for both, the writing end is there before the reader looks.
+    const int end = ::open((scratch.path() / "pipe").c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(end >= 0);
+    REQUIRE(::write(end, week_csv.data(), week_csv.size()) ==
+            static_cast<ssize_t>(week_csv.size()));
+    Ran read;
+    std::atomic<bool> is_over = false;
+    std::thread reader([&] {
+        read = run_ukemi(scratch.path(), {"import", "pipe"});
+        is_over = true;
+    });
+    // What the reader has taken is gone from the pipe; then it waits for more, until we close.
+    int left = 1;
+    while (left > 0 && !is_over && ::ioctl(end, FIONREAD, &left) == 0) std::this_thread::yield();
+    ::close(end);
+    reader.join();
+    CHECK(read.code == 0);
+    CHECK_THAT(read.out, Catch::StartsWith("pipe: plain_availability, 56 rows"));
+}
+
+TEST_CASE("ukemi check: says that a file is no trace, and nothing of what is in it", "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "secret", "root:x:0:0:a secret, and another:/root:/bin/bash\n");
+    const auto market = [&](const char* name, std::string_view text) {
+        write_file(scratch.path() / name,
+                   fmt::format(R"({{"name": "s", "seed": 1, "job": {{"work": "1 h"}},
+                                    "cluster": {{"count": 1}}, "replay": ["spot_only"],
+                                    "market": {{"on_demand_price": "3 USD/h", {}}}}})",
+                               text));
+        return run_ukemi(scratch.path(), {"check", name});
+    };
+    const Ran trace = market("trace.json", R"("availability": "secret")");
+    CHECK(trace.code == 2);
+    CHECK(trace.err ==
+          "ukemi: secret:1:1: expected the beginning of a known trace form (see ukemi list "
+          "traces), found another kind of file\n");
+    write_file(scratch.path() / "quoted.json", "\"a secret that has no end and no sense\n");
+    const Ran generated = market("market.json", R"("generate": {"market": "quoted.json",
+                                                                 "length": "10 h"})");
+    CHECK(generated.code == 2);
+    CHECK_THAT(generated.err,
+               Catch::StartsWith("ukemi: quoted.json:1:") && !Catch::Contains("secret that"));
+}
+
+}  // namespace ukemi
