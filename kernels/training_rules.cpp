@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -38,6 +39,20 @@ std::string learners_refusal(const Plan& plan) {
     return {};
 }
 
+constexpr std::int64_t uncountable = std::numeric_limits<std::int64_t>::max();
+
+// samples_per_step() of Plans that nobody has judged yet: they may come from a file or the wire.
+std::int64_t counted_samples(const Plan& plan, std::int32_t workers) {
+    if (plan.accumulation < 1 || plan.learners_per_gpu < 1) return 0;
+    if (plan.global_batch > 0) return plan.global_batch;
+    std::int64_t product = workers;
+    for (const std::int64_t factor : {plan.batch_per_learner, std::int64_t{plan.learners_per_gpu},
+                                      std::int64_t{plan.accumulation}}) {
+        if (__builtin_mul_overflow(product, factor, &product)) return uncountable;
+    }
+    return samples_per_step(plan, workers);
+}
+
 }  // namespace
 
 std::string training_refusal(const Plan& plan, int workers) {
@@ -65,8 +80,8 @@ std::string training_refusal(const Plan& plan, int workers) {
         const std::string refused = learners_refusal(plan);
         if (!refused.empty()) return refused;
     }
-    const std::int64_t samples =
-        plan.accumulation < 1 || plan.learners_per_gpu < 1 ? 0 : samples_per_step(plan, workers);
+    const std::int64_t samples = counted_samples(plan, workers);
+    if (samples == uncountable) return "a step has more samples than can be counted";
     if (samples < 1 || samples > samples_max) {
         return fmt::format("a step has from 1 to {} samples, not {}", samples_max, samples);
     }
