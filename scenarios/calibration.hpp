@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -111,6 +112,8 @@ LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& opti
 
 std::string costs_json(const LiveCosts& costs);
 LiveCosts read_costs(const std::filesystem::path& file);
+// The same from a text; `file` is for the message.
+LiveCosts costs_from_text(std::string_view text, const std::filesystem::path& file);
 
 // InputError where the scenario's learners average (training.learners): nothing measures them.
 void expect_one_replica(const Scenario& scenario);

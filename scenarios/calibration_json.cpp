@@ -182,33 +182,7 @@ nlohmann::ordered_json law_json(const LiveCosts& costs) {
     return document;
 }
 
-}  // namespace
-
-std::string costs_json(const LiveCosts& costs) {
-    nlohmann::ordered_json document;
-    document["kind"] = "ukemi live costs";
-    document["version"] = costs_version;
-    document["device"] = costs.device;
-    document["training"] = costs.training;
-    document["stretch_steps"] = costs.stretch_steps;
-    document["steps"] = nlohmann::ordered_json::array();
-    for (const StepCosts& step : costs.steps) {
-        nlohmann::ordered_json one = setting_json(step.setting);
-        one["step"] = times_json(step.step);
-        document["steps"].push_back(std::move(one));
-    }
-    for (const NamedTimesBySize& one : cost_times_by_size) {
-        document[one.name] = sizes_json(costs.*one.times);
-    }
-    for (const NamedTimes& one : cost_times) document[one.name] = times_json(costs.*one.times);
-    document["worker_memory_bytes"] = costs.worker_memory_bytes;
-    document["machine"] = machine_json(costs.machine);
-    document["law"] = law_json(costs);
-    return document.dump(1) + "\n";
-}
-
-LiveCosts read_costs(const std::filesystem::path& file) {
-    ConfigReader config = ConfigReader::from_file(file);
+LiveCosts costs_from(ConfigReader config) {
     static constexpr std::string_view kinds[] = {"ukemi live costs"};
     if (!config.has("kind")) config.fail("", "expected costs, as ukemi calibrate writes them");
     config.one_of("kind", kinds);
@@ -244,6 +218,39 @@ LiveCosts read_costs(const std::filesystem::path& file) {
     config.object_if_present("law");  // derived
     config.finish();
     return costs;
+}
+
+}  // namespace
+
+std::string costs_json(const LiveCosts& costs) {
+    nlohmann::ordered_json document;
+    document["kind"] = "ukemi live costs";
+    document["version"] = costs_version;
+    document["device"] = costs.device;
+    document["training"] = costs.training;
+    document["stretch_steps"] = costs.stretch_steps;
+    document["steps"] = nlohmann::ordered_json::array();
+    for (const StepCosts& step : costs.steps) {
+        nlohmann::ordered_json one = setting_json(step.setting);
+        one["step"] = times_json(step.step);
+        document["steps"].push_back(std::move(one));
+    }
+    for (const NamedTimesBySize& one : cost_times_by_size) {
+        document[one.name] = sizes_json(costs.*one.times);
+    }
+    for (const NamedTimes& one : cost_times) document[one.name] = times_json(costs.*one.times);
+    document["worker_memory_bytes"] = costs.worker_memory_bytes;
+    document["machine"] = machine_json(costs.machine);
+    document["law"] = law_json(costs);
+    return document.dump(1) + "\n";
+}
+
+LiveCosts read_costs(const std::filesystem::path& file) {
+    return costs_from(ConfigReader::from_file(file));
+}
+
+LiveCosts costs_from_text(std::string_view text, const std::filesystem::path& file) {
+    return costs_from(ConfigReader::from_text(text, file.string()));
 }
 
 TimeBySize medians_of(const TimesBySize& times, double time_scale) {
