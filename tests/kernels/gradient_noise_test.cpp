@@ -115,6 +115,19 @@ TEST_CASE("gradient noise: without meaning there is no scale, and no step spoils
     CHECK(averages == before);
 }
 
+TEST_CASE("gradient noise: a step that overflowed in either estimate is left out",
+          "[gradient_noise]") {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    NoiseAverages averages;
+    averages.add({.squared_norm = 2, .covariance_trace = 5}, 0.9);
+    const NoiseAverages before = averages;
+    for (const double lost : {infinity, -infinity, std::nan("")}) {
+        averages.add({.squared_norm = lost, .covariance_trace = 1}, 0.9);
+        averages.add({.squared_norm = 1, .covariance_trace = lost}, 0.9);
+        CHECK(averages == before);
+    }
+}
+
 TEST_CASE("clipped average: a new value counts at most cap times the average",
           "[gradient_noise][golden]") {
     ClippedAverage average(0.9, 2);
