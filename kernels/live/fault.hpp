@@ -10,6 +10,8 @@ enum class Fault : std::uint8_t {
     fill_disk,        // every write to a file fails from now on
     stop_heartbeats,  // it works on, but says nothing
     hang,             // its training thread waits for ever where it is
+    tear_step,        // its next step lacks one last message, while the others have all of theirs
+    die_writing,      // it is killed when the next file that it writes is begun and not complete
 };
 
 }  // namespace ukemi

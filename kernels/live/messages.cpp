@@ -76,7 +76,7 @@ constexpr std::uint8_t count_of(WorkerPhase) {
     return static_cast<std::uint8_t>(WorkerPhase::saving) + 1;
 }
 constexpr std::uint8_t count_of(Outcome) { return static_cast<std::uint8_t>(Outcome::aborted) + 1; }
-constexpr std::uint8_t count_of(Fault) { return static_cast<std::uint8_t>(Fault::hang) + 1; }
+constexpr std::uint8_t count_of(Fault) { return static_cast<std::uint8_t>(Fault::die_writing) + 1; }
 
 template <class T>
 concept Fixed = std::integral<T> && !std::same_as<T, bool>;

@@ -50,6 +50,13 @@ void let_writes_fail() {
     ::setrlimit(RLIMIT_FSIZE, &nothing);
 }
 
+// The kernel's signal at the limit ends the process in the middle of a file.
+void let_writes_kill() {
+    ::signal(SIGXFSZ, SIG_DFL);
+    const rlimit little{64, 64};
+    ::setrlimit(RLIMIT_FSIZE, &little);
+}
+
 }  // namespace
 
 WorkerLink::WorkerLink(Connection connection)
@@ -163,6 +170,8 @@ void WorkerLink::inject(Fault fault) {
         case Fault::fill_disk: let_writes_fail(); break;
         case Fault::stop_heartbeats: mute_ = true; break;
         case Fault::hang: hang_ = true; break;
+        case Fault::tear_step: tear_ = true; break;
+        case Fault::die_writing: let_writes_kill(); break;
     }
 }
 
@@ -258,6 +267,14 @@ void WorkerLink::collective_ends() { --in_flight_; }
 
 void WorkerLink::hang_if_told() {
     while (hang_ && !over_) std::this_thread::sleep_for(10ms);
+}
+
+void WorkerLink::await_abandonment(std::uint64_t epoch) {
+    const auto is_abandoned = [&] {
+        const std::lock_guard lock(watched_mutex_);
+        return abandoned_ >= epoch;
+    };
+    while (!is_abandoned() && !over_) std::this_thread::sleep_for(1ms);
 }
 
 }  // namespace ukemi::live

@@ -51,7 +51,10 @@ public:
     void at(WorkerPhase phase, std::int64_t step = 0);
     void collective_begins();
     void collective_ends();
-    void hang_if_told();  // tests: Fault::hang
+    // Tests: what inject() has ordered the training thread to do to itself.
+    void hang_if_told();
+    bool tears_step() { return tear_.exchange(false); }  // once
+    void await_abandonment(std::uint64_t epoch);
     bool over() const { return over_.load(); }
 
 private:
@@ -93,6 +96,7 @@ private:
     std::atomic<bool> finishing_{false};
     std::atomic<bool> mute_{false};  // tests: Fault::stop_heartbeats
     std::atomic<bool> hang_{false};
+    std::atomic<bool> tear_{false};
 };
 
 // A Communicator that tells the link what it is doing.
@@ -109,7 +113,12 @@ public:
     Outcome all_gather(std::string_view name, std::span<const std::byte> own,
                        std::span<std::byte> all) override {
         const Mark mark(link_);
-        return inner_.all_gather(name, own, all);
+        // With its words a step has sent all that it sends: the others can finish it.
+        const bool tears = name == "words" && link_.tears_step();
+        const Outcome outcome = inner_.all_gather(name, own, all);
+        if (!tears || outcome != Outcome::ok) return outcome;
+        link_.await_abandonment(inner_.membership().epoch);
+        return Outcome::aborted;
     }
     Outcome broadcast(std::string_view name, std::span<std::byte> bytes, int root) override {
         const Mark mark(link_);
