@@ -29,10 +29,14 @@ inline constexpr std::size_t checkpoint_bytes_max = std::size_t{8} << 30;
 // Returns the size of the file.
 std::int64_t write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
 
-// InputError for a file that is missing, foreign, damaged, cut short or too long, saying which. It
+// InputError for a file that is missing, foreign, damaged, cut short or too long, saying which. The
+// header comes first: of a file that is no checkpoint, whatever its size, nothing else is read. It
 // does not know the job: compare `job`.
 Checkpoint read_checkpoint(const std::filesystem::path& file);
 // The same from the bytes of a file; `file` is for the message.
 Checkpoint parse_checkpoint(std::string_view bytes, std::string_view file);
+
+// Removes from the folder what processes that are gone had begun to write there.
+void sweep_unfinished_checkpoints(const std::filesystem::path& folder);
 
 }  // namespace ukemi

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 #include "kernels/bit_hash.hpp"
+#include "kernels/replica_state.hpp"
 
 namespace ukemi {
 namespace {
@@ -54,12 +56,12 @@ StateHeader header_of(const State& state) {
             .codec_values = state.codec.shared.size()};
 }
 
-[[noreturn]] void refuse(std::string_view problem) {
-    throw InputError("replica state", "", problem);
-}
+constexpr std::string_view no_file = "replica state";
 
 // The bytes hold what the header says, and it is a state of so many parameters.
-StateHeader checked_header(std::span<const std::byte> state, std::size_t parameters) {
+StateHeader checked_header(std::span<const std::byte> state, std::size_t parameters,
+                           std::string_view file = no_file) {
+    const auto refuse = [&](std::string_view problem) { throw InputError(file, "", problem); };
     StateHeader header;
     if (state.size() < sizeof header) {
         refuse(fmt::format("expected at least {} bytes, found {}", sizeof header, state.size()));
@@ -317,6 +319,28 @@ void Replica::restore(std::span<const std::byte> state) {
     now_ = std::move(restored);
     can_undo_ = false;
     restarted_ = false;
+}
+
+void expect_trainable_state(std::span<const std::byte> state, std::size_t parameters,
+                            std::string_view file) {
+    const StateHeader header = checked_header(state, parameters, file);
+    for (const double setting : {header.learning_rate, header.noise_squared_norm,
+                                 header.noise_covariance_trace, header.codec_level}) {
+        if (std::isfinite(setting)) continue;
+        throw InputError(file, "", fmt::format("expected finite numbers, found {}", setting));
+    }
+    state = state.subspan(sizeof header);
+    constexpr std::array names{"weight", "velocity", "central weight", "central weight before it"};
+    for (std::size_t i = 0; i < state.size() / sizeof(float); ++i) {
+        float value = 0;
+        std::memcpy(&value, state.data() + i * sizeof value, sizeof value);
+        if (std::isfinite(value)) continue;
+        const std::size_t array = parameters > 0 ? i / parameters : header.arrays;
+        throw InputError(file, "",
+                         fmt::format("expected finite numbers, found {} as {} {} of {}", value,
+                                     array < header.arrays ? names.at(array) : "codec's number",
+                                     parameters > 0 ? i % parameters : i, parameters));
+    }
 }
 
 }  // namespace ukemi

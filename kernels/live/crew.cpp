@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <csignal>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "base/invariant.hpp"
+#include "kernels/checkpoint_file.hpp"
 #include "kernels/live/crew_state.hpp"
 #include "kernels/live/plan_text.hpp"
 
@@ -19,6 +21,7 @@ using namespace live;
 Crew::State::State(CrewSetup given)
     : setup(std::move(given)), training(training_spec_text(setup.training)) {
     pumped = pinged = Clock::now();
+    sweep_unfinished_checkpoints(setup.folder);  // of a run that was killed
 }
 
 Crew::Crew(CrewSetup setup) : state_(std::make_unique<State>(std::move(setup))) {}
@@ -26,6 +29,9 @@ Crew::Crew(CrewSetup setup) : state_(std::make_unique<State>(std::move(setup))) 
 Crew::~Crew() {
     // All at once: reaping one by one would wait for each in turn.
     for (auto& [id, worker] : state_->workers) worker.process->send_signal(SIGKILL);
+    const bool was_saving = state_->saving.has_value();
+    state_->workers.clear();
+    if (was_saving) sweep_unfinished_checkpoints(state_->setup.folder);
 }
 
 void Crew::spawn(InstanceId worker) {
@@ -40,7 +46,13 @@ void Crew::spawn(InstanceId worker) {
     Worker started;
     started.born = started.heard = Clock::now();
     started.deadline = started.born + state.setup.deadlines.spawn;
-    started.process = std::make_unique<WorkerProcess>(order);
+    try {
+        started.process = std::make_unique<WorkerProcess>(order);
+    } catch (const std::system_error& error) {  // no process or no descriptor is to be had
+        state.events.push_back(
+            WorkerDied{worker, fmt::format("could not be started: {}", error.what())});
+        return;
+    }
     state.workers.emplace(worker, std::move(started));
 }
 

@@ -114,7 +114,7 @@ public:
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
 
-    void spawn(InstanceId worker);
+    void spawn(InstanceId worker);    // WorkerDied follows if no process can be made
     void dismiss(InstanceId worker);  // not a member (any more): asked to leave, killed if it stays
     void kill(InstanceId worker);     // SIGKILL, now; a member's group is broken then
     int process_of(InstanceId worker) const;  // for tests and chaos; −1 if there is none

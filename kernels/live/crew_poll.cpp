@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/invariant.hpp"
+#include "kernels/checkpoint_file.hpp"
 #include "kernels/live/crew_state.hpp"
 
 namespace ukemi {
@@ -89,7 +90,10 @@ void Crew::State::forget(InstanceId id, const std::string& how) {
     died.was_member = is_member(id);
     workers.erase(id);
     events.push_back(std::move(died));
-    if (saving && saving->worker == id) not_saved("its writer died");
+    if (saving && saving->worker == id) {
+        sweep_unfinished_checkpoints(setup.folder);
+        not_saved("its writer died");
+    }
     settle();
     progress_attempt();
 }

@@ -64,9 +64,8 @@ Prepared prepare(const ProcessOrder& order) {
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGHUP, SIGXFSZ}) {
-        ::signal(signal, SIG_DFL);
-    }
+    for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGHUP}) ::signal(signal, SIG_DFL);
+    ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a checkpoint that fails, no death
     // The terminal's Ctrl-C is for the coordinator, who then tells the workers.
     ::setpgid(0, 0);
     if (core) {

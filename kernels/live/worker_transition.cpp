@@ -9,6 +9,7 @@
 #include "kernels/checkpoint_file.hpp"
 #include "kernels/live/plan_text.hpp"
 #include "kernels/live/worker_trainer.hpp"
+#include "kernels/replica_state.hpp"
 
 namespace ukemi::live {
 namespace {
@@ -164,6 +165,7 @@ void Trainer::make_first_state(StateHeader& header) {
     if (checkpoint.job != job_identity(spec_)) {
         throw InputError(next_->order.checkpoint, "", "a checkpoint of another job");
     }
+    expect_trainable_state(checkpoint.state, model_->parameter_count(), next_->order.checkpoint);
     next_->replica->restore(checkpoint.state);
     header.step = checkpoint.step;
     header.position = checkpoint.position;

@@ -3,11 +3,14 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <system_error>
 
@@ -159,4 +162,52 @@ TEST_CASE("checkpoint file: what is wrong is said", "[checkpoint_file]") {
     CHECK_THROWS_WITH(read_checkpoint(folder.path() / "none"),
                       EndsWith("none: cannot be opened: No such file or directory"));
     CHECK_THROWS_AS(read_checkpoint(folder.path()), InputError);
+}
+
+TEST_CASE("checkpoint file: of what is none, only a header is read", "[checkpoint_file]") {
+    const ScratchFolder folder;
+    const auto complaint_of_file = [](const std::filesystem::path& file) -> std::string {
+        try {
+            read_checkpoint(file);
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "accepted";
+    };
+    // All of it could neither be read in the time of a test nor be held.
+    const auto vast = folder.file("vast", "x");
+    std::filesystem::resize_file(vast, std::uintmax_t{1} << 35);
+    CHECK_THAT(complaint_of_file(vast), EndsWith("found a file of another kind"));
+    // With a header that is right, the size of the file is compared before the state is read.
+    const auto long_one = folder.file("long", bytes_of(checkpoint_of(50, 3)));
+    std::filesystem::resize_file(long_one, std::uintmax_t{1} << 35);
+    CHECK_THAT(complaint_of_file(long_one), Contains("is too long: expected 50 bytes"));
+    const auto pipe = folder.path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);  // that nobody writes to
+    CHECK_THAT(complaint_of_file(pipe), EndsWith("expected a file, found a pipe or a device"));
+    CHECK_THAT(complaint_of_file("/dev/zero"), EndsWith("found a pipe or a device"));
+    CHECK_THAT(complaint_of_file(folder.path()), EndsWith("expected a file, found a directory"));
+}
+
+TEST_CASE("checkpoint file: nothing is inflated", "[checkpoint_file]") {
+    const ScratchFolder folder;
+    const auto file = folder.path() / "c.gz";
+    const std::string good = bytes_of(checkpoint_of(50, 3));
+    const gzFile packed = ::gzopen(file.c_str(), "wb");
+    REQUIRE(packed != nullptr);
+    CHECK(::gzwrite(packed, good.data(), static_cast<unsigned>(good.size())) > 0);
+    REQUIRE(::gzclose(packed) == Z_OK);
+    CHECK_THROWS_WITH(read_checkpoint(file), EndsWith("found a file of another kind"));
+}
+
+TEST_CASE("checkpoint file: counts that nothing could be added to are refused",
+          "[checkpoint_file]") {
+    const auto with = [](std::int64_t step, std::int64_t position) {
+        return complaint(bytes_of(
+            {.job = 1, .step = step, .position = position, .plan_version = 0, .state = {}}));
+    };
+    constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+    CHECK(with(1, 8) == "accepted");
+    CHECK_THAT(with(largest, 8), Contains("found step 9223372036854775807"));
+    CHECK_THAT(with(1, largest), Contains("position 9223372036854775807"));
 }

@@ -3,11 +3,13 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
+#include "kernels/replica_state.hpp"
 
 using namespace ukemi;
 using Catch::Matchers::Contains;
@@ -240,4 +242,35 @@ TEST_CASE("replica: what is no state of this model is refused and changes nothin
     CHECK_THAT(refusal(replica, with(24, 6)), Contains("synchronisation from 0 to 5, found 6"));
     CHECK_THAT(refusal(replica, with(56, -1)), Contains("counts that are not negative"));
     CHECK(replica.digest() == digest);
+}
+
+TEST_CASE("replica: a saved state is trained on only if all its numbers are finite", "[replica]") {
+    RandomStream random(5, "finite");
+    Replica replica(random_floats(random, 4), {.momentum = 0.5});
+    replica.apply_averaged(random_floats(random, 4), 0.1, random_floats(random, 4));
+    const auto complaint = [](std::span<const std::byte> state, std::size_t parameters) {
+        try {
+            expect_trainable_state(state, parameters, "file");
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    const std::vector<std::byte> good = replica.state();
+    constexpr std::size_t header = 88;
+    REQUIRE(good.size() == header + 16 * sizeof(float));
+    CHECK(complaint(good, 4) == "accepted");
+    CHECK(complaint(good, 5) == "file: expected a model of 5 parameters, found one of 4");
+    const auto with = [&](std::size_t at, auto value) {
+        std::vector<std::byte> state = good;
+        std::memcpy(state.data() + at, &value, sizeof value);
+        return complaint(state, 4);
+    };
+    constexpr float infinite = std::numeric_limits<float>::infinity();
+    constexpr float none = std::numeric_limits<float>::quiet_NaN();
+    CHECK(with(header, infinite) == "file: expected finite numbers, found inf as weight 0 of 4");
+    CHECK(with(header + 20, none) == "file: expected finite numbers, found nan as velocity 1 of 4");
+    CHECK_THAT(with(header + 44, -infinite), Contains("found -inf as central weight 3 of 4"));
+    CHECK_THAT(with(header + 60, none), Contains("central weight before it 3 of 4"));
+    CHECK_THAT(with(32, std::numeric_limits<double>::quiet_NaN()), Contains("numbers, found nan"));
 }

@@ -1,4 +1,7 @@
 // crew_checkpoint_test.cpp — saving, failing to save, and coming back from nothing but a file.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <fstream>
 
@@ -117,6 +120,43 @@ TEST_CASE("crew: a group of newcomers needs the state or a checkpoint", "[live]"
     const CheckpointSaved saved = rig.expect<CheckpointSaved>();
     CHECK(rig.enter(ids({1}), plan_of(2), saved.file).step == 5);
     rig.train_to(8);
+}
+
+TEST_CASE("crew: what a writer that was killed had begun is swept", "[live]") {
+    CrewRig rig;
+    rig.spawn(ids({0, 1}));
+    rig.enter(ids({0, 1}), plan_of(1));
+    rig.train_to(3);
+    rig.crew.save();
+    const CheckpointSaved saved = rig.expect<CheckpointSaved>();
+    rig.crew.inject(InstanceId{0}, Fault::die_writing);
+    rig.train_to(6);
+    rig.crew.save();
+    CHECK(rig.expect<WorkerDied>().why == "killed by signal 25");
+    CHECK(rig.expect<CheckpointFailed>().why == "its writer died");
+    CHECK(files_in(rig.folder()) == 1);
+    CHECK(std::filesystem::exists(saved.file));
+}
+
+TEST_CASE("crew: what a run that is gone had begun is swept, and nothing else", "[live]") {
+    const pid_t gone = ::fork();
+    if (gone == 0) ::_exit(0);
+    REQUIRE(::waitpid(gone, nullptr, 0) == gone);
+    const ScratchFolder folder;
+    const auto put = [&](const std::string& name) {
+        std::ofstream(folder.path() / name) << "begun";
+        return folder.path() / name;
+    };
+    const auto left = put(fmt::format("checkpoint-000000000012.ukemi.tmp-{}-0", gone));
+    const std::vector others{put("checkpoint-000000000012.ukemi"),
+                             put("notes.tmp-1"),
+                             put(fmt::format("checkpoint-1.ukemi.tmp-{}-0", ::getpid())),
+                             put(fmt::format("mine.ukemi.tmp-{}-0", gone)),
+                             put("checkpoint-1.ukemi.tmp-x-0"),
+                             put("checkpoint-1.ukemi.tmp-9")};
+    const Crew crew(CrewRig::setup_of(small_job(), short_deadlines(), folder.path()));
+    CHECK_FALSE(std::filesystem::exists(left));
+    for (const auto& other : others) CHECK(std::filesystem::exists(other));
 }
 
 }  // namespace ukemi

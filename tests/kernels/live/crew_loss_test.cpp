@@ -1,4 +1,6 @@
 // crew_loss_test.cpp — members that die, stop, fall silent or hang; at every place where they can.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <csignal>
 
@@ -188,6 +190,22 @@ TEST_CASE("crew: a worker that cannot be started or read its data says why", "[l
         REQUIRE(events.size() == 1);
         CHECK(std::get<WorkerDied>(events[0]).why ==
               "could not be started: No such file or directory");
+    }
+    SECTION("no descriptor") {
+        const ScratchFolder folder;
+        Crew crew(CrewRig::setup_of(spec, short_deadlines(), folder.path()));
+        rlimit before{};
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+        const rlimit few{3, before.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+        crew.spawn(InstanceId{0});
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+        const auto events = crew.poll(10s);
+        REQUIRE(events.size() == 1);
+        CHECK(std::get<WorkerDied>(events[0]).why ==
+              "could not be started: pipe: Too many open files");
+        crew.dismiss(InstanceId{0});
+        crew.kill(InstanceId{0});
     }
     SECTION("a program that is no worker") {
         const ScratchFolder folder;
