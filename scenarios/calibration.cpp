@@ -109,7 +109,7 @@ std::int64_t memory_of(int process) {
 }
 
 void expect_not_interrupted(const CalibrationOptions& options) {
-    if (options.live.interrupted == nullptr || !options.live.interrupted->load()) return;
+    if (options.live.stop_requests == nullptr || options.live.stop_requests->load() == 0) return;
     throw std::runtime_error("calibration: interrupted");
 }
 

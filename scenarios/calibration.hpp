@@ -107,7 +107,7 @@ struct CalibrationOptions {
 std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t workers_max);
 
 // Throws std::runtime_error if a worker dies, nothing happens for a minute, or
-// `options.live.interrupted` is set.
+// `options.live.stop_requests` is not 0.
 LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& options);
 
 std::string costs_json(const LiveCosts& costs);

@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "base/quantity.hpp"
 
@@ -15,10 +17,12 @@ class LiveClock {
 public:
     using Wall = std::chrono::steady_clock;
 
-    explicit LiveClock(double scale) : scale_(scale), start_(Wall::now()) {}
+    // `wall`: another clock than the wall's, for tests; empty: the wall's.
+    explicit LiveClock(double scale, std::function<Wall::time_point()> wall = {})
+        : scale_(scale), wall_now_(wall ? std::move(wall) : &Wall::now), start_(wall_now_()) {}
 
     double scale() const { return scale_; }
-    Instant now() const { return at(Wall::now()); }
+    Instant now() const { return at(wall_now_()); }
     Instant at(Wall::time_point moment) const {
         return Instant::at(scaled(std::chrono::nanoseconds(moment - start_)));
     }
@@ -31,6 +35,7 @@ public:
 
 private:
     double scale_;
+    std::function<Wall::time_point()> wall_now_;
     Wall::time_point start_;
 };
 

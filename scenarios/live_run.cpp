@@ -7,6 +7,7 @@
 #include "base/csv_writer.hpp"
 #include "kernels/checkpoint_file.hpp"
 #include "kernels/codec.hpp"
+#include "kernels/replica_state.hpp"
 #include "kernels/training_rules.hpp"
 #include "sim/world.hpp"
 
@@ -65,10 +66,11 @@ CrewSetup crew_setup(const Scenario& scenario, std::uint64_t seed, const LiveOpt
     return crew;
 }
 
-// What would only come to light in the workers, said before any of them starts.
-void check_training(const Scenario& scenario, const CrewSetup& crew) {
+// What would only come to light in the workers, said before any of them starts. Returns the number
+// of the model's parameters.
+std::size_t check_training(const Scenario& scenario, const CrewSetup& crew) {
     const DataSet data = load_data(crew.training.data);
-    make_model(crew.training.model, data);
+    const std::size_t parameters = make_model(crew.training.model, data)->parameter_count();
     const JobSpec& job = scenario.job;
     if (job.profile.lossless) {
         throw InputError(scenario.file.string(), "/job/checkpoint",
@@ -103,6 +105,7 @@ void check_training(const Scenario& scenario, const CrewSetup& crew) {
         throw InputError(scenario.file.string(), "/training",
                          fmt::format("with {} workers: {}", workers, refused));
     }
+    return parameters;
 }
 
 // What policies could make of learners that no worker could then train.
@@ -130,15 +133,37 @@ void check_learners(const Scenario& scenario, const PolicyList& list) {
     }
 }
 
-void resume(const CrewSetup& crew, const std::filesystem::path& file, LiveSetup& live) {
+void resume(const std::filesystem::path& file, std::size_t parameters, LiveSetup& live) {
     const Checkpoint saved = read_checkpoint(file);
-    if (saved.job != job_identity(crew.training)) {
+    if (saved.job != job_identity(live.crew.training)) {
         throw InputError(file.string(), "",
                          "is of another training: data, model, optimiser or seed differ");
     }
+    expect_trainable_state(saved.state, parameters, file.string());
     live.resume_from = file;
     live.resume_samples = saved.position;
     live.resume_steps = saved.step;
+}
+
+LiveSetup live_setup(const Scenario& scenario, std::uint64_t seed, const LiveOptions& options) {
+    LiveSetup live;
+    live.crew = crew_setup(scenario, seed, options);
+    live.time_scale = options.time_scale;
+    live.stop_requests = options.stop_requests;
+    live.stop_within = options.stop_within;
+    live.first_pause = options.first_pause;
+    live.wall = options.wall;
+    live.on_progress = options.on_progress;
+    return live;
+}
+
+// Whatever broke the run off: its workers are still there.
+void keep_model(LiveTrainer& trainer, LiveRecord& record) {
+    try {
+        trainer.keep_model();
+    } catch (const std::exception& error) {
+        record.incidents.push_back(fmt::format("the model is not saved: {}", error.what()));
+    }
 }
 
 void fill_measured(RunResult& result, const LiveRecord& record) {
@@ -154,14 +179,10 @@ LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const Poli
     const JobSpec job = job_on(scenario, market.data);
     const Capabilities world_can = live_capabilities(market.data, job);
     check_policies(list, scenario, world_can);
-    LiveSetup live;
-    live.crew = crew_setup(scenario, seed, options);
-    live.time_scale = options.time_scale;
-    live.interrupted = options.interrupted;
-    live.on_step = options.on_step;
-    check_training(scenario, live.crew);
+    LiveSetup live = live_setup(scenario, seed, options);
+    const std::size_t parameters = check_training(scenario, live.crew);
     check_learners(scenario, list);
-    if (!options.resume_from.empty()) resume(live.crew, options.resume_from, live);
+    if (!options.resume_from.empty()) resume(options.resume_from, parameters, live);
     LiveRun live_run;
     DecisionLog log(decision_log_header(scenario, market.name, job, world_can, list, seed,
                                         options.keep.all_questions));
@@ -179,16 +200,26 @@ LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const Poli
         };
     }
     setup.capabilities = world_can;
+    LiveTrainer* trainer = nullptr;
     setup.make_trainer = [&](Controller& controller, Ledger& ledger, RunQueue& queue) {
-        return std::make_unique<LiveTrainer>(job, live, controller, ledger, queue, live_run.record);
+        auto made =
+            std::make_unique<LiveTrainer>(job, live, controller, ledger, queue, live_run.record);
+        trainer = made.get();
+        return made;
     };
     World world(std::move(setup));
-    try {
-        live_run.run.result = world.run();
-    } catch (const RunInterrupted&) {
-        live_run.interrupted = true;
-    }
     RunResult& result = live_run.run.result;
+    try {
+        result = world.run();
+    } catch (const std::exception& error) {
+        if (live_run.record.steps.empty()) throw;
+        live_run.failure = std::current_exception();
+        live_run.record.stopped = error.what();
+        keep_model(*trainer, live_run.record);
+        result = world.broken_off();
+    }
+    const bool told = options.stop_requests != nullptr && options.stop_requests->load() > 0;
+    live_run.interrupted = told && !result.finished;
     result.scenario = scenario.name;
     result.trace = market.name;
     result.policy = list.label();
@@ -251,6 +282,7 @@ std::string live_json(const LiveRecord& record) {
     document["spawn_wall_s"] = list(record.spawns);
     document["checkpoint_wall_s"] = list(record.checkpoint_times);
     document["last_checkpoint"] = record.last_checkpoint.filename().string();
+    document["stopped"] = record.stopped;
     document["transitions"] = nlohmann::ordered_json::array();
     for (const LiveRecord::Transition& one : record.transitions) {
         document["transitions"].push_back(

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -23,14 +24,20 @@ struct LiveOptions {
     CrewDeadlines deadlines;
     std::vector<int> cores;  // worker k runs on cores[k mod n]; empty: anywhere
     RunOptions keep;
-    const std::atomic<bool>* interrupted = nullptr;
-    std::function<void(const LiveRecord::Step&)> on_step;
+    // As in LiveSetup:
+    const std::atomic<int>* stop_requests = nullptr;
+    std::chrono::milliseconds stop_within{20'000};
+    std::chrono::milliseconds first_pause{100};
+    std::function<LiveClock::Wall::time_point()> wall;
+    std::function<void(const LiveRecord&)> on_progress;  // whenever the record has grown
 };
 
 struct LiveRun {
     FinishedRun run;
     LiveRecord record;
-    bool interrupted = false;  // then `run.result` is empty
+    bool interrupted = false;  // told to stop, and the work is not done
+    // What broke the run off after its first step, whose record is here all the same.
+    std::exception_ptr failure;
 };
 
 // What live workers can turn, whatever they compute on.
@@ -39,7 +46,8 @@ Capabilities live_capabilities(const MarketData& market, const JobSpec& job);
 // The market with nothing ever taken away: every zone carries what the job may ask for.
 NamedMarket calm_market(const Scenario& scenario);
 
-// Throws InputError for a scenario without "training", or one that this world cannot run.
+// Throws InputError for a scenario without "training", or one that this world cannot run. However
+// else a run ends, what its workers have learned is saved if any of them still has it.
 LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
                  std::uint64_t seed, const LiveOptions& options);
 

@@ -10,27 +10,25 @@
 
 namespace ukemi {
 
-namespace {
-constexpr int failed_starts_most = 8;
-}  // namespace
-
 using WallTime = std::chrono::nanoseconds;
 
 LiveTrainer::LiveTrainer(const JobSpec& job, LiveSetup setup, Controller& controller,
                          Ledger& ledger, RunQueue& queue, LiveRecord& record)
     : job_(&job),
       setup_(std::move(setup)),
-      clock_(setup_.time_scale),
+      clock_(setup_.time_scale, setup_.wall),
       controller_(&controller),
       ledger_(&ledger),
       queue_(&queue),
       record_(&record),
-      crew_(setup_.crew) {
+      crew_(setup_.crew),
+      deaths_(job.instances_max, setup_.first_pause) {
     if (setup_.resume_from.empty()) return;
     controller_->resume_at(setup_.resume_samples, setup_.resume_steps);
     samples_high_ = samples_safe_ = setup_.resume_samples;
     steps_safe_ = setup_.resume_steps;
     record_->last_checkpoint = setup_.resume_from;
+    record_->last_saved_step = setup_.resume_steps;
 }
 
 Duration LiveTrainer::transition_remaining(Instant now) const {
@@ -124,6 +122,7 @@ void LiveTrainer::cancel_what_is_due() { queue_->cancel(checkpoint_due_); }
 // The group is ours no more; what is still reported of the order under way is of no use, and must
 // not be taken for an answer to the next one.
 void LiveTrainer::let_go() {
+    crew_stands_ = group_ == Group::held;
     if (group_ != Group::none && group_ != Group::held) crew_.abandon();
     group_ = Group::none;
     for (CrewEvent& event : crew_.poll(WallTime(0))) reports_.push_back(std::move(event));
@@ -158,7 +157,7 @@ void LiveTrainer::begin_transition(const TransitionOrder& order, Instant now) {
     phase_ = JobPhase::transition;
     expected_until_ = now + sum_of(order.phases);
     group_ = Group::entering;
-    member_died_ = false;
+    crew_stands_ = member_died_ = false;
     next_learners_ = controller_->plan().learners_per_gpu;
     crew_.begin_transition(members_, controller_->plan(), record_->last_checkpoint);
 }
@@ -215,7 +214,7 @@ void LiveTrainer::begin_checkpoint(Instant now) {
             break;
         case Group::none:  // those that still have the model form a group, only to save it
             group_ = Group::entering;
-            member_died_ = false;
+            crew_stands_ = member_died_ = false;
             members_ = holders_;
             next_learners_ = controller_->plan().learners_per_gpu;
             crew_.begin_transition(members_, controller_->plan());
@@ -243,6 +242,7 @@ void LiveTrainer::finish(Instant now) {
     let_go();
     phase_ = JobPhase::finished;
     workers_ = 0;
+    keep_model();
 }
 
 void LiveTrainer::roll_back() {
@@ -253,14 +253,27 @@ void LiveTrainer::roll_back() {
 }
 
 bool LiveTrainer::start(InstanceId instance, Instant) {
-    crew_.spawn(instance);
-    starting_.insert(instance);
     ++processes_;
+    to_start_[instance] = LiveClock::Wall::now() + deaths_.pause();
+    start_those_due();
     return false;
+}
+
+void LiveTrainer::start_those_due() {
+    const auto now = LiveClock::Wall::now();
+    std::erase_if(to_start_, [&](const auto& one) {
+        if (one.second > now) return false;
+        crew_.spawn(one.first);
+        return true;
+    });
 }
 
 void LiveTrainer::leave(InstanceId instance, bool lost, Instant) {
     std::erase(holders_, instance);
+    if (to_start_.erase(instance) > 0) {
+        --processes_;
+        return;
+    }
     if (lost) {
         crew_.kill(instance);
     } else {
@@ -290,27 +303,26 @@ void LiveTrainer::stand(Instant at) {
 
 void LiveTrainer::take(const WorkerReady& event, Instant at) {
     record_->spawns.push_back(event.spawn);
-    starting_.erase(event.worker);
-    failed_starts_ = 0;
     queue_->schedule(at, Phase::completion, WorkerStarted{event.worker});
+}
+
+void LiveTrainer::note_incident(Instant at, const std::string& what) {
+    record_->incidents.push_back(fmt::format("{:.3f} s: {}", to_seconds(at.since_start()), what));
+    if (setup_.on_progress) setup_.on_progress(*record_);
 }
 
 void LiveTrainer::take(const WorkerDied& event, Instant at) {
     --processes_;
     std::erase(holders_, event.worker);
     if (event.was_member) member_died_ = true;
-    const bool never_started = starting_.erase(event.worker) > 0;
     if (event.expected) return;
-    // One that dies at its start may have been unlucky; a row of them will not get better.
-    if (never_started && ++failed_starts_ >= failed_starts_most) {
-        throw std::runtime_error(
-            fmt::format("{} workers in a row ended before they were ready; "
-                        "the last: {}",
-                        failed_starts_, event.why));
+    note_incident(at, fmt::format("worker {}: {}", index_of(event.worker), event.why));
+    deaths_.died(event.worker);
+    if (deaths_.hopeless()) {
+        stop_because(
+            fmt::format("{} workers in a row died, and nothing was won between; the last: {}",
+                        deaths_.row(), event.why));
     }
-    record_->incidents.push_back(fmt::format("{:.3f} s: worker {}: {}",
-                                             to_seconds(at.since_start()), index_of(event.worker),
-                                             event.why));
     queue_->schedule(at, Phase::environment, WorkerFailed{event.worker});
 }
 
@@ -322,6 +334,7 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
     if (late && holders_.empty()) return;
     const bool again = controller_->samples_done() < samples_high_;
     controller_->uneven_steps_finished(1, event.position - controller_->samples_done());
+    deaths_.step_made(members_, event.position > samples_high_);
     samples_high_ = std::max(samples_high_, event.position);
     if (!late) {
         ledger_->elapse(at, again ? Cause::redone : Cause::useful);
@@ -332,11 +345,20 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
     last_report_ = event.report;
     record_->steps.push_back(
         {event.step, stepping_workers_, stepping_learners_, event.position, at, event.report});
-    if (setup_.on_step) setup_.on_step(record_->steps.back());
 }
 
 void LiveTrainer::take(const GroupHeld&, Instant at) {
     if (group_ == Group::stepping || group_ == Group::holding) stand(at);
+}
+
+// Steps that all survivors have count, also if nobody came to say so.
+void LiveTrainer::note_common_steps(const GroupEntered& event) {
+    if (event.step > controller_->steps_done()) {
+        controller_->uneven_steps_finished(event.step - controller_->steps_done(),
+                                           event.position - controller_->samples_done());
+    }
+    INVARIANT(controller_->samples_done() == event.position);
+    samples_high_ = std::max(samples_high_, event.position);
 }
 
 void LiveTrainer::take(const GroupEntered& event, Instant at) {
@@ -346,13 +368,7 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
     record_->digest = event.digest;
     const bool agreed = group_ == Group::agreeing;
     if (!agreed) {
-        // Steps that all survivors have count, also if nobody came to say so.
-        if (event.step > controller_->steps_done()) {
-            controller_->uneven_steps_finished(event.step - controller_->steps_done(),
-                                               event.position - controller_->samples_done());
-        }
-        INVARIANT(controller_->samples_done() == event.position);
-        samples_high_ = std::max(samples_high_, event.position);
+        note_common_steps(event);
         holders_ = members_;
         last_report_.words.clear();  // they were of other members
     }
@@ -368,13 +384,17 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
 }
 
 void LiveTrainer::take(const TransitionFailed& event, Instant) {
+    if (group_ != Group::entering && group_ != Group::agreeing) return;  // called off meanwhile
     // After a death the World forms another group. Without one nothing would ever change.
-    if (!member_died_) throw std::runtime_error(fmt::format("the live run: {}", event.why));
+    if (member_died_) return;
+    group_ = group_ == Group::agreeing ? Group::held : Group::none;
+    stop_because(fmt::format("no group could be formed: {}", event.why));
 }
 
 void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
     record_->checkpoint_times.push_back(event.time);
     record_->last_checkpoint = event.file;
+    record_->last_saved_step = event.step;
     record_->saved_samples.push_back(event.position);
     checkpoint_time_ = std::max(checkpoint_time_, clock_.scaled(event.time));
     if (group_ != Group::saving) {  // called off meanwhile, and written all the same
@@ -391,8 +411,7 @@ void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
 }
 
 void LiveTrainer::take(const CheckpointFailed& event, Instant at) {
-    record_->incidents.push_back(
-        fmt::format("{:.3f} s: checkpoint: {}", to_seconds(at.since_start()), event.why));
+    note_incident(at, fmt::format("checkpoint: {}", event.why));
     if (group_ != Group::saving) return;
     group_ = Group::held;
     queue_->schedule(at, Phase::completion, CheckpointEnded{});
@@ -401,6 +420,7 @@ void LiveTrainer::take(const CheckpointFailed& event, Instant at) {
 
 void LiveTrainer::take(const CrewEvent& event, Instant at) {
     std::visit([&](const auto& one) { take(one, at); }, event);
+    if (setup_.on_progress) setup_.on_progress(*record_);
 }
 
 // ---- waiting ----------------------------------------------------------------------------------
@@ -430,14 +450,23 @@ void LiveTrainer::resume(Instant now) {
 bool LiveTrainer::wait(std::optional<Instant>) {
     constexpr WallTime longest = std::chrono::milliseconds(100);
     for (;;) {
-        if (setup_.interrupted != nullptr && setup_.interrupted->load()) throw RunInterrupted{};
         if (!take_reports()) return true;
         const auto due = queue_->next_at();
         const Instant now = clock_.now();
-        if (due && *due <= now) return true;
-        resume(now);
+        if (ending_ || (due && *due <= now)) return true;
+        if (!must_stop()) {
+            resume(now);
+        } else if (may_stop_now()) {
+            ending_ = true;
+            queue_->schedule(std::max(now, queue_->now()), Phase::measurement, GaveUp{});
+            return true;
+        }
+        start_those_due();
         if (!due && processes_ == 0) return false;
-        const WallTime until_due = due ? clock_.wall(*due - now) : longest;
+        WallTime until_due = due ? clock_.wall(*due - now) : longest;
+        for (const auto& [worker, start] : to_start_) {
+            until_due = std::min<WallTime>(until_due, start - LiveClock::Wall::now());
+        }
         for (CrewEvent& event : crew_.poll(std::clamp(until_due, WallTime(0), longest))) {
             reports_.push_back(std::move(event));
         }

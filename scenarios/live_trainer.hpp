@@ -10,7 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +18,7 @@
 #include "policies/controller.hpp"
 #include "records/ledger.hpp"
 #include "scenarios/live_clock.hpp"
+#include "scenarios/live_deaths.hpp"
 #include "sim/event.hpp"
 #include "sim/job_spec.hpp"
 #include "sim/trainer.hpp"
@@ -50,7 +51,9 @@ struct LiveRecord {
     std::vector<std::int64_t> saved_samples;  // what each checkpoint holds
     std::vector<std::string> incidents;       // deaths and failed saves, a sentence each
     std::filesystem::path last_checkpoint;
-    std::uint64_t digest = 0;  // of the replica when a group was last formed
+    std::int64_t last_saved_step = 0;  // it holds all steps before this one
+    std::string stopped;               // why the run was ended from outside the World; mostly empty
+    std::uint64_t digest = 0;          // of the replica when a group was last formed
     std::int64_t torn_steps = 0;
 };
 
@@ -60,12 +63,14 @@ struct LiveSetup {
     std::filesystem::path resume_from;  // a checkpoint, or empty
     std::int64_t resume_samples = 0;    // what it holds
     std::int64_t resume_steps = 0;
-    const std::atomic<bool>* interrupted = nullptr;  // set from outside: the run ends
-    std::function<void(const LiveRecord::Step&)> on_step;
+    // Counts, from outside, how often the run was told to end. At the first time it finishes its
+    // step and saves, within `stop_within` of wall time; at the second it ends at once.
+    const std::atomic<int>* stop_requests = nullptr;
+    std::chrono::milliseconds stop_within{20'000};
+    std::chrono::milliseconds first_pause{100};          // see LiveDeaths
+    std::function<LiveClock::Wall::time_point()> wall;   // see LiveClock
+    std::function<void(const LiveRecord&)> on_progress;  // whenever the record has grown
 };
-
-// Thrown out of World::run when `interrupted` was set.
-struct RunInterrupted {};
 
 class LiveTrainer final : public Trainer {
 public:
@@ -93,11 +98,16 @@ public:
     void save_before(Instant deadline, Instant now) override;
     void finish_checkpoint(Instant now) override;
     void finish(Instant now) override;
+    void end(Instant now) override;
     void roll_back() override;
 
     bool start(InstanceId instance, Instant now) override;
     void leave(InstanceId instance, bool lost, Instant now) override;
     bool wait(std::optional<Instant> next_due) override;
+
+    // Saves what those hold who have the present model, if it is not saved yet: whatever the crew
+    // was about. Waits for it, within limits.
+    void keep_model();
 
 private:
     // What the group is doing for us just now.
@@ -113,6 +123,17 @@ private:
     void take(const CheckpointSaved& event, Instant at);
     void take(const CheckpointFailed& event, Instant at);
     bool take_reports();  // false: an event of the queue is due before the next report
+    void note_common_steps(const GroupEntered& event);
+    void note_incident(Instant at, const std::string& what);
+    void start_those_due();
+
+    // Ending before the work is done (live_stop.cpp).
+    void stop_because(const std::string& why);
+    bool must_stop();
+    bool may_stop_now();
+    bool hurried() const;
+    void order_save();
+    bool save_goes_on(const CrewEvent& event);
     void stand(Instant at);
     void resume(Instant now);
     void let_go();
@@ -142,6 +163,7 @@ private:
     bool boundary_wanted_ = false;
     bool member_died_ = false;  // since the last order
     bool saved_ = false;        // by the checkpoint under way
+    bool crew_stands_ = false;  // its group does, though it is not ours any more
     std::int64_t step_limit_ = 0;
     Instant expected_until_;
     RunQueue::Ticket checkpoint_due_;
@@ -160,9 +182,15 @@ private:
     std::int64_t checkpoints_ = 0;
     std::int64_t transitions_ = 0;
     int processes_ = 0;
-    std::set<InstanceId> starting_;  // spawned, not ready yet
-    int failed_starts_ = 0;          // in a row
+    LiveDeaths deaths_;
+    std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then
     StepReport last_report_;
+
+    bool stopping_ = false;  // the run is to end; then until when it has time
+    bool ending_ = false;    // and the World has been told
+    LiveClock::Wall::time_point stop_by_;
+    bool model_kept_ = false;  // at the end, as far as that was possible
+    int saves_left_ = 0;       // attempts
 };
 
 }  // namespace ukemi

@@ -93,6 +93,9 @@ public:
     virtual void save_before(Instant deadline, Instant now) = 0;
     virtual void finish_checkpoint(Instant now) = 0;  // what it saved is safe; not running yet
     virtual void finish(Instant now) = 0;
+    // The run is over, whether or not the work is done: the last chance to keep what was learned,
+    // while the machines are still held.
+    virtual void end(Instant) {}
     // Every copy of the model is gone: back to the last checkpoint.
     virtual void roll_back() = 0;
 

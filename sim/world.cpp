@@ -140,6 +140,7 @@ RunResult World::run() {
         stuck_ = true;
         end_run(false);
     }
+    INVARIANT(ledger_.open_count() == 0 && fleet_.instances().empty());
     return result();
 }
 
@@ -158,6 +159,13 @@ bool World::is_stuck() {
     if (!has_clock) return true;
     const bool deadline_to_come = job_.deadline < Instant::never() && queue_.now() <= job_.deadline;
     return quiet_tick_ && !deadline_to_come;
+}
+
+RunResult World::broken_off() {
+    RunResult so_far = result();
+    so_far.finished = so_far.deadline_met = false;
+    so_far.cost = in_all(fleet_.metered(queue_.now()), egress_);
+    return so_far;
 }
 
 void World::note(EventKind kind) {
@@ -325,6 +333,7 @@ void World::end_run(bool finished) {
     trainer_->report(now);
     disband();
     ended_ = true;
+    trainer_->end(now);
     release_all();
     finished_ = finished;
     if (controller_.has_hook(Hook::after_train)) {
@@ -341,7 +350,6 @@ std::size_t World::bytes_held() const {
 }
 
 RunResult World::result() {
-    INVARIANT(ledger_.open_count() == 0 && fleet_.instances().empty());
     RunResult result;
     result.seed = setup_.seed;
     result.oracle = setup_.oracle;

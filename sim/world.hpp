@@ -56,7 +56,10 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    RunResult run();                 // once
+    RunResult run();  // once
+    // After run() has thrown: what was counted until then. The cost is what the meters show; held
+    // time and its causes are of instances that were given back already.
+    RunResult broken_off();
     std::size_t bytes_held() const;  // by what grows: events, instances, leases, the timeline
 
 private:

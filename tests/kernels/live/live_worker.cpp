@@ -1,7 +1,14 @@
 // live_worker.cpp — a worker process and nothing else. `live_worker posing FILE` computes on
 // another backend: the CPU behind a device that writes a letter into FILE for everything that it is
-// asked; `live_worker refusing` on one that is not there.
+// asked; `live_worker refusing` on one that is not there. `live_worker dying N` kills itself at its
+// Nth gradient, and `live_worker hanging N` never comes back from it.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -28,8 +35,9 @@ private:
 
 class PosingModel final : public Model {
 public:
-    PosingModel(std::unique_ptr<Model> model, const Tally& tally)
-        : model_(std::move(model)), tally_(tally) {}
+    PosingModel(std::unique_ptr<Model> model, const Tally& tally,
+                const std::function<void()>& at_gradient)
+        : model_(std::move(model)), tally_(tally), at_gradient_(at_gradient) {}
     std::string_view kind() const override { return model_->kind(); }
     std::span<const TensorSlice> tensors() const override { return model_->tensors(); }
     std::size_t parameter_count() const override { return model_->parameter_count(); }
@@ -42,6 +50,7 @@ public:
                          std::span<const std::uint32_t> samples, std::span<float> gradient,
                          Workspace& workspace, const Finished& finished) const override {
         tally_.add('g');
+        if (at_gradient_) at_gradient_();
         const BatchResult result =
             model_->gradient(weights, data, samples, gradient, workspace, {});
         if (finished) {
@@ -59,18 +68,20 @@ public:
 private:
     std::unique_ptr<Model> model_;
     const Tally& tally_;
+    const std::function<void()>& at_gradient_;
 };
 
 class PosingBackend final : public ComputeBackend {
 public:
-    explicit PosingBackend(const std::string& file) : tally_(file) {}
+    explicit PosingBackend(const std::string& file, std::function<void()> at_gradient = {})
+        : tally_(file), at_gradient_(std::move(at_gradient)) {}
     std::string_view name() const override { return "posing"; }
     std::string refusal() const override { return {}; }
     std::string device() const override { return "a pose"; }
     std::unique_ptr<Model> model(const ModelSpec& spec, const DataSet& data,
                                  std::uint32_t) const override {
         tally_.add('m');
-        return std::make_unique<PosingModel>(make_model(spec, data), tally_);
+        return std::make_unique<PosingModel>(make_model(spec, data), tally_, at_gradient_);
     }
     LearnerGroup::MakeDevice learners(const ModelSpec&, const Model& model, const DataSet& data,
                                       std::uint32_t) const override {
@@ -82,6 +93,7 @@ public:
 
 private:
     Tally tally_;
+    std::function<void()> at_gradient_;
 };
 
 class RefusingBackend final : public ComputeBackend {
@@ -98,6 +110,17 @@ public:
     }
 };
 
+// What happens at the Nth gradient of this process.
+std::function<void()> at_gradient(int number, void (*what)()) {
+    return [number, what, count = std::make_shared<std::atomic<int>>(0)] {
+        if (++*count == number) what();
+    };
+}
+void die() { ::raise(SIGKILL); }
+void hang() {
+    for (;;) ::pause();
+}
+
 }  // namespace
 
 }  // namespace ukemi
@@ -105,6 +128,11 @@ public:
 int main(int argc, char** argv) {
     const std::string kind = argc > 1 ? argv[1] : "";
     if (kind == "posing") return ukemi::run_worker(ukemi::PosingBackend(argv[2]));
+    if (kind == "dying" || kind == "hanging") {
+        const auto harm =
+            ukemi::at_gradient(std::atoi(argv[2]), kind == "dying" ? ukemi::die : ukemi::hang);
+        return ukemi::run_worker(ukemi::PosingBackend("/dev/null", harm));
+    }
     if (kind == "refusing") return ukemi::run_worker(ukemi::RefusingBackend());
     return ukemi::run_worker(ukemi::cpu_backend());
 }
