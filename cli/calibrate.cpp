@@ -83,7 +83,7 @@ void calibrate(const Options& given) {
     const std::filesystem::path out = given.out;
     const std::string scratch = out.string() + "-checkpoints";
     expect_no_folder(scratch);
-    const FolderRemover remover(scratch);
+    const CommandScratch folder(scratch);
     options.live = given.live.live_options(scratch);
     if (!given.only_plan) options.settings = calibration_grid(scenario, options.workers_max);
     std::unique_ptr<MeasuredDevice> device;  // null: the host

@@ -1,10 +1,16 @@
 #include "cli/live_workers.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
 
 #include "base/input_error.hpp"
 #include "cli/backends.hpp"
@@ -15,8 +21,34 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::atomic<bool> interrupted{false};
-void note_interrupt(int) { interrupted.store(true); }
+std::atomic<int> stop_requests{0};
+
+// An impatient user says it again; a terminal that goes away may send several signals at once.
+void note_interrupt(int) { ++stop_requests; }
+void note_end(int) {
+    int none = 0;
+    stop_requests.compare_exchange_strong(none, 1);
+}
+
+void watch_signals() {
+    std::signal(SIGINT, note_interrupt);
+    std::signal(SIGTERM, note_end);
+    if (std::signal(SIGHUP, note_end) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
+    // Nobody reads any more, or a file may not grow: a write that fails, which is told.
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
+}
+
+constexpr const char* lock_name = ".ukemi-lock";
+
+// The lock of a scratch folder, locked; nothing if somebody else has it, or it cannot be opened.
+std::optional<int> take_lock(const fs::path& scratch, int how) {
+    const int lock = ::open((scratch / lock_name).c_str(), O_RDWR | O_CLOEXEC | how, 0666);
+    if (lock < 0) return std::nullopt;
+    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return lock;
+    ::close(lock);
+    return std::nullopt;
+}
 
 }  // namespace
 
@@ -62,16 +94,39 @@ LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) const {
     fs::create_directories(folder);
     options.folder = folder;
     options.cores = cores;
-    options.interrupted = &interrupted;
-    std::signal(SIGINT, note_interrupt);
-    std::signal(SIGTERM, note_interrupt);
+    options.stop_requests = &stop_requests;
+    watch_signals();
     return options;
 }
 
 void expect_no_folder(const fs::path& scratch) {
     if (!fs::exists(scratch)) return;
-    throw InputError(scratch.string(), "",
-                     "is there already, and what runs here would remove it: move it away");
+    if (!fs::exists(scratch / lock_name)) {
+        throw InputError(scratch.string(), "",
+                         "is there already, and what runs here would remove it: move it away");
+    }
+    const std::optional<int> lock = take_lock(scratch, 0);
+    if (!lock) throw InputError(scratch.string(), "", "is in use by a command that still runs");
+    ::close(*lock);
+}
+
+CommandScratch::CommandScratch(fs::path folder) : folder_(std::move(folder)) {
+    fs::create_directories(folder_);
+    const std::optional<int> lock = take_lock(folder_, O_CREAT);
+    if (!lock) {
+        throw std::runtime_error(
+            fmt::format("{}: cannot be locked, or another command uses it", folder_.string()));
+    }
+    lock_ = *lock;
+    for (const auto& left : fs::directory_iterator(folder_)) {  // by one that was killed
+        if (left.path().filename() != lock_name) fs::remove_all(left.path());
+    }
+}
+
+CommandScratch::~CommandScratch() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+    ::close(lock_);
 }
 
 }  // namespace ukemi

@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 #include "scenarios/live_run.hpp"
@@ -29,26 +27,27 @@ struct LiveWorkerOptions {
     std::string device() const;
     // This very program as the workers' program, told the backend; makes the folder for
     // checkpoints.
-    // From then on SIGINT and SIGTERM only set `interrupted`, and what runs comes to its end.
+    // From then on SIGINT, SIGTERM and SIGHUP only count as `stop_requests`, and what runs comes to
+    // its end.
     LiveOptions live_options(const std::filesystem::path& folder) const;
 };
 
-// InputError if there is one: it would be taken away in the end.
+// InputError if there is one, unless a command that was killed has left it: it would be taken away.
 void expect_no_folder(const std::filesystem::path& scratch);
 
-// Takes the folder away in the end, however that comes.
-class FolderRemover {
+// A folder for what a command needs only while it runs. It is locked as long, so that what a killed
+// command has left can be told from one that is in use, and from what was never ours; it is taken
+// away in the end, however that comes. expect_no_folder comes first.
+class CommandScratch {
 public:
-    explicit FolderRemover(std::filesystem::path folder) : folder_(std::move(folder)) {}
-    ~FolderRemover() {
-        std::error_code ignored;
-        std::filesystem::remove_all(folder_, ignored);
-    }
-    FolderRemover(const FolderRemover&) = delete;
-    FolderRemover& operator=(const FolderRemover&) = delete;
+    explicit CommandScratch(std::filesystem::path folder);
+    ~CommandScratch();
+    CommandScratch(const CommandScratch&) = delete;
+    CommandScratch& operator=(const CommandScratch&) = delete;
 
 private:
     std::filesystem::path folder_;
+    int lock_ = -1;
 };
 
 }  // namespace ukemi

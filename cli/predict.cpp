@@ -63,7 +63,7 @@ void predict(const Options& options) {
                digest, (folder / "prediction.json").string());
     std::fflush(stdout);
     if (options.no_run) return;
-    const FolderRemover remover(folder / "checkpoints");
+    const CommandScratch scratch(folder / "checkpoints");
     const LiveOptions live = options.live.live_options(folder / "checkpoints");
     const auto compared = run_predicted(scenario, prediction, folder, options.repetitions, live);
     write_file_atomically(folder / "comparison.csv", comparison_csv(compared, digest));

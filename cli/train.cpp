@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -29,6 +31,7 @@ struct Options {
     std::string policies;
     std::string revocations;
     double time_scale = 1;
+    double stop_within_s = 20;
     std::optional<std::uint64_t> seed;
     std::string costs;
     std::string resume;
@@ -53,20 +56,37 @@ NamedMarket the_market(const Options& options, const Scenario& scenario, std::ui
     return make_market(scenario, seed, options.revocations);
 }
 
-// One line on the terminal that is overwritten as steps are committed.
-std::function<void(const LiveRecord::Step&)> step_line(const Scenario& scenario) {
-    if (isatty(STDERR_FILENO) != 1) return {};
-    auto last = std::make_shared<std::chrono::steady_clock::time_point>();
-    return [last, total = scenario.job.samples_total](const LiveRecord::Step& step) {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - *last < std::chrono::milliseconds(200)) return;
-        *last = now;
-        fmt::print(
-            stderr, "\r\x1b[Kstep {}, {} workers, {:.1f} %, loss {:.4f}", step.step, step.workers,
-            100 * static_cast<double>(step.samples) / static_cast<double>(total), step.report.loss);
-        std::fflush(stderr);
-    };
+// What is said on the way. A standard error that is gone or full ends no run.
+void say(const std::string& text) {
+    const bool clears = isatty(STDERR_FILENO) == 1;  // the line of steps
+    std::fputs(fmt::format("{}{}", clears ? "\r\x1b[K" : "", text).c_str(), stderr);
+    std::fflush(stderr);
 }
+
+// Incidents as they happen; on a terminal also a line that is overwritten as steps are committed.
+class ProgressReport {
+public:
+    explicit ProgressReport(std::int64_t samples_total) : samples_total_(samples_total) {}
+
+    void operator()(const LiveRecord& record) {
+        for (; told_ < record.incidents.size(); ++told_) {
+            say(fmt::format("incident: {}\n", record.incidents[told_]));
+        }
+        const auto now = std::chrono::steady_clock::now();
+        if (isatty(STDERR_FILENO) != 1 || record.steps.empty() || now < next_) return;
+        next_ = now + std::chrono::milliseconds(200);
+        const LiveRecord::Step& step = record.steps.back();
+        say(fmt::format(
+            "step {}, {} workers, {:.1f} %, loss {:.4f}", step.step, step.workers,
+            100 * static_cast<double>(step.samples) / static_cast<double>(samples_total_),
+            step.report.loss));
+    }
+
+private:
+    std::int64_t samples_total_;
+    std::size_t told_ = 0;
+    std::chrono::steady_clock::time_point next_;
+};
 
 // Simulates what is about to happen, with measured costs, and keeps it before it happens.
 std::string predict(const Options& options, const Scenario& scenario, const NamedMarket& market,
@@ -91,20 +111,40 @@ void print_summary(const LiveRun& live, const fs::path& folder) {
     fmt::print("\nsteps: {}, torn: {}", live.record.steps.size(), live.record.torn_steps);
     if (result.loss) fmt::print(", last loss: {:.4f}", *result.loss);
     if (result.accuracy) fmt::print(", training accuracy: {:.3f}", *result.accuracy);
+    if (!live.record.incidents.empty()) fmt::print("\nincidents: {}", live.record.incidents.size());
     fmt::print("\nresults: {}\n", folder.string());
-    for (const std::string& incident : live.record.incidents) {
-        fmt::print(stderr, "incident: {}\n", incident);
-    }
 }
 
-// What a run that did not finish leaves behind, and how to go on from it.
-void print_last_checkpoint(const LiveRecord& record) {
-    if (record.last_checkpoint.empty()) {
-        fmt::print(stderr, "there is no checkpoint: the work would begin anew\n");
-    } else {
-        fmt::print(stderr, "the last checkpoint is {}; --resume {} goes on from it\n",
-                   record.last_checkpoint.string(), record.last_checkpoint.string());
+// How the run ended, where its model is, and how to go on from there.
+void say_how_it_ended(const LiveRun& live, const Options& options) {
+    const LiveRecord& record = live.record;
+    const bool finished = live.run.result.finished;
+    const std::int64_t done =
+        record.steps.empty() ? record.last_saved_step : record.steps.back().step + 1;
+    if (live.failure || !record.stopped.empty()) {
+        say(fmt::format("stopped before step {}: {}\n", done, record.stopped));
+    } else if (live.run.result.stuck) {
+        say(fmt::format(
+            "the run could not go on before step {}: the market stays as it is, and no policy "
+            "buys what is missing\n",
+            done));
+    } else if (!finished) {
+        say(fmt::format("the run gave up before step {}, and the work is not done\n", done));
     }
+    if (record.last_checkpoint.empty()) {
+        say("no model is saved: the work would begin anew\n");
+        return;
+    }
+    const std::string file = record.last_checkpoint.string();
+    const bool has_all = record.last_saved_step >= done;
+    const std::string what = has_all ? fmt::format("the model is saved, all {} steps of it", done)
+                                     : fmt::format("the last checkpoint has {} of {} steps",
+                                                   record.last_saved_step, done);
+    const std::string how = finished
+                                ? ""
+                                : fmt::format("; --resume {}{} goes on from it", file,
+                                              options.out.empty() ? "" : " with another --out");
+    say(fmt::format("{}: {}{}\n", what, file, how));
 }
 
 // Takes the folder away again if nothing was put into it.
@@ -115,6 +155,16 @@ struct FolderIfUsed {
         if (fs::is_empty(folder, ignored)) fs::remove(folder, ignored);
     }
 };
+
+// A resumed run has a folder of its own: what was done before it stays as it is.
+fs::path results_folder(const Options& options, const ReplayInputs& inputs) {
+    if (!options.out.empty()) return options.out;
+    std::string name = default_results_folder(inputs).string() + "-live";
+    if (!options.resume.empty()) {
+        name += "-from-" + file_name_of(fs::path(options.resume).stem().string());
+    }
+    return name;
+}
 
 void train(const Options& options) {
     Scenario scenario = options.live.read_scenario();
@@ -127,9 +177,7 @@ void train(const Options& options) {
     if (!options.revocations.empty()) inputs.traces = {options.revocations};
     inputs.policies = {list.label()};
     inputs.seeds = {seed};
-    const fs::path folder = options.out.empty()
-                                ? fs::path(default_results_folder(inputs).string() + "-live")
-                                : fs::path(options.out);
+    const fs::path folder = results_folder(options, inputs);
     check_results_folder(folder, options.force);
     nlohmann::json about = {{"backend", options.live.backend},
                             {"time_scale", options.time_scale},
@@ -148,15 +196,15 @@ void train(const Options& options) {
     live_options.time_scale = options.time_scale;
     live_options.resume_from = options.resume;
     live_options.keep = {true, true, true, options.log_events};
-    live_options.on_step = step_line(scenario);
+    live_options.stop_within =
+        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));
+    ProgressReport progress(scenario.job.samples_total);
+    live_options.on_progress = std::ref(progress);
     const FolderIfUsed checkpoints{live_options.folder};
     LiveRun live = run_live(scenario, market, list, seed, live_options);
-    if (live_options.on_step) fmt::print(stderr, "\r\x1b[K");
-    if (live.interrupted) {
-        fmt::print(stderr, "interrupted after {} steps\n", live.record.steps.size());
-        print_last_checkpoint(live.record);
-        throw ExitWith{exit_machine_failed};
-    }
+    progress(live.record);
+    say_how_it_ended(live, options);  // before anything else can fail
+    if (live.interrupted && live.record.steps.empty()) throw ExitWith{exit_machine_failed};
     inputs.live = about.dump();
     live.run.files = {{"steps.csv", steps_csv(live.record)}, {"live.json", live_json(live.record)}};
     write_results(folder, inputs, std::span(&live.run, 1), false);
@@ -165,16 +213,8 @@ void train(const Options& options) {
     } else {
         print_summary(live, folder);
     }
-    if (!live.run.result.finished) {
-        fmt::print(stderr, "{}\n",
-                   live.run.result.stuck
-                       ? fmt::format("the run ended at {:.3f} s because it could not go on: the "
-                                     "market stays as it is, and no policy buys what is missing",
-                                     to_seconds(live.run.result.duration))
-                       : std::string("the run gave up before the work was done"));
-        print_last_checkpoint(live.record);
-        throw ExitWith{exit_machine_failed};
-    }
+    if (live.failure) std::rethrow_exception(live.failure);
+    if (!live.run.result.finished) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace
@@ -193,13 +233,20 @@ void add_train(CLI::App& app) {
         ->add_option("--time-scale", options->time_scale,
                      "seconds of the scenario in a second of the wall (default: 1)")
         ->check(CLI::Range(1e-3, 1e6));
+    command
+        ->add_option(
+            "--stop-within", options->stop_within_s,
+            "seconds for the last step and for saving when told to stop by SIGINT, SIGTERM "
+            "or SIGHUP; a second SIGINT stops at once (default: 20)")
+        ->check(CLI::Range(0.0, 86'400.0));
     command->add_option("--seed", options->seed, "of weights, samples and draws")
         ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
     command->add_option("--costs", options->costs,
                         "costs measured by `ukemi calibrate`: predict the run before it starts");
     command->add_option("--resume", options->resume, "a checkpoint to go on from");
     command->add_option("--out", options->out,
-                        "folder for results (default: results/<scenario>-<hash>-live)");
+                        "folder for results (default: results/<scenario>-<hash>-live, and "
+                        "-from-<checkpoint> if it is resumed); the model is saved beside it");
     command->add_flag("--force", options->force, "replace results that are there already");
     command->add_flag("--json", options->json, "print the run as JSON instead of the table");
     command->add_flag("--log-events", options->log_events, "also write events.jsonl");

@@ -9,11 +9,14 @@
 #include <csignal>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -36,49 +39,83 @@ inline std::string text_in(const std::filesystem::path& file) {
     return text.str();
 }
 
+// A program that runs; what it prints is kept in files, for neither stream is a terminal.
+class RunningProgram {
+public:
+    RunningProgram(const char* program, const std::filesystem::path& folder,
+                   std::vector<std::string> arguments, Output output) {
+        posix_spawn_file_actions_t actions{};
+        posix_spawn_file_actions_init(&actions);
+        constexpr int create = O_WRONLY | O_CREAT | O_TRUNC;
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err().c_str(), create, 0600);
+        int ends[2] = {-1, -1};
+        switch (output) {
+            case Output::kept:
+                posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out().c_str(), create,
+                                                 0600);
+                break;
+            case Output::closed: posix_spawn_file_actions_addclose(&actions, STDOUT_FILENO); break;
+            case Output::full_disk:
+                posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/full", O_WRONLY, 0);
+                break;
+            case Output::pipe_without_reader:
+                if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+                close(ends[0]);
+                posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+                break;
+        }
+        posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+        arguments.insert(arguments.begin(), std::filesystem::path(program).filename().string());
+        std::vector<char*> argv;
+        for (std::string& argument : arguments) argv.push_back(argument.data());
+        argv.push_back(nullptr);
+        const int failed = posix_spawn(&process_, program, &actions, nullptr, argv.data(), environ);
+        posix_spawn_file_actions_destroy(&actions);
+        if (ends[1] != -1) close(ends[1]);
+        if (failed != 0) throw std::runtime_error(std::string("cannot start ") + program);
+    }
+
+    bool has_ended() {
+        return ended_ || (ended_ = waitpid(process_, &status_, WNOHANG) == process_);
+    }
+    void send(int signal) {
+        if (!has_ended()) ::kill(process_, signal);
+    }
+    Ran wait() {
+        if (!ended_ && waitpid(process_, &status_, 0) != process_) {
+            throw std::runtime_error("lost the child");
+        }
+        ended_ = true;
+        return {WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_), text_in(out()),
+                text_in(err())};
+    }
+
+private:
+    std::string out() const { return (streams_.path() / "out").string(); }
+    std::string err() const { return (streams_.path() / "err").string(); }
+
+    ScratchFolder streams_;
+    pid_t process_ = 0;
+    int status_ = 0;
+    bool ended_ = false;
+};
+
 // Runs `program` with these arguments in `folder`; neither stream is a terminal.
 inline Ran run_program(const char* program, const std::filesystem::path& folder,
                        std::vector<std::string> arguments, Output output = Output::kept) {
-    const ScratchFolder streams;
-    const std::string out = (streams.path() / "out").string();
-    const std::string err = (streams.path() / "err").string();
-    posix_spawn_file_actions_t actions{};
-    posix_spawn_file_actions_init(&actions);
-    constexpr int create = O_WRONLY | O_CREAT | O_TRUNC;
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), create, 0600);
-    int ends[2] = {-1, -1};
-    switch (output) {
-        case Output::kept:
-            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), create, 0600);
-            break;
-        case Output::closed: posix_spawn_file_actions_addclose(&actions, STDOUT_FILENO); break;
-        case Output::full_disk:
-            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/full", O_WRONLY, 0);
-            break;
-        case Output::pipe_without_reader:
-            if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-            close(ends[0]);
-            posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-            break;
+    return RunningProgram(program, folder, std::move(arguments), output).wait();
+}
+
+// Sends the signal once something has happened; a program that ends before gets none.
+inline Ran run_ukemi_until(const std::filesystem::path& folder, std::vector<std::string> arguments,
+                           int signal, const std::function<bool()>& happened) {
+    RunningProgram child(UKEMI_BINARY, folder, std::move(arguments), Output::kept);
+    while (!happened() && !child.has_ended()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-    arguments.insert(arguments.begin(), std::filesystem::path(program).filename().string());
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    pid_t child = 0;
-    const int failed = posix_spawn(&child, program, &actions, nullptr, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (ends[1] != -1) close(ends[1]);
-    if (failed != 0) throw std::runtime_error(std::string("cannot start ") + program);
-    int status = 0;
-    if (waitpid(child, &status, 0) != child) throw std::runtime_error("lost the child");
-    Ran ran;
-    ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    ran.out = text_in(out);
-    ran.err = text_in(err);
-    return ran;
+    child.send(signal);
+    return child.wait();
 }
 
 inline Ran run_ukemi(const std::filesystem::path& folder, std::vector<std::string> arguments,

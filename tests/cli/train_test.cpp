@@ -1,0 +1,159 @@
+// train_test.cpp — `ukemi train` as its users end it: by a signal, by a limit, or by its own end.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A training of 340 parameters in steps of 16 samples, saved every 50 ms or so.
+std::string scenario_text(std::int64_t samples) {
+    return R"({"name": "small", "seed": 3,
+  "job": {"samples": )" +
+           std::to_string(samples) + R"(, "batch_per_worker": 8, "samples_per_epoch": 512,
+          "throughput": {"1": "1000 samples/s", "4": "2000 samples/s"},
+          "checkpoint": {"kind": "saved", "cost": "1 s"}, "restart": "1 s",
+          "give_up_after": "4000 h"},
+  "cluster": {"count_min": 2, "count_max": 2},
+  "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+  "training": {"data": {"kind": "synthetic", "samples": 512, "features": 16, "classes": 4},
+               "model": {"kind": "mlp", "hidden": 16}, "learning_rate": 0.1, "momentum": 0.9},
+  "policy_parameters": {"periodic_checkpoint": {"interval": "5 s"}},
+  "replay": ["spot_only+periodic_checkpoint"]}
+)";
+}
+
+constexpr std::int64_t endless = 1'000'000'000;
+
+std::vector<std::string> train(std::vector<std::string> more) {
+    std::vector<std::string> all{"train", "s.json", "--time-scale", "100", "--out", "out"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+std::vector<fs::path> checkpoints_in(const fs::path& folder) {
+    std::vector<fs::path> found;
+    if (!fs::exists(folder)) return found;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (entry.path().extension() == ".ukemi") found.push_back(entry.path());
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+// The steps that a checkpoint has, by its name.
+std::int64_t steps_in(const fs::path& checkpoint) {
+    return std::stoll(checkpoint.stem().string().substr(std::string("checkpoint-").size()));
+}
+
+// Waits until the run has saved for the first time, and tells it to end.
+Ran run_until_saved(const fs::path& folder, const std::vector<std::string>& arguments, int signal) {
+    return run_ukemi_until(folder, arguments, signal,
+                           [&] { return !checkpoints_in(folder / "out-checkpoints").empty(); });
+}
+
+fs::path only_run(const fs::path& results) {
+    std::vector<fs::path> runs;
+    for (const auto& entry : fs::directory_iterator(results / "runs")) runs.push_back(entry.path());
+    REQUIRE(runs.size() == 1);
+    return runs.front();
+}
+
+std::int64_t rows_in(const fs::path& csv) {
+    const std::string text = text_in(csv);
+    return std::ranges::count(text, '\n') - 1;
+}
+
+}  // namespace
+
+TEST_CASE("ukemi train: a signal ends it after a whole step, saved and written down",
+          "[cli][live]") {
+    const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP);
+    CAPTURE(signal);
+    const ScratchFolder folder;
+    write_file(folder.path() / "s.json", scenario_text(endless));
+    const Ran ran = run_until_saved(folder.path(), train({}), signal);
+    INFO(ran.err);
+    CHECK(ran.code == 1);
+    const auto saved = checkpoints_in(folder.path() / "out-checkpoints");
+    REQUIRE_FALSE(saved.empty());
+    const std::int64_t steps = steps_in(saved.back());
+    CHECK(ran.err == fmt::format("stopped before step {0}: told to stop\n"
+                                 "the model is saved, all {0} steps of it: {1}; --resume {1} with "
+                                 "another --out goes on from it\n",
+                                 steps, "out-checkpoints/" + saved.back().filename().string()));
+    const fs::path run = only_run(folder.path() / "out");
+    CHECK(rows_in(run / "steps.csv") == steps);
+    CHECK_FALSE(text_in(run / "decisions.jsonl").empty());
+    CHECK(text_in(run / "live.json").find("\"stopped\": \"told to stop\"") != std::string::npos);
+
+    // It goes on from there, to the end of a work that is ten steps longer.
+    write_file(folder.path() / "s.json", scenario_text(16 * (steps + 10)));
+    const Ran rest = run_ukemi(folder.path(), {"train", "s.json", "--time-scale", "100", "--resume",
+                                               fs::relative(saved.back(), folder.path()).string()});
+    INFO(rest.err);
+    CHECK(rest.code == 0);
+    CHECK(rest.err.find(fmt::format("the model is saved, all {} steps of it", steps + 10)) !=
+          std::string::npos);
+    CHECK(rest.out.find("-from-checkpoint-") != std::string::npos);
+}
+
+TEST_CASE("ukemi train: results that cannot be written do not cost the model", "[cli][live]") {
+    const ScratchFolder folder;
+    write_file(folder.path() / "s.json", scenario_text(16 * 400));
+    // No file may grow beyond 8 KiB: the model is smaller, the table of steps is not.
+    const Ran ran = run_program(
+        "/bin/sh", folder.path(),
+        {"-c", fmt::format("ulimit -f 16; exec '{}' train s.json --time-scale 100 --out out",
+                           UKEMI_BINARY)});
+    INFO(ran.err);
+    CHECK(ran.code == 1);
+    CHECK(ran.err.find("the model is saved, all 400 steps of it") != std::string::npos);
+    CHECK(ran.err.find("the results cannot be written: File too large") != std::string::npos);
+    const auto saved = checkpoints_in(folder.path() / "out-checkpoints");
+    REQUIRE_FALSE(saved.empty());
+    CHECK(steps_in(saved.back()) == 400);
+    CHECK_FALSE(fs::exists(folder.path() / "out"));
+}
+
+TEST_CASE("ukemi train: what is no checkpoint is refused by its header", "[cli][live]") {
+    const ScratchFolder folder;
+    write_file(folder.path() / "s.json", scenario_text(160));
+    fs::resize_file(write_file(folder.path() / "vast", "x"), std::uintmax_t{1} << 35);
+    const Ran ran = run_ukemi(folder.path(), train({"--resume", "vast"}));
+    CHECK(ran.code == 2);
+    CHECK(ran.err == "ukemi: vast: expected a checkpoint, found a file of another kind\n");
+    CHECK(names_in(folder.path()) == std::vector<std::string>{"s.json", "vast"});
+}
+
+TEST_CASE("ukemi calibrate: what a killed one has left does not block the next", "[cli][live]") {
+    const ScratchFolder folder;
+    write_file(folder.path() / "s.json", scenario_text(1600));
+    const std::vector<std::string> calibrate{"calibrate", "s.json", "--out",       "box.json",
+                                             "--steps",   "5",      "--stretches", "1",
+                                             "--repeat",  "1",      "--only-plan", "--no-machine"};
+    const fs::path scratch = folder.path() / "box.json-checkpoints";
+    const Ran killed = run_ukemi_until(folder.path(), calibrate, SIGKILL,
+                                       [&] { return !checkpoints_in(scratch).empty(); });
+    CHECK(killed.code == -SIGKILL);
+    REQUIRE(fs::exists(scratch));
+    const Ran next = run_ukemi(folder.path(), calibrate);
+    INFO(next.err);
+    CHECK(next.code == 0);
+    CHECK(names_in(folder.path()) == std::vector<std::string>{"box.json", "s.json"});
+
+    // What was never ours is not taken away.
+    write_file(scratch / "mine", "x");
+    const Ran foreign = run_ukemi(folder.path(), calibrate);
+    CHECK(foreign.code == 2);
+    CHECK(foreign.err.find("is there already") != std::string::npos);
+    CHECK(fs::exists(scratch / "mine"));
+}
+
+}  // namespace ukemi
