@@ -50,6 +50,14 @@ TEST_CASE("noise-scale law: at the reference batch a sample is a sample", "[lear
     CHECK(progress_after(*model, 0, 123, {100, 0}) == 123 * 100 * progress_per_sample);
 }
 
+TEST_CASE("noise-scale law: what is left are whole steps, the last one, too", "[learning]") {
+    const auto model = make_noise_scale_law(law(777.0, 1050));
+    CHECK(model->samples_left(0, {100, 0}) == 1100);
+    CHECK(model->samples_left(progress_after(*model, 0, 10, {100, 0}), {100, 0}) == 100);
+    CHECK(model->samples_left(progress_after(*model, 0, 11, {100, 0}), {100, 0}) == 0);
+    CHECK(make_noise_scale_law(law(777.0, 1000))->samples_left(0, {100, 0}) == 1000);
+}
+
 TEST_CASE("noise-scale law: steps and samples lie on McCandlish's hyperbola",
           "[learning][property]") {
     // (S/S_min − 1)(E/E_min − 1) = 1 with E_min/S_min the noise scale (arXiv:1812.06162, eq. 2.11).
