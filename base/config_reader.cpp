@@ -190,7 +190,13 @@ std::vector<std::string> ConfigReader::keys() const {
 
 std::string ConfigReader::checked_text(std::string_view key, const json& value) const {
     if (!value.is_string()) fail(key, fmt::format("expected text, found {}", describe(value)));
-    return value.get<std::string>();
+    std::string text = value.get<std::string>();
+    // Names end up on terminals, which obey control characters, and in tables of one line a row.
+    if (one_line(text) != text) {
+        fail(key, fmt::format("expected text without control characters, found {}",
+                              ukemi::quoted(text)));
+    }
+    return text;
 }
 
 std::string ConfigReader::text(std::string_view key) { return checked_text(key, find(key)); }

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
+#include <system_error>
 
 #include "base/invariant.hpp"
+#include "base/plain_text.hpp"
 
 namespace ukemi {
 
@@ -41,8 +44,25 @@ void CsvWriter::field(std::string_view text) {
     ++filled_;
 }
 
-std::string csv_field(std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+namespace {
+
+bool is_number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+std::string harmless(std::string_view text) {
+    const bool formula =
+        !text.empty() && std::string_view("=+-@").find(text[0]) != std::string_view::npos;
+    return (formula && !is_number(text) ? "'" : "") + one_line(text);
+}
+
+}  // namespace
+
+std::string csv_field(std::string_view given) {
+    const std::string text = harmless(given);
+    if (text.find_first_of(",\"") == std::string_view::npos) return text;
     std::string quoted_text = "\"";
     for (const char c : text) {
         if (c == '"') quoted_text += '"';

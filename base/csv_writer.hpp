@@ -3,6 +3,10 @@
 // Fields are quoted only where they must be (RFC 4180); numbers are written in the shortest form
 // that reads back equal, NaN as an empty field. A row with the wrong number of fields is a broken
 // invariant.
+//
+// Text from outside does nothing where the table is opened. A spreadsheet takes what begins with
+// =, +, - or @ for a formula: an apostrophe is put before it, unless it is a number. A terminal
+// obeys control characters: they are written as escapes (\n, \x1b).
 #pragma once
 
 #include <concepts>
@@ -42,7 +46,7 @@ private:
     std::size_t filled_ = 0;
 };
 
-// One field, quoted if it must be.
+// One field, as harmless text, quoted if it must be.
 std::string csv_field(std::string_view text);
 
 }  // namespace ukemi

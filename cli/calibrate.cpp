@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "base/read_file.hpp"
 #include "cli/backends.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
+#include "cli/output_folder.hpp"
 #include "scenarios/calibration.hpp"
 #include "scenarios/cost_comparison.hpp"
 
@@ -21,6 +21,7 @@ struct Options {
     std::string compare;
     bool only_plan = false;
     bool no_machine = false;
+    bool force = false;
 };
 
 void print_times(std::string_view name, const MeasuredTimes& times) {
@@ -80,8 +81,8 @@ void calibrate(const Options& given) {
         earlier = read_costs(given.compare);
         expect_costs_of(*earlier, scenario, given.compare, options.device);
     }
-    const std::filesystem::path out = given.out;
-    const std::string scratch = out.string() + "-checkpoints";
+    OutputFile out(given.out, given.force);
+    const std::string scratch = given.out + "-checkpoints";
     expect_no_folder(scratch);
     const CommandScratch folder(scratch);
     options.live = given.live.live_options(scratch);
@@ -97,14 +98,14 @@ void calibrate(const Options& given) {
     }
     options.on_progress = [](const std::string& what) { fmt::print(stderr, "{}\n", what); };
     const LiveCosts costs = measure_costs(scenario, options);
-    write_file_atomically(out, costs_json(costs));
+    out.write(costs_json(costs));
     print_costs(costs);
     print_machine(costs.machine);
     if (earlier) {
         fmt::print("\n{}", difference_table(differences(costs, *earlier, given.compare)));
         fmt::print("there: {}\n", given.compare);
     }
-    fmt::print("\ncosts: {}\n", out.string());
+    fmt::print("\ncosts: {}\n", given.out);
 }
 
 }  // namespace
@@ -132,6 +133,7 @@ void add_calibrate(CLI::App& app) {
         "only the scenario's own Plan, no other batches, codecs and synchronisations");
     command->add_flag("--no-machine", options->no_machine,
                       "leave out copies, collectives, codecs, monitors and checkpoints by size");
+    command->add_flag("--force", options->force, "replace the file if it is there already");
     command->callback([options] { calibrate(*options); });
 }
 

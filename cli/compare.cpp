@@ -3,17 +3,17 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/input_error.hpp"
-#include "base/read_file.hpp"
 #include "cli/command.hpp"
 #include "cli/comparison.hpp"
 #include "cli/idle_variation.hpp"
 #include "cli/learning_lines.hpp"
 #include "cli/phase_means.hpp"
+#include "cli/results.hpp"
 #include "cli/table.hpp"
-#include "plots/figures.hpp"
 #include "scenarios/experiment.hpp"
 #include "scenarios/variants.hpp"
 
@@ -31,6 +31,7 @@ struct Options {
     bool csv = false;
     std::string out;
     bool pdf = false;
+    bool force = false;
 };
 
 constexpr std::string_view policy_key = "policy=";
@@ -76,21 +77,18 @@ std::vector<Scenario> scenarios_of(const Options& options, const std::string& po
     return all;
 }
 
-void write_files(const Options& options, std::span<const Candidate> candidates,
-                 std::span<const RunResult> results) {
-    const std::filesystem::path folder = options.out;
-    std::filesystem::create_directories(folder);
-    write_file_atomically(folder / "compare.csv", comparison_csv(candidates));
-    write_file_atomically(folder / "compare.json", comparison_json(candidates));
+FigureResult write_files(OutputFolder& folder, std::span<const Candidate> candidates,
+                         std::span<const RunResult> results, bool pdf) {
+    folder.write("compare.csv", comparison_csv(candidates));
+    folder.write("compare.json", comparison_json(candidates));
     FigureInput input;
     input.learning = learning_runs(results);
     input.transitions = transition_rows(phase_means(results));
-    if (input.learning.empty() && input.transitions.empty()) return;
-    FigureOptions figure_options;
-    figure_options.pdf = options.pdf;
-    const FigureResult figures = draw_all(input, folder, figure_options);
-    for (const std::string& note : figures.notes) fmt::print(stderr, "{}\n", note);
-    if (!figures.problem.empty()) fmt::print(stderr, "figures: {}\n", figures.problem);
+    FigureOptions options;
+    options.pdf = pdf;
+    const FigureResult figures = draw_all(input, folder.staging(), options);
+    folder.commit();
+    return folder.settled(figures);
 }
 
 void compare(const Options& options) {
@@ -109,7 +107,9 @@ void compare(const Options& options) {
     setup.threads = options.threads > 0
                         ? options.threads
                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    std::optional<OutputFolder> folder;
     if (!options.out.empty()) {
+        folder.emplace(options.out, options.force);
         setup.details = Details::all;
         setup.options.timeline = true;
     }
@@ -117,7 +117,8 @@ void compare(const Options& options) {
     for (FinishedRun& run : run_experiment(cases, setup)) results.push_back(std::move(run.result));
     warn_of_idle_keys(results);
     const std::vector<Candidate> candidates = candidates_of(results);
-    if (!options.out.empty()) write_files(options, candidates, results);
+    FigureResult figures;
+    if (folder) figures = write_files(*folder, candidates, results, options.pdf);
     if (options.json) {
         fmt::print("{}", comparison_json(candidates));
     } else if (options.csv) {
@@ -126,6 +127,7 @@ void compare(const Options& options) {
         fmt::print("{}{}{}", comparison_table(candidates), phase_table(results),
                    how_sure(scenarios));
     }
+    if (!say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace
@@ -151,6 +153,7 @@ void add_compare(CLI::App& app) {
     command->add_flag("--csv", options->csv, "print CSV instead of the table")->excludes(json);
     command->add_option("--out", options->out,
                         "also write compare.csv, compare.json and figures into this folder");
+    command->add_flag("--force", options->force, "replace results that are there already");
     command->add_flag("--pdf", options->pdf, "figures also as PDF");
     command->callback([options] { compare(*options); });
 }

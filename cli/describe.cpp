@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
@@ -13,6 +14,7 @@
 #include "cli/command.hpp"
 #include "cli/describe_figures.hpp"
 #include "cli/describe_topology.hpp"
+#include "cli/output_folder.hpp"
 #include "traces/character_chart.hpp"
 #include "traces/lifetime_law.hpp"
 #include "traces/market_statistics.hpp"
@@ -39,6 +41,7 @@ struct Options {
     std::string topology;
     std::uint32_t machines = 1;
     bool pdf = false;
+    bool force = false;
 };
 
 // What the terminal has, if standard output is one.
@@ -178,7 +181,8 @@ std::string trace_text(const std::string& what, const Trace& trace, const Option
 }
 
 // Prints `text` once the figures are written: what cannot be written leaves its error alone.
-void draw(const Options& options, DescribedMarket&& market, const std::string& text) {
+void draw(const Options& options, DescribedMarket&& market, const std::string& text,
+          OutputFolder& out) {
     const auto& first = options.files.front();
     market.title = shortened(trace_name(first), 34);
     if (options.files.size() > 1) {
@@ -190,18 +194,20 @@ void draw(const Options& options, DescribedMarket&& market, const std::string& t
     }
     FigureOptions figure_options;
     figure_options.pdf = options.pdf;
-    const FigureResult figures =
-        draw_all(market_figures(market, parameters, options.log_time), options.out, figure_options);
+    FigureResult figures = draw_all(market_figures(market, parameters, options.log_time),
+                                    out.staging(), figure_options);
+    if (figures.files.empty() && figures.problem.empty()) {
+        fmt::print("{}", text);
+        fmt::print(stderr, "figures: nothing here can be drawn\n");
+        return;
+    }
+    out.commit();
+    figures = out.settled(figures);
     if (figures.problem.empty() || figures.skipped) fmt::print("{}", text);
     for (const auto& file : figures.files) {
         if (file.extension() == ".svg") fmt::print("figure: {}, .png\n", one_line(file.string()));
     }
-    if (figures.files.empty() && figures.problem.empty()) {
-        fmt::print(stderr, "figures: nothing here can be drawn\n");
-    }
-    if (figures.problem.empty()) return;
-    fmt::print(stderr, "figures: {}\n", figures.problem);
-    if (!figures.skipped) throw ExitWith{exit_machine_failed};
+    if (!say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 void check_options(const Options& options) {
@@ -211,19 +217,16 @@ void check_options(const Options& options) {
     if (options.out.empty()) {
         for (const auto& [name, is_there] :
              {std::pair{"--market", !options.market.empty()},
-              std::pair{"--log-time", options.log_time}, std::pair{"--pdf", options.pdf}}) {
+              std::pair{"--log-time", options.log_time}, std::pair{"--pdf", options.pdf},
+              std::pair{"--force", options.force}}) {
             if (is_there) throw InputError(name, "", "is about figures: expected --out beside it");
         }
         return;
     }
-    if (std::filesystem::exists(options.out) && !std::filesystem::is_directory(options.out)) {
-        throw InputError(options.out, "", "expected a folder, found a file");
-    }
     if (!options.market.empty()) market_parameters_of(options.market, "--market");
 }
 
-void describe_files(const Options& options) {
-    check_options(options);
+void describe_files(const Options& options, OutputFolder* out) {
     ReadOptions read;
     read.zone = options.zone;
     read.instance_type = options.instance_type;
@@ -255,21 +258,22 @@ void describe_files(const Options& options) {
         for (const std::string& file : options.files) add(file, read_record(file, read));
     }
     text += correlations_text(all);
-    if (!options.out.empty()) return draw(options, std::move(market), text);
+    if (out != nullptr) return draw(options, std::move(market), text, *out);
     fmt::print("{}", text);
 }
 
 void describe(const Options& options) {
-    if (!options.topology.empty()) {
-        if (!options.files.empty()) {
-            throw InputError("describe", "", "expected traces or --topology, found both");
-        }
-        return describe_topology(options.topology, options.machines, options.out, options.pdf);
+    if (options.topology.empty() == options.files.empty()) {
+        throw InputError("describe", "",
+                         fmt::format("expected traces or --topology, found {}",
+                                     options.files.empty() ? "neither" : "both"));
     }
-    if (options.files.empty()) {
-        throw InputError("describe", "", "expected traces or --topology, found neither");
-    }
-    describe_files(options);
+    if (options.topology.empty()) check_options(options);
+    std::optional<OutputFolder> out;
+    if (!options.out.empty()) out.emplace(options.out, options.force);
+    OutputFolder* const folder = out ? &*out : nullptr;
+    if (options.topology.empty()) return describe_files(options, folder);
+    describe_topology(options.topology, options.machines, folder, options.pdf);
 }
 
 }  // namespace
@@ -297,6 +301,7 @@ void add_describe(CLI::App& app) {
     command->add_option("--out", options->out,
                         "folder for figures: market over time, lifetimes, losses by hour; or the "
                         "topology");
+    command->add_flag("--force", options->force, "replace the figures that are there already");
     command->add_option("--market", options->market,
                         "draw beside them what this market generates: a name of `ukemi list "
                         "markets`, or a file of `ukemi fit`");

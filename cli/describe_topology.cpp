@@ -94,25 +94,25 @@ TopologyInput figure_of(const Topology& topology, const std::string& title) {
 
 }  // namespace
 
-void describe_topology(const std::string& name_or_file, std::uint32_t machines,
-                       const std::string& out, bool pdf) {
+void describe_topology(const std::string& name_or_file, std::uint32_t machines, OutputFolder* out,
+                       bool pdf) {
     const Topology topology = topology_of(name_or_file, machines);
     check_connected(topology);
     const std::string title =
         machines > 1 ? fmt::format("{} x {}", machines, name_or_file) : name_or_file;
     const std::string text =
         fmt::format("{}: {}{}", one_line(title), devices_text(topology), rings_text(topology));
-    if (out.empty()) return fmt::print("{}", text);
+    if (out == nullptr) return fmt::print("{}", text);
     FigureInput input;
     input.topology = figure_of(topology, title);
     FigureOptions options;
     options.pdf = pdf;
-    const FigureResult figure = draw_topology(input, out, options);
+    FigureResult figure = draw_topology(input, out->staging(), options);
+    out->commit();
+    figure = out->settled(figure);
     if (figure.problem.empty() || figure.skipped) fmt::print("{}", text);
-    for (const auto& file : figure.files) fmt::print("{}\n", file.string());
-    if (figure.problem.empty()) return;
-    fmt::print(stderr, "ukemi: {}\n", figure.problem);
-    if (!figure.skipped) throw ExitWith{exit_machine_failed};
+    for (const auto& file : figure.files) fmt::print("{}\n", one_line(file.string()));
+    if (!say_figures(figure)) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace ukemi

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/output_folder.hpp"
+
 namespace ukemi {
 
 // A preset or a file (sim/cluster/cluster_file.hpp); a preset `machines` times. Prints what is in
-// it and, of one machine with several GPUs, its rings; draws it where `out` is not empty.
-void describe_topology(const std::string& name_or_file, std::uint32_t machines,
-                       const std::string& out, bool pdf);
+// it and, of one machine with several GPUs, its rings; draws it into `out` where that is not null.
+void describe_topology(const std::string& name_or_file, std::uint32_t machines, OutputFolder* out,
+                       bool pdf);
 
 }  // namespace ukemi

@@ -73,6 +73,21 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
                        chosen.empty() ? "" : command.get_name(), chosen.empty() ? "" : " ");
 }
 
+// An option that is given with nothing (as by a variable of the shell that is not set) would
+// otherwise read as one that is not given.
+void refuse_empty_values(CLI::App& app) {
+    const CLI::Validator not_empty(
+        [](const std::string& value) {
+            return value.empty() ? std::string("expected a value, found nothing") : std::string();
+        },
+        "", "not empty");
+    for (CLI::App* command : app.get_subcommands({})) {
+        for (CLI::Option* option : command->get_options()) {
+            if (option->get_expected_max() > 0) option->check(not_empty);
+        }
+    }
+}
+
 int complain(std::string_view problem, int code) {
     fmt::print(stderr, "ukemi: {}\n", problem);
     return code;
@@ -104,6 +119,7 @@ int run(int argc, char** argv) {
     ukemi::add_diff(app);
     ukemi::add_worker(app);
     ukemi::add_simulate(app);
+    refuse_empty_values(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& wanted) {  // --help, --version

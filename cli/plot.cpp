@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/results.hpp"
 
@@ -14,20 +15,23 @@ struct Options {
     std::string folder;
     std::string out;
     bool pdf = false;
+    bool force = false;
 };
 
 void plot(const Options& options) {
     const std::filesystem::path results = options.folder;
-    const std::filesystem::path out =
-        options.out.empty() ? results / "figures" : std::filesystem::path(options.out);
+    const FigureInput input = read_results(results);
+    // The figures of results are there to be drawn again; any other folder is somebody's.
+    const bool own = options.out.empty();
+    OutputFolder out(own ? results / "figures" : std::filesystem::path(options.out),
+                     own || options.force);
     FigureOptions figure_options;
     figure_options.pdf = options.pdf;
-    const FigureResult figures = draw_results(read_results(results), out, figure_options);
-    for (const auto& file : figures.files) fmt::print("{}\n", file.string());
-    for (const std::string& note : figures.notes) fmt::print(stderr, "{}\n", note);
-    if (figures.problem.empty()) return;
-    fmt::print(stderr, "ukemi: {}\n", figures.problem);
-    if (!figures.skipped) throw ExitWith{exit_machine_failed};
+    FigureResult figures = draw_results(input, out.staging(), figure_options);
+    out.commit();
+    figures = out.settled(figures);
+    for (const auto& file : figures.files) fmt::print("{}\n", one_line(file.string()));
+    if (!say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace
@@ -38,6 +42,7 @@ void add_plot(CLI::App& app) {
     command->add_option("RESULTS", options->folder, "a folder that ukemi replay wrote")->required();
     command->add_option("--out", options->out, "where to (default: RESULTS/figures)");
     command->add_flag("--pdf", options->pdf, "also as PDF");
+    command->add_flag("--force", options->force, "replace what is at --out already");
     command->callback([options] { plot(*options); });
 }
 

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "base/input_error.hpp"
-#include "base/read_file.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
+#include "cli/output_folder.hpp"
 #include "scenarios/prediction.hpp"
 
 namespace ukemi {
@@ -49,24 +49,22 @@ void predict(const Options& options) {
     const std::string device = options.live.device();
     const LiveCosts costs = read_costs(options.costs);
     const fs::path folder = options.out;
-    if (fs::exists(folder / "prediction.json") && !options.force) {
-        throw InputError(folder.string(), "", "a prediction is there already; --force replaces it");
-    }
-    expect_no_folder(folder / "checkpoints");
+    OutputFolder out(folder, options.force);
+    const std::string checkpoints = folder.string() + "-checkpoints";
+    expect_no_folder(checkpoints);
     const auto settings = the_settings(options, costs, scenario);
     const Prediction prediction =
         predict_runs(costs, options.costs, scenario, settings, options.wall_s, device);
-    fs::create_directories(folder);
-    fs::remove(folder / "comparison.csv");  // of another prediction
-    const std::string digest = write_prediction(prediction, folder);
+    const std::string digest = write_prediction(prediction, out.staging());
+    out.commit();
     fmt::print("{} runs predicted, digest {}, written before any of them ({})\n", settings.size(),
                digest, (folder / "prediction.json").string());
     std::fflush(stdout);
     if (options.no_run) return;
-    const CommandScratch scratch(folder / "checkpoints");
-    const LiveOptions live = options.live.live_options(folder / "checkpoints");
+    const CommandScratch scratch(checkpoints);
+    const LiveOptions live = options.live.live_options(checkpoints);
     const auto compared = run_predicted(scenario, prediction, folder, options.repetitions, live);
-    write_file_atomically(folder / "comparison.csv", comparison_csv(compared, digest));
+    out.add("comparison.csv", comparison_csv(compared, digest));
     fmt::print("{}\n\n{}", prediction.device, comparison_table(compared));
     fmt::print("\nmedian of {}, in turn; error = predicted / measured - 1: {}\n",
                options.repetitions, (folder / "comparison.csv").string());

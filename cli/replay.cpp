@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/plain_text.hpp"
@@ -62,15 +63,13 @@ private:
 
 void print_figures(const std::filesystem::path& folder, const FigureResult& figures) {
     constexpr std::size_t figures_named_max = 16;
-    fmt::print("\nresults: {}\n", folder.string());
+    fmt::print("\nresults: {}\n", one_line(folder.string()));
     std::size_t count = 0;
     for (const auto& file : figures.files) {  // a PNG, and perhaps a PDF, stand beside each SVG
         if (file.extension() != ".svg" || ++count > figures_named_max) continue;
-        fmt::print("figure:  {}, .png\n", file.string());
+        fmt::print("figure:  {}, .png\n", one_line(file.string()));
     }
     if (count > figures_named_max) fmt::print("and {} figures more\n", count - figures_named_max);
-    for (const std::string& note : figures.notes) fmt::print("{}\n", note);
-    if (!figures.problem.empty()) fmt::print(stderr, "figures: {}\n", figures.problem);
 }
 
 // A file of 0 and 1 gives no hint when it is read the wrong way round.
@@ -180,10 +179,11 @@ void replay(const Options& options) {
                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     const ReplayInputs inputs = inputs_of(cases, keys, setup);
     const bool files = !options.no_files && (!options.json || !options.out.empty());
-    const std::filesystem::path folder =
-        options.out.empty() ? default_results_folder(inputs) : std::filesystem::path(options.out);
+    std::optional<OutputFolder> folder;
     if (files) {
-        check_results_folder(folder, options.force);
+        folder.emplace(options.out.empty() ? default_results_folder(inputs)
+                                           : std::filesystem::path(options.out),
+                       options.force);
         setup.details = details_of(options.details);
         setup.options = {true, true, options.log_observations, options.log_events};
     }
@@ -195,15 +195,16 @@ void replay(const Options& options) {
     for (const FinishedRun& run : runs) results.push_back(run.result);
     warn_of_idle_keys(results);
     FigureResult figures;
-    if (files) figures = write_results(folder, inputs, runs, options.pdf);
+    if (folder) figures = write_results(*folder, inputs, runs, {options.pdf});
     if (options.json) {
         fmt::print("{}", runs_json(results));
-        return;
+    } else {
+        fmt::print("{}{}", policy_table(results), phase_table(results));
+        print_polarity(*inputs.scenario, setup);
+        print_zones(*inputs.scenario, setup);
+        if (folder) print_figures(folder->path(), figures);
     }
-    fmt::print("{}{}", policy_table(results), phase_table(results));
-    print_polarity(*inputs.scenario, setup);
-    print_zones(*inputs.scenario, setup);
-    if (files) print_figures(folder, figures);
+    if (!say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace

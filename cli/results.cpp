@@ -2,15 +2,12 @@
 #include "cli/results.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/plain_text.hpp"
-#include "base/read_file.hpp"
 #include "base/text_digest.hpp"
 #include "cli/build_info.hpp"
 #include "records/run_json.hpp"
@@ -36,16 +33,25 @@ json inputs_json(const ReplayInputs& inputs) {
     return about;
 }
 
-// Tells the user now what would fail after hours of runs: the nearest folder that is there must be
-// one to write into.
-void check_writable(fs::path folder) {
-    while (!fs::exists(folder) && folder.has_relative_path()) folder = folder.parent_path();
-    if (!fs::is_directory(folder)) {
-        throw InputError(folder.string(), "", "expected a folder, found a file");
+void write_run(OutputFolder& folder, const fs::path& own, const FinishedRun& run) {
+    folder.write(own / "timeline.csv", to_csv(run.result.timeline, run.result.samples_total));
+    if (!run.decisions.empty()) folder.write(own / "decisions.jsonl", run.decisions);
+    for (const auto& [name, text] : run.files) folder.write(own / name, text);
+    if (!run.events.empty()) folder.write(own / "events.jsonl", run.events);
+}
+
+void write_runs(OutputFolder& folder, std::span<const FinishedRun> runs) {
+    FolderNames variants;
+    for (const FinishedRun& run : runs) {
+        if (run.decisions.empty() && run.events.empty() && run.result.timeline.empty()) continue;
+        const RunResult& result = run.result;
+        fs::path own = "runs";
+        if (!result.varied.empty()) own /= variants.of(variant_label(result.varied));
+        own /= run_folder(result.policy, result.trace, result.seed);
+        // Names that are equal once they are safe.
+        while (fs::exists(folder.staging() / own)) own += "-";
+        write_run(folder, own, run);
     }
-    if (access(folder.c_str(), W_OK | X_OK) == 0) return;
-    throw std::system_error(errno, std::generic_category(),
-                            fmt::format("{}: cannot be written to", folder.string()));
 }
 
 }  // namespace
@@ -81,77 +87,30 @@ fs::path default_results_folder(const ReplayInputs& inputs) {
     return fs::path("results") / fmt::format("{}-{:08x}", name, hash >> 32);
 }
 
-void check_results_folder(const fs::path& folder, bool force) {
-    if (!fs::exists(folder)) {
-        check_writable(fs::absolute(folder).parent_path());
-        return;
-    }
-    const bool ours =
-        fs::is_directory(folder) && (fs::exists(folder / "run.json") || fs::is_empty(folder));
-    if (!ours) {
-        throw InputError(folder.string(), "", "is there and is no results folder");
-    }
-    if (!force && !fs::is_empty(folder)) {
-        throw InputError(folder.string(), "", "results are there already; --force replaces them");
-    }
-}
-
-FigureResult write_results(const fs::path& folder, const ReplayInputs& inputs,
-                           std::span<const FinishedRun> runs, bool pdf) {
-    const fs::path clean = fs::path(folder.string()).lexically_normal();
-    const fs::path target = clean.has_filename() ? clean : clean.parent_path();
-    const fs::path partial =
-        target.parent_path() / fmt::format(".{}.partial-{}", target.filename().string(), getpid());
+FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,
+                           std::span<const FinishedRun> runs, const FigureOptions& options) {
     try {
-        fs::remove_all(partial);
-        fs::create_directories(partial);
         json run_json = inputs_json(inputs);
         run_json["scenario_file"] = one_line(inputs.scenario->file.string());
         run_json["ukemi"] = {{"version", build_version()},
                              {"commit", build_commit()},
                              {"build", build_description()}};
         if (!inputs.live.empty()) run_json["live"] = json::parse(inputs.live);
-        write_file_atomically(partial / "run.json", run_json.dump(2) + "\n");
+        folder.write("run.json", run_json.dump(2) + "\n");
         std::vector<RunResult> results;
         for (const FinishedRun& run : runs) results.push_back(run.result);
-        write_file_atomically(partial / "summary.csv", runs_csv(results));
-        write_file_atomically(partial / "runs.json", runs_json(results));
-        FolderNames variants;
-        for (const FinishedRun& run : runs) {
-            if (run.decisions.empty() && run.events.empty() && run.result.timeline.empty()) {
-                continue;
-            }
-            const RunResult& result = run.result;
-            fs::path own = partial / "runs";
-            if (!result.varied.empty()) own /= variants.of(variant_label(result.varied));
-            own /= run_folder(result.policy, result.trace, result.seed);
-            while (fs::exists(own)) own += "-";  // names that are equal once they are safe
-            fs::create_directories(own);
-            write_file_atomically(own / "timeline.csv",
-                                  to_csv(run.result.timeline, run.result.samples_total));
-            if (!run.decisions.empty()) {
-                write_file_atomically(own / "decisions.jsonl", run.decisions);
-            }
-            for (const auto& [name, text] : run.files) write_file_atomically(own / name, text);
-            if (!run.events.empty()) write_file_atomically(own / "events.jsonl", run.events);
-        }
-        FigureOptions options;
-        options.pdf = pdf;
-        FigureResult figures = draw_results(read_results(partial), partial / "figures", options);
-        if (fs::exists(target)) fs::remove_all(target);
-        if (target.has_parent_path()) fs::create_directories(target.parent_path());
-        fs::rename(partial, target);
-        for (fs::path& file : figures.files) file = target / fs::relative(file, partial);
-        return figures;
+        folder.write("summary.csv", runs_csv(results));
+        folder.write("runs.json", runs_json(results));
+        write_runs(folder, runs);
+        const fs::path& staging = folder.staging();
+        const FigureResult figures =
+            draw_results(read_results(staging), staging / "figures", options);
+        folder.set_apart("figures");
+        folder.commit();
+        return folder.settled(figures);
     } catch (const std::system_error& error) {
-        std::error_code ignored;
-        fs::remove_all(partial, ignored);
         throw std::runtime_error(fmt::format("{}: the results cannot be written: {}",
-                                             target.string(), error.code().message()));
-    } catch (...) {
-        std::error_code ignored;
-        fs::remove_all(partial, ignored);
-        throw;
+                                             folder.path().string(), error.code().message()));
     }
 }
 

@@ -2,9 +2,8 @@
 //
 // results/<scenario>-<hash>/: run.json (how to repeat it: resolved scenario, traces, policies,
 // seeds, versions), summary.csv and runs.json (one row or object a run), runs/<which>/
-// (timeline.csv, decisions.jsonl, events.jsonl of the detailed runs) and figures/. The folder is
-// made under another name and renamed when it is complete: whoever sees it sees all of it. Nothing
-// is overwritten without --force.
+// (timeline.csv, decisions.jsonl, events.jsonl of the detailed runs), figures/, and manifest.json
+// here and there (what may be replaced). It is written as an OutputFolder: all of it or nothing.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output_folder.hpp"
 #include "plots/figures.hpp"
 #include "scenarios/experiment.hpp"
 #include "scenarios/variants.hpp"
@@ -33,12 +33,9 @@ struct ReplayInputs {
 
 std::filesystem::path default_results_folder(const ReplayInputs& inputs);
 
-// InputError if the folder is there and `force` is false, or is no results folder at all.
-void check_results_folder(const std::filesystem::path& folder, bool force);
-
 // Writes everything and draws the figures. Returns the figures and what could not be drawn.
-FigureResult write_results(const std::filesystem::path& folder, const ReplayInputs& inputs,
-                           std::span<const FinishedRun> runs, bool pdf);
+FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,
+                           std::span<const FinishedRun> runs, const FigureOptions& options);
 
 // The name of a run's own folder in runs/, or in runs/<variant>/ where the scenario was varied.
 // (Runs whose names are equal once they are safe for a file system have dashes added.)

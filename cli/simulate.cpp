@@ -5,11 +5,12 @@
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/csv_writer.hpp"
-#include "base/read_file.hpp"
 #include "base/statistics.hpp"
 #include "cli/command.hpp"
+#include "cli/output_folder.hpp"
 #include "scenarios/step_scenario.hpp"
 #include "sim/step/perfetto_trace.hpp"
 
@@ -24,6 +25,7 @@ struct Options {
     std::string csv;
     std::string perfetto;
     std::int64_t traced_steps = 2;
+    bool force = false;
 };
 
 // Means over the steps after the warm-up.
@@ -201,6 +203,10 @@ void simulate(const Options& options) {
         overrides.push_back(parse_override(setting));
     }
     const StepScenario scenario = read_step_scenario(options.scenario, overrides);
+    std::optional<OutputFile> csv;
+    std::optional<OutputFile> perfetto;
+    if (!options.csv.empty()) csv.emplace(options.csv, options.force);
+    if (!options.perfetto.empty()) perfetto.emplace(options.perfetto, options.force);
     std::vector<StepJob> jobs;
     for (const StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
     StepOptions step_options;
@@ -212,10 +218,8 @@ void simulate(const Options& options) {
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         summaries.push_back(summary_of(scenario.jobs[j], results[j], scenario.warm_up));
     }
-    if (!options.csv.empty()) write_file_atomically(options.csv, steps_csv(scenario, results));
-    if (!options.perfetto.empty()) {
-        write_file_atomically(options.perfetto, perfetto_trace(scenario.topology, jobs, results));
-    }
+    if (csv) csv->write(steps_csv(scenario, results));
+    if (perfetto) perfetto->write(perfetto_trace(scenario.topology, jobs, results));
     if (options.json) return print_json(scenario, results, summaries);
     fmt::print("{}: {}, {} workers; means without the first {} steps\n", scenario.name,
                scenario.cluster, scenario.topology.workers().size(), scenario.warm_up);
@@ -237,6 +241,7 @@ void add_simulate(CLI::App& app) {
     command->add_option("--csv", options->csv, "write a row a step to this file");
     command->add_option("--perfetto", options->perfetto,
                         "write a trace of the first steps to this file (ui.perfetto.dev)");
+    command->add_flag("--force", options->force, "replace files that are there already");
     command->add_option("--traced-steps", options->traced_steps, "how many steps of each job")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();

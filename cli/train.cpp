@@ -89,8 +89,13 @@ private:
 };
 
 // Simulates what is about to happen, with measured costs, and keeps it before it happens.
-std::string predict(const Options& options, const Scenario& scenario, const NamedMarket& market,
-                    const PolicyList& list, std::uint64_t seed, const fs::path& folder) {
+struct WrittenPrediction {
+    std::string digest;
+    FigureResult figures;
+};
+WrittenPrediction predict(const Options& options, const Scenario& scenario,
+                          const NamedMarket& market, const PolicyList& list, std::uint64_t seed,
+                          OutputFolder& folder) {
     check_policies(list, scenario, simulated_capabilities(market.data, scenario.job));
     const FinishedRun run = run_one(scenario, market, list, seed, {true, true, true, false});
     ReplayInputs inputs;
@@ -98,11 +103,12 @@ std::string predict(const Options& options, const Scenario& scenario, const Name
     if (!options.revocations.empty()) inputs.traces = {options.revocations};
     inputs.policies = {list.label()};
     inputs.seeds = {seed};
-    write_results(folder, inputs, std::span(&run, 1), false);
+    FigureResult figures = write_results(folder, inputs, std::span(&run, 1), {});
     fmt::print("predicted: {:.3f} s, {:.6f} USD, {} transitions, {} plans ({})\n",
                to_seconds(run.result.duration), to_dollars(run.result.cost), run.result.transitions,
-               run.result.plans, folder.string());
-    return fmt::format("{:016x}", text_digest(read_file(folder / "runs.json")));
+               run.result.plans, folder.path().string());
+    return {fmt::format("{:016x}", text_digest(read_file(folder.path() / "runs.json"))),
+            std::move(figures)};
 }
 
 void print_summary(const LiveRun& live, const fs::path& folder) {
@@ -178,19 +184,21 @@ void train(const Options& options) {
     inputs.policies = {list.label()};
     inputs.seeds = {seed};
     const fs::path folder = results_folder(options, inputs);
-    check_results_folder(folder, options.force);
+    OutputFolder results(folder, options.force);
     nlohmann::json about = {{"backend", options.live.backend},
                             {"time_scale", options.time_scale},
                             {"workers_max", scenario.job.instances_max},
                             {"revocations", options.revocations},
                             {"cores", options.live.cores},
                             {"device", device}};
+    bool drawn = true;
     if (!options.costs.empty()) {
         scenario.job.profile = measured_profile(read_costs(options.costs), scenario,
                                                 options.time_scale, options.costs, device);
-        const fs::path predicted = folder.string() + "-predicted";
-        check_results_folder(predicted, options.force);
-        about["prediction_digest"] = predict(options, scenario, market, list, seed, predicted);
+        OutputFolder predicted(folder.string() + "-predicted", options.force);
+        WrittenPrediction written = predict(options, scenario, market, list, seed, predicted);
+        about["prediction_digest"] = written.digest;
+        drawn = say_figures(written.figures);
     }
     LiveOptions live_options = options.live.live_options(folder.string() + "-checkpoints");
     live_options.time_scale = options.time_scale;
@@ -207,14 +215,14 @@ void train(const Options& options) {
     if (live.interrupted && live.record.steps.empty()) throw ExitWith{exit_machine_failed};
     inputs.live = about.dump();
     live.run.files = {{"steps.csv", steps_csv(live.record)}, {"live.json", live_json(live.record)}};
-    write_results(folder, inputs, std::span(&live.run, 1), false);
+    drawn = say_figures(write_results(results, inputs, std::span(&live.run, 1), {})) && drawn;
     if (options.json) {
         fmt::print("{}", runs_json(std::span(&live.run.result, 1)));
     } else {
         print_summary(live, folder);
     }
     if (live.failure) std::rethrow_exception(live.failure);
-    if (!live.run.result.finished) throw ExitWith{exit_machine_failed};
+    if (!live.run.result.finished || !drawn) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace

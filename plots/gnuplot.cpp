@@ -19,6 +19,7 @@
 #include "base/invariant.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
+#include "plots/picture_file.hpp"
 
 extern char** environ;
 
@@ -106,6 +107,23 @@ std::string joined_lines(std::string_view text) {
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     return one_line(line);
+}
+
+// Whether gnuplot ended well, and left whole pictures: a full disk is no error to it.
+std::string drawing_problem(const GnuplotRun& run, const std::filesystem::path& script,
+                            const std::vector<std::filesystem::path>& pictures) {
+    if (!run.succeeded) {
+        return fmt::format("{}: gnuplot failed: {}", script.string(),
+                           run.said.empty() ? "it said nothing" : joined_lines(run.said));
+    }
+    for (const auto& picture : pictures) {
+        const std::string problem = picture_problem(picture);
+        if (problem.empty()) continue;
+        const std::string said =
+            run.said.empty() ? "" : fmt::format("; gnuplot said: {}", joined_lines(run.said));
+        return fmt::format("{}: {}{}", picture.string(), problem, said);
+    }
+    return "";
 }
 
 }  // namespace
@@ -242,18 +260,11 @@ FigureResult produce(const FigureSource& source, const std::filesystem::path& fo
             options.gnuplot, folder.string());
         return result;
     }
-    bool complete = run.succeeded;
-    for (const auto& picture : pictures) {
-        std::error_code unused;
-        const auto size = std::filesystem::file_size(picture, unused);
-        complete = complete && !unused && size > 0;
-    }
-    if (complete) {
+    result.problem = drawing_problem(run, folder / script, pictures);
+    if (result.problem.empty()) {
         result.files.insert(result.files.end(), pictures.begin(), pictures.end());
     } else {
         for (const auto& picture : pictures) std::filesystem::remove(picture);
-        result.problem = fmt::format("{}: gnuplot failed: {}", (folder / script).string(),
-                                     run.said.empty() ? "it said nothing" : joined_lines(run.said));
     }
     return result;
 }

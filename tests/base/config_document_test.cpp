@@ -1,11 +1,10 @@
 // config_document_test.cpp — JSON that must not be read, and where the complaint points.
 #include <catch2/catch.hpp>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "base/config_reader.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace ukemi;
 using Catch::Matchers::Contains;
@@ -83,11 +82,9 @@ TEST_CASE("config document: more than 16 MiB are refused", "[config]") {
     const std::string large = "{" + std::string(std::size_t{16} << 20, ' ') + "}";
     CHECK(complaint(large) == "s.json: expected at most 16777216 bytes, found 16777218");
 
-    const auto file = std::filesystem::temp_directory_path() /
-                      ("ukemi-large-" + std::to_string(Catch::rngSeed()) + ".json");
-    std::ofstream(file) << large;
+    const ScratchFolder folder;
+    const auto file = folder.file("large.json", large);
     CHECK_THROWS_WITH(ConfigReader::from_file(file), Contains("at most 16777216 bytes"));
-    std::filesystem::remove(file);
 }
 
 TEST_CASE("config document: the whole must be an object", "[config]") {

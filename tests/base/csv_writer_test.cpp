@@ -19,8 +19,29 @@ TEST_CASE("csv: fields are quoted only where they must be", "[csv]") {
     CHECK(csv_field("a,b") == "\"a,b\"");
     CHECK(csv_field("say \"x\"") == "\"say \"\"x\"\"\"");
     CHECK(csv_field("\"") == "\"\"\"\"");
-    CHECK(csv_field("two\nlines") == "\"two\nlines\"");
-    CHECK(csv_field("a\rb") == "\"a\rb\"");
+}
+
+TEST_CASE("csv: text does nothing where a table is opened", "[csv]") {
+    // A spreadsheet takes these for formulas.
+    CHECK(csv_field("=1+1") == "'=1+1");
+    CHECK(csv_field("@SUM(A1)") == "'@SUM(A1)");
+    CHECK(csv_field("+a") == "'+a");
+    CHECK(csv_field("-a,b") == "\"'-a,b\"");
+    CHECK(csv_field("=") == "'=");
+    CHECK(csv_field("a=1+1") == "a=1+1");
+    CHECK(csv_field("'=1") == "'=1");
+    // Numbers stay what they are, also where they come as text.
+    CHECK(csv_field("-1.5e3") == "-1.5e3");
+    CHECK(csv_field("-inf") == "-inf");
+    CHECK(csv_field("-1.5 h") == "'-1.5 h");
+    // A terminal obeys these, and a row is a line.
+    CHECK(csv_field("two\nlines") == "two\\nlines");
+    CHECK(csv_field("\t=1") == "\\t=1");
+    CHECK(csv_field("\x1b[31m \xff") == "\\x1b[31m \\xff");
+    CsvWriter csv({"=name", "value"});
+    csv.add("=1").add(-1).end_row();
+    csv.add("-").add(-0.5).end_row();
+    CHECK(csv.text() == "'=name,value\n'=1,-1\n'-,-0.5\n");
 }
 
 TEST_CASE("csv: rows follow the header", "[csv]") {

@@ -17,41 +17,13 @@
 #include "base/file_kind.hpp"
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace ukemi;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
 
 namespace {
-
-// A folder of the test's own, gone when the test is.
-class Folder {
-public:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "ukemi-test-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    std::filesystem::path file(const std::string& name, const std::string& text) const {
-        std::ofstream(path_ / name, std::ios::binary) << text;
-        return path_ / name;
-    }
-    const std::filesystem::path& path() const { return path_; }
-    std::ptrdiff_t entries() const {
-        return std::distance(std::filesystem::directory_iterator(path_),
-                             std::filesystem::directory_iterator());
-    }
-
-private:
-    std::filesystem::path path_;
-};
 
 std::string gzipped(const std::string& text) {
     z_stream stream{};
@@ -86,7 +58,7 @@ std::string complaint(const std::filesystem::path& file, std::size_t bytes_max =
 }  // namespace
 
 TEST_CASE("read file: gives the bytes that are there", "[read_file]") {
-    const Folder folder;
+    const ScratchFolder folder;
     const std::string text = GENERATE(std::string(), std::string("a\r\nb\0c", 6), long_text());
     CHECK(read_file(folder.file("plain", text)) == text);
     CHECK(read_file(folder.file("packed.gz", gzipped(text))) == text);
@@ -95,7 +67,7 @@ TEST_CASE("read file: gives the bytes that are there", "[read_file]") {
 }
 
 TEST_CASE("read file: a size at the limit is read, one more byte is refused", "[read_file]") {
-    const Folder folder;
+    const ScratchFolder folder;
     const std::string limit(70'000, 'x');
     CHECK(read_file(folder.file("fits", limit), limit.size()) == limit);
     CHECK(read_file(folder.file("fits.gz", gzipped(limit)), limit.size()) == limit);
@@ -107,7 +79,7 @@ TEST_CASE("read file: a size at the limit is read, one more byte is refused", "[
 }
 
 TEST_CASE("read file: what cannot be read is refused by name", "[read_file]") {
-    const Folder folder;
+    const ScratchFolder folder;
     CHECK_THAT(complaint(folder.path() / "missing"),
                EndsWith("missing: cannot be opened: No such file or directory"));
     CHECK_THAT(complaint(folder.file("plain", "") / "below"),
@@ -119,7 +91,7 @@ TEST_CASE("read file: what cannot be read is refused by name", "[read_file]") {
 
 TEST_CASE("read file: a pipe is read while somebody writes to it, and refused else",
           "[read_file]") {
-    const Folder folder;
+    const ScratchFolder folder;
     const auto pipe = folder.path() / "pipe";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     CHECK_THAT(complaint(pipe), EndsWith("pipe: expected a file, found a pipe to which nobody "
@@ -142,7 +114,7 @@ TEST_CASE("read file: a pipe is read while somebody writes to it, and refused el
 }
 
 TEST_CASE("write file: nothing but a regular file is replaced", "[read_file]") {
-    const Folder folder;
+    const ScratchFolder folder;
     const auto pipe = folder.path() / "pipe";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     std::filesystem::create_symlink("/dev/null", folder.path() / "device");
@@ -162,7 +134,7 @@ TEST_CASE("write file: nothing but a regular file is replaced", "[read_file]") {
 }
 
 TEST_CASE("read file: damaged gzip data is refused", "[read_file]") {
-    const Folder folder;
+    const ScratchFolder folder;
     const std::string packed = gzipped(long_text());
     SECTION("cut short, at any place after the magic") {
         const std::size_t size = GENERATE(2U, 5U, 11U, 1'000U, 299'000U);
@@ -196,7 +168,7 @@ TEST_CASE("read file: damaged gzip data is refused", "[read_file]") {
 
 TEST_CASE("write file: is there whole, replaces what was there, leaves nothing else",
           "[read_file]") {
-    const Folder folder;
+    const ScratchFolder folder;
     const std::filesystem::path file = folder.path() / "result.csv";
     write_file_atomically(file, "first");
     CHECK(read_file(file) == "first");
@@ -210,7 +182,7 @@ TEST_CASE("write file: is there whole, replaces what was there, leaves nothing e
 }
 
 TEST_CASE("write file: a failure says which file, and leaves no temporary one", "[read_file]") {
-    const Folder folder;
+    const ScratchFolder folder;
     SECTION("no such folder") {
         CHECK_THROWS_WITH(
             write_file_atomically(folder.path() / "none" / "a.csv", "x"),

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/child.hpp"
+#include "tests/plots/scratch_folder.hpp"
 
 namespace ukemi {
 
@@ -36,7 +37,7 @@ TEST_CASE("results: a folder holds how to repeat the runs and all that came of t
     CHECK_THAT(ran.out, Catch::Contains("\nresults: out\n"));
     CHECK(names_in(scratch.path()) == Names{"out", "small.json"});
     CHECK(names_in(scratch.path() / "out") ==
-          Names{"figures", "run.json", "runs", "runs.json", "summary.csv"});
+          Names{"figures", "manifest.json", "run.json", "runs", "runs.json", "summary.csv"});
     CHECK(names_in(scratch.path() / "out/runs") ==
           Names{"greedy--small--seed-1", "on_demand--small--seed-1"});
     CHECK(names_in(scratch.path() / "out/runs/greedy--small--seed-1") ==
@@ -67,24 +68,16 @@ TEST_CASE("results: without --out the folder is named after scenario and inputs"
     for (const std::string& name : folders) CHECK_THAT(name, Catch::StartsWith("small-"));
 }
 
-TEST_CASE("results: what is there is only replaced with --force, and only results are",
-          "[cli][results]") {
+TEST_CASE("results: what is there is only replaced with --force", "[cli][results]") {
     const ScratchFolder scratch;
     REQUIRE(replay(scratch.path(), {"--out", "out"}).code == 0);
     const Ran again = replay(scratch.path(), {"--out", "out"});
     CHECK(again.code == 2);
     CHECK(again.err == "ukemi: out: results are there already; --force replaces them\n");
-    write_file(scratch.path() / "out/stale", "x");
-    CHECK(replay(scratch.path(), {"--out", "out", "--force"}).code == 0);
-    CHECK_FALSE(fs::exists(scratch.path() / "out/stale"));
-
-    write_file(scratch.path() / "diary/monday.txt", "dear diary");
-    for (const char* folder : {"diary", "diary/monday.txt"}) {
-        const Ran ran = replay(scratch.path(), {"--out", folder, "--force"});
-        CHECK(ran.code == 2);
-        CHECK(ran.err == std::string("ukemi: ") + folder + ": is there and is no results folder\n");
-    }
-    CHECK(text_in(scratch.path() / "diary/monday.txt") == "dear diary");
+    const Ran forced = replay(scratch.path(), {"--out", "out", "--force", "--policies", "greedy"});
+    CHECK(forced.code == 0);
+    CHECK(names_in(scratch.path() / "out/runs") == Names{"greedy--small--seed-1"});
+    CHECK(names_in(scratch.path()) == Names{"out", "small.json"});
     fs::create_directories(scratch.path() / "empty");
     CHECK(replay(scratch.path(), {"--out", "empty"}).code == 0);
 }
@@ -114,6 +107,52 @@ TEST_CASE("results: a place that cannot be written to is found before the runs",
     CHECK(proc.code == 1);
     CHECK(is_one_line(proc.err));
     CHECK_THAT(proc.err, Catch::StartsWith("ukemi: /proc"));
+}
+
+TEST_CASE("results: without gnuplot it is said where data and scripts are", "[cli][results]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "small.json", small);
+    const Ran ran = run_program("/bin/sh", scratch.path(),
+                                {"-c", "PATH=/nowhere; " UKEMI_BINARY
+                                       " replay small.json --out out"});
+    CHECK(ran.code == 0);
+    CHECK(ran.err ==
+          "figures: gnuplot was not found (Debian package gnuplot-nox): figures are skipped, their "
+          "data and scripts are in out/figures\n");
+    CHECK(fs::exists(scratch.path() / "out/figures/cost_and_time.gp"));
+}
+
+TEST_CASE("results: a picture that does not fit the disk is a failure, and is not left",
+          "[cli][results]") {
+    if (!gnuplot_is_here()) {
+        WARN("skipped: gnuplot is not installed");
+        return;
+    }
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "small.json", small);
+    // Files end at 16 KiB, and who writes more is told so and goes on, as on a full disk.
+    const Ran ran = run_program("/bin/sh", scratch.path(),
+                                {"-c", "trap '' XFSZ; ulimit -f 32; " UKEMI_BINARY
+                                       " replay small.json --out out"});
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.out, Catch::Contains("results: out"));
+    CHECK_THAT(ran.err, Catch::StartsWith("figures: out/figures/") &&
+                            Catch::Contains("is cut short (is the disk full?)"));
+    CHECK(fs::exists(scratch.path() / "out/runs.json"));
+    CHECK_FALSE(fs::exists(scratch.path() / "out/figures/cost_and_time.png"));
+}
+
+TEST_CASE("results: a name is text in a table, and no formula", "[cli][results]") {
+    const ScratchFolder scratch;
+    std::string hostile = small;
+    hostile.replace(hostile.find("small"), 5, "=HYPERLINK(A1)");
+    write_file(scratch.path() / "small.json", hostile);
+    const Ran ran = run_ukemi(scratch.path(), {"replay", "small.json", "--out", "out"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(text_in(scratch.path() / "out/summary.csv"),
+               Catch::Contains("\n'=HYPERLINK(A1),"));
+    CHECK_THAT(text_in(scratch.path() / "out/runs.json"), Catch::Contains("\"=HYPERLINK(A1)\""));
 }
 
 TEST_CASE("ukemi plot: draws again what a results folder holds", "[cli][results]") {

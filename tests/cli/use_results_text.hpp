@@ -15,7 +15,7 @@
 #include "base/invariant.hpp"
 #include "cli/results.hpp"
 #include "cli/run_comparison.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 

@@ -17,7 +17,7 @@
 #include "base/input_error.hpp"
 #include "base/read_file.hpp"
 #include "base/rng.hpp"
-#include "tests/kernels/scratch_file.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace ukemi;
 using Catch::Matchers::Contains;

@@ -9,7 +9,7 @@
 #include "base/input_error.hpp"
 #include "kernels/bit_hash.hpp"
 #include "tests/handwritten_digits.hpp"
-#include "tests/kernels/scratch_file.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace ukemi;
 using Catch::Matchers::Contains;

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "plots/picture_file.hpp"
 #include "plots/policy_rows.hpp"
 #include "tests/plots/scratch_folder.hpp"
 
@@ -129,6 +130,29 @@ TEST_CASE("produce: an error of gnuplot is reported and leaves no picture behind
     CHECK(result.problem.find('\n') == std::string::npos);
     CHECK(result.files == std::vector{folder.path() / "broken.gp"});
     CHECK_FALSE(std::filesystem::exists(folder.path() / "broken.svg"));
+}
+
+TEST_CASE("picture_problem: a picture is whole when its end is there", "[gnuplot]") {
+    const ScratchFolder folder;
+    const auto problem = [&](const char* name, std::string_view text) {
+        return picture_problem(folder.file(name, text));
+    };
+    const std::string cut = "is cut short (is the disk full?)";
+    CHECK(picture_problem(folder / "none.svg") == "is missing");
+    CHECK(problem("a.svg", "<svg>\n</svg>\n\n") == "");
+    CHECK(problem("a.svg", "<svg>\n<g>") == cut);
+    CHECK(problem("a.svg", "") == cut);
+    CHECK(problem("a.pdf", "%PDF-1.5\n%%EOF\n") == "");
+    CHECK(problem("a.pdf", "%PDF-1.5\n") == cut);
+    using namespace std::string_literals;
+    const std::string end = "\0\0\0\0IEND\xae\x42\x60\x82"s;
+    const std::string start = "\x89PNG\r\n\x1a\n"s + "\0\0\0\2IHDRab1234"s;
+    CHECK(problem("a.png", start + end) == "");
+    for (std::size_t length = 0; length < start.size() + end.size(); ++length) {
+        CHECK(problem("a.png", (start + end).substr(0, length)) == cut);
+    }
+    CHECK(problem("a.png", start + end + "x") == cut);
+    CHECK(problem("a.png", "\x89PNG\r\n\x1a\n\xff\xff\xff\xffIHDR" + end) == cut);
 }
 
 }  // namespace ukemi

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "plots/figures.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 namespace {

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "plots/figures.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 namespace {

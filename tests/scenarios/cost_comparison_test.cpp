@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/rng.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {

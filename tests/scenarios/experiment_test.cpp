@@ -3,7 +3,7 @@
 
 #include "policies/registry.hpp"
 #include "scenarios/experiment.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {

@@ -16,7 +16,7 @@
 
 #include "records/decision_log.hpp"
 #include "scenarios/live_run.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {

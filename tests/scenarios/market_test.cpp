@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "traces/market_file.hpp"
 

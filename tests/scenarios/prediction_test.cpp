@@ -8,7 +8,7 @@
 
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {

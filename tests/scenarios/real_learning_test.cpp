@@ -7,6 +7,7 @@
 #include "sim/learning/real/group.hpp"
 #include "sim/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 
@@ -84,8 +85,7 @@ TEST_CASE("real learning: a run is its scenario and seed, whatever runs beside i
 }
 
 TEST_CASE("real learning: what a loss takes is learned again", "[scenario][learning]") {
-    const std::filesystem::path folder =
-        std::filesystem::temp_directory_path() / "ukemi_real_learning_test";
+    const ScratchFolder folder;
     const auto trace = write_text(folder / "trace.csv", "t_s,instances\n0,4\n40,0\n60,4\n");
     const std::string market = fmt::format(
         R"({{"availability": "{}", "after_last_row": "hold", "spot_price": "1 USD/h",
@@ -94,7 +94,6 @@ TEST_CASE("real learning: what a loss takes is learned again", "[scenario][learn
     const Scenario scenario = real(plain, market);
     const auto kept = results_of(real(plain), "constant_batch:32+spot_only");
     const auto lost = results_of(scenario, "constant_batch:32+spot_only");
-    std::filesystem::remove_all(folder);
     for (std::size_t i = 0; i < lost.size(); ++i) {
         CHECK(lost[i].finished);
         CHECK(lost[i].revocations == 4);

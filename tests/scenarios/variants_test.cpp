@@ -4,7 +4,7 @@
 #include "base/unit_text.hpp"
 #include "scenarios/experiment.hpp"
 #include "scenarios/variants.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {

@@ -10,7 +10,7 @@
 #include "base/input_error.hpp"
 #include "sim/learning/published_learning.hpp"
 #include "sim/learning/recorded_runs.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/recorded.hpp"
 
 namespace ukemi {

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "tests/scratch_folder.hpp"
 #include "tests/tidy/rules.hpp"
 
 namespace ukemi::tidy {
@@ -223,14 +223,12 @@ TEST_CASE("tidy rules: two types of one name are found", "[tidy]") {
 
 TEST_CASE("tidy files: without git, all but build output", "[tidy]") {
     namespace fs = std::filesystem;
-    std::string name = (fs::temp_directory_path() / "ukemi-tidy-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    const ScratchFolder folder;
     for (const char* path : {"sim/a.cpp", "build/dev/b.cpp", "build-x/c.cpp", "results/d.csv"}) {
-        fs::create_directories((fs::path(name) / path).parent_path());
-        std::ofstream(fs::path(name) / path) << path;
+        fs::create_directories((folder / path).parent_path());
+        std::ofstream(folder / path) << path;
     }
-    const auto files = project_files(name);
-    fs::remove_all(name);
+    const auto files = project_files(folder.path().string());
     REQUIRE(files.size() == 1);
     CHECK(files[0].path == "sim/a.cpp");
     CHECK(files[0].text == "sim/a.cpp");

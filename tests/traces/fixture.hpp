@@ -1,8 +1,6 @@
 // fixture.hpp — reads a text as a trace, or hands back the complaint.
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "base/input_error.hpp"
+#include "tests/scratch_folder.hpp"
 #include "traces/reader.hpp"
 
 namespace ukemi::test {
@@ -49,14 +48,6 @@ inline PriceSeries prices(const std::vector<std::pair<double, double>>& steps, d
     return series;
 }
 
-// An empty folder for a test's own files, and a file in it. Tests run beside each other.
-inline std::filesystem::path scratch_folder(std::string_view name) {
-    const std::filesystem::path folder = std::filesystem::temp_directory_path() /
-                                         (std::string(name) + "-" + std::to_string(::getpid()));
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder);
-    return folder;
-}
 inline std::filesystem::path written(const std::filesystem::path& file, const std::string& text) {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;

@@ -158,7 +158,7 @@ TEST_CASE("aws_price_history_json: pages in one file, bare records, and records 
 }
 
 TEST_CASE("traces: pages of one history in several files", "[traces][aws]") {
-    const auto folder = test::scratch_folder("ukemi_pages_test");
+    const ScratchFolder folder;
     const std::string header = "Timestamp,AvailabilityZone,InstanceType,SpotPrice\n";
     const auto one =
         test::written(folder / "1.csv", header +
@@ -184,11 +184,10 @@ TEST_CASE("traces: pages of one history in several files", "[traces][aws]") {
     const std::vector<std::filesystem::path> mixed{one, other};
     CHECK_THROWS_WITH(read_records(mixed), Catch::Contains("expected a page of the form "
                                                            "aws_price_history_csv"));
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("traces: months of samples are joined by the calendar", "[traces][join]") {
-    const auto folder = test::scratch_folder("ukemi_join_test");
+    const ScratchFolder folder;
     const auto file = [&](const char* name, const std::string& rows) {
         return test::written(folder / name, "date,availability\n" + rows);
     };
@@ -214,7 +213,6 @@ TEST_CASE("traces: months of samples are joined by the calendar", "[traces][join
     const auto plain = test::written(folder / "p.csv", "t_s,instances\n0,1\n");
     const std::vector<std::filesystem::path> timeless{plain, plain};
     CHECK_THROWS_WITH(read_records(timeless), Catch::Contains("has no calendar time"));
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("skynomad_csv: any order, prices beside, columns more", "[traces][skynomad_csv]") {
@@ -248,7 +246,7 @@ TEST_CASE("skypilot_json: with price_info a one means unavailable", "[traces][sk
 }
 
 TEST_CASE("skynomad_prices_json: the times of another file", "[traces][price]") {
-    const auto folder = test::scratch_folder("ukemi_times_test");
+    const ScratchFolder folder;
     ReadOptions options;
     options.times = test::written(folder / "z.csv",
                                   "date,availability\n2023-02-15 22:08:16,0\n"
@@ -260,5 +258,4 @@ TEST_CASE("skynomad_prices_json: the times of another file", "[traces][price]") 
           "t:1:7: expected a price for each of the 3 times, found 2");
     CHECK(complaint(R"({"z": [1, 2, 3, 4]})", options) ==
           "t:1:14: expected a price for each of the 3 times, found more");
-    std::filesystem::remove_all(folder);
 }

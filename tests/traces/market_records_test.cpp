@@ -78,7 +78,7 @@ TEST_CASE("survival_log: what is held of every kind, and how long it lived",
 }
 
 TEST_CASE("launch_log: one file a moment, all files one history", "[traces][launch_log]") {
-    const auto folder = test::scratch_folder("ukemi_launch_test");
+    const ScratchFolder folder;
     const auto line = [](const char* zone, int gpus, const char* price) {
         return "Zone: " + std::string(zone) +
                ", GPU type: nvidia-tesla-v100, Number of GPUs: " + std::to_string(gpus) +
@@ -105,7 +105,6 @@ TEST_CASE("launch_log: one file a moment, all files one history", "[traces][laun
     CHECK(complaint(line("z", 1, "x")) ==
           "t:1:58: expected a price in USD per hour from 0 to 1000000, found \"Price per hour: "
           "$x\"");
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("azure_daily_prices_csv: a column a type, empty cells, days in any order",
@@ -243,11 +242,10 @@ TEST_CASE("aws_spot_advisor_json: bands between the ends of the ranges", "[trace
 }
 
 TEST_CASE("read_trace: a record without a series cannot be replayed", "[traces]") {
-    const auto folder = test::scratch_folder("ukemi_no_series_test");
+    const ScratchFolder folder;
     const auto file = test::written(folder / "l.csv", "lifetime_s,preempted\n5,1\n");
     CHECK(read_record(file).lifetimes.size() == 1);
     CHECK_THROWS_WITH(
         read_trace(file),
         file.string() + ": expected a series of availability or prices, found lifetimes");
-    std::filesystem::remove_all(folder);
 }

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 
 #include <cstdio>
-#include <fstream>
 #include <set>
 #include <string>
 
@@ -244,10 +243,7 @@ TEST_CASE("traces: every form of the table is named once and summed up", "[trace
 }
 
 TEST_CASE("traces: a name without folders and endings, from a real file", "[traces]") {
-    const auto folder = std::filesystem::temp_directory_path() / "ukemi_reader_test";
-    std::filesystem::create_directories(folder);
-    const auto file = folder / "us-east-1a_v100_1.csv";
-    std::ofstream(file) << "t_s,instances\n0,1\n9,2\n";
+    const ScratchFolder folder;
+    const auto file = folder.file("us-east-1a_v100_1.csv", "t_s,instances\n0,1\n9,2\n");
     CHECK(read_trace(file).name == "us-east-1a_v100_1");
-    std::filesystem::remove_all(folder);
 }

@@ -35,7 +35,7 @@ std::string complaint_of_zones(const std::vector<std::filesystem::path>& files) 
 
 TEST_CASE("zones: each availability file is one, a price file of its name gives its price",
           "[zones]") {
-    const auto folder = test::scratch_folder("ukemi-zones");
+    const ScratchFolder folder;
     const std::vector<std::filesystem::path> files{
         written(folder / "avail/east.csv", availability_csv("", "0,2\n3600,0\n")),
         written(folder / "avail/west.availability.csv", availability_csv("", "0,1\n")),
@@ -55,7 +55,7 @@ TEST_CASE("zones: each availability file is one, a price file of its name gives 
 }
 
 TEST_CASE("zones: a price file may also be of a zone that the headers name", "[zones]") {
-    const auto folder = test::scratch_folder("ukemi-zones");
+    const ScratchFolder folder;
     const auto east =
         written(folder / "probes-1.csv", availability_csv("zone=us-east-1a", "0,2\n"));
     const auto west =
@@ -79,7 +79,7 @@ TEST_CASE("zones: a price file may also be of a zone that the headers name", "[z
 }
 
 TEST_CASE("zones: files that say when they were recorded are laid on one calendar", "[zones]") {
-    const auto folder = test::scratch_folder("ukemi-zones");
+    const ScratchFolder folder;
     const auto early = written(folder / "a.csv", availability_csv("start=2023-02-15T00:00:00Z",
                                                                   "0,4\n1000,3\n1800,2\n3600,1\n"));
     const auto late =
@@ -98,7 +98,7 @@ TEST_CASE("zones: files that say when they were recorded are laid on one calenda
 }
 
 TEST_CASE("zones: price files alone are zones with prices", "[zones]") {
-    const auto folder = test::scratch_folder("ukemi-zones");
+    const ScratchFolder folder;
     const Trace market = join_zones(std::vector{written(folder / "a.csv", price_csv("", "0,1\n")),
                                                 written(folder / "b.csv", price_csv("", "0,2\n"))},
                                     {});
@@ -109,7 +109,7 @@ TEST_CASE("zones: price files alone are zones with prices", "[zones]") {
 }
 
 TEST_CASE("zones: files of one name in several folders keep their folders' names", "[zones]") {
-    const auto folder = test::scratch_folder("ukemi-zones");
+    const ScratchFolder folder;
     const Trace market =
         join_zones(std::vector{written(folder / "x/up.csv", availability_csv("", "0,1\n")),
                                written(folder / "y/up.csv", availability_csv("", "0,2\n"))},
@@ -120,7 +120,7 @@ TEST_CASE("zones: files of one name in several folders keep their folders' names
 }
 
 TEST_CASE("zones: what does not fit together is refused", "[zones]") {
-    const auto folder = test::scratch_folder("ukemi-zones");
+    const ScratchFolder folder;
     const auto east = written(folder / "east.csv", availability_csv("", "0,1\n"));
     const auto west = written(folder / "west.csv", availability_csv("", "0,1\n"));
     const auto wset = written(folder / "p/wset.csv", price_csv("", "0,1\n"));

@@ -1,7 +1,6 @@
 // bundle_script_test.cpp — what run.sh of a CUDA bundle makes of programs that pass, fail, run out
 // of time or find no GPU. The programs are stand-ins; nothing is measured.
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
@@ -11,18 +10,19 @@
 #include <sstream>
 #include <string>
 
+#include "tests/scratch_folder.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
 
 class Bundle {
 public:
-    Bundle() : folder_(fs::temp_directory_path() / fmt::format("ukemi-bundle-{}", getpid())) {
+    Bundle() {
         fs::create_directories(folder_ / "lib");
         fs::create_directories(folder_ / "nothing");
         fs::create_directories(folder_ / "first");
-        fs::copy_file(fs::path(UKEMI_SOURCE_DIR) / "bench/cuda_bundle.sh", folder_ / "run.sh",
-                      fs::copy_options::overwrite_existing);
+        fs::copy_file(fs::path(UKEMI_SOURCE_DIR) / "bench/cuda_bundle.sh", folder_ / "run.sh");
         program("first/nvidia-smi", "exit 9");  // whatever GPU this machine has
         program("test_cuda", "echo 'All tests passed'");
         program("bench_cuda",
@@ -33,10 +33,6 @@ public:
                 "case \"$*\" in *'backend cuda'*) loss=${LOSS:-1.5};; *) loss=1.5;; esac; "
                 "echo \"last loss: $loss\"");
     }
-    ~Bundle() { fs::remove_all(folder_); }
-    Bundle(const Bundle&) = delete;
-    Bundle& operator=(const Bundle&) = delete;
-
     struct Ran {
         int code = -1;
         std::string text;
@@ -53,14 +49,14 @@ public:
         text << file.rdbuf();
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text.str()};
     }
-    const fs::path& folder() const { return folder_; }
+    const fs::path& folder() const { return folder_.path(); }
 
 private:
     void program(const std::string& name, const std::string& script) const {
         std::ofstream(folder_ / name) << "#!/bin/sh\n" << script << '\n';
         fs::permissions(folder_ / name, fs::perms::owner_all);
     }
-    fs::path folder_;
+    ukemi::ScratchFolder folder_;
 };
 
 // The line of the table that begins with this name.

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "kernels/live/crew.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 

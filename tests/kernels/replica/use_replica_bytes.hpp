@@ -17,7 +17,7 @@
 #include "base/invariant.hpp"
 #include "kernels/checkpoint_file.hpp"
 #include "kernels/replica.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 

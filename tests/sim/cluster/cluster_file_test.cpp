@@ -7,6 +7,7 @@
 
 #include "base/input_error.hpp"
 #include "sim/cluster/routes.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/sim/cluster/dumps.hpp"
 
 namespace ukemi {
@@ -58,7 +59,8 @@ TEST_CASE("cluster file: a topology is found by name or by what its file begins 
           "[cluster_file]") {
     CHECK(topology_of("dgx_a100", 2).workers().size() == 16);
     CHECK_THROWS_WITH(topology_of("dgx_a10"), Catch::Contains("did you mean \"dgx_a100\""));
-    const auto file = std::filesystem::temp_directory_path() / "ukemi-topology-test";
+    const ScratchFolder folder;
+    const auto file = folder / "topology";
     for (const std::string& text :
          {dgx1_xml(), dgx1_smi(), std::string(R"( {"machine": "dgx1_v100"})")}) {
         std::ofstream(file) << text;
@@ -66,7 +68,6 @@ TEST_CASE("cluster file: a topology is found by name or by what its file begins 
         CHECK_THROWS_WITH(topology_of(file.string(), 2),
                           Catch::Contains("cannot be taken 2 times"));
     }
-    std::filesystem::remove(file);
 }
 
 }  // namespace ukemi

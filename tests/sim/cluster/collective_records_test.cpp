@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/input_error.hpp"
-#include "tests/plots/scratch_folder.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/recorded.hpp"
 
 namespace ukemi {

@@ -1,4 +1,6 @@
-// scratch_file.hpp — a folder of the test's own, gone when the test is.
+// scratch_folder.hpp — a new empty folder for one test, gone when the test is over.
+//
+// The only way to a temporary folder for a test: tests/main.cpp fails a program that leaves one.
 #pragma once
 
 #include <stdlib.h>
@@ -6,19 +8,20 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
-
-#include "base/invariant.hpp"
 
 namespace ukemi {
 
 class ScratchFolder {
 public:
-    ScratchFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "ukemi-test-XXXXXX").string();
-        INVARIANT(::mkdtemp(name.data()) != nullptr);
+    ScratchFolder() : ScratchFolder(std::filesystem::temp_directory_path()) {}
+    explicit ScratchFolder(const std::filesystem::path& within) {
+        std::string name = (within / "ukemi-test-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
         path_ = name;
     }
     ~ScratchFolder() {
@@ -29,9 +32,19 @@ public:
     ScratchFolder& operator=(const ScratchFolder&) = delete;
 
     const std::filesystem::path& path() const { return path_; }
+    std::filesystem::path operator/(const std::filesystem::path& name) const {
+        return path_ / name;
+    }
     std::filesystem::path file(const std::string& name, std::string_view text) const {
         std::ofstream(path_ / name, std::ios::binary) << text;
         return path_ / name;
+    }
+    std::string text_of(const std::string& name) const {
+        std::ifstream stream(path_ / name, std::ios::binary);
+        if (!stream) throw std::runtime_error("cannot open " + name);
+        std::ostringstream text;
+        text << stream.rdbuf();
+        return text.str();
     }
     std::ptrdiff_t entries() const {
         return std::distance(std::filesystem::directory_iterator(path_),
