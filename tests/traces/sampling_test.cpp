@@ -14,6 +14,7 @@
 
 #include "base/rng.hpp"
 #include "base/unit_text.hpp"
+#include "tests/recorded.hpp"
 #include "tests/swarm_seeds.hpp"
 #include "tests/traces/fixture.hpp"
 #include "traces/group_chain.hpp"
@@ -165,7 +166,7 @@ TEST_CASE("sampling swarm: random markets are fitted, written and generated agai
 }
 
 TEST_CASE("sampling: zones recorded every 195 s with a daily cycle", "[fit][recorded]") {
-    const auto data = test::recorded_data();
+    const auto data = recorded_data();
     if (!data) {
         WARN("skipped: no recorded data");
         return;
