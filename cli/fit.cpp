@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
-#include "base/file_kind.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
-#include "base/read_file.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fit_learning.hpp"
+#include "cli/output_folder.hpp"
 #include "traces/market_comparison.hpp"
 #include "traces/market_file.hpp"
 #include "traces/market_fit.hpp"
@@ -105,7 +105,8 @@ void fit(const Options& options) {
         options.on_demand.empty()
             ? 0
             : to_dollars_per_hour(parse_price(options.on_demand, "--on-demand"));
-    if (!options.out.empty()) check_output_file(options.out, options.force);
+    std::optional<OutputFile> out;
+    if (!options.out.empty()) out.emplace(options.out, options.force);
     const Recording recording = read_all(options);
     FitOptions wanted;
     wanted.name = options.name;
@@ -114,12 +115,12 @@ void fit(const Options& options) {
     wanted.usd_on_demand = usd_on_demand;
     const MarketFit fitted = fit_market(recording.series, recording.lifetimes, wanted);
     const std::string text = to_json(fitted.parameters);
-    if (options.out.empty()) {
+    if (!out) {
         fmt::print("{}", text);
         return;
     }
     const std::string comparison = comparison_of(recording, fitted.parameters, usd_on_demand);
-    write_file_atomically(options.out, text);
+    out->write(text);
     for (const std::string& note : fitted.notes) fmt::print("{}\n", note);
     fmt::print("{}wrote {}\n", comparison, one_line(options.out));
 }

@@ -2,17 +2,17 @@
 // repaired in them.
 #include <fmt/format.h>
 
+#include <list>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "base/file_kind.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
-#include "base/read_file.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "cli/import_nccl.hpp"
+#include "cli/output_folder.hpp"
 #include "traces/reader.hpp"
 #include "traces/timestamp.hpp"
 
@@ -147,11 +147,13 @@ public:
 
     // All or, where one of them may not be written, none. Returns what to say about it.
     std::string write(const fs::path& folder, bool force) const {
-        for (const auto& [name, text] : files_) check_output_file(folder / name, force);
         fs::create_directories(folder);
+        std::list<OutputFile> places;
+        for (const auto& [name, text] : files_) places.emplace_back(folder / name, force);
         std::string written;
         for (const auto& [name, text] : files_) {
-            write_file_atomically(folder / name, text);
+            places.front().write(text);
+            places.pop_front();
             written += fmt::format("  wrote {}\n", one_line((folder / name).string()));
         }
         return written;

@@ -5,9 +5,8 @@
 
 #include <filesystem>
 
-#include "base/file_kind.hpp"
 #include "base/plain_text.hpp"
-#include "base/read_file.hpp"
+#include "cli/output_folder.hpp"
 #include "kernels/machine_costs.hpp"
 #include "traces/nccl_tests.hpp"
 #include "traces/reader.hpp"
@@ -76,9 +75,8 @@ void import_nccl(const NcclImport& given) {
     if (!given.out.empty()) {
         const fs::path file =
             fs::path(given.out) / (trace_name(given.files.front()) + ".collectives.csv");
-        check_output_file(file, given.force);
         fs::create_directories(given.out);
-        write_file_atomically(file, to_plain_csv(all));
+        OutputFile(file, given.force).write(to_plain_csv(all));
         report += fmt::format("  wrote {}\n", one_line(file.string()));
     }
     fmt::print("{}", report);

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "base/file_kind.hpp"
 #include "base/input_error.hpp"
 #include "base/read_file.hpp"
 #include "cli/written_files.hpp"
@@ -356,19 +357,9 @@ FigureResult OutputFolder::settled(FigureResult figures) const {
 
 namespace {
 
-// What may be replaced is an ordinary file: a pipe or a device is neither whole nor ours.
-void check_output_file(const fs::path& shown, const fs::path& target, bool force) {
-    if (!target.has_filename() || fs::is_directory(target)) {
-        refuse(shown, "expected a file, found a folder");
-    }
-    if (!fs::exists(target)) return;
-    if (!fs::is_regular_file(target)) refuse(shown, "is no ordinary file, and is not replaced");
-    if (!force) refuse(shown, "is there already; --force replaces it");
-}
-
 fs::path checked_output_file(const fs::path& named, bool force) {
     const fs::path target = resolved(named);
-    check_output_file(named, target, force);
+    check_output_file(named, force);
     const fs::path folder = folder_of(target);
     if (!fs::is_directory(folder)) refuse(folder, "expected a folder, found none");
     check_writable(folder);
@@ -402,12 +393,12 @@ OutputFile::OutputFile(const fs::path& file, bool force)
       target_(checked_output_file(file, force)),
       force_(force),
       lock_(target_, shown_) {
-    check_output_file(shown_, target_, force_);  // again: the last holder may have written it
+    check_output_file(shown_, force_);  // again: the last holder may have written it
     sweep_temporary_files(target_);
 }
 
 void OutputFile::write(const std::string& text) {
-    check_output_file(shown_, target_, force_);
+    check_output_file(shown_, force_);
     write_file_atomically(target_, text);
 }
 

@@ -104,8 +104,8 @@ TEST_CASE("output folder: whenever it is killed, one whole result is there, old 
     std::size_t there = 0;
     std::array<int, 2> seen{};  // kept the old, got the new
     for (int kill = 0; kill < (can_exchange ? 500 : 100); ++kill) {
-        const auto stop = static_cast<std::size_t>(
-            random.integer(1, static_cast<std::int64_t>(stops)));
+        const auto stop =
+            static_cast<std::size_t>(random.integer(1, static_cast<std::int64_t>(stops)));
         CAPTURE(can_exchange, kill, stop, stops);
         const ChildEnd end = killed_at(stop, write(1 - there));
         CHECK((end.killed || end.code == 0));
@@ -148,8 +148,8 @@ TEST_CASE("output folder: killed before there was anything, nothing or the whole
 TEST_CASE("output folder: while one is written, others are kept out", "[cli][results]") {
     const ScratchFolder scratch;
     write_file(scratch / "small.json", text_in(shipped("demo.json")));
-    const std::vector<std::string> replay{"replay", "small.json", "--out", "out", "--policies",
-                                          "on_demand"};
+    const std::vector<std::string> replay{"replay", "small.json", "--out",
+                                          "out",    "--policies", "on_demand"};
     {
         const OutputFolder held(scratch / "out", false);
         const Ran ran = run_ukemi(scratch.path(), replay);
@@ -330,8 +330,9 @@ TEST_CASE("output file: refuses what is there, and what is no file", "[cli][resu
     write_file(scratch / "a.json.tmp-999999999-0", "of a dead process");
     CHECK(write(file, true) == "(no complaint)");
     CHECK(names_in(scratch.path()) == Names{"a.json"});
-    CHECK_THAT(write("/dev/null", true), Catch::Contains("is no ordinary file"));
-    CHECK_THAT(write(scratch.path(), true), Catch::Contains("expected a file, found a folder"));
+    CHECK_THAT(write("/dev/null", true),
+               Catch::Contains("expected the name of a file to write, found a device"));
+    CHECK_THAT(write(scratch.path(), true), Catch::Contains("found a directory"));
     CHECK_THAT(write(scratch / "no/a", true), Catch::Contains("expected a folder, found none"));
     {
         const OutputFile held(scratch / "b", false);

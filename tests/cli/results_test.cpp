@@ -112,9 +112,9 @@ TEST_CASE("results: a place that cannot be written to is found before the runs",
 TEST_CASE("results: without gnuplot it is said where data and scripts are", "[cli][results]") {
     const ScratchFolder scratch;
     write_file(scratch.path() / "small.json", small);
-    const Ran ran = run_program("/bin/sh", scratch.path(),
-                                {"-c", "PATH=/nowhere; " UKEMI_BINARY
-                                       " replay small.json --out out"});
+    const Ran ran =
+        run_program("/bin/sh", scratch.path(),
+                    {"-c", "PATH=/nowhere; " UKEMI_BINARY " replay small.json --out out"});
     CHECK(ran.code == 0);
     CHECK(ran.err ==
           "figures: gnuplot was not found (Debian package gnuplot-nox): figures are skipped, their "
@@ -131,9 +131,9 @@ TEST_CASE("results: a picture that does not fit the disk is a failure, and is no
     const ScratchFolder scratch;
     write_file(scratch.path() / "small.json", small);
     // Files end at 16 KiB, and who writes more is told so and goes on, as on a full disk.
-    const Ran ran = run_program("/bin/sh", scratch.path(),
-                                {"-c", "trap '' XFSZ; ulimit -f 32; " UKEMI_BINARY
-                                       " replay small.json --out out"});
+    const Ran ran = run_program(
+        "/bin/sh", scratch.path(),
+        {"-c", "trap '' XFSZ; ulimit -f 32; " UKEMI_BINARY " replay small.json --out out"});
     CHECK(ran.code == 1);
     CHECK_THAT(ran.out, Catch::Contains("results: out"));
     CHECK_THAT(ran.err, Catch::StartsWith("figures: out/figures/") &&
@@ -150,8 +150,7 @@ TEST_CASE("results: a name is text in a table, and no formula", "[cli][results]"
     const Ran ran = run_ukemi(scratch.path(), {"replay", "small.json", "--out", "out"});
     INFO(ran.err);
     REQUIRE(ran.code == 0);
-    CHECK_THAT(text_in(scratch.path() / "out/summary.csv"),
-               Catch::Contains("\n'=HYPERLINK(A1),"));
+    CHECK_THAT(text_in(scratch.path() / "out/summary.csv"), Catch::Contains("\n'=HYPERLINK(A1),"));
     CHECK_THAT(text_in(scratch.path() / "out/runs.json"), Catch::Contains("\"=HYPERLINK(A1)\""));
 }
 
