@@ -46,6 +46,15 @@ bool in_range(double value, double min, double max) {
     return std::isfinite(value) && value >= min && value <= max;
 }
 
+// Why it is no text for a name or a value; empty if it is. Names end up on terminals, which obey
+// control characters, and in tables of one line a row.
+std::string text_problem(const json& value) {
+    if (!value.is_string()) return fmt::format("expected text, found {}", describe(value));
+    const std::string text = value.get<std::string>();
+    if (one_line(text) == text) return {};
+    return fmt::format("expected text without control characters, found {}", ukemi::quoted(text));
+}
+
 }  // namespace
 
 struct ConfigReader::Document {
@@ -171,9 +180,9 @@ std::vector<std::string> ConfigReader::texts(std::string_view key) {
     }
     std::vector<std::string> found;
     for (std::size_t i = 0; i < list.size(); ++i) {
-        if (!list[i].is_string()) {
-            throw InputError(file(), fmt::format("{}/{}", path_of(key), i),
-                             fmt::format("expected text, found {}", describe(list[i])));
+        const std::string problem = text_problem(list[i]);
+        if (!problem.empty()) {
+            throw InputError(file(), fmt::format("{}/{}", path_of(key), i), problem);
         }
         found.push_back(list[i].get<std::string>());
     }
@@ -189,14 +198,9 @@ std::vector<std::string> ConfigReader::keys() const {
 // ---- values ------------------------------------------------------------------------------------
 
 std::string ConfigReader::checked_text(std::string_view key, const json& value) const {
-    if (!value.is_string()) fail(key, fmt::format("expected text, found {}", describe(value)));
-    std::string text = value.get<std::string>();
-    // Names end up on terminals, which obey control characters, and in tables of one line a row.
-    if (one_line(text) != text) {
-        fail(key, fmt::format("expected text without control characters, found {}",
-                              ukemi::quoted(text)));
-    }
-    return text;
+    const std::string problem = text_problem(value);
+    if (!problem.empty()) fail(key, problem);
+    return value.get<std::string>();
 }
 
 std::string ConfigReader::text(std::string_view key) { return checked_text(key, find(key)); }

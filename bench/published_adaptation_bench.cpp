@@ -173,6 +173,23 @@ void add_summary(std::vector<Row>& rows, const std::string& what, const std::str
     rows.push_back(most);
 }
 
+// When each size was reached; says for how long a worker would have had to start for that.
+std::string add_changes(std::vector<Row>& rows, const std::string& name, const PublishedRun& run,
+                        const Simulated& did, double start_up_s) {
+    std::string start_ups;
+    for (std::size_t i = 1; i < std::min(run.changes.size(), did.changes.size()); ++i) {
+        const int from = run.changes[i - 1].workers;
+        const int to = run.changes[i].workers;
+        const std::string step = fmt::format("{}: {} to {}", name, from, to);
+        rows.push_back({step, run.changes[i].at_s, did.changes[i].at_s, "fitted"});
+        const double they_took = run.changes[i].at_s - run.changes[i - 1].at_s;
+        const double we_took = did.changes[i].at_s - did.changes[i - 1].at_s;
+        if (to <= from || to != did.changes[i].workers) continue;
+        start_ups += fmt::format("  {:<34}{:>8.1f} s\n", step, start_up_s + they_took - we_took);
+    }
+    return start_ups;
+}
+
 void compare(const Workload& workload, bool all, Tables& tables) {
     std::vector<Row> completion;
     std::vector<Row> machine_time;
@@ -209,17 +226,7 @@ void compare(const Workload& workload, bool all, Tables& tables) {
             {name, 100 * theirs / run.autoscaling_s, 100 * ours / did.completion_s, "fitted"});
         whole.push_back({name, 100 * theirs / (run.autoscaling_s * workload.whole_job),
                          100 * ours / (did.completion_s * workload.whole_job), "fitted"});
-        for (std::size_t i = 1; i < std::min(run.changes.size(), did.changes.size()); ++i) {
-            const int from = run.changes[i - 1].workers;
-            const int to = run.changes[i].workers;
-            const std::string step = fmt::format("{}: {} to {}", name, from, to);
-            changes.push_back({step, run.changes[i].at_s, did.changes[i].at_s, "fitted"});
-            const double they_took = run.changes[i].at_s - run.changes[i - 1].at_s;
-            const double we_took = did.changes[i].at_s - did.changes[i - 1].at_s;
-            if (to <= from || to != did.changes[i].workers) continue;
-            start_ups += fmt::format("  {:<34}{:>8.1f} s\n", step,
-                                     workload.start_up_s + they_took - we_took);
-        }
+        start_ups += add_changes(changes, name, run, did, workload.start_up_s);
     }
     add_summary(search, "search", "fitted");
     add_summary(share, "share", "fitted");

@@ -33,7 +33,8 @@ public:
         note_.reset();
         ++count_;
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun_;
-        if (only_ ? count_ > 1 : count_ > least_ && enough && spent.count() > seconds_) return false;
+        if (only_ ? count_ > 1 : count_ > least_ && enough && spent.count() > seconds_)
+            return false;
         note_.emplace(fmt::format("UKEMI_SWARM_SEED={} {}", now(), command_));
         return true;
     }

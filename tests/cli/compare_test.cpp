@@ -68,7 +68,7 @@ TEST_CASE("ukemi compare: recorded curves are drawn as they were recorded", "[cl
     REQUIRE(ran.code == 0);
     const auto lines = lines_in(scratch.path() / "out/metric_over_samples.csv");
     const json scenario = json::parse(text_in(file));
-    const double target = scenario.at("/learning/target"_json_pointer);
+    const double target = scenario.at("/learning/target"_json_pointer).get<double>();
     for (const auto& [batch, curve] : scenario.at("/learning/curves"_json_pointer).items()) {
         CAPTURE(batch);
         REQUIRE(lines.contains("constant_batch:" + batch));

@@ -45,7 +45,7 @@ struct ResultsTaken {
 };
 
 inline ResultsTaken use_results_text(std::string_view text) {
-    static const ScratchFolder scratch;
+    const ScratchFolder scratch;
     const std::filesystem::path& folder = scratch.path();
     fill_results_folder(folder, text);
     ResultsTaken taken;

@@ -108,10 +108,9 @@ TEST_CASE("checkpoint file: a place that cannot be written to is said", "[checkp
     CHECK_THROWS_AS(write_checkpoint(plain / "below", checkpoint_of(10, 1)), std::system_error);
     CHECK_THROWS_AS(write_checkpoint(folder.path() / "missing/below", checkpoint_of(10, 1)),
                     std::system_error);
-    // A folder stands where the file should: the rename fails, and leaves nothing behind.
+    // A folder stands where the file should: refused, and nothing is left behind.
     std::filesystem::create_directories(folder.path() / "taken/deeper");
-    CHECK_THROWS_AS(write_checkpoint(folder.path() / "taken", checkpoint_of(10, 1)),
-                    std::system_error);
+    CHECK_THROWS_AS(write_checkpoint(folder.path() / "taken", checkpoint_of(10, 1)), InputError);
     CHECK(folder.entries() == 2);
 }
 

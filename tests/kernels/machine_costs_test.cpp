@@ -12,8 +12,11 @@ using namespace ukemi;
 TEST_CASE("machine costs: every part of a step has a curve, and nothing in it is wrong",
           "[machine_costs]") {
     const ScratchFolder folder;
-    const MachineCosts costs = measure_machine(
-        {.ranks = 2, .warm_up = 1, .operations = 3, .bytes_most = 64 << 10, .folder = folder.path()});
+    const MachineCosts costs = measure_machine({.ranks = 2,
+                                                .warm_up = 1,
+                                                .operations = 3,
+                                                .bytes_most = 64 << 10,
+                                                .folder = folder.path()});
     for (const char* name : {"copy", "monitor noise_step", "codec top_k", "codec power_sgd",
                              "checkpoint write", "checkpoint read", "all_reduce ring"}) {
         CAPTURE(name);

@@ -7,8 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include "base/rng.hpp"
-#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 

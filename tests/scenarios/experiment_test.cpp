@@ -3,8 +3,8 @@
 
 #include "policies/registry.hpp"
 #include "scenarios/experiment.hpp"
-#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 

@@ -16,8 +16,8 @@
 
 #include "records/decision_log.hpp"
 #include "scenarios/live_run.hpp"
-#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 

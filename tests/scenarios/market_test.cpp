@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
+#include "tests/scratch_folder.hpp"
 #include "traces/market_file.hpp"
 
 namespace ukemi {

@@ -8,8 +8,8 @@
 
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
-#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 
@@ -268,8 +268,12 @@ TEST_CASE("prediction: is written under its digest before anything runs, and els
     live.folder = folder.path();
     std::string seen_digest;
     std::size_t steps_seen = 0;
-    live.on_step = [&](const LiveRecord::Step&) {
-        if (steps_seen++ > 0) return;
+    std::size_t steps_before = 0;  // of the same run
+    live.on_progress = [&](const LiveRecord& record) {
+        const std::size_t steps = record.steps.size();
+        steps_seen += steps < steps_before ? steps : steps - steps_before;
+        steps_before = steps;
+        if (steps == 0 || !seen_digest.empty()) return;
         const std::string text = read_file(folder.path() / "prediction.json");
         seen_digest = fmt::format("{:016x}", text_digest(text));
     };

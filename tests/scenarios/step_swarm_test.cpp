@@ -231,8 +231,8 @@ struct Tried {
 };
 
 // As many as `least` that run, more while there is time.
-Tried try_scenarios(std::string_view stream, std::int64_t least, json (ScenarioDraw::*draw)()) {
-    SwarmSeeds seeds("test_scenarios [swarm]", 0, 1);
+Tried try_scenarios(SwarmSeeds& seeds, std::string_view stream, std::int64_t least,
+                    json (ScenarioDraw::*draw)()) {
     Tried tried;
     while (seeds.more(tried.ran >= least)) {
         const std::uint64_t seed = seeds.now();
@@ -256,13 +256,15 @@ Tried try_scenarios(std::string_view stream, std::int64_t least, json (ScenarioD
 
 TEST_CASE("step swarm: random scenarios of steps are read and run to their end",
           "[scenario][swarm][property]") {
-    const Tried tried = try_scenarios("test/step_swarm", 200, &ScenarioDraw::data_parallel);
+    SwarmSeeds seeds("test_scenarios [swarm]", 0, 1);
+    const Tried tried = try_scenarios(seeds, "test/step_swarm", 200, &ScenarioDraw::data_parallel);
     fmt::print("step swarm: {} scenarios ran, {} were refused\n", tried.ran, tried.refused);
 }
 
 TEST_CASE("step swarm: random layouts are read and run to their end",
           "[scenario][swarm][property]") {
-    const Tried tried = try_scenarios("test/layout_swarm", 150, &ScenarioDraw::with_layout);
+    SwarmSeeds seeds("test_scenarios [swarm]", 0, 1);
+    const Tried tried = try_scenarios(seeds, "test/layout_swarm", 150, &ScenarioDraw::with_layout);
     fmt::print("step swarm: {} layouts ran, {} were refused\n", tried.ran, tried.refused);
 }
 

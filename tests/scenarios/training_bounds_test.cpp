@@ -142,7 +142,8 @@ TEST_CASE("training bounds: any settings that the reader takes, a worker takes",
             if (random.chance(0.7)) continue;
             const double scale = std::array{
                 0.01, 0.5, 1.0, 2.0, 16.0, 1e4}[static_cast<std::size_t>(random.integer(0, 5))];
-            const double value = training.at(at).get<double>() * scale + random.integer(0, 2);
+            const auto more = static_cast<double>(random.integer(0, 2));
+            const double value = training.at(at).get<double>() * scale + more;
             training[at] = training.at(at).is_number_integer()
                                ? json(static_cast<std::int64_t>(value))
                                : json(value);

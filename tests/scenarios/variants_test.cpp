@@ -4,8 +4,8 @@
 #include "base/unit_text.hpp"
 #include "scenarios/experiment.hpp"
 #include "scenarios/variants.hpp"
-#include "tests/scratch_folder.hpp"
 #include "tests/scenarios/scenario_text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 

@@ -10,8 +10,8 @@
 #include "base/input_error.hpp"
 #include "sim/learning/published_learning.hpp"
 #include "sim/learning/recorded_runs.hpp"
-#include "tests/scratch_folder.hpp"
 #include "tests/recorded.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 namespace {

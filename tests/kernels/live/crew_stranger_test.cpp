@@ -113,12 +113,12 @@ TEST_CASE("crew: secrets are compared whole", "[live]") {
 }
 
 TEST_CASE("crew: workers do not outlive a coordinator that is killed", "[live]") {
+    const ScratchFolder folder;  // the coordinator's, which cannot take it away
     int ends[2] = {-1, -1};
     REQUIRE(::pipe(ends) == 0);
     const pid_t coordinator = ::fork();
     REQUIRE(coordinator >= 0);
     if (coordinator == 0) {
-        const ScratchFolder folder;
         Crew crew(CrewRig::setup_of(small_job(), short_deadlines(), folder.path()));
         for (const InstanceId id : ids({0, 1})) crew.spawn(id);
         int ready = 0;

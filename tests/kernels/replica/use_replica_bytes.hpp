@@ -57,7 +57,7 @@ inline bool use_replica_bytes(std::span<const std::byte> bytes) {
             restore_and_train(rest, parameters);
             return true;
         }
-        static const ScratchFolder folder;
+        const ScratchFolder folder;
         const std::filesystem::path file = folder.path() / "checkpoint";
         if (kind == 0) {  // a file that is right, with any state in it
             const Checkpoint right{.job = 7,

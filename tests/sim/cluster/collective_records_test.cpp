@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/input_error.hpp"
-#include "tests/scratch_folder.hpp"
 #include "tests/recorded.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 namespace {

@@ -153,5 +153,6 @@ TEST_CASE("collective swarm: collectives share links that change, and all end",
         hosts.play();
         finished += hosts.finished();
     }
-    fmt::print("collective swarm: {} networks, {} collectives finished\n", seeds.looked_at(), finished);
+    fmt::print("collective swarm: {} networks, {} collectives finished\n", seeds.looked_at(),
+               finished);
 }
