@@ -149,11 +149,12 @@ TEST_CASE("ukemi calibrate: what a killed one has left does not block the next",
     CHECK(names_in(folder.path()) == std::vector<std::string>{"box.json", "s.json"});
 
     // What was never ours is not taken away.
-    write_file(scratch / "mine", "x");
-    const Ran foreign = run_ukemi(folder.path(), calibrate);
-    CHECK(foreign.code == 2);
-    CHECK(foreign.err.find("is there already") != std::string::npos);
-    CHECK(fs::exists(scratch / "mine"));
+    const fs::path foreign = folder.path() / "other.json-checkpoints";
+    write_file(foreign / "mine", "x");
+    const Ran refused = run_ukemi(folder.path(), {"calibrate", "s.json", "--out", "other.json"});
+    CHECK(refused.code == 2);
+    CHECK(refused.err.find("what runs here would remove it") != std::string::npos);
+    CHECK(fs::exists(foreign / "mine"));
 }
 
 }  // namespace ukemi
