@@ -26,6 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What workers are told is a signed number. The range is of unsigned ones: CLI11 reads a signed one
+// that is too large as the largest.
+constexpr auto seed_max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+
 struct Options {
     LiveWorkerOptions live;
     std::string policies;
@@ -248,7 +252,7 @@ void add_train(CLI::App& app) {
             "or SIGHUP; a second SIGINT stops at once (default: 20)")
         ->check(CLI::Range(0.0, 86'400.0));
     command->add_option("--seed", options->seed, "of weights, samples and draws")
-        ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
+        ->check(CLI::Range(std::uint64_t{0}, seed_max));
     command->add_option("--costs", options->costs,
                         "costs measured by `ukemi calibrate`: predict the run before it starts");
     command->add_option("--resume", options->resume, "a checkpoint to go on from");

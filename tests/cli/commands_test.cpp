@@ -114,7 +114,7 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
          "\"b.csv\" (put a pattern in quotation marks"},
         {{"replay", "a.json", "-j", "0"}, "--threads: Value 0 not in range 1 to 1024"},
         {{"replay", "a.json", "--policies", ""}, "--policies: expected a value, found nothing"},
-        {{"train", "a.json", "--policies="}, "--policies: expected a value, found nothing"},
+        {{"train", "a.json", "--policies="}, "--policies: 1 required TEXT missing"},
         {{"compare", "a.json", "--out", ""}, "--out: expected a value, found nothing"},
         {{"replay", "a.json", "--seeds", ""}, "--seeds: expected a value, found nothing"},
         {{"check", ""}, "SCENARIO: expected a value, found nothing"},
@@ -146,8 +146,8 @@ TEST_CASE("ukemi train: what a worker would refuse is refused before any starts"
     const std::string scenario = UKEMI_SOURCE_DIR "/scenarios/two_worlds.json";
     for (const std::string command : {"train", "calibrate"}) {
         CAPTURE(command);
-        const Ran ran =
-            run_ukemi(scratch.path(), {command, scenario, "--set", "/training/weight_decay=2"});
+        const Ran ran = run_ukemi(scratch.path(), {command, scenario, "--out", "out", "--set",
+                                                   "/training/weight_decay=2"});
         CHECK(ran.code == 2);
         CHECK(ran.err == "ukemi: " + scenario +
                              ": at /training/weight_decay: expected a number from 0 to 1, found "
