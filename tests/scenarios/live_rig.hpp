@@ -60,14 +60,14 @@ inline LiveRun run_it(const Scenario& scenario, const NamedMarket& market,
     return run_live(scenario, market, scenario.policies.front(), scenario.seed, options);
 }
 
-inline void require_sound(const LiveRun& live) {
+// `position`: the samples that were done before the run.
+inline void require_sound(const LiveRun& live, std::int64_t position = 0) {
     const RunResult& result = live.run.result;
     CHECK(result.causes.time_sum() == result.held);
     const LogReplay again = replay_decisions(live.run.decisions, "decisions.jsonl");
     CHECK(again.questions > 0);
     CHECK(again.difference_count == 0);
     // No committed step was lost or made twice, unless nobody survived; then a checkpoint stands.
-    std::int64_t position = 0;
     for (const LiveRecord::Step& step : live.record.steps) {
         const std::int64_t before = step.samples - 8 * step.workers * step.learners;
         const bool saved = std::ranges::count(live.record.saved_samples, before) > 0;
