@@ -123,7 +123,8 @@ TEST_CASE("real learning: errors are fed back unless a scenario says otherwise, 
     const Scenario live = scenario_from_text(R"({"name": "live", "seed": 1,
         "job": {"samples": 4096, "batch": 32, "throughput": {"1": "1000 samples/s"}},
         "training": {"codec": {"kind": "top_k"}}, "cluster": {"count": 1},
-        "market": {"spot_price": "1 USD/h"}, "replay": ["spot_only"]})",
+        "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+        "replay": ["spot_only"]})",
                                              "live.json");
     CHECK(live.training->step.error_feedback);
 }
