@@ -55,7 +55,8 @@ bool is_number(std::string_view text) {
 std::string harmless(std::string_view text) {
     const bool formula =
         !text.empty() && std::string_view("=+-@").find(text[0]) != std::string_view::npos;
-    return (formula && !is_number(text) ? "'" : "") + one_line(text);
+    std::string written(formula && !is_number(text) ? 1 : 0, '\'');
+    return written += one_line(text);
 }
 
 }  // namespace
