@@ -126,7 +126,7 @@ void remove_earlier(const fs::path& folder, const fs::path& target) {
     }
 }
 
-// Only the holder of the lock has names like these, so that whoever left them is dead.
+// Only the holder of the lock has names like these, so the process that left them is dead.
 void sweep(const fs::path& target) {
     const fs::path old = beside(target, "old");
     if (fs::is_directory(fs::symlink_status(old))) {

@@ -4,7 +4,7 @@
 // (the folder one stands in, the root, a mount point) and what must not be (results without
 // --force, files that no run wrote); it keeps other processes out until it is gone, and sweeps
 // what a dead one left. Files are written into a folder beside it, .NAME.partial-PID, and commit()
-// exchanges the two in one step, so that whoever looks, and whenever it is killed, finds one whole
+// exchanges the two in one step, so that a reader, whenever the run is killed, finds one whole
 // result. Where a file system cannot exchange, commit() renames twice; the earlier result is
 // .NAME.old in between, and the next run puts it back if it must.
 //

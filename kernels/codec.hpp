@@ -90,7 +90,7 @@ struct CodecSettings {
     double level = 0;             // as the entry defines it; 0: its default
     bool error_feedback = false;  // refused where it would not converge: CodecEntry::contracts
     std::uint64_t seed = 0;
-    // Whoever calls keeps what does not arrive, as error feedback does: such values are sent as
+    // The caller keeps what does not arrive, as error feedback does: such values are sent as
     // they are, and none is made larger to be right in the mean.
     bool rest_kept = false;
 };

@@ -287,9 +287,9 @@ std::optional<std::int64_t> Controller::steps_until_hook(std::int32_t workers) c
     return least;
 }
 
-// Where machines are bought depends on what is bought: whoever places them is asked last, about
-// the Plan with the market that was just chosen. So a change of both is one change, and not two in
-// a row that each stop the group.
+// Where machines are bought depends on what is bought: the policy that places them is asked last,
+// about the Plan with the market that was just chosen. So a change of both is one change, and not
+// two in a row that each stop the group.
 void Controller::ask_all(const ControlEvent& event, const Observation& seen) {
     for (const bool places : {false, true}) {
         const auto in_turn = [&](const Slot& slot) {

@@ -1,4 +1,4 @@
-// bends.hpp — where a way of learning bends, for whoever shows it: between two bends progress,
+// bends.hpp — where a way of learning bends, for timelines: between two bends progress,
 // metric and noise scale are drawn as straight lines.
 #pragma once
 
