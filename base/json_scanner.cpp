@@ -12,7 +12,6 @@ namespace ukemi {
 
 namespace {
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool ends_a_value(char c) {
     return std::string_view(",]} \n\r\t").find(c) != std::string_view::npos;
 }

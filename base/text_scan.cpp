@@ -12,8 +12,6 @@ namespace ukemi {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 std::size_t digits_at(std::string_view text, std::size_t from) {
     std::size_t at = from;
     while (at < text.size() && is_digit(text[at])) ++at;

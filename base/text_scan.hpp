@@ -18,6 +18,8 @@ struct TextPlace {
     std::size_t column = 1;  // in bytes
 };
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 // Looked for only when a complaint is made, so that scanning need not count lines.
 TextPlace place_of(std::string_view text, std::size_t offset);
 

@@ -49,7 +49,7 @@ constexpr std::array<Unit, 8> bandwidth_units{{{"bit/s", 1},  // in bits per sec
                                                {"MB/s", 8'000'000},
                                                {"GB/s", 8'000'000'000}}};
 
-bool is_number(std::string_view digits) {
+bool is_amount(std::string_view digits) {
     return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
@@ -73,9 +73,9 @@ std::optional<Amount> split_amount(std::string_view text, std::span<const Unit> 
     amount.whole = number.substr(0, point);
     if (point != std::string_view::npos) {
         amount.fraction = number.substr(point + 1);
-        if (!is_number(amount.fraction)) return std::nullopt;
+        if (!is_amount(amount.fraction)) return std::nullopt;
     }
-    if (amount.unit == 0 || !is_number(amount.whole)) return std::nullopt;
+    if (amount.unit == 0 || !is_amount(amount.whole)) return std::nullopt;
     while (amount.fraction.ends_with('0')) amount.fraction.remove_suffix(1);
     return amount;
 }

@@ -14,7 +14,7 @@ namespace ukemi {
 
 namespace {
 
-struct Options {
+struct CalibrateOptions {
     LiveWorkerOptions live;
     CalibrationOptions calibration;
     std::string out;
@@ -71,7 +71,7 @@ void print_machine(const MachineCosts& machine) {
     }
 }
 
-void calibrate(const Options& given) {
+void calibrate(const CalibrateOptions& given) {
     CalibrationOptions options = given.calibration;
     const Scenario scenario = given.live.read_scenario();
     options.device = given.live.device();
@@ -111,7 +111,7 @@ void calibrate(const Options& given) {
 }  // namespace
 
 void add_calibrate(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CalibrateOptions>();
     CLI::App* command = app.add_subcommand(
         "calibrate", "measure what steps, resizes and checkpoints cost on this machine");
     options->live.add_to(*command);

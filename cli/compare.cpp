@@ -21,7 +21,7 @@ namespace ukemi {
 
 namespace {
 
-struct Options {
+struct CompareOptions {
     std::vector<std::filesystem::path> scenarios;
     std::vector<std::string> settings;
     std::vector<std::string> varied;
@@ -37,7 +37,7 @@ struct Options {
 constexpr std::string_view policy_key = "policy=";
 
 // "--vary policy=a,b+c:8": the lists; empty if the scenario's own are meant.
-std::string policies_of(const Options& options) {
+std::string policies_of(const CompareOptions& options) {
     std::string lists;
     for (const std::string& argument : options.varied) {
         if (!argument.starts_with(policy_key)) continue;
@@ -48,7 +48,7 @@ std::string policies_of(const Options& options) {
     return lists;
 }
 
-std::vector<Scenario> scenarios_of(const Options& options, const std::string& policies) {
+std::vector<Scenario> scenarios_of(const CompareOptions& options, const std::string& policies) {
     std::vector<VariedKey> keys;
     for (const std::string& argument : options.varied) {
         if (argument.starts_with(policy_key)) continue;
@@ -91,7 +91,7 @@ FigureResult write_files(OutputFolder& folder, std::span<const Candidate> candid
     return folder.settled(figures);
 }
 
-void compare(const Options& options) {
+void compare(const CompareOptions& options) {
     const std::string policies = policies_of(options);
     const std::vector<Scenario> scenarios = scenarios_of(options, policies);
     std::vector<ExperimentCase> cases;
@@ -133,7 +133,7 @@ void compare(const Options& options) {
 }  // namespace
 
 void add_compare(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CompareOptions>();
     CLI::App* command = app.add_subcommand(
         "compare", "time, samples, steps and dollars to the target, by policy and setting");
     command

@@ -95,7 +95,7 @@ std::vector<Candidate> candidates_of(std::span<const RunResult> runs) {
 
 namespace {
 
-constexpr std::size_t name_width = 34;
+constexpr std::size_t policy_width = 34;
 
 std::vector<std::string> scenarios_of(std::span<const Candidate> candidates) {
     std::vector<std::string> names;
@@ -111,7 +111,7 @@ std::string rows_of(std::span<const Candidate> sorted) {
     for (const Candidate& one : sorted) {
         const bool misses = one.reached < one.runs;
         if (!one.variant.empty()) text += fmt::format("{}\n", shortened(one.variant, 100));
-        text += fmt::format(row, cut(short_label(one.policy), name_width), with_band(one.hours),
+        text += fmt::format(row, cut(short_label(one.policy), policy_width), with_band(one.hours),
                             with_band(one.samples), with_band(one.steps), with_band(one.dollars),
                             misses ? " !" : "");
     }
@@ -122,7 +122,7 @@ std::string rows_of(std::span<const Candidate> sorted) {
         if (one.reached == one.runs) continue;
         text +=
             fmt::format("! {}{}{}: {} of {} runs did not get there\n", shortened(one.variant, 60),
-                        one.variant.empty() ? "" : ", ", cut(short_label(one.policy), name_width),
+                        one.variant.empty() ? "" : ", ", cut(short_label(one.policy), policy_width),
                         one.runs - one.reached, one.runs);
     }
     return text;
@@ -158,7 +158,7 @@ std::string transfer_table(std::span<const Candidate> candidates,
                                       : short_label(one.policy) + ", " + one.variant;
         if (std::ranges::find(told, label) != told.end()) continue;
         told.push_back(label);
-        text += fmt::format("{:<34}", cut(label, name_width));
+        text += fmt::format("{:<34}", cut(label, policy_width));
         for (const std::string& name : shown) {
             text += fmt::format(" {:>15}", over_best(candidates, one, name));
         }

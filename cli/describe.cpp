@@ -26,7 +26,7 @@ namespace ukemi {
 
 namespace {
 
-struct Options {
+struct DescribeOptions {
     std::vector<std::string> files;
     std::string zone;
     std::string instance_type;
@@ -45,7 +45,7 @@ struct Options {
 };
 
 // What the terminal has, if standard output is one.
-std::size_t width_of(const Options& options) {
+std::size_t width_of(const DescribeOptions& options) {
     if (options.width > 0) return options.width;
     winsize size{};
     const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -156,7 +156,8 @@ std::string correlations_text(const std::vector<TraceSeries>& series) {
     return text;
 }
 
-std::string trace_text(const std::string& what, const Trace& trace, const Options& options) {
+std::string trace_text(const std::string& what, const Trace& trace,
+                       const DescribeOptions& options) {
     const std::size_t width = width_of(options);
     std::string text = fmt::format("{}: {}\n", one_line(what), trace.report.form);
     std::size_t printed = 0;
@@ -181,7 +182,7 @@ std::string trace_text(const std::string& what, const Trace& trace, const Option
 }
 
 // Prints `text` once the figures are written: what cannot be written leaves its error alone.
-void draw(const Options& options, DescribedMarket&& market, const std::string& text,
+void draw(const DescribeOptions& options, DescribedMarket&& market, const std::string& text,
           OutputFolder& out) {
     const auto& first = options.files.front();
     market.title = shortened(trace_name(first), 34);
@@ -210,7 +211,7 @@ void draw(const Options& options, DescribedMarket&& market, const std::string& t
     if (!say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
-void check_options(const Options& options) {
+void check_options(const DescribeOptions& options) {
     if (options.join && options.zones) {
         throw InputError("--zones", "", "expected one of --join and --zones, found both");
     }
@@ -226,7 +227,7 @@ void check_options(const Options& options) {
     if (!options.market.empty()) market_parameters_of(options.market, "--market");
 }
 
-void describe_files(const Options& options, OutputFolder* out) {
+void describe_files(const DescribeOptions& options, OutputFolder* out) {
     ReadOptions read;
     read.zone = options.zone;
     read.instance_type = options.instance_type;
@@ -262,7 +263,7 @@ void describe_files(const Options& options, OutputFolder* out) {
     fmt::print("{}", text);
 }
 
-void describe(const Options& options) {
+void describe(const DescribeOptions& options) {
     if (options.topology.empty() == options.files.empty()) {
         throw InputError("describe", "",
                          fmt::format("expected traces or --topology, found {}",
@@ -279,7 +280,7 @@ void describe(const Options& options) {
 }  // namespace
 
 void add_describe(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DescribeOptions>();
     CLI::App* command =
         app.add_subcommand("describe", "what a recorded market, or a machine, is like");
     command->add_option("TRACE", options->files, "trace files of any known form");

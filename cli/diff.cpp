@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-struct Options {
+struct DiffOptions {
     std::string predicted;
     std::string measured;
     bool json = false;
@@ -107,7 +107,7 @@ ordered_json json_of(const ComparedResult& run) {
     return object;
 }
 
-void print_json(const ResultsComparison& comparison, const Options& options) {
+void print_json(const ResultsComparison& comparison, const DiffOptions& options) {
     ordered_json document = {{"predicted", options.predicted},
                              {"measured", options.measured},
                              {"scenario", comparison.scenario},
@@ -119,7 +119,7 @@ void print_json(const ResultsComparison& comparison, const Options& options) {
     fmt::print("{}\n", document.dump(1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
-void diff(const Options& options) {
+void diff(const DiffOptions& options) {
     const ResultsComparison comparison = compare_results(options.predicted, options.measured);
     if (!comparison.scenario_differences.empty() && !options.force) {
         const std::size_t more = comparison.scenario_differences.size() - 1;
@@ -145,7 +145,7 @@ void diff(const Options& options) {
 }  // namespace
 
 void add_diff(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DiffOptions>();
     CLI::App* command = app.add_subcommand(
         "diff", "compare two results folders: what was predicted and what was measured");
     command->add_option("PREDICTED", options->predicted, "a results folder, such as ukemi replay's")

@@ -20,7 +20,7 @@ namespace ukemi {
 
 namespace {
 
-struct Options {
+struct FitCommand {
     std::vector<std::string> files;
     std::string name = "fitted";
     std::string source;
@@ -39,7 +39,7 @@ struct Recording {
     Duration sampling;
 };
 
-Recording read_all(const Options& options) {
+Recording read_all(const FitCommand& options) {
     ReadOptions read;
     read.zone = options.zone;
     read.instance_type = options.instance_type;
@@ -61,7 +61,7 @@ Recording read_all(const Options& options) {
     return all;
 }
 
-std::string source_of(const Options& options) {
+std::string source_of(const FitCommand& options) {
     if (!options.source.empty()) return options.source;
     std::string names;
     for (const std::string& file : options.files) {
@@ -91,7 +91,7 @@ std::string comparison_of(const Recording& recording, const MarketParameters& pa
     return text;
 }
 
-void fit(const Options& options) {
+void fit(const FitCommand& options) {
     if (!options.learning.empty()) {
         if (!options.files.empty()) {
             throw InputError("--learning", "", "goes without trace files: it has its own records");
@@ -128,7 +128,7 @@ void fit(const Options& options) {
 }  // namespace
 
 void add_fit(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<FitCommand>();
     CLI::App* command = app.add_subcommand(
         "fit", "set the market generator to recorded series, and say how well it fits");
     command->add_option("TRACE", options->files, "trace files; zones of one market");

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ImportOptions {
     std::vector<std::string> arguments;  // the form, if it is one, and the files
     std::string out;
     std::string one_means = "as_documented";
@@ -62,7 +62,7 @@ std::string take_form(std::vector<std::string>& arguments) {
     return form;
 }
 
-ReadOptions read_options(const Options& options, const std::string& form) {
+ReadOptions read_options(const ImportOptions& options, const std::string& form) {
     ReadOptions read;
     read.form = form;
     read.polarity = options.one_means == "available"     ? Polarity::one_is_available
@@ -179,7 +179,7 @@ private:
     std::vector<std::pair<std::string, std::string>> files_;
 };
 
-void import(Options options) {
+void import(ImportOptions options) {
     if (!options.arguments.empty() && options.arguments.front() == "nccl-tests") {
         options.arguments.erase(options.arguments.begin());
         if (options.arguments.empty()) throw CLI::RequiredError("FILE");
@@ -207,7 +207,7 @@ void import(Options options) {
 }  // namespace
 
 void add_import(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ImportOptions>();
     CLI::App* command = app.add_subcommand(
         "import",
         "convert public records of markets, or nccl-tests' output, to the plain form, and report "

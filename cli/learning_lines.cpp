@@ -30,10 +30,11 @@ double last_hour_shown(std::span<const RunResult> results) {
     return last_h > 0 ? last_h : std::numeric_limits<double>::infinity();
 }
 
-using Value = std::function<std::optional<double>(const TimelineRow&)>;
+using RowValue = std::function<std::optional<double>(const TimelineRow&)>;
 
 // (where, value) of one run, rising; what a loss took back and did again is shown once.
-PlotPoints points_of(const RunResult& result, bool by_samples, double last_h, const Value& value) {
+PlotPoints points_of(const RunResult& result, bool by_samples, double last_h,
+                     const RowValue& value) {
     PlotPoints points;
     for (const TimelineRow& row : result.timeline) {
         const double at_h = to_hours(row.at.since_start());
@@ -108,7 +109,7 @@ std::vector<double> places_of(const std::vector<PlotPoints>& all) {
 // One run as it was; of several the mean and its interval; a run that ended before keeps its last
 // value.
 void add_line(std::span<const RunResult* const> runs, double last_h, const Look& look,
-              const Value& value, PlotPoints& line, PlotBand& band) {
+              const RowValue& value, PlotPoints& line, PlotBand& band) {
     std::vector<PlotPoints> all;
     for (const RunResult* run : runs) {
         PlotPoints points = points_of(*run, look.by_samples, last_h, value);
@@ -177,10 +178,10 @@ std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
     };
     for (const std::string& name : names) short_names.insert(shortened(name));
     const bool told_apart = short_names.size() == names.size();
-    const Value learned = [](const TimelineRow& row) { return row.learned; };
-    const Value metric = [](const TimelineRow& row) { return row.accuracy; };
-    const Value noise = [](const TimelineRow& row) { return row.noise_scale; };
-    const Value batch = [](const TimelineRow& row) -> std::optional<double> {
+    const RowValue learned = [](const TimelineRow& row) { return row.learned; };
+    const RowValue metric = [](const TimelineRow& row) { return row.accuracy; };
+    const RowValue noise = [](const TimelineRow& row) { return row.noise_scale; };
+    const RowValue batch = [](const TimelineRow& row) -> std::optional<double> {
         if (!row.batch) return std::nullopt;
         return static_cast<double>(*row.batch);
     };

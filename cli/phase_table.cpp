@@ -11,7 +11,7 @@ namespace ukemi {
 
 namespace {
 
-constexpr std::size_t table_width = 100;
+constexpr std::size_t label_width = 100;
 
 std::string numbers(const PhaseNumbers& values) {
     std::string text;
@@ -37,10 +37,10 @@ std::string phase_table(std::span<const RunResult> runs) {
     std::string variant;
     for (const PhaseMeans& row : rows) {
         if (row.variant != variant) {
-            text += fmt::format("{}\n", shortened(row.variant, table_width));
+            text += fmt::format("{}\n", shortened(row.variant, label_width));
         }
         variant = row.variant;
-        text += fmt::format("{}: {:.4g} times\n", shortened(row.policy, table_width - 20),
+        text += fmt::format("{}: {:.4g} times\n", shortened(row.policy, label_width - 20),
                             row.transitions);
         text += fmt::format("{:>37}", "group stands still, s") + numbers(row.standstill_s);
         text += fmt::format("{:>37}", "machines kept busy, h") + numbers(row.machine_h);

@@ -11,14 +11,14 @@ namespace ukemi {
 
 namespace {
 
-struct Options {
+struct PlotOptions {
     std::string folder;
     std::string out;
     bool pdf = false;
     bool force = false;
 };
 
-void plot(const Options& options) {
+void plot(const PlotOptions& options) {
     const std::filesystem::path results = options.folder;
     const FigureInput input = read_results(results);
     // The figures of results are there to be drawn again; any other folder is somebody's.
@@ -37,7 +37,7 @@ void plot(const Options& options) {
 }  // namespace
 
 void add_plot(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<PlotOptions>();
     CLI::App* command = app.add_subcommand("plot", "draw the figures of a results folder again");
     command->add_option("RESULTS", options->folder, "a folder that ukemi replay wrote")->required();
     command->add_option("--out", options->out, "where to (default: RESULTS/figures)");

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct PredictOptions {
     LiveWorkerOptions live;
     std::string costs;
     std::string out;
@@ -28,7 +28,7 @@ struct Options {
     bool no_run = false;
 };
 
-std::vector<StepSetting> the_settings(const Options& options, const LiveCosts& costs,
+std::vector<StepSetting> the_settings(const PredictOptions& options, const LiveCosts& costs,
                                       const Scenario& scenario) {
     std::vector<StepSetting> settings;
     for (const std::string& text : options.settings) {
@@ -44,7 +44,7 @@ std::vector<StepSetting> the_settings(const Options& options, const LiveCosts& c
     return settings;
 }
 
-void predict(const Options& options) {
+void predict(const PredictOptions& options) {
     const Scenario scenario = options.live.read_scenario();
     const std::string device = options.live.device();
     const LiveCosts costs = read_costs(options.costs);
@@ -73,7 +73,7 @@ void predict(const Options& options) {
 }  // namespace
 
 void add_predict(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<PredictOptions>();
     CLI::App* command = app.add_subcommand(
         "predict", "predict runs that no calibration measured, then run them and compare");
     options->live.add_to(*command);

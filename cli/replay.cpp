@@ -20,7 +20,7 @@ namespace ukemi {
 
 namespace {
 
-struct Options {
+struct ReplayOptions {
     std::filesystem::path scenario;
     std::string traces;
     bool zones = false;
@@ -89,7 +89,7 @@ void print_zones(const Scenario& scenario, const ExperimentSetup& setup) {
 }
 
 // What an option replaces in every variant must not be what the variants differ in.
-void check_useful(const Options& options, std::span<const VariedKey> keys) {
+void check_useful(const ReplayOptions& options, std::span<const VariedKey> keys) {
     struct Replaced {
         std::string_view option;
         bool is_there;
@@ -113,14 +113,14 @@ void check_useful(const Options& options, std::span<const VariedKey> keys) {
     }
 }
 
-std::vector<VariedKey> keys_of(const Options& options) {
+std::vector<VariedKey> keys_of(const ReplayOptions& options) {
     std::vector<VariedKey> keys;
     for (const std::string& argument : options.varied) keys.push_back(parse_varied_key(argument));
     check_useful(options, keys);
     return keys;
 }
 
-std::vector<Scenario> scenarios_of(const Options& options, std::span<const VariedKey> keys) {
+std::vector<Scenario> scenarios_of(const ReplayOptions& options, std::span<const VariedKey> keys) {
     std::vector<ConfigOverride> overrides;
     for (const std::string& setting : options.settings) {
         overrides.push_back(parse_override(setting));
@@ -129,7 +129,8 @@ std::vector<Scenario> scenarios_of(const Options& options, std::span<const Varie
 }
 
 // What runs in each of the scenarios, with the parameters that it has for its policies.
-std::vector<ExperimentCase> cases_of(const Options& options, std::span<const Scenario> scenarios) {
+std::vector<ExperimentCase> cases_of(const ReplayOptions& options,
+                                     std::span<const Scenario> scenarios) {
     std::vector<ExperimentCase> cases;
     for (const Scenario& scenario : scenarios) {
         ExperimentCase& one = cases.emplace_back();
@@ -164,7 +165,7 @@ ReplayInputs inputs_of(std::span<const ExperimentCase> cases, std::vector<Varied
     return inputs;
 }
 
-void replay(const Options& options) {
+void replay(const ReplayOptions& options) {
     const std::vector<VariedKey> keys = keys_of(options);
     const std::vector<Scenario> scenarios = scenarios_of(options, keys);
     const std::vector<ExperimentCase> cases = cases_of(options, scenarios);
@@ -210,7 +211,7 @@ void replay(const Options& options) {
 }  // namespace
 
 void add_replay(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ReplayOptions>();
     CLI::App* command =
         app.add_subcommand("replay", "replay recorded spot markets against policies");
     command->add_option("SCENARIO", options->scenario, "a scenario file")->required();

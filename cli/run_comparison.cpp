@@ -27,7 +27,7 @@ namespace {
 using Value = std::optional<double>;
 
 // Wall time by what the group was doing, from a timeline.
-struct PhaseTimes {
+struct RecordedPhases {
     double running_s = 0;
     double transition_s = 0;
 };
@@ -38,7 +38,7 @@ struct StoredRun {
     std::string trace;
     std::uint64_t seed = 0;
     json row;  // of runs.json
-    std::optional<PhaseTimes> phases;
+    std::optional<RecordedPhases> phases;
     fs::path decisions;  // empty if there are none
 
     std::string which() const { return one_line(fmt::format("{}, seed {}", trace, seed)); }
@@ -50,14 +50,14 @@ struct StoredResults {
     std::vector<StoredRun> runs;
 };
 
-PhaseTimes phase_times(const fs::path& file) {
+RecordedPhases phase_times(const fs::path& file) {
     const std::string text = read_file(file);
     const std::string path = file.string();  // which the scanner only looks at
     CsvScanner rows(text, path);
     rows.read_header();
     const std::size_t at = rows.column("t_s");
     const std::size_t phase = rows.column("phase");
-    PhaseTimes times;
+    RecordedPhases times;
     double since_s = 0;
     std::string_view doing;
     while (rows.next_row()) {

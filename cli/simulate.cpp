@@ -18,7 +18,7 @@ namespace ukemi {
 
 namespace {
 
-struct Options {
+struct SimulateOptions {
     std::string scenario;
     std::vector<std::string> settings;
     bool json = false;
@@ -197,7 +197,7 @@ std::string steps_csv(const StepScenario& scenario, std::span<const JobSteps> re
     return csv.text();
 }
 
-void simulate(const Options& options) {
+void simulate(const SimulateOptions& options) {
     std::vector<ConfigOverride> overrides;
     for (const std::string& setting : options.settings) {
         overrides.push_back(parse_override(setting));
@@ -231,7 +231,7 @@ void simulate(const Options& options) {
 }  // namespace
 
 void add_simulate(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SimulateOptions>();
     CLI::App* command =
         app.add_subcommand("simulate", "where the time of a training step goes on a cluster");
     command->add_option("SCENARIO", options->scenario, "a scenario with sections cluster and job")

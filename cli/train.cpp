@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 // that is too large as the largest.
 constexpr auto seed_max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
-struct Options {
+struct TrainOptions {
     LiveWorkerOptions live;
     std::string policies;
     std::string revocations;
@@ -45,7 +45,7 @@ struct Options {
     bool log_events = false;
 };
 
-PolicyList the_list(const Options& options, const Scenario& scenario) {
+PolicyList the_list(const TrainOptions& options, const Scenario& scenario) {
     std::vector<PolicyList> lists = options.policies.empty()
                                         ? scenario.policies
                                         : parse_policies(options.policies, scenario, "--policies");
@@ -54,7 +54,7 @@ PolicyList the_list(const Options& options, const Scenario& scenario) {
                      fmt::format("expected one list, as one run has, found {}", lists.size()));
 }
 
-NamedMarket the_market(const Options& options, const Scenario& scenario, std::uint64_t seed) {
+NamedMarket the_market(const TrainOptions& options, const Scenario& scenario, std::uint64_t seed) {
     if (options.revocations.empty()) return calm_market(scenario);
     if (options.revocations == "scenario") return make_market(scenario, seed);
     return make_market(scenario, seed, options.revocations);
@@ -97,7 +97,7 @@ struct WrittenPrediction {
     std::string digest;
     FigureResult figures;
 };
-WrittenPrediction predict(const Options& options, const Scenario& scenario,
+WrittenPrediction predict(const TrainOptions& options, const Scenario& scenario,
                           const NamedMarket& market, const PolicyList& list, std::uint64_t seed,
                           OutputFolder& folder) {
     check_policies(list, scenario, simulated_capabilities(market.data, scenario.job));
@@ -126,7 +126,7 @@ void print_summary(const LiveRun& live, const fs::path& folder) {
 }
 
 // How the run ended, where its model is, and how to go on from there.
-void say_how_it_ended(const LiveRun& live, const Options& options) {
+void say_how_it_ended(const LiveRun& live, const TrainOptions& options) {
     const LiveRecord& record = live.record;
     const bool finished = live.run.result.finished;
     const std::int64_t done =
@@ -167,7 +167,7 @@ struct FolderIfUsed {
 };
 
 // A resumed run has a folder of its own: what was done before it stays as it is.
-fs::path results_folder(const Options& options, const ReplayInputs& inputs) {
+fs::path results_folder(const TrainOptions& options, const ReplayInputs& inputs) {
     if (!options.out.empty()) return options.out;
     std::string name = default_results_folder(inputs).string() + "-live";
     if (!options.resume.empty()) {
@@ -176,7 +176,7 @@ fs::path results_folder(const Options& options, const ReplayInputs& inputs) {
     return name;
 }
 
-void train(const Options& options) {
+void train(const TrainOptions& options) {
     Scenario scenario = options.live.read_scenario();
     const std::string device = options.live.device();
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
@@ -232,7 +232,7 @@ void train(const Options& options) {
 }  // namespace
 
 void add_train(CLI::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TrainOptions>();
     CLI::App* command = app.add_subcommand(
         "train", "run the scenario's job with real workers, adapting as it goes");
     options->live.add_to(*command);

@@ -57,7 +57,7 @@ std::uint32_t check_of(const Header& header) {
     return check_of(&header, offsetof(Header, header_check));
 }
 
-[[noreturn]] void refuse(std::string_view file, std::string_view problem) {
+[[noreturn]] void refuse_checkpoint(std::string_view file, std::string_view problem) {
     throw InputError(file, "", problem);
 }
 
@@ -65,44 +65,48 @@ Header parse_header(std::string_view bytes, std::string_view file) {
     Header header;
     std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
     if (bytes.size() < magic.size() || header.magic != magic) {
-        refuse(file, "expected a checkpoint, found a file of another kind");
+        refuse_checkpoint(file, "expected a checkpoint, found a file of another kind");
     }
     if (bytes.size() < sizeof header) {
-        refuse(file, fmt::format("is cut short: {} bytes are less than its header", bytes.size()));
+        refuse_checkpoint(
+            file, fmt::format("is cut short: {} bytes are less than its header", bytes.size()));
     }
     if (header.byte_order != byte_order) {
-        refuse(file, "was written on a machine of another byte order, or is damaged");
+        refuse_checkpoint(file, "was written on a machine of another byte order, or is damaged");
     }
     if (header.form_version != form_version) {
-        refuse(file, fmt::format("expected a checkpoint of form {}, found form {}", form_version,
-                                 header.form_version));
+        refuse_checkpoint(file, fmt::format("expected a checkpoint of form {}, found form {}",
+                                            form_version, header.form_version));
     }
     if (header.header_check != check_of(header)) {
-        refuse(file, "is damaged: its header has another checksum");
+        refuse_checkpoint(file, "is damaged: its header has another checksum");
     }
     const auto counts = [](std::int64_t number) { return number >= 0 && number <= count_max; };
     if (!counts(header.step) || !counts(header.position)) {
-        refuse(file, fmt::format("expected counts from 0 to {}, found step {} and position {}",
-                                 count_max, header.step, header.position));
+        refuse_checkpoint(file,
+                          fmt::format("expected counts from 0 to {}, found step {} and position {}",
+                                      count_max, header.step, header.position));
     }
     if (header.state_bytes > checkpoint_bytes_max - sizeof header) {
-        refuse(file, fmt::format("expected at most {} bytes, found a header that tells of {} more",
-                                 checkpoint_bytes_max, header.state_bytes));
+        refuse_checkpoint(
+            file, fmt::format("expected at most {} bytes, found a header that tells of {} more",
+                              checkpoint_bytes_max, header.state_bytes));
     }
     return header;
 }
 
 void expect_size(const Header& header, std::uint64_t state_bytes, std::string_view file) {
     if (header.state_bytes == state_bytes) return;
-    refuse(file, fmt::format("{}: expected {} bytes after the header, found {}",
-                             state_bytes < header.state_bytes ? "is cut short" : "is too long",
-                             header.state_bytes, state_bytes));
+    refuse_checkpoint(file,
+                      fmt::format("{}: expected {} bytes after the header, found {}",
+                                  state_bytes < header.state_bytes ? "is cut short" : "is too long",
+                                  header.state_bytes, state_bytes));
 }
 
 Checkpoint checkpoint_of(const Header& header, std::vector<std::byte> state,
                          std::string_view file) {
     if (header.state_check != check_of(state.data(), state.size())) {
-        refuse(file, "is damaged: its state has another checksum");
+        refuse_checkpoint(file, "is damaged: its state has another checksum");
     }
     return {.job = header.job,
             .step = header.step,
@@ -115,7 +119,7 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 std::size_t read_up_to(std::FILE& stream, void* to, std::size_t bytes, std::string_view file) {
     const std::size_t count = std::fread(to, 1, bytes, &stream);
-    if (std::ferror(&stream) != 0) refuse(file, "cannot be read: " + reason(errno));
+    if (std::ferror(&stream) != 0) refuse_checkpoint(file, "cannot be read: " + reason(errno));
     return count;
 }
 
@@ -170,17 +174,19 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     const std::string name = file.string();
     // Without waiting: a pipe that nobody writes to is refused, as all is that is no file.
     const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) refuse(name, "cannot be opened: " + reason(errno));
+    if (descriptor < 0) refuse_checkpoint(name, "cannot be opened: " + reason(errno));
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(::fdopen(descriptor, "rb"),
                                                                  &std::fclose);
     if (stream == nullptr) {
         ::close(descriptor);
-        refuse(name, "cannot be opened: " + reason(errno));
+        refuse_checkpoint(name, "cannot be opened: " + reason(errno));
     }
     struct stat about {};
-    if (::fstat(descriptor, &about) != 0) refuse(name, "cannot be read: " + reason(errno));
-    if (S_ISDIR(about.st_mode)) refuse(name, "expected a file, found a directory");
-    if (!S_ISREG(about.st_mode)) refuse(name, "expected a file, found a pipe or a device");
+    if (::fstat(descriptor, &about) != 0)
+        refuse_checkpoint(name, "cannot be read: " + reason(errno));
+    if (S_ISDIR(about.st_mode)) refuse_checkpoint(name, "expected a file, found a directory");
+    if (!S_ISREG(about.st_mode))
+        refuse_checkpoint(name, "expected a file, found a pipe or a device");
     std::string first(sizeof(Header), '\0');
     first.resize(read_up_to(*stream, first.data(), first.size(), name));
     const Header header = parse_header(first, name);

@@ -68,7 +68,7 @@ constexpr CodecEntry entry(std::string_view name, Codec kind, Level level, bool 
 
 constexpr bool unbiased = true;
 constexpr bool contracts = true;
-constexpr std::array table{
+constexpr std::array codec_table{
     entry("none", Codec::none, no_level, unbiased, contracts, "baseline", none_layout, make_none),
     entry("fp16", Codec::fp16, no_level, !unbiased, contracts, "IEEE 754 half precision",
           fp16_layout, make_fp16),
@@ -102,7 +102,7 @@ constexpr std::array table{
 const CodecEntry& entry_of(std::string_view name) {
     if (const CodecEntry* found = find_codec(name)) return *found;
     std::vector<std::string_view> known;
-    for (const CodecEntry& each : table) known.push_back(each.name);
+    for (const CodecEntry& each : codec_table) known.push_back(each.name);
     throw InputError("codec", "/name",
                      fmt::format("no codec {}{}", ukemi::quoted(name), did_you_mean(name, known)));
 }
@@ -157,11 +157,11 @@ bool CodecLayout::reduces() const {
         rounds, [](const WireRound& round) { return round.combination == Combination::gather; });
 }
 
-std::span<const CodecEntry> all_codecs() { return table; }
+std::span<const CodecEntry> all_codecs() { return codec_table; }
 
 const CodecEntry* find_codec(std::string_view name) {
-    const auto* found = std::ranges::find(table, name, &CodecEntry::name);
-    return found == table.end() ? nullptr : found;
+    const auto* found = std::ranges::find(codec_table, name, &CodecEntry::name);
+    return found == codec_table.end() ? nullptr : found;
 }
 
 const CodecEntry& entry_of(Codec codec) {

@@ -22,7 +22,7 @@ constexpr std::int32_t classes_max = 256;  // a label is one byte
 // 4 GiB of features, and far more than anything that a CPU trains on in a sitting.
 constexpr std::int64_t values_max = std::int64_t{1} << 30;
 
-[[noreturn]] void refuse(std::string_view file, std::string_view problem) {
+[[noreturn]] void refuse_data(std::string_view file, std::string_view problem) {
     throw InputError(file, "", problem);
 }
 
@@ -32,8 +32,8 @@ std::string too_many_values(std::int64_t count, std::int64_t features) {
 }
 
 void check_values(std::string_view file, std::int64_t count, std::int64_t features) {
-    if (count == 0 || features == 0) refuse(file, "expected samples, found none");
-    if (features > values_max / count) refuse(file, too_many_values(count, features));
+    if (count == 0 || features == 0) refuse_data(file, "expected samples, found none");
+    if (features > values_max / count) refuse_data(file, too_many_values(count, features));
 }
 
 std::int64_t at_most(std::int64_t samples_max, std::int64_t count) {
@@ -57,26 +57,27 @@ IdxView parse_idx_header(std::string_view bytes, std::string_view file, int dime
                          int dimensions_max) {
     constexpr int unsigned_byte = 0x08;
     if (bytes.size() < 4) {
-        refuse(file, fmt::format("expected an IDX header, found {} bytes", bytes.size()));
+        refuse_data(file, fmt::format("expected an IDX header, found {} bytes", bytes.size()));
     }
     if (byte_at(bytes, 0) != 0 || byte_at(bytes, 1) != 0) {
-        refuse(file, "expected an IDX file, which begins with two zero bytes, found another");
+        refuse_data(file, "expected an IDX file, which begins with two zero bytes, found another");
     }
     if (byte_at(bytes, 2) != unsigned_byte) {
-        refuse(file, fmt::format("expected IDX elements of type 0x08 (unsigned bytes) in byte 2, "
-                                 "found type {:#04x}",
-                                 byte_at(bytes, 2)));
+        refuse_data(file,
+                    fmt::format("expected IDX elements of type 0x08 (unsigned bytes) in byte 2, "
+                                "found type {:#04x}",
+                                byte_at(bytes, 2)));
     }
     const int dimensions = byte_at(bytes, 3);
     if (dimensions < dimensions_min || dimensions > dimensions_max) {
-        refuse(file, fmt::format("expected {} dimensions in byte 3, found {}",
-                                 dimensions_min == dimensions_max
-                                     ? fmt::format("{}", dimensions_min)
-                                     : fmt::format("{} to {}", dimensions_min, dimensions_max),
-                                 dimensions));
+        refuse_data(file, fmt::format("expected {} dimensions in byte 3, found {}",
+                                      dimensions_min == dimensions_max
+                                          ? fmt::format("{}", dimensions_min)
+                                          : fmt::format("{} to {}", dimensions_min, dimensions_max),
+                                      dimensions));
     }
     const std::size_t header = 4 + 4 * static_cast<std::size_t>(dimensions);
-    if (bytes.size() < header) refuse(file, "is cut short in its IDX header");
+    if (bytes.size() < header) refuse_data(file, "is cut short in its IDX header");
     IdxView view{.count = 0, .elements = 1, .values = bytes.substr(header)};
     for (int k = 0; k < dimensions; ++k) {
         std::int64_t size = 0;
@@ -86,9 +87,9 @@ IdxView parse_idx_header(std::string_view bytes, std::string_view file, int dime
         if (k == 0) {
             view.count = size;
         } else if (size > values_max || view.elements * size > values_max) {
-            refuse(file, fmt::format("expected at most {} values a sample, found more in the "
-                                     "header (byte {})",
-                                     values_max, 4 + 4 * k));
+            refuse_data(file, fmt::format("expected at most {} values a sample, found more in the "
+                                          "header (byte {})",
+                                          values_max, 4 + 4 * k));
         } else {
             view.elements *= size;
         }
@@ -96,8 +97,8 @@ IdxView parse_idx_header(std::string_view bytes, std::string_view file, int dime
     check_values(file, view.count, view.elements);
     const auto expected = static_cast<std::size_t>(view.count * view.elements);
     if (view.values.size() != expected) {
-        refuse(file, fmt::format("expected {} bytes after the header, as that says, found {}",
-                                 expected, view.values.size()));
+        refuse_data(file, fmt::format("expected {} bytes after the header, as that says, found {}",
+                                      expected, view.values.size()));
     }
     return view;
 }
@@ -198,9 +199,10 @@ DataSet load_idx(const DataSpec& spec) {
         images = folder / "train-images-idx3-ubyte.gz";
         labels = folder / "train-labels-idx1-ubyte.gz";
         if (!std::filesystem::exists(images)) {
-            refuse(images.string(),
-                   "is not there: install the Debian package dataset-fashion-mnist, or name the "
-                   "images and labels");
+            refuse_data(
+                images.string(),
+                "is not there: install the Debian package dataset-fashion-mnist, or name the "
+                "images and labels");
         }
     }
     const std::string pixels = read_file(images);
@@ -216,8 +218,9 @@ DataSet parse_idx(std::string_view images, std::string_view images_file, std::st
     const IdxView pixels = parse_idx_header(images, images_file, 2, image_dimensions_max);
     const IdxView digits = parse_idx_header(labels, labels_file, 1, 1);
     if (digits.count != pixels.count) {
-        refuse(labels_file, fmt::format("expected {} labels, as many as there are images, found {}",
-                                        pixels.count, digits.count));
+        refuse_data(labels_file,
+                    fmt::format("expected {} labels, as many as there are images, found {}",
+                                pixels.count, digits.count));
     }
     DataSet data;
     data.count = at_most(samples_max, pixels.count);

@@ -11,7 +11,7 @@
 namespace ukemi {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using ExchangeClock = std::chrono::steady_clock;
 
 TensorShape shape_of(const TensorSlice& slice) {
     const auto columns = static_cast<std::int64_t>(std::max<std::size_t>(slice.columns, 1));
@@ -180,7 +180,7 @@ Outcome EncodedExchange::carry_out(Lane& lane, Operation& operation, Communicato
     lane.measures.bytes += static_cast<std::int64_t>(operation.message.size());
     const bool gathers = operation.kind.combination == Combination::gather;
     const auto ranks = static_cast<std::size_t>(members_.size);
-    const auto sent = Clock::now();
+    const auto sent = ExchangeClock::now();
     Outcome outcome = Outcome::ok;
     if (gathers) {
         operation.gathered.resize(operation.message.size() * ranks);
@@ -192,7 +192,7 @@ Outcome EncodedExchange::carry_out(Lane& lane, Operation& operation, Communicato
         outcome = peers.all_reduce(operation.name, schedule, reduction_of(operation.kind),
                                    operation.message);
     }
-    lane.wire_ns += std::chrono::nanoseconds(Clock::now() - sent).count();
+    lane.wire_ns += std::chrono::nanoseconds(ExchangeClock::now() - sent).count();
     if (outcome != Outcome::ok) return outcome;
     for (const Operation::Part& part : operation.parts) {
         auto result = std::span<const std::byte>(operation.message).subspan(part.begin, part.bytes);
@@ -214,7 +214,7 @@ Outcome EncodedExchange::carry_out(Lane& lane, Operation& operation, Communicato
 
 Outcome EncodedExchange::exchange(std::size_t bucket, Communicator& peers, const Schedule& schedule,
                                   std::span<float> gradient) {
-    const auto begun = Clock::now();
+    const auto begun = ExchangeClock::now();
     Lane& lane = lanes_[bucket];
     lane.wire_ns = 0;
     for (std::size_t i = 0; i < gradient.size(); ++i) {
@@ -238,7 +238,8 @@ Outcome EncodedExchange::exchange(std::size_t bucket, Communicator& peers, const
             kept_[slice.begin + i] = keeps_ ? rest : 0.0F;
         }
     }
-    lane.measures.codec_ns += std::chrono::nanoseconds(Clock::now() - begun).count() - lane.wire_ns;
+    lane.measures.codec_ns +=
+        std::chrono::nanoseconds(ExchangeClock::now() - begun).count() - lane.wire_ns;
     return Outcome::ok;
 }
 

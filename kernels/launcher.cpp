@@ -19,14 +19,14 @@ namespace ukemi {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using LaunchClock = std::chrono::steady_clock;
 
 struct Launched {
     std::string name;
     std::function<Outcome()> operations;
 };
 
-std::int64_t nanoseconds(Clock::duration time) {
+std::int64_t nanoseconds(LaunchClock::duration time) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
 }
 
@@ -51,11 +51,11 @@ struct Launcher::State {
 
     // Runs one operation; the lock is free meanwhile.
     void run(std::unique_lock<std::mutex>& lock, const Launched& launched) {
-        if (running++ == 0) busy_since = Clock::now();
+        if (running++ == 0) busy_since = LaunchClock::now();
         lock.unlock();
         const Outcome outcome = launched.operations();
         lock.lock();
-        if (--running == 0) result.busy_ns += nanoseconds(Clock::now() - busy_since);
+        if (--running == 0) result.busy_ns += nanoseconds(LaunchClock::now() - busy_since);
         end(outcome);
     }
 
@@ -79,14 +79,14 @@ struct Launcher::State {
     }
 
     void run_cycles() {
-        Clock::time_point next_cycle = Clock::now();
+        LaunchClock::time_point next_cycle = LaunchClock::now();
         std::unique_lock lock(mutex);
         for (;;) {
             work.wait(lock, [&] { return stopping || !ready.empty() || !waiting.empty(); });
             if (ready.empty() && waiting.empty()) return;
             // What becomes ready meanwhile takes part in the cycle.
             work.wait_until(lock, next_cycle, [] { return false; });
-            next_cycle = Clock::now() + settings.cycle_time;
+            next_cycle = LaunchClock::now() + settings.cycle_time;
             for (Launched& launched : ready) {
                 agreement.offer(launched.name);
                 std::string name = launched.name;
@@ -120,7 +120,7 @@ struct Launcher::State {
     int running = 0;
     int idle_lanes = 0;
     bool stopping = false;
-    Clock::time_point busy_since;
+    LaunchClock::time_point busy_since;
     LaunchResult result;
     std::vector<std::thread> threads;
 

@@ -15,8 +15,8 @@ namespace ukemi {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Peers = std::vector<std::unique_ptr<GlooCommunicator>>;
+using CollectiveClock = std::chrono::steady_clock;
+using ConnectedPeers = std::vector<std::unique_ptr<GlooCommunicator>>;
 
 constexpr int communicators = 10;  // made one after the other; the last does the collectives
 
@@ -24,8 +24,8 @@ constexpr int communicators = 10;  // made one after the other; the last does th
     throw std::runtime_error(fmt::format("machine costs: {} failed", what));
 }
 
-double since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
+double since(CollectiveClock::time_point start) {
+    return std::chrono::duration<double>(CollectiveClock::now() - start).count();
 }
 
 // Runs `work(rank)` on a thread for each rank, and throws what the first of them threw.
@@ -49,8 +49,8 @@ void on_threads(int ranks, Work work) {
     }
 }
 
-Peers connect_all(int ranks, int attempt) {
-    Peers peers;
+ConnectedPeers connect_all(int ranks, int attempt) {
+    ConnectedPeers peers;
     std::vector<std::vector<std::byte>> addresses;
     for (int rank = 0; rank < ranks; ++rank) {
         const Membership member{static_cast<std::uint64_t>(attempt), rank, ranks};
@@ -88,7 +88,7 @@ MachinePoint reduce(GlooCommunicator& peers, const Schedule& schedule, std::int6
     for (int i = 0; i < options.warm_up + options.operations; ++i) {
         for (std::size_t k = 0; k < values.size(); ++k) values[k] = given(k, rank);
         if (peers.all_gather("meet", {&own, 1}, met) != Outcome::ok) failed("all_gather");
-        const auto start = Clock::now();
+        const auto start = CollectiveClock::now();
         if (peers.all_reduce_sum("sum", schedule, values) != Outcome::ok) failed("all_reduce");
         const double s = since(start);
         if (i >= options.warm_up) point.times.s.push_back(s);
@@ -131,8 +131,8 @@ std::vector<MachineCurve> measure_collectives(const MachineOptions& options) {
     MachineCurve creation{"communicator", options.ranks, {{0, 0, {}}}};
     std::vector<std::vector<MachineCurve>> by_rank(static_cast<std::size_t>(options.ranks));
     for (int attempt = 0; attempt < communicators; ++attempt) {
-        const auto start = Clock::now();
-        Peers peers = connect_all(options.ranks, attempt);
+        const auto start = CollectiveClock::now();
+        ConnectedPeers peers = connect_all(options.ranks, attempt);
         creation.points.front().times.s.push_back(since(start));
         on_threads(options.ranks, [&](std::size_t rank) {
             if (attempt + 1 == communicators) by_rank[rank] = curves_of_rank(*peers[rank], options);

@@ -20,30 +20,30 @@ std::unique_ptr<Model> make_resnet32(const ModelSpec& spec, const DataSet& data)
 
 namespace {
 
-struct Entry {
+struct ModelEntry {
     std::string_view kind;
     std::unique_ptr<Model> (*make)(const ModelSpec& spec, const DataSet& data);
 };
-constexpr std::array table{
-    Entry{"cnn", make_cnn},           Entry{"lenet5", make_lenet5},
-    Entry{"mlp", make_mlp},           Entry{"resnet20", make_resnet20},
-    Entry{"resnet32", make_resnet32}, Entry{"softmax", make_softmax},
+constexpr std::array model_table{
+    ModelEntry{"cnn", make_cnn},           ModelEntry{"lenet5", make_lenet5},
+    ModelEntry{"mlp", make_mlp},           ModelEntry{"resnet20", make_resnet20},
+    ModelEntry{"resnet32", make_resnet32}, ModelEntry{"softmax", make_softmax},
 };
 
 }  // namespace
 
 std::span<const std::string_view> model_kinds() {
     static constexpr auto kinds = [] {
-        std::array<std::string_view, table.size()> names;
-        std::ranges::transform(table, names.begin(), &Entry::kind);
+        std::array<std::string_view, model_table.size()> names;
+        std::ranges::transform(model_table, names.begin(), &ModelEntry::kind);
         return names;
     }();
     return kinds;
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const DataSet& data) {
-    const auto* found = std::ranges::find(table, spec.kind, &Entry::kind);
-    if (found == table.end()) {
+    const auto* found = std::ranges::find(model_table, spec.kind, &ModelEntry::kind);
+    if (found == model_table.end()) {
         throw InputError(
             "model", "/kind",
             fmt::format("expected cnn, lenet5, mlp, resnet20, resnet32 or softmax, found {}{}",

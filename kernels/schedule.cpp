@@ -24,22 +24,22 @@ Schedule make_star(std::int32_t ranks);
 
 namespace {
 
-struct Entry {
+struct ScheduleEntry {
     Collective algorithm;
     Schedule (*make)(std::int32_t ranks);
     Schedule (*make_on_hosts)(std::int32_t ranks, std::int32_t per_host) = nullptr;
 };
-constexpr std::array table = {
-    Entry{Collective::binary_tree, make_binary_tree},
-    Entry{Collective::binary_tree_star, nullptr, make_binary_tree_star},
-    Entry{Collective::clique, make_clique},
-    Entry{Collective::double_binary_tree, make_double_binary_tree},
-    Entry{Collective::halving_doubling, make_halving_doubling},
-    Entry{Collective::hierarchical, nullptr, make_hierarchical},
-    Entry{Collective::multi_binary_tree_star, nullptr, make_multi_binary_tree_star},
-    Entry{Collective::parameter_server, make_parameter_server},
-    Entry{Collective::ring, make_ring},
-    Entry{Collective::star, make_star},
+constexpr std::array schedule_table = {
+    ScheduleEntry{Collective::binary_tree, make_binary_tree},
+    ScheduleEntry{Collective::binary_tree_star, nullptr, make_binary_tree_star},
+    ScheduleEntry{Collective::clique, make_clique},
+    ScheduleEntry{Collective::double_binary_tree, make_double_binary_tree},
+    ScheduleEntry{Collective::halving_doubling, make_halving_doubling},
+    ScheduleEntry{Collective::hierarchical, nullptr, make_hierarchical},
+    ScheduleEntry{Collective::multi_binary_tree_star, nullptr, make_multi_binary_tree_star},
+    ScheduleEntry{Collective::parameter_server, make_parameter_server},
+    ScheduleEntry{Collective::ring, make_ring},
+    ScheduleEntry{Collective::star, make_star},
 };
 
 // Both move the least that is possible. Halving-doubling has fewer steps, but pays for the ranks
@@ -49,9 +49,9 @@ Collective chosen_for(std::int32_t ranks) {
     return power_of_two ? Collective::halving_doubling : Collective::ring;
 }
 
-const Entry* entry_of(Collective algorithm, std::int32_t ranks) {
+const ScheduleEntry* entry_of(Collective algorithm, std::int32_t ranks) {
     if (algorithm == Collective::automatic) algorithm = chosen_for(ranks);
-    for (const Entry& entry : table) {
+    for (const ScheduleEntry& entry : schedule_table) {
         if (entry.algorithm == algorithm) return &entry;
     }
     return nullptr;
@@ -195,7 +195,7 @@ std::string schedule_refusal(Collective algorithm, std::int32_t ranks, std::int3
 
 Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks, std::int32_t per_host) {
     INVARIANT(schedule_refusal(algorithm, ranks, per_host).empty());
-    const Entry& entry = *entry_of(algorithm, ranks);
+    const ScheduleEntry& entry = *entry_of(algorithm, ranks);
     if (entry.make != nullptr) return entry.make(ranks);
     return entry.make_on_hosts(ranks, per_host == 0 ? ranks : per_host);
 }

@@ -20,9 +20,9 @@
 namespace ukemi {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using StepClock = std::chrono::steady_clock;
 
-std::int64_t ns_between(Clock::time_point from, Clock::time_point to) {
+std::int64_t ns_between(StepClock::time_point from, StepClock::time_point to) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count();
 }
 
@@ -222,9 +222,9 @@ Outcome TrainingStep::State::run_learners(const Replica& replica, Run& run, std:
     wanted.central = anew ? std::span<const float>(restarted) : replica.central();
     wanted.central_previous = anew ? std::span<const float>(restarted) : replica.central_previous();
     wanted.restart = anew;
-    const auto begun = Clock::now();
+    const auto begun = StepClock::now();
     const LearnersDone done = learners->run(wanted, [&](std::span<float> corrections) {
-        run.word.compute_ns = ns_between(begun, Clock::now());
+        run.word.compute_ns = ns_between(begun, StepClock::now());
         const Outcome outcome = sum_over_workers(corrections, run);
         exchanged.assign(corrections.begin(), corrections.end());
         return outcome;
@@ -238,14 +238,14 @@ Outcome TrainingStep::State::run_learners(const Replica& replica, Run& run, std:
 
 Outcome TrainingStep::State::sum_over_workers(std::span<float> corrections, Run& run) {
     if (!launcher) return Outcome::ok;
-    const auto begun = Clock::now();
+    const auto begun = StepClock::now();
     for (const Bucket& bucket : buckets) {
         launcher->launch(bucket.name, schedule,
                          corrections.subspan(bucket.begin, bucket.end - bucket.begin));
     }
     const LaunchResult result = launcher->wait_all();
     run.word.communication_ns = result.busy_ns;
-    run.word.exposed_ns = ns_between(begun, Clock::now());
+    run.word.exposed_ns = ns_between(begun, StepClock::now());
     run.word.sent_bytes = static_cast<std::int64_t>(corrections.size_bytes());
     return result.outcome;
 }
@@ -255,10 +255,10 @@ void TrainingStep::State::begin_pairing(Run& run) {
     exchanged.assign(run.weights.begin(), run.weights.end());  // alone: the mean with oneself
     if (!run.peer) return;
     run.exchange = std::async(std::launch::async, [this, &run] {
-        const auto begun = Clock::now();
+        const auto begun = StepClock::now();
         const Outcome outcome =
             peers.exchange("pair", *run.peer, std::as_bytes(run.weights), bytes_of(exchanged));
-        run.word.communication_ns += ns_between(begun, Clock::now());
+        run.word.communication_ns += ns_between(begun, StepClock::now());
         return outcome;
     });
 }
@@ -388,7 +388,7 @@ void TrainingStep::State::apply(Replica& replica, const Run& run, StepReport& re
 
 // The gradient at one model, and its exchange.
 Outcome TrainingStep::State::run_replica(const Replica& replica, Run& run) {
-    const auto begun = Clock::now();
+    const auto begun = StepClock::now();
     if (run.plan.synchronisation == Synchronisation::synchronous_averaging) {
         begin_averaging(replica, run);
     } else if (run.plan.synchronisation == Synchronisation::pair_averaging) {
@@ -399,11 +399,11 @@ Outcome TrainingStep::State::run_replica(const Replica& replica, Run& run) {
         run.kept = replica.codec_memory().kept;
     }
     compute(run);
-    const auto computed = Clock::now();
+    const auto computed = StepClock::now();
     const Outcome outcome = finish_exchange(run);
     if (outcome != Outcome::ok) return outcome;
     run.word.compute_ns = ns_between(begun, computed);
-    run.word.exposed_ns = ns_between(computed, Clock::now());
+    run.word.exposed_ns = ns_between(computed, StepClock::now());
     take_mean(run);
     return outcome;
 }
@@ -427,7 +427,7 @@ StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t p
         return StepResult{.outcome = outcome, .report = {}, .suspect = state.peers.suspect()};
     };
 
-    const auto begun = Clock::now();
+    const auto begun = StepClock::now();
     State::Run run(plan, step);
     run.samples = samples_per_step(plan, members.size);
     const Share share = share_of(run.samples, members.rank, members.size);
@@ -441,11 +441,11 @@ StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t p
                 .wants_hold = hold_seen,
                 .rank = static_cast<std::uint32_t>(members.rank),
                 .samples = share.count};
-    const auto ready = Clock::now();
+    const auto ready = StepClock::now();
     if (const Outcome outcome = state.find_weights(replica, run); outcome != Outcome::ok) {
         return failed(outcome);
     }
-    const auto restarted = Clock::now();
+    const auto restarted = StepClock::now();
     const Outcome exchanged = learners_average(plan)
                                   ? state.run_learners(replica, run, position + share.begin)
                                   : state.run_replica(replica, run);

@@ -20,16 +20,16 @@ namespace ukemi {
 namespace {
 
 constexpr std::size_t figures_max = 12;
-constexpr std::size_t lines_max = 12;
+constexpr std::size_t policies_max = 12;
 constexpr std::size_t panels_max = 12;  // of single traces
 
-struct LineStyle {
+struct PolicyStyle {
     std::string_view colour;
     std::string_view dash;
     int point;
 };
 // Colours repeat after seven, dashes and points do not repeat together with them.
-constexpr std::array<LineStyle, lines_max> styles = {{
+constexpr std::array<PolicyStyle, policies_max> styles = {{
     {colour::blue, "1", 7},
     {colour::vermillion, "(10,4)", 5},
     {colour::green, "(3,3)", 9},
@@ -116,7 +116,7 @@ std::string table_of(std::vector<Panel>& panels) {
     return csv.text();
 }
 
-struct Layout {
+struct PanelLayout {
     int columns = 1;
     int rows = 1;
     int width = 0;
@@ -130,35 +130,36 @@ struct Layout {
     static constexpr int between = 34;
 };
 
-Layout layout_of(std::size_t panels, const std::vector<std::string>& labels) {
-    Layout layout;
+PanelLayout layout_of(std::size_t panels, const std::vector<std::string>& labels) {
+    PanelLayout layout;
     layout.columns = panels == 1 ? 1 : panels <= 4 ? 2 : 3;
     layout.rows = static_cast<int>((panels - 1) / static_cast<std::size_t>(layout.columns)) + 1;
     double longest = label_width("deadline missed by some");
     for (const std::string& label : labels) longest = std::max(longest, label_width(label));
     layout.legend = longest + 70;
-    const int wide = panels == 1 ? 620 : Layout::panel_width;
-    const int high = panels == 1 ? 380 : Layout::panel_height;
+    const int wide = panels == 1 ? 620 : PanelLayout::panel_width;
+    const int high = panels == 1 ? 380 : PanelLayout::panel_height;
     const int gap_x = 22;
     layout.width = static_cast<int>(layout.left + layout.legend) + layout.columns * wide +
                    (layout.columns - 1) * gap_x;
     const int legend_height = 60 + 24 * static_cast<int>(labels.size() + 3);
-    layout.height = std::max(legend_height, Layout::above + Layout::below + layout.rows * high +
-                                                (layout.rows - 1) * Layout::between);
+    layout.height =
+        std::max(legend_height, PanelLayout::above + PanelLayout::below + layout.rows * high +
+                                    (layout.rows - 1) * PanelLayout::between);
     return layout;
 }
 
 // Where a panel stands, as shares of the picture.
-std::string margins(const Layout& layout, std::size_t panel) {
+std::string margins(const PanelLayout& layout, std::size_t panel) {
     const auto columns = static_cast<std::size_t>(layout.columns);
     const auto column = static_cast<double>(panel % columns);
     const auto row = static_cast<double>(panel / columns);
     const double inner_w = layout.width - layout.left - layout.legend;
-    const double inner_h = layout.height - Layout::above - Layout::below;
+    const double inner_h = layout.height - PanelLayout::above - PanelLayout::below;
     const double wide = (inner_w - 22.0 * (layout.columns - 1)) / layout.columns;
-    const double high = (inner_h - 1.0 * Layout::between * (layout.rows - 1)) / layout.rows;
+    const double high = (inner_h - 1.0 * PanelLayout::between * (layout.rows - 1)) / layout.rows;
     const double x = layout.left + column * (wide + 22);
-    const double y = layout.height - Layout::above - row * (high + Layout::between);
+    const double y = layout.height - PanelLayout::above - row * (high + PanelLayout::between);
     return fmt::format(
         "    set lmargin at screen {}\n    set rmargin at screen {}\n"
         "    set tmargin at screen {}\n    set bmargin at screen {}\n",
@@ -187,7 +188,7 @@ std::string plot_of(const std::string& file, const std::vector<Panel>& panels, s
     for (std::size_t i = 0; i < panels[panel].lines.size(); ++i) {
         const std::size_t count = panels[panel].lines[i].points.size();
         if (count == 0) continue;
-        const LineStyle& style = styles[i];
+        const PolicyStyle& style = styles[i];
         const std::string rows =
             fmt::format("'{}' skip 1 every ::{}::{}", file, row, row + count - 1);
         row += count;
@@ -240,7 +241,7 @@ AxisRange range_of(const std::vector<Panel>& panels, bool of_deadlines) {
 }
 
 std::string drawing_of(const std::string& file, const std::vector<Panel>& panels,
-                       const Layout& layout) {
+                       const PanelLayout& layout) {
     std::string text = "    set multiplot\n    set label 101 title_text at screen 0.01,screen " +
                        fmt::format("{}\n", 1 - 14.0 / layout.height);
     const auto columns = static_cast<std::size_t>(layout.columns);
@@ -273,7 +274,7 @@ std::string drawing_of(const std::string& file, const std::vector<Panel>& panels
 
 FigureSource source_of(const std::string& name, const std::string& title,
                        std::span<const RunPoint> runs, std::vector<std::string> policies) {
-    policies.resize(std::min(policies.size(), lines_max));
+    policies.resize(std::min(policies.size(), policies_max));
     std::vector<Panel> panels = panels_of(runs, policies);
     FigureSource figure;
     figure.name = name;
@@ -281,7 +282,7 @@ FigureSource source_of(const std::string& name, const std::string& title,
     figure.data = {{file, table_of(panels)}};
     std::vector<std::string> labels;
     for (const std::string& policy : policies) labels.push_back(label_text(policy, 40));
-    const Layout layout = layout_of(panels.size(), labels);
+    const PanelLayout layout = layout_of(panels.size(), labels);
     figure.width = layout.width;
     figure.height = layout.height;
     const AxisRange x = range_of(panels, true);
@@ -340,9 +341,9 @@ FigureResult draw_cost_against_deadline(const FigureInput& input,
         const std::string name = i == 0 ? std::string("cost_against_deadline")
                                         : fmt::format("cost_against_deadline-{}", i + 1);
         add_result(all, produce(source_of(name, title, runs, policies_of(rows)), folder, options));
-        if (rows.rows.size() <= lines_max) continue;
+        if (rows.rows.size() <= policies_max) continue;
         all.notes.push_back(fmt::format("{}: shows the {} policies that are cheapest of {}", name,
-                                        lines_max, rows.rows.size()));
+                                        policies_max, rows.rows.size()));
     }
     if (groups.size() > figures_max) {
         all.notes.push_back(

@@ -18,8 +18,8 @@ namespace ukemi {
 namespace {
 
 constexpr std::size_t runs_shown_max = 200;  // of one policy
-constexpr int width = 1100;
-constexpr int pixels_above = 76;
+constexpr int bars_width = 1100;
+constexpr int above_bars = 76;
 
 struct Spread {
     Summary summary;
@@ -181,7 +181,7 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
         rows.problem = "the deadline is not a finite number of hours";
     }
     if (!rows.problem.empty()) return {{}, "cost_and_time: " + rows.problem};
-    const RowLayout layout = row_layout(rows, width, pixels_above);
+    const RowLayout layout = row_layout(rows, bars_width, above_bars);
     const bool runs_shown = std::all_of(rows.rows.begin(), rows.rows.end(), [](const auto& row) {
         return row.runs.size() <= runs_shown_max;
     });

@@ -14,12 +14,12 @@
 namespace ukemi {
 namespace {
 
-constexpr int width = 1000;
-constexpr int pixels_above = 46;
+constexpr int causes_width = 1000;
+constexpr int above_causes = 46;
 
 using Causes = std::array<double, cost_causes.size()>;
 
-constexpr std::array<BarFill, cost_causes.size()> fills = {{
+constexpr std::array<BarFill, cost_causes.size()> cause_fills = {{
     {colour::blue, "solid 1.0"},
     {colour::vermillion, "pattern 4"},
     {colour::orange, "pattern 2"},
@@ -80,7 +80,7 @@ FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem:
                                 const FigureOptions& options) {
     const PolicyRows rows = group_by_policy(input.runs);
     if (!rows.problem.empty()) return {{}, "cost_by_cause: " + rows.problem};
-    const RowLayout layout = row_layout(rows, width, pixels_above);
+    const RowLayout layout = row_layout(rows, causes_width, above_causes);
 
     double longest = 0;
     for (const PolicyRow& row : rows.rows) longest = std::max(longest, total_of(mean_causes(row)));
@@ -109,7 +109,7 @@ FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem:
             "fs {4} border lc rgb '{5}' title '{6}'{7}",
             k == 0 ? "'cost_by_cause.csv'" : "''",
             k == 0 ? std::string("0") : fmt::format("upto({})", column - 1), column,
-            fills[k].colour, fills[k].style, colour::black, cost_causes[k],
+            cause_fills[k].colour, cause_fills[k].style, colour::black, cost_causes[k],
             k + 1 < cost_causes.size() ? ", \\\n        " : "\n");
     }
     figure.drawing = fmt::format(

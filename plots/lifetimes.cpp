@@ -16,22 +16,22 @@ namespace {
 
 constexpr std::size_t curves_max = 6;
 
-struct LineStyle {
+struct CurveStyle {
     std::string_view colour;
     std::string_view dash;
 };
-constexpr std::array<LineStyle, curves_max> recorded_styles = {{{colour::black, "1"},
-                                                                {colour::blue, "1"},
-                                                                {colour::green, "1"},
-                                                                {colour::grey, "1"},
-                                                                {colour::sky, "1"},
-                                                                {colour::purple, "1"}}};
-constexpr std::array<LineStyle, curves_max> generated_styles = {{{colour::vermillion, "(8,4)"},
-                                                                 {colour::orange, "(2,3)"},
-                                                                 {colour::purple, "(10,3,2,3)"},
-                                                                 {colour::green, "(4,4)"},
-                                                                 {colour::blue, "(12,6)"},
-                                                                 {colour::black, "(1,3)"}}};
+constexpr std::array<CurveStyle, curves_max> recorded_styles = {{{colour::black, "1"},
+                                                                 {colour::blue, "1"},
+                                                                 {colour::green, "1"},
+                                                                 {colour::grey, "1"},
+                                                                 {colour::sky, "1"},
+                                                                 {colour::purple, "1"}}};
+constexpr std::array<CurveStyle, curves_max> generated_styles = {{{colour::vermillion, "(8,4)"},
+                                                                  {colour::orange, "(2,3)"},
+                                                                  {colour::purple, "(10,3,2,3)"},
+                                                                  {colour::green, "(4,4)"},
+                                                                  {colour::blue, "(12,6)"},
+                                                                  {colour::black, "(1,3)"}}};
 
 std::string problem_of(const SurvivalInput& input) {
     if (!good_file_stem(input.file_stem)) {
@@ -111,7 +111,7 @@ FigureSource source_of(const SurvivalInput& input) {
     std::size_t generated = 0;
     for (std::size_t i = 0; i < input.curves.size(); ++i) {
         const SurvivalCurve& curve = input.curves[i];
-        const LineStyle& style =
+        const CurveStyle& style =
             curve.generated ? generated_styles[generated++] : recorded_styles[recorded++];
         figure.settings += fmt::format(
             "names[{}] = {}\n", i + 1,

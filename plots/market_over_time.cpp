@@ -15,12 +15,12 @@ namespace ukemi {
 namespace {
 
 constexpr std::size_t zones_max = 24;
-constexpr int width = 1000;
+constexpr int market_width = 1000;
 constexpr int above = 74;
 constexpr int below = 56;
 constexpr int between = 26;  // where a strip's name stands
-constexpr double left_edge = 0.075;
-constexpr double right_edge = 0.925;
+constexpr double market_left = 0.075;
+constexpr double market_right = 0.925;
 
 std::string problem_of(const MarketInput& market) {
     if (!good_file_stem(market.file_stem)) {
@@ -130,7 +130,7 @@ FigureSource source_of(const MarketInput& market) {
     const int strip = zones <= 3 ? 130 : zones <= 8 ? 84 : 58;
     FigureSource figure;
     figure.name = market.file_stem;
-    figure.width = width;
+    figure.width = market_width;
     figure.height = above + below + static_cast<int>(zones) * (strip + between) - between;
     double begin_h = market.zones.front().begin_h;
     double end_h = market.zones.front().end_h;
@@ -160,7 +160,7 @@ FigureSource source_of(const MarketInput& market) {
         "set border {} lw 0.8\nset grid x lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out\n"
         "set ytics nomirror out format '%g'\nset xrange [{}:{}]\nset lmargin at screen {}\n"
         "set rmargin at screen {}\ntitle_text = {}\naxis_text = {}\narray names[{}]\n",
-        price_top > 0 ? 11 : 3, begin_h, end_h, left_edge, right_edge, gnuplot_string(title),
+        price_top > 0 ? 11 : 3, begin_h, end_h, market_left, market_right, gnuplot_string(title),
         gnuplot_string(label_text(market.time_axis, 90)), zones);
     if (price_top > 0) {
         figure.settings +=
@@ -175,7 +175,7 @@ FigureSource source_of(const MarketInput& market) {
         "    set multiplot\n    set format x ''\n"
         "    set label 101 title_text at screen {},screen {}\n"
         "    set key at screen {},screen {} right top vertical maxrows 1 Left reverse samplen 2\n",
-        left_edge, 1 - 16.0 / figure.height, right_edge, 1 - 26.0 / figure.height);
+        market_left, 1 - 16.0 / figure.height, market_right, 1 - 26.0 / figure.height);
     for (std::size_t i = 0; i < zones; ++i) {
         const double top = figure.height - above - static_cast<double>(i) * (strip + between);
         if (i + 1 == zones) {

@@ -15,11 +15,11 @@
 namespace ukemi {
 namespace {
 
-constexpr int width = 1000;
-constexpr int height = 720;
-constexpr double left_edge = 0.105;
+constexpr int timeline_width = 1000;
+constexpr int timeline_height = 720;
+constexpr double timeline_left = 0.105;
 constexpr std::size_t revocation_lines_max = 60;
-constexpr double right_edge = 0.975;
+constexpr double timeline_right = 0.975;
 
 std::string problem_of(const TimelineInput& run) {
     if (!good_file_stem(run.file_stem)) {
@@ -165,7 +165,7 @@ std::string settings_of(const TimelineInput& run) {
         "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\n"
         "set xtics nomirror out\nset ytics nomirror out format '%g'\nset xrange [0:{}]\n"
         "set lmargin at screen {}\nset rmargin at screen {}\ntop = {}\nmarks = top * 1.09\n",
-        last * 1.02, left_edge, right_edge, top_of(run));
+        last * 1.02, timeline_left, timeline_right, top_of(run));
     if (run.deadline_h) {
         text += fmt::format(
             "deadline = {}\nset arrow 1 from deadline,graph 0 to deadline,graph 1 nohead dt (8,4) "
@@ -179,8 +179,8 @@ std::string settings_of(const TimelineInput& run) {
 FigureSource source_of(const TimelineInput& run) {
     FigureSource figure;
     figure.name = run.file_stem;
-    figure.width = width;
-    figure.height = height;
+    figure.width = timeline_width;
+    figure.height = timeline_height;
     figure.data = {{run.file_stem + "_instances.csv", table_of_instances(run)}};
     const auto add = [&](const char* ending, std::string text) {
         figure.data.emplace_back(run.file_stem + ending, std::move(text));
@@ -224,7 +224,7 @@ FigureSource source_of(const TimelineInput& run) {
         "    unset label\n    unset xlabel\n    unset multiplot\n",
         fmt::arg("instance_step", std::max(1.0, tic_step(top_of(run), 6))),
         fmt::arg("price_top", 1.1 * price_top), fmt::arg("price_step", tic_step(price_top, 5)),
-        fmt::arg("left", left_edge), fmt::arg("right", right_edge),
+        fmt::arg("left", timeline_left), fmt::arg("right", timeline_right),
         fmt::arg("instances", instances_panel(run)), fmt::arg("price", price_panel(run, last / 2)),
         fmt::arg("label", deadline_label), fmt::arg("progress", progress_panel(run)));
     return figure;

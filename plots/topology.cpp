@@ -19,8 +19,8 @@
 namespace ukemi {
 namespace {
 
-constexpr int width = 1000;
-constexpr int height = 640;
+constexpr int topology_width = 1000;
+constexpr int topology_height = 640;
 constexpr std::size_t dots_max = 20'000;
 constexpr std::size_t labels_max = 64;
 constexpr int machines_in_detail_max = 2;
@@ -96,9 +96,9 @@ std::string problem_of(const TopologyInput& input) {
     return {};
 }
 
-class Layout {
+class DeviceLayout {
 public:
-    explicit Layout(const TopologyInput& input) : input_(input) {
+    explicit DeviceLayout(const TopologyInput& input) : input_(input) {
         int machines = 0;
         for (const auto& device : input.devices) machines = std::max(machines, device.machine + 1);
         detailed_ = machines <= machines_in_detail_max;
@@ -245,7 +245,7 @@ private:
     std::map<CableClass, std::size_t> classes_;
 };
 
-std::string plot_of(const Layout& layout) {
+std::string plot_of(const DeviceLayout& layout) {
     std::string plot = "    plot ";
     std::map<std::string, int> of_kind;
     for (const auto& [kind, index] : layout.classes()) {
@@ -279,15 +279,15 @@ FigureResult draw_topology(const FigureInput& input, const std::filesystem::path
     if (!input.topology) return {{}, "topology: there is none"};
     const std::string problem = problem_of(*input.topology);
     if (!problem.empty()) return {{}, "topology: " + problem};
-    const Layout layout(*input.topology);
+    const DeviceLayout layout(*input.topology);
     if (layout.dots().size() > dots_max) {
         return {{}, fmt::format("topology: more than {} dots", dots_max)};
     }
     const auto [low, high] = layout.heights();
     FigureSource figure;
     figure.name = "topology";
-    figure.width = width;
-    figure.height = height;
+    figure.width = topology_width;
+    figure.height = topology_height;
     figure.data = {{"topology_devices.csv", layout.table_of_devices()},
                    {"topology_cables.csv", layout.table_of_cables()}};
     figure.settings = fmt::format(

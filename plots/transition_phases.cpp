@@ -16,12 +16,12 @@
 namespace ukemi {
 namespace {
 
-constexpr int width = 1100;
-constexpr int pixels_above = 62;
+constexpr int phases_width = 1100;
+constexpr int above_phases = 62;
 
 using Parts = std::array<double, transition_parts.size()>;
 
-constexpr std::array<BarFill, transition_parts.size()> fills = {{
+constexpr std::array<BarFill, transition_parts.size()> phase_fills = {{
     {colour::grey, "pattern 0"},
     {colour::green, "pattern 5"},
     {colour::orange, "pattern 2"},
@@ -92,7 +92,7 @@ std::string panel(const std::vector<TransitionRow>& rows, std::size_t first,
             "with boxxyerror lc rgb '{4}' fs {5} border lc rgb '{6}' {7}{8}",
             k == 0 ? "'transition_phases.csv'" : "''",
             k == 0 ? std::string("0") : fmt::format("upto({},{})", first, column - 1), column,
-            first, fills[k].colour, fills[k].style, colour::black,
+            first, phase_fills[k].colour, phase_fills[k].style, colour::black,
             titles ? fmt::format("title '{}'", transition_parts[k]) : std::string("notitle"),
             k + 1 < transition_parts.size() ? ", \\\n        " : "\n");
     }
@@ -114,7 +114,7 @@ FigureResult draw_transition_phases(const FigureInput& input, const std::filesys
     if (!problem.empty()) return {{}, "transition_phases: " + problem};
     PolicyRows names;
     for (const TransitionRow& row : rows) names.rows.push_back({row.name, {}, 0});
-    const RowLayout layout = row_layout(names, width, pixels_above);
+    const RowLayout layout = row_layout(names, phases_width, above_phases);
 
     FigureSource figure;
     figure.name = "transition_phases";

@@ -35,7 +35,7 @@ std::string_view reason_of(CompressionVerdict verdict) {
 }
 
 // Means over the steps of one trial.
-struct Trial {
+struct CodecTrial {
     std::int64_t steps = 0;
     Int128 compute_ns = 0;
     Int128 communication_ns = 0;
@@ -101,7 +101,7 @@ private:
     static constexpr std::int64_t refusals_most = 3;
 
     void begin_trials() {
-        trials_.assign(settings_.options.size(), Trial{});
+        trials_.assign(settings_.options.size(), CodecTrial{});
         trying_ = 0;
         chosen_.reset();
         asked_ = refused_ = 0;
@@ -119,22 +119,24 @@ private:
 
     void choose() {
         asked_ = 0;
-        const Trial& plain = trials_.front();
-        const auto of = [](const Trial& trial, Int128 Trial::*sum) {
+        const CodecTrial& plain = trials_.front();
+        const auto of = [](const CodecTrial& trial, Int128 CodecTrial::*sum) {
             return trial.mean(trial.*sum);
         };
         CompressedStep step;
-        step.compute = of(plain, &Trial::compute_ns);
-        step.hideable = std::max(
-            of(plain, &Trial::communication_ns) - of(plain, &Trial::exposed_ns), Duration{});
+        step.compute = of(plain, &CodecTrial::compute_ns);
+        step.hideable =
+            std::max(of(plain, &CodecTrial::communication_ns) - of(plain, &CodecTrial::exposed_ns),
+                     Duration{});
         std::vector<CompressionOption> options;
         std::vector<std::size_t> numbers;
         for (std::size_t i = 0; i < trials_.size(); ++i) {
-            const Trial& trial = trials_[i];
+            const CodecTrial& trial = trials_[i];
             if (i > 0 && trial.steps == 0) continue;
             const auto steps = static_cast<double>(std::max<std::int64_t>(trial.steps, 1));
             options.push_back({settings_.options[i].codec, settings_.options[i].level,
-                               of(trial, &Trial::encoding_ns), of(trial, &Trial::communication_ns),
+                               of(trial, &CodecTrial::encoding_ns),
+                               of(trial, &CodecTrial::communication_ns),
                                std::sqrt(trial.squared_errors / steps)});
             numbers.push_back(i);
         }
@@ -153,7 +155,7 @@ private:
     }
 
     AdaptiveSettings settings_;
-    std::vector<Trial> trials_{1};
+    std::vector<CodecTrial> trials_{1};
     std::size_t trying_ = 0;
     std::optional<std::size_t> chosen_;
     std::int32_t workers_ = 0;

@@ -13,7 +13,7 @@ namespace ukemi {
 
 namespace {
 
-struct GoodputSettings {
+struct GoodputBatchSettings {
     std::int64_t batch_max = 65'536;
     double least_gain = 0.05;  // in goodput, for a change
     Duration interval = whole_seconds(60);
@@ -21,7 +21,7 @@ struct GoodputSettings {
 
 class GoodputBatch final : public Policy {
 public:
-    explicit GoodputBatch(const GoodputSettings& settings) : settings_(settings) {}
+    explicit GoodputBatch(const GoodputBatchSettings& settings) : settings_(settings) {}
     std::string_view name() const override { return "goodput_batch"; }
     KnobSet knobs() const override { return {Knob::batch}; }
     HookSet hooks() const override { return {Hook::before_train, Hook::on_event}; }
@@ -69,14 +69,14 @@ private:
         return time_s > 0 ? size * efficiency / time_s : 0;
     }
 
-    GoodputSettings settings_;
+    GoodputBatchSettings settings_;
     std::int64_t first_batch_ = 1;
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> make_goodput_batch(ConfigReader& parameters) {
-    GoodputSettings settings;
+    GoodputBatchSettings settings;
     settings.batch_max = parameters.integer("batch_max", 1, batch_most, settings.batch_max);
     settings.least_gain = parameters.number("least_gain", 0, 10, settings.least_gain);
     settings.interval = parameters.duration("interval", settings.interval);

@@ -17,7 +17,7 @@ namespace ukemi {
 
 namespace {
 
-struct GoodputSettings {
+struct GoodputResizeSettings {
     GoodputThresholds thresholds;
     std::int64_t period_steps = 100;
     std::int64_t initial_batch = 0;  // zero: one worker's of the first Plan
@@ -26,7 +26,7 @@ struct GoodputSettings {
 
 class GoodputResize final : public Policy {
 public:
-    explicit GoodputResize(const GoodputSettings& settings) : settings_(settings) {}
+    explicit GoodputResize(const GoodputResizeSettings& settings) : settings_(settings) {}
     std::string_view name() const override { return "goodput_resize"; }
     KnobSet knobs() const override { return {Knob::count, Knob::workers}; }
     HookSet hooks() const override { return {Hook::before_train, Hook::after_step}; }
@@ -75,7 +75,7 @@ private:
         return list;
     }
 
-    GoodputSettings settings_;
+    GoodputResizeSettings settings_;
     double sum_ = 0;  // of the noise scale, over this period
     std::int64_t count_ = 0;
 };
@@ -83,7 +83,7 @@ private:
 }  // namespace
 
 std::unique_ptr<Policy> make_goodput_resize(ConfigReader& parameters) {
-    GoodputSettings settings;
+    GoodputResizeSettings settings;
     GoodputThresholds& thresholds = settings.thresholds;
     thresholds.high = parameters.number("high", 0, 1000, thresholds.high);
     thresholds.low = parameters.number("low", 0, 1000, thresholds.low);

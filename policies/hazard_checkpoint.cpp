@@ -217,7 +217,7 @@ private:
     bool on_demand_ = false;
 };
 
-Duration positive(ConfigReader& parameters, std::string_view key, Duration otherwise) {
+Duration at_least_a_minute(ConfigReader& parameters, std::string_view key, Duration otherwise) {
     const Duration value = parameters.duration(key, otherwise);
     if (value < minutes(1)) parameters.fail(key, "expected at least 1 min");
     if (value > days(36'500)) parameters.fail(key, "expected at most 36500 d");
@@ -233,9 +233,9 @@ std::unique_ptr<Policy> make_hazard_checkpoint(ConfigReader& parameters) {
     terms.any_matters = parameters.one_of("losses", losses, "any") == "any";
     terms.daly = parameters.one_of("rule", rules, "daly") == "daly";
     if (parameters.has("lifetime_cap")) {
-        terms.lifetime_cap = positive(parameters, "lifetime_cap", hours(24));
+        terms.lifetime_cap = at_least_a_minute(parameters, "lifetime_cap", hours(24));
     }
-    const Duration mean = positive(parameters, "mean_lifetime", hours(12));
+    const Duration mean = at_least_a_minute(parameters, "mean_lifetime", hours(12));
     const double prior_losses = parameters.number("prior_losses", 0.001, 1e6, 1);
     return std::make_unique<HazardCheckpoint>(terms,
                                               AgeHazard(mean, prior_losses, terms.lifetime_cap));

@@ -18,7 +18,7 @@ namespace ukemi {
 
 namespace {
 
-struct Trial {
+struct CollectiveTrial {
     std::int64_t steps = 0;
     Int128 waited_ns = 0;  // the slowest worker, of all these steps
 };
@@ -53,7 +53,7 @@ public:
         }
         refused_ = 0;
         if (!std::exchange(warm_, true)) return {};  // may be of the step before the change
-        Trial& trial = trials_[trying_];
+        CollectiveTrial& trial = trials_[trying_];
         ++trial.steps;
         trial.waited_ns += waited->raw();
         if (trial.steps >= trial_steps_) next_trial();
@@ -75,7 +75,7 @@ private:
     }
 
     void begin_trials() {
-        trials_.assign(options_.size(), Trial{});
+        trials_.assign(options_.size(), CollectiveTrial{});
         trying_ = 0;
         chosen_.reset();
         refused_ = 0;
@@ -117,7 +117,7 @@ private:
     std::vector<Collective> options_;
     std::int64_t trial_steps_;  // that are measured, for each option
     std::int64_t measure_every_;
-    std::vector<Trial> trials_;
+    std::vector<CollectiveTrial> trials_;
     std::size_t trying_ = 0;
     std::optional<std::size_t> chosen_;
     std::int32_t workers_ = 0;

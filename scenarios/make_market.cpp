@@ -6,6 +6,7 @@
 #include "base/plain_text.hpp"
 #include "scenarios/scenario.hpp"
 #include "traces/generator.hpp"
+#include "traces/market_statistics.hpp"
 #include "traces/timestamp.hpp"
 
 namespace ukemi {
@@ -23,8 +24,10 @@ ZoneData zone_of(const TraceSeries& series, const ZoneSource& source, const Scen
                  const std::string& name, std::string_view file) {
     ZoneData zone;
     zone.name = name;
-    zone.region = source.region.empty() ? region_of_zone(series.zone.empty() ? name : series.zone)
-                                        : source.region;
+    zone.region = source.region;
+    if (zone.region.empty()) {
+        zone.region = region_of_zone(series.zone.empty() ? name : series.zone);
+    }
     zone.speed_per_mille = source.speed_per_mille;
     zone.on_demand_price = source.on_demand_price;
     const bool own_price = series.price && scenario.market.price_from_trace;

@@ -14,7 +14,7 @@
 namespace ukemi {
 namespace {
 
-struct Link {
+struct CodecLink {
     BytesPerSecond bandwidth;
     Duration latency;
 };
@@ -30,7 +30,7 @@ double read_level(ConfigReader& config, Codec codec) {
     return level;
 }
 
-TimeBySize times_of(const Link& link, std::int64_t bytes, bool reduces) {
+TimeBySize times_of(const CodecLink& link, std::int64_t bytes, bool reduces) {
     const double pass_s = static_cast<double>(bytes) / link.bandwidth.raw();
     TimeBySize times;
     for (std::int32_t n = 1; n <= instances_most; n = n < 64 ? n + 1 : n + n / 4) {
@@ -42,7 +42,7 @@ TimeBySize times_of(const Link& link, std::int64_t bytes, bool reduces) {
     return times;
 }
 
-CodecTime read_row(ConfigReader& config, const std::optional<Link>& link) {
+CodecTime read_row(ConfigReader& config, const std::optional<CodecLink>& link) {
     CodecTime row;
     row.codec = codec_named(config.one_of("codec", codec_names().subspan(1)));
     row.level = read_level(config, row.codec);
@@ -91,11 +91,12 @@ void read_codec(ConfigReader& training, Plan& plan, bool& error_feedback) {
 }
 
 void read_codec_times(ConfigReader& config, StepTime& time) {
-    std::optional<Link> link;
+    std::optional<CodecLink> link;
     if (config.has("gradient")) time.bytes = config.bytes("gradient").raw();
     if (auto given = config.object_if_present("link")) {
-        link = Link{given->bandwidth("bandwidth"),
-                    bounded_duration(*given, "latency", Duration{}, whole_seconds(60), Duration{})};
+        link = CodecLink{
+            given->bandwidth("bandwidth"),
+            bounded_duration(*given, "latency", Duration{}, whole_seconds(60), Duration{})};
         given->finish();
         if (!(link->bandwidth.raw() > 0)) config.fail("link", "expected a bandwidth above zero");
         if (time.bytes <= 0) config.fail("link", "goes with \"gradient\", its bytes");

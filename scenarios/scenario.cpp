@@ -137,7 +137,7 @@ void expect_transition_costs_of(const ConfigReader& root, const Scenario& scenar
     expect_costs_of(read_costs(file), scenario, file, {});
 }
 
-Scenario read(ConfigReader root, const std::filesystem::path& file) {
+Scenario read_root(ConfigReader root, const std::filesystem::path& file) {
     Scenario scenario;
     scenario.file = file;
     scenario.name = root.text("name");
@@ -173,12 +173,12 @@ Scenario read(ConfigReader root, const std::filesystem::path& file) {
 
 Scenario read_scenario(const std::filesystem::path& file,
                        std::span<const ConfigOverride> overrides) {
-    return read(ConfigReader::from_file(file, overrides), file);
+    return read_root(ConfigReader::from_file(file, overrides), file);
 }
 
 Scenario scenario_from_text(std::string_view text, const std::filesystem::path& file,
                             std::span<const ConfigOverride> overrides) {
-    return read(ConfigReader::from_text(text, file.string(), overrides), file);
+    return read_root(ConfigReader::from_text(text, file.string(), overrides), file);
 }
 
 }  // namespace ukemi

@@ -86,7 +86,7 @@ std::string description_of(const ClusterSpec& spec) {
     return text;
 }
 
-StepScenario read(ConfigReader root, const std::filesystem::path& file) {
+StepScenario read_step_root(ConfigReader root, const std::filesystem::path& file) {
     StepScenario scenario;
     scenario.file = file;
     scenario.name = root.text("name");
@@ -139,12 +139,12 @@ bool is_step_scenario(const std::filesystem::path& file) {
 
 StepScenario read_step_scenario(const std::filesystem::path& file,
                                 std::span<const ConfigOverride> overrides) {
-    return read(ConfigReader::from_file(file, overrides), file);
+    return read_step_root(ConfigReader::from_file(file, overrides), file);
 }
 
 StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,
                                      std::span<const ConfigOverride> overrides) {
-    return read(ConfigReader::from_text(text, file.string(), overrides), file);
+    return read_step_root(ConfigReader::from_text(text, file.string(), overrides), file);
 }
 
 }  // namespace ukemi

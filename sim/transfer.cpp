@@ -28,16 +28,4 @@ Move move_between(const TransferRules& rules, std::string_view from, std::string
     return {};
 }
 
-std::string region_of_zone(std::string_view zone) {
-    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-    const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
-    if (zone.size() < 3 || !letter(zone.back())) return std::string(zone);
-    const char before = zone[zone.size() - 2];
-    if (digit(before)) return std::string(zone.substr(0, zone.size() - 1));
-    if (before == '-' && digit(zone[zone.size() - 3])) {
-        return std::string(zone.substr(0, zone.size() - 2));
-    }
-    return std::string(zone);
-}
-
 }  // namespace ukemi

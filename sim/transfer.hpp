@@ -34,9 +34,6 @@ struct Move {
 // Free and at once if no row matches. Rounded up to the nano-dollar and the nanosecond.
 Move move_between(const TransferRules& rules, std::string_view from, std::string_view to);
 
-// "us-east-1" of "us-east-1a" and "us-central1" of "us-central1-a"; else the whole name.
-std::string region_of_zone(std::string_view zone);
-
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
 }  // namespace ukemi

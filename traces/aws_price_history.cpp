@@ -127,7 +127,7 @@ private:
     std::size_t before_;
 };
 
-Trace read_pages(std::span<const TracePage> pages, const ReadOptions&) {
+Trace read_history_pages(std::span<const TracePage> pages, const ReadOptions&) {
     PriceHistory history(pages);
     std::size_t documents = 0;
     for (std::uint32_t page = 0; page < pages.size(); ++page) {
@@ -145,10 +145,10 @@ Trace read_pages(std::span<const TracePage> pages, const ReadOptions&) {
     return std::move(history).finish(std::move(report));
 }
 
-Trace read_one(std::string_view text, const std::filesystem::path& file,
-               const ReadOptions& options) {
+Trace read_history(std::string_view text, const std::filesystem::path& file,
+                   const ReadOptions& options) {
     const TracePage page{text, file};
-    return read_pages({&page, 1}, options);
+    return read_history_pages({&page, 1}, options);
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ TraceForm aws_price_history_json_form() {
                 return begins_json(head) &&
                        (has_json_key(head, "SpotPriceHistory") || has_json_key(head, "SpotPrice"));
             },
-            read_one, read_pages};
+            read_history, read_history_pages};
 }
 
 }  // namespace ukemi

@@ -99,7 +99,7 @@ Trace read_azure_prices(std::string_view text, const std::filesystem::path& file
 }
 
 // The header begins with the day, and a first price has a dollar sign.
-bool recognises(std::string_view head, const std::filesystem::path&) {
+bool recognises_azure(std::string_view head, const std::filesystem::path&) {
     const std::vector<std::string> fields = first_fields(head);
     return fields.size() >= 2 && has_columns(head, {"date"}) &&
            head.find('$') != std::string_view::npos;
@@ -109,7 +109,7 @@ bool recognises(std::string_view head, const std::filesystem::path&) {
 
 TraceForm azure_prices_form() {
     return {"azure_daily_prices_csv", "prices a day: Date,TYPE,TYPE,… with $ before each price",
-            recognises, read_azure_prices};
+            recognises_azure, read_azure_prices};
 }
 
 }  // namespace ukemi

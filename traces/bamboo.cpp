@@ -30,9 +30,9 @@ namespace {
 constexpr std::int64_t millisecond = 1'000'000;
 
 // Who is in the group, since when; what happened to it goes to the trace.
-class Group {
+class BambooGroup {
 public:
-    explicit Group(Trace& trace) : trace_(trace), series_(trace.series.emplace_back()) {}
+    explicit BambooGroup(Trace& trace) : trace_(trace), series_(trace.series.emplace_back()) {}
 
     void apply(const CsvScanner& csv, Instant now) {
         const std::string_view node = csv.field(2);
@@ -77,7 +77,7 @@ Trace read_events(std::string_view text, const std::filesystem::path& file,
     refuse_inverted_counts(options, name, "bamboo_events");
     CsvScanner csv(text, name);
     Trace trace;
-    Group group(trace);
+    BambooGroup group(trace);
     SeriesBuilder<std::int32_t> builder;
     std::int64_t now = 0;            // the clock of the file starts at zero, with nothing held
     std::int64_t grid = 60 * 1'000;  // what all times are multiples of, a minute at most

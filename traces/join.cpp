@@ -21,7 +21,7 @@ namespace {
 
 // A part of a series, from one file.
 template <class Value>
-struct Part {
+struct JoinedPart {
     std::int64_t begin_ns = 0;  // since 1970
     Series<Value> series;
     std::string file;
@@ -45,14 +45,14 @@ Value value_at(const Series<Value>& series, Instant at) {
 }
 
 template <class Value>
-Series<Value> join(std::vector<Part<Value>> parts, Gaps& gaps) {
+Series<Value> join(std::vector<JoinedPart<Value>> parts, Gaps& gaps) {
     std::sort(parts.begin(), parts.end(),
               [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
     const std::int64_t zero_ns = parts.front().begin_ns;
     std::map<std::int64_t, Value> steps;  // by calendar
     std::int64_t covered_ns = zero_ns;
     Series<Value> so_far;
-    for (const Part<Value>& part : parts) {
+    for (const JoinedPart<Value>& part : parts) {
         if (part.end_ns() - zero_ns > trace_length_max.raw()) {
             throw InputError(part.file, "", "expected files within 100 years of each other");
         }
@@ -88,8 +88,8 @@ Series<Value> join(std::vector<Part<Value>> parts, Gaps& gaps) {
 
 struct Joining {
     std::string start;
-    std::vector<Part<std::int32_t>> availability;
-    std::vector<Part<Price>> prices;
+    std::vector<JoinedPart<std::int32_t>> availability;
+    std::vector<JoinedPart<Price>> prices;
 };
 using Joinings = std::map<std::pair<std::string, std::string>, Joining>;
 

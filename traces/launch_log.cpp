@@ -108,7 +108,7 @@ TraceSeries series_of_offer(const Offer& offer, const std::map<std::int64_t, Off
     return series;
 }
 
-Trace read_pages(std::span<const TracePage> pages, const ReadOptions& options) {
+Trace read_launch_pages(std::span<const TracePage> pages, const ReadOptions& options) {
     refuse_inverted_counts(options, pages[0].file.string(), "launch_log");
     Trace trace;
     const auto history = by_time(pages, trace.report);
@@ -133,10 +133,10 @@ Trace read_pages(std::span<const TracePage> pages, const ReadOptions& options) {
     return trace;
 }
 
-Trace read_one(std::string_view text, const std::filesystem::path& file,
-               const ReadOptions& options) {
+Trace read_launches(std::string_view text, const std::filesystem::path& file,
+                    const ReadOptions& options) {
     const TracePage page{text, file};
-    return read_pages({&page, 1}, options);
+    return read_launch_pages({&page, 1}, options);
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ TraceForm launch_log_form() {
                 const std::string_view row = first_row(head);
                 return row.starts_with("Zone: ") && row.find("Number of GPUs: ") != row.npos;
             },
-            read_one, read_pages};
+            read_launches, read_launch_pages};
 }
 
 }  // namespace ukemi

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text_scan.hpp"
 #include "traces/timestamp.hpp"
 
 namespace ukemi {
@@ -14,11 +15,6 @@ namespace ukemi {
 namespace {
 
 constexpr std::int64_t ns_per_hour = 3'600'000'000'000;
-
-template <class Value>
-Instant end_of_step(const Series<Value>& series, std::size_t index) {
-    return index + 1 < series.steps.size() ? series.steps[index + 1].at : series.end;
-}
 
 // Walks a series from one asked time to a later one.
 template <class Value>
@@ -183,12 +179,12 @@ std::optional<double> mean_correlation(std::span<const TraceSeries> series) {
 }
 
 std::string_view region_of_zone(std::string_view zone) {
-    if (zone.size() < 2) return zone;
-    const char last = zone.back();
+    if (zone.size() < 3 || zone.back() < 'a' || zone.back() > 'z') return zone;
     const char before = zone[zone.size() - 2];
-    if (last < 'a' || last > 'z') return zone;
-    if (before == '-') return zone.substr(0, zone.size() - 2);                   // us-central1-a
-    if (before >= '0' && before <= '9') return zone.substr(0, zone.size() - 1);  // us-east-1a
+    if (is_digit(before)) return zone.substr(0, zone.size() - 1);  // us-east-1a
+    if (before == '-' && is_digit(zone[zone.size() - 3])) {        // us-central1-a
+        return zone.substr(0, zone.size() - 2);
+    }
     return zone;
 }
 

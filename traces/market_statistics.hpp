@@ -51,7 +51,8 @@ std::optional<double> correlation(const TraceSeries& a, const TraceSeries& b);
 // The mean over all pairs of different series that have one.
 std::optional<double> mean_correlation(std::span<const TraceSeries> series);
 
-// "us-east-1" of "us-east-1a" and of "us-east-1"; "us-central1" of "us-central1-a".
+// "us-east-1" of "us-east-1a" and of "us-east-1"; "us-central1" of "us-central1-a"; else the whole
+// name.
 std::string_view region_of_zone(std::string_view zone);
 
 }  // namespace ukemi

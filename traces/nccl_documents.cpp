@@ -17,9 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-class Document {
+class NcclDocument {
 public:
-    explicit Document(const std::filesystem::path& file) : file_(file) {}
+    explicit NcclDocument(const std::filesystem::path& file) : file_(file) {}
 
     [[noreturn]] void fail(const std::string& path, const std::string& problem) const {
         throw InputError(file_.string(), path, problem);
@@ -68,7 +68,7 @@ private:
     const std::filesystem::path& file_;
 };
 
-std::optional<CollectiveTime> half_from(const Document& read, const json& row, const char* key,
+std::optional<CollectiveTime> half_from(const NcclDocument& read, const json& row, const char* key,
                                         const std::string& row_path, bool& cpu_time) {
     const json* body = read.member(row, key);
     if (body == nullptr) return std::nullopt;
@@ -102,7 +102,7 @@ std::optional<CollectiveTime> half_from(const Document& read, const json& row, c
     return half;
 }
 
-void read_config(const Document& read, const json& config, CollectiveTable& table) {
+void read_config(const NcclDocument& read, const json& config, CollectiveTable& table) {
     const auto number = [&](const char* key, int otherwise) {
         const json* value = read.member(config, key);
         if (value == nullptr) return otherwise;
@@ -146,7 +146,7 @@ std::string stem_of(const std::filesystem::path& file) {
 
 std::vector<CollectiveTable> read_json(std::string_view text, const std::filesystem::path& file) {
     const json root = parse_json(text, file.string());
-    const Document read(file);
+    const NcclDocument read(file);
     read.object(root, "");
     CollectiveTable table;
     table.form = "nccl-tests json";

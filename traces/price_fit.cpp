@@ -14,7 +14,7 @@ namespace ukemi {
 
 namespace {
 
-constexpr std::int32_t trial_zones = 4;
+constexpr std::int32_t price_trial_zones = 4;
 
 // What happens below and above the threshold.
 struct Walked {
@@ -76,7 +76,7 @@ double thrice_the_median(std::span<const TraceSeries> series) {
 Duration length_of_trial(double changes_per_day) {
     constexpr double changes_most = 1e6;
     constexpr std::int64_t days_most = 400;
-    const double enough = changes_most / (trial_zones * changes_per_day);
+    const double enough = changes_most / (price_trial_zones * changes_per_day);
     return std::min(days(days_most), seconds(std::min(enough, 1.0 * days_most) * 86'400));
 }
 
@@ -87,7 +87,7 @@ void correct_mean(double threshold, double aim, MarketParameters parameters,
     const Duration length = length_of_trial(price.changes_per_day);
     for (int round = 0; round < 10; ++round) {
         parameters.price = price;
-        const auto made = generate_market(parameters, 1, trial_zones, length);
+        const auto made = generate_market(parameters, 1, price_trial_zones, length);
         const Walked walked = walk_all(made, threshold);
         if (walked.base_h <= 0) return;
         const double found = walked.base_usd_h / walked.base_h;

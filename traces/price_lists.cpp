@@ -73,7 +73,8 @@ void sort_prices(Trace& trace, const std::string& file) {
     prices.erase(repeated.begin(), repeated.end());
 }
 
-Trace read_csv(std::string_view text, const std::filesystem::path& file, const ReadOptions&) {
+Trace read_price_list(std::string_view text, const std::filesystem::path& file,
+                      const ReadOptions&) {
     const std::string name = file.string();
     CsvScanner csv(text, name);
     csv.read_header();
@@ -101,7 +102,8 @@ Trace read_csv(std::string_view text, const std::filesystem::path& file, const R
     return trace;
 }
 
-Trace read_json(std::string_view text, const std::filesystem::path& file, const ReadOptions&) {
+Trace read_price_document(std::string_view text, const std::filesystem::path& file,
+                          const ReadOptions&) {
     const std::string name = file.string();
     JsonScanner json(text, name);
     Trace trace;
@@ -186,12 +188,12 @@ TraceForm price_list_csv_form() {
                        (has_columns(head, {"on_demand_usd_per_h"}) ||
                         has_columns(head, {"spot_usd_per_h"}));
             },
-            read_csv};
+            read_price_list};
 }
 
 TraceForm price_list_json_form() {
     return {"price_list_json", "on-demand list prices: {\"type\": {\"region\": USD/h, …}, …}",
-            recognises_json, read_json};
+            recognises_json, read_price_document};
 }
 
 TraceForm gcp_list_price_form() {

@@ -317,7 +317,7 @@ private:
     PriceHistory& history_;
 };
 
-Trace read_pages(std::span<const TracePage> pages, const ReadOptions&) {
+Trace read_table_pages(std::span<const TracePage> pages, const ReadOptions&) {
     PriceHistory history(pages);
     ImportReport report;
     for (std::uint32_t page = 0; page < pages.size(); ++page) {
@@ -327,10 +327,10 @@ Trace read_pages(std::span<const TracePage> pages, const ReadOptions&) {
     return std::move(history).finish(std::move(report));
 }
 
-Trace read_one(std::string_view text, const std::filesystem::path& file,
-               const ReadOptions& options) {
+Trace read_table(std::string_view text, const std::filesystem::path& file,
+                 const ReadOptions& options) {
     const TracePage page{text, file};
-    return read_pages({&page, 1}, options);
+    return read_table_pages({&page, 1}, options);
 }
 
 bool recognises_table(std::string_view head, const std::filesystem::path&) {
@@ -350,18 +350,18 @@ bool recognises_stamped(std::string_view head, const std::filesystem::path&) {
 TraceForm aws_price_history_csv_form() {
     return {"aws_price_history_csv",
             "price changes of zones and types as rows: time, zone, type, product, price",
-            recognises_table, read_one, read_pages};
+            recognises_table, read_table, read_table_pages};
 }
 
 TraceForm aws_price_history_text_form() {
     return {"aws_price_history_text",
             "the same as `--output text`: SPOTPRICEHISTORY, zone, type, …", recognises_text,
-            read_one, read_pages};
+            read_table, read_table_pages};
 }
 
 TraceForm stamped_price_form() {
     return {"stamped_price_csv", "price changes of one market: timestamp_utc,price_usd_per_h",
-            recognises_stamped, read_one, read_pages};
+            recognises_stamped, read_table, read_table_pages};
 }
 
 }  // namespace ukemi

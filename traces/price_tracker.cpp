@@ -18,7 +18,7 @@ namespace ukemi {
 
 namespace {
 
-using Rows = std::vector<PlacedSample<Price>>;
+using TrackedRows = std::vector<PlacedSample<Price>>;
 
 struct Snapshot {
     std::optional<std::int64_t> stamp;
@@ -77,7 +77,7 @@ Snapshot read_snapshot(JsonScanner& json) {
 Trace read_price_tracker(std::string_view text, const std::filesystem::path& file,
                          const ReadOptions&) {
     const TracePage page{text, file};
-    std::map<std::string, Rows> types;
+    std::map<std::string, TrackedRows> types;
     Trace trace;
     std::int64_t without_price = 0;
     for (const JsonDocument& document : json_documents(text)) {

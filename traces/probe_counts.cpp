@@ -23,13 +23,13 @@ namespace ukemi {
 
 namespace {
 
-using Zones = std::map<std::string, std::vector<PlacedSample<std::int32_t>>, std::less<>>;
+using ProbedZones = std::map<std::string, std::vector<PlacedSample<std::int32_t>>, std::less<>>;
 
 void refuse_more_than_asked(const CsvScanner& csv, std::size_t column, std::int32_t asked) {
     if (csv.count(column) > asked) csv.fail(column, fmt::format("at most the {} requested", asked));
 }
 
-Zones read_zones(CsvScanner& csv, std::size_t& failed) {
+ProbedZones read_zones(CsvScanner& csv, std::size_t& failed) {
     csv.read_header();
     const std::size_t scheduled = csv.column("scheduled_utc");
     const std::size_t zone = csv.column("zone");
@@ -40,7 +40,7 @@ Zones read_zones(CsvScanner& csv, std::size_t& failed) {
                                         "capacity_exhausted_detected", "n_ids"}) {
         csv.column_if_present(name);  // known, and nothing for a series
     }
-    Zones zones;
+    ProbedZones zones;
     while (csv.next_row()) {
         if (csv.field(zone).empty()) csv.fail(zone, "the name of a zone");
         const std::int64_t stamp = csv.timestamp(scheduled);
@@ -61,7 +61,7 @@ Zones read_zones(CsvScanner& csv, std::size_t& failed) {
 
 // `at_once` is the interval to go on with where a zone has one sample only; zero: refuse it.
 template <class FailAt>
-Trace trace_of(Zones zones, Duration at_once, FailAt fail_at) {
+Trace trace_of(ProbedZones zones, Duration at_once, FailAt fail_at) {
     Trace trace;
     trace.report.notes.push_back(fmt::format("{} zones of launch probes", zones.size()));
     OrderRepairs repairs;
@@ -97,7 +97,7 @@ Trace read_probe_counts(std::string_view text, const std::filesystem::path& file
     refuse_inverted_counts(options, name, "skynomad_probe_counts");
     CsvScanner csv(text, name);
     std::size_t failed = 0;
-    Zones zones = read_zones(csv, failed);
+    ProbedZones zones = read_zones(csv, failed);
     if (zones.empty()) csv.fail_here("expected at least one successful probe, found none");
     Trace trace = trace_of(std::move(zones), Duration{},
                            [&](std::size_t, std::size_t offset, std::string_view problem) {
@@ -165,7 +165,7 @@ Round read_round(JsonScanner& json) {
 
 Trace read_round_pages(std::span<const TracePage> pages, const ReadOptions& options) {
     refuse_inverted_counts(options, pages[0].file.string(), "skynomad_probe_round_json");
-    Zones zones;
+    ProbedZones zones;
     Duration interval;
     std::size_t failed = 0;
     std::int64_t rounds = 0;

@@ -6,6 +6,7 @@
 // no series (how long instances lived, list prices, bands of interruption) stands beside it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +29,12 @@ struct Series {
     Instant end;                     // not before the last step
     friend bool operator==(const Series&, const Series&) = default;
 };
+
+// When what a step says holds no more.
+template <class Value>
+Instant end_of_step(const Series<Value>& series, std::size_t index) {
+    return index + 1 < series.steps.size() ? series.steps[index + 1].at : series.end;
+}
 
 using AvailabilitySeries = Series<std::int32_t>;  // instances that can be held
 using PriceSeries = Series<Price>;                // per instance and hour

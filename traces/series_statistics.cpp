@@ -17,11 +17,6 @@ double ratio(Int128 part, Int128 whole) {
     return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-template <class Value>
-Instant end_of_step(const Series<Value>& series, std::size_t index) {
-    return index + 1 < series.steps.size() ? series.steps[index + 1].at : series.end;
-}
-
 Duration median(std::vector<Duration> runs) {
     if (runs.empty()) return {};
     const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);

@@ -23,7 +23,7 @@ namespace ukemi {
 
 namespace {
 
-struct Document {
+struct SkypilotDocument {
     Duration gap;  // zero: not seen
     std::string zone;
     std::string start;
@@ -43,7 +43,7 @@ void refuse_repeated(const JsonScanner& json, bool seen, std::string_view key) {
     if (seen) json.fail(fmt::format("expected \"{}\" once, found it again", key));
 }
 
-void read_price_info(JsonScanner& json, Document& document) {
+void read_price_info(JsonScanner& json, SkypilotDocument& document) {
     document.has_price_info = true;
     std::string_view key;
     json.begin_object();
@@ -61,7 +61,7 @@ void read_price_info(JsonScanner& json, Document& document) {
     }
 }
 
-void read_metadata(JsonScanner& json, Document& document) {
+void read_metadata(JsonScanner& json, SkypilotDocument& document) {
     std::string_view key;
     json.begin_object();
     while (json.next_key(key)) {
@@ -81,7 +81,7 @@ void read_metadata(JsonScanner& json, Document& document) {
     }
 }
 
-void read_prices(JsonScanner& json, Document& document) {
+void read_prices(JsonScanner& json, SkypilotDocument& document) {
     json.begin_array();
     document.prices_offset = json.offset();
     while (json.next_element()) {
@@ -93,8 +93,9 @@ void read_prices(JsonScanner& json, Document& document) {
     }
 }
 
-Document read_document(JsonScanner& json, std::int32_t value_max, std::string_view expected) {
-    Document document;
+SkypilotDocument read_document(JsonScanner& json, std::int32_t value_max,
+                               std::string_view expected) {
+    SkypilotDocument document;
     bool has_metadata = false;
     std::string_view key;
     json.begin_object();
@@ -152,8 +153,8 @@ Trace read_skypilot_json(std::string_view text, const std::filesystem::path& fil
     const bool asked = options.polarity == Polarity::one_is_unavailable;
     constexpr std::string_view expected_flag = "0 or 1 (1 = unavailable)";
     JsonScanner json(text, name);
-    Document document = read_document(json, asked ? 1 : trace_instances_max,
-                                      asked ? expected_flag : expected_instances);
+    SkypilotDocument document = read_document(json, asked ? 1 : trace_instances_max,
+                                              asked ? expected_flag : expected_instances);
     const bool inverted = one_means_unavailable(options.polarity, document.has_price_info
                                                                       ? Polarity::one_is_unavailable
                                                                       : Polarity::one_is_available);

@@ -33,12 +33,12 @@ struct Range {
 };
 
 // Where a band begins, only the label says ("5-10%"): where the one before ends.
-struct Document {
+struct AdvisorDocument {
     std::vector<Range> ranges;
     std::vector<std::pair<InterruptionBand, std::int32_t>> entries;  // with the band's index
 };
 
-void read_ranges(JsonScanner& json, Document& document) {
+void read_ranges(JsonScanner& json, AdvisorDocument& document) {
     json.begin_array();
     while (json.next_element()) {
         Range range;
@@ -61,7 +61,7 @@ void read_ranges(JsonScanner& json, Document& document) {
 }
 
 void read_types(JsonScanner& json, const std::string& region, const std::string& system,
-                Document& document) {
+                AdvisorDocument& document) {
     std::string_view key;
     json.begin_object();
     while (json.next_key(key)) {
@@ -87,7 +87,7 @@ void read_types(JsonScanner& json, const std::string& region, const std::string&
     }
 }
 
-void read_regions(JsonScanner& json, Document& document) {
+void read_regions(JsonScanner& json, AdvisorDocument& document) {
     std::string_view key;
     json.begin_object();
     while (json.next_key(key)) {
@@ -103,10 +103,11 @@ void sort_bands(std::vector<InterruptionBand>& bands) {
     });
 }
 
-Trace read_json(std::string_view text, const std::filesystem::path& file, const ReadOptions&) {
+Trace read_advisor_document(std::string_view text, const std::filesystem::path& file,
+                            const ReadOptions&) {
     const std::string name = file.string();
     JsonScanner json(text, name);
-    Document document;
+    AdvisorDocument document;
     std::string_view key;
     json.begin_object();
     while (json.next_key(key)) {
@@ -137,7 +138,8 @@ Trace read_json(std::string_view text, const std::filesystem::path& file, const 
     return trace;
 }
 
-Trace read_csv(std::string_view text, const std::filesystem::path& file, const ReadOptions&) {
+Trace read_advisor_list(std::string_view text, const std::filesystem::path& file,
+                        const ReadOptions&) {
     const std::string name = file.string();
     CsvScanner csv(text, name);
     csv.read_header();
@@ -175,7 +177,7 @@ TraceForm spot_advisor_form() {
                 return first == "instance_types" || first == "ranges" || first == "spot_advisor" ||
                        first == "global_rate" || has_json_key(head, "spot_advisor");
             },
-            read_json};
+            read_advisor_document};
 }
 
 TraceForm interruption_bands_form() {
@@ -183,7 +185,7 @@ TraceForm interruption_bands_form() {
             [](std::string_view head, const std::filesystem::path&) {
                 return has_columns(head, {"region", "instance_type", csv_header_first});
             },
-            read_csv};
+            read_advisor_list};
 }
 
 std::string to_plain_csv(std::span<const InterruptionBand> bands) {

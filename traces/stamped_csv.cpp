@@ -21,7 +21,7 @@ namespace ukemi {
 namespace {
 
 template <class Value>
-using Rows = std::vector<PlacedSample<Value>>;
+using StampedRows = std::vector<PlacedSample<Value>>;
 
 std::string_view expected_value(bool inverted) {
     return inverted ? "0 or 1 (1 = unavailable)" : "0 or 1 (1 = available)";
@@ -32,8 +32,8 @@ std::int32_t flag(const CsvScanner& csv, std::size_t column, bool inverted) {
     return inverted ? 1 - value : value;
 }
 
-Trace sampled_trace(const CsvScanner& csv, Rows<std::int32_t> rows, Rows<Price> prices,
-                    bool inverted) {
+Trace sampled_trace(const CsvScanner& csv, StampedRows<std::int32_t> rows,
+                    StampedRows<Price> prices, bool inverted) {
     Trace trace;
     csv.add_to(trace.report);
     const auto fail_at = [&](std::size_t, std::size_t offset, std::string_view problem) {
@@ -79,8 +79,8 @@ Trace read_skynomad_csv(std::string_view text, const std::filesystem::path& file
     const std::size_t date = csv.column("date");
     const std::size_t availability = csv.column("availability");
     const std::size_t price = price_column(csv);
-    Rows<std::int32_t> rows;
-    Rows<Price> prices;
+    StampedRows<std::int32_t> rows;
+    StampedRows<Price> prices;
     while (csv.next_row()) {
         const std::int64_t stamp = csv.timestamp(date);
         rows.push_back({stamp, inverted ? flag(csv, availability, true) : csv.count(availability),
@@ -97,7 +97,7 @@ Trace read_skypilot_strategy(std::string_view text, const std::filesystem::path&
     const std::string name = file.string();
     const bool inverted = one_means_unavailable(options.polarity, Polarity::one_is_unavailable);
     CsvScanner csv(text, name);
-    Rows<std::int32_t> rows;
+    StampedRows<std::int32_t> rows;
     std::int64_t jumps = 0;  // of the index: rows that somebody left out, or their order
     std::int64_t next_index = 0;
     while (csv.next_row(3, 100)) {

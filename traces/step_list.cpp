@@ -79,7 +79,7 @@ Trace read_step_list(std::string_view text, const std::filesystem::path& file,
 }
 
 // "0,8" or "0.000,0": the first time is zero, which few other tables begin with.
-bool recognises(std::string_view head, const std::filesystem::path&) {
+bool recognises_step_list(std::string_view head, const std::filesystem::path&) {
     const std::vector<std::string> fields = first_fields(head);
     if (fields.size() != 2 || begins_json(head)) return false;
     const auto time = parse_decimal(fields[0], 9, DecimalGrammar::json);
@@ -91,7 +91,7 @@ bool recognises(std::string_view head, const std::filesystem::path&) {
 
 TraceForm step_list_form() {
     return {"bamboo_step_list", "Bamboo's step lists: seconds (or hours, with a point),count",
-            recognises, read_step_list};
+            recognises_step_list, read_step_list};
 }
 
 }  // namespace ukemi

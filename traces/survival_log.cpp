@@ -39,7 +39,7 @@ struct Held {
     bool is_up = true;
 };
 
-struct Group {
+struct SurvivalGroup {
     std::map<Instant, std::int32_t> counts;  // what holds from then on
     std::int32_t held = 0;
     std::vector<NodeEvent> nodes;
@@ -137,7 +137,7 @@ private:
     }
 
     void change(const Kind& kind, std::string_view name, Instant now, bool joined) {
-        Group& group = groups_[kind];
+        SurvivalGroup& group = groups_[kind];
         group.held += joined ? 1 : -1;
         group.counts[now] = group.held;
         group.nodes.push_back({now, joined, std::string(name)});
@@ -178,7 +178,7 @@ private:
     CsvScanner csv_;
     std::optional<std::int64_t> first_;
     std::int64_t last_ = 0;
-    std::map<Kind, Group> groups_;
+    std::map<Kind, SurvivalGroup> groups_;
     std::map<std::string, Held, std::less<>> held_;
     std::vector<Lifetime> lifetimes_;
     std::int64_t failures_ = 0;
@@ -193,7 +193,7 @@ Trace read_survival_log(std::string_view text, const std::filesystem::path& file
     return LogReader(text, name).read();
 }
 
-bool recognises(std::string_view head, const std::filesystem::path&) {
+bool recognises_survival_log(std::string_view head, const std::filesystem::path&) {
     std::string_view row = first_row(head);
     if (!take(row, "[") || !take_until(row, "] ")) return false;
     return row.starts_with("Created instance ") || row.starts_with("Instance ") ||
@@ -204,7 +204,7 @@ bool recognises(std::string_view head, const std::filesystem::path&) {
 
 TraceForm survival_log_form() {
     return {"survival_log", "logs of held instances: [time] Created instance …, … not running …",
-            recognises, read_survival_log};
+            recognises_survival_log, read_survival_log};
 }
 
 }  // namespace ukemi

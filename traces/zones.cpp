@@ -30,7 +30,7 @@ std::string zone_name(std::string name) {
 }
 
 // One series, and where it is from.
-struct Part {
+struct ZonePart {
     TraceSeries series;
     std::filesystem::path file;
     std::string name;         // of the file
@@ -40,7 +40,7 @@ struct Part {
 };
 
 // Makes room for a zone's own name where a file has several.
-std::string name_of(const Part& part) {
+std::string name_of(const ZonePart& part) {
     return part.alone || part.series.zone.empty() ? part.name : part.series.zone;
 }
 
@@ -66,8 +66,8 @@ public:
             return;
         }
         std::vector<std::filesystem::path> useful;
-        for (Part& prices : prices_) {
-            Part* zone = zone_of(prices);
+        for (ZonePart& prices : prices_) {
+            ZonePart* zone = zone_of(prices);
             if (zone == nullptr) continue;
             if (zone->series.price) {
                 throw InputError(prices.file.string(), "",
@@ -78,7 +78,7 @@ public:
             zone->price_file = prices.file;
             useful.push_back(prices.file);
         }
-        for (const Part& prices : prices_) {
+        for (const ZonePart& prices : prices_) {
             if (std::ranges::find(useful, prices.file) == useful.end()) fits_nothing(prices);
         }
         unused_ = prices_.size() - useful.size();
@@ -89,7 +89,7 @@ public:
         all.name = zones_.front().name;
         all.report.form = "zones of several files";
         const auto priced = std::ranges::count_if(
-            zones_, [](const Part& zone) { return zone.series.price.has_value(); });
+            zones_, [](const ZonePart& zone) { return zone.series.price.has_value(); });
         all.report.notes.push_back(fmt::format("{} zone{}, {} with prices of their own",
                                                zones_.size(), zones_.size() == 1 ? "" : "s",
                                                priced));
@@ -102,7 +102,7 @@ public:
                 fmt::format("{} series of prices are of no zone here", unused_));
         }
         all.report.notes.push_back(lay_on_calendar());
-        for (Part& zone : zones_) {
+        for (ZonePart& zone : zones_) {
             zone.series.zone = name_of(zone);
             all.series.push_back(std::move(zone.series));
         }
@@ -111,10 +111,10 @@ public:
 
 private:
     // By name first; null if there is none.
-    Part* zone_of(const Part& prices) {
-        Part* found = nullptr;
+    ZonePart* zone_of(const ZonePart& prices) {
+        ZonePart* found = nullptr;
         for (const bool by_name : {true, false}) {
-            for (Part& zone : zones_) {
+            for (ZonePart& zone : zones_) {
                 const bool fits = by_name ? prices.alone && zone.alone && zone.name == prices.name
                                           : same_header(zone.series, prices.series);
                 if (!fits) continue;
@@ -134,9 +134,9 @@ private:
         return nullptr;
     }
 
-    [[noreturn]] void fits_nothing(const Part& prices) const {
+    [[noreturn]] void fits_nothing(const ZonePart& prices) const {
         std::vector<std::string> names;
-        for (const Part& zone : zones_) names.push_back(name_of(zone));
+        for (const ZonePart& zone : zones_) names.push_back(name_of(zone));
         const std::vector<std::string_view> known(names.begin(), names.end());
         throw InputError(prices.file.string(), "",
                          fmt::format("has prices of no zone here: expected an availability file of "
@@ -148,7 +148,7 @@ private:
     std::string lay_on_calendar() {
         std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
         std::int64_t begin_ns = 0;
-        for (const Part& zone : zones_) {
+        for (const ZonePart& zone : zones_) {
             for (const std::string* start : {&zone.series.start, &zone.price_start}) {
                 if (start == &zone.price_start && zone.price_file.empty()) continue;
                 const auto at = parse_timestamp(*start);
@@ -160,7 +160,7 @@ private:
                 begin_ns = std::max(begin_ns, *at);
             }
         }
-        for (Part& zone : zones_) {
+        for (ZonePart& zone : zones_) {
             const auto own_start = parse_timestamp(zone.series.start);
             if (zone.series.availability) {
                 cut(*zone.series.availability, *own_start, begin_ns, zone.file);
@@ -205,8 +205,8 @@ private:
         series = std::move(rest);
     }
 
-    std::vector<Part> zones_;   // with availability, or all
-    std::vector<Part> prices_;  // without
+    std::vector<ZonePart> zones_;   // with availability, or all
+    std::vector<ZonePart> prices_;  // without
     std::size_t unused_ = 0;
     std::size_t by_header_ = 0;
 };

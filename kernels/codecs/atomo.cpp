@@ -39,12 +39,12 @@ std::vector<double> atomo_chances(std::span<const double> sigma, std::size_t bud
 
 namespace {
 
-using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 std::int64_t atoms_of(double level, const TensorShape& shape) {
     return std::min({static_cast<std::int64_t>(level), shape.rows, shape.columns});
 }
-bool shrinks(const TensorShape& shape, std::int64_t atoms) {
+bool atoms_shrink(const TensorShape& shape, std::int64_t atoms) {
     return shape.is_matrix() && atoms * (shape.rows + shape.columns + 1) < shape.elements();
 }
 
@@ -62,9 +62,9 @@ public:
 
     void encode(std::size_t, std::int64_t step, std::span<const float> gradient,
                 std::span<std::byte> message) override {
-        const Eigen::Map<const Matrix> matrix(gradient.data(), shape_.rows, shape_.columns);
+        const Eigen::Map<const RowMatrix> matrix(gradient.data(), shape_.rows, shape_.columns);
         // compiles in a tenth of the time of BDCSVD
-        const Eigen::JacobiSVD<Matrix> parts(matrix, Eigen::ComputeThinU | Eigen::ComputeThinV);
+        const Eigen::JacobiSVD<RowMatrix> parts(matrix, Eigen::ComputeThinU | Eigen::ComputeThinV);
         if (parts.info() == Eigen::InvalidInput) {  // something is not finite
             std::ranges::fill(own_, std::numeric_limits<float>::quiet_NaN());
             std::ranges::copy(std::as_bytes(std::span(own_)), message.begin());
@@ -95,7 +95,7 @@ private:
 
     // Systematic sampling: a triple is taken where the running sum of chances, from a random start,
     // passes a whole number.
-    void keep_some(const Eigen::JacobiSVD<Matrix>& parts, std::int64_t step) {
+    void keep_some(const Eigen::JacobiSVD<RowMatrix>& parts, std::int64_t step) {
         std::vector<double> sigma;
         for (const float value : parts.singularValues()) {
             sigma.push_back(static_cast<double>(value));
@@ -143,7 +143,7 @@ private:
 
 CodecLayout atomo_layout(double level, const TensorShape& shape, int ranks) {
     const std::int64_t atoms = atoms_of(level, shape);
-    if (!shrinks(shape, atoms)) return wire::whole_layout(shape);
+    if (!atoms_shrink(shape, atoms)) return wire::whole_layout(shape);
     const std::int64_t lesser = std::min(shape.rows, shape.columns);
     // A thin decomposition through a QR first takes about 6 m n² + 20 n³ (Golub and Van Loan,
     // Matrix Computations, §8.6).
@@ -155,7 +155,7 @@ CodecLayout atomo_layout(double level, const TensorShape& shape, int ranks) {
 
 std::unique_ptr<TensorCodec> make_atomo(const CodecSettings& settings, const CodecMember& member) {
     const std::int64_t atoms = atoms_of(settings.level, member.shape);
-    if (!shrinks(member.shape, atoms)) return std::make_unique<WholeGradient>(member);
+    if (!atoms_shrink(member.shape, atoms)) return std::make_unique<WholeGradient>(member);
     return std::make_unique<Atomo>(settings, member, atoms);
 }
 

@@ -94,7 +94,7 @@ namespace {
 std::int64_t rank_of(double level, const TensorShape& shape) {
     return std::min({static_cast<std::int64_t>(level), shape.rows, shape.columns});
 }
-bool shrinks(const TensorShape& shape, std::int64_t rank) {
+bool rank_shrinks(const TensorShape& shape, std::int64_t rank) {
     return shape.is_matrix() && rank * (shape.rows + shape.columns) < shape.elements();
 }
 
@@ -158,7 +158,7 @@ private:
 
 CodecLayout power_sgd_layout(double level, const TensorShape& shape, int) {
     const std::int64_t rank = rank_of(level, shape);
-    if (!shrinks(shape, rank)) return wire::whole_layout(shape);
+    if (!rank_shrinks(shape, rank)) return wire::whole_layout(shape);
     const std::int64_t product = 2 * shape.elements() * rank;
     return {
         .rounds = {{Combination::sum, WireElement::single, rank * shape.rows},
@@ -169,7 +169,7 @@ CodecLayout power_sgd_layout(double level, const TensorShape& shape, int) {
 std::unique_ptr<TensorCodec> make_power_sgd(const CodecSettings& settings,
                                             const CodecMember& member) {
     const std::int64_t rank = rank_of(settings.level, member.shape);
-    if (!shrinks(member.shape, rank)) return std::make_unique<WholeGradient>(member);
+    if (!rank_shrinks(member.shape, rank)) return std::make_unique<WholeGradient>(member);
     return std::make_unique<PowerSgd>(settings, member, rank);
 }
 

@@ -24,7 +24,7 @@ namespace ukemi {
 namespace {
 
 template <class Scalar>
-using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+using ColumnMatrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
 
 template <class Scalar>
 void add_to(Scalar* __restrict to, const Scalar* __restrict from, std::size_t count) {
@@ -56,9 +56,9 @@ void fix_cache_sizes() {
 
 template <class Scalar>
 struct DenseNetwork<Scalar>::Workspace {
-    std::vector<Matrix<Scalar>> activations;  // [0]: the samples; the last: class scores
-    Matrix<Scalar> delta;                     // derivative by the layer's sums
-    Matrix<Scalar> delta_below;
+    std::vector<ColumnMatrix<Scalar>> activations;  // [0]: the samples; the last: class scores
+    ColumnMatrix<Scalar> delta;                     // derivative by the layer's sums
+    ColumnMatrix<Scalar> delta_below;
     std::vector<std::uint8_t> labels;
     std::vector<double> powers;
 };
@@ -112,7 +112,7 @@ template <class Scalar>
 void DenseNetwork<Scalar>::load(const DataSet& data, std::span<const std::uint32_t> samples,
                                 Workspace& workspace) const {
     workspace.labels.resize(samples.size());
-    Matrix<Scalar>& input = workspace.activations.front();
+    ColumnMatrix<Scalar>& input = workspace.activations.front();
     input.resize(units_.front(), static_cast<Eigen::Index>(samples.size()));
     for (std::size_t i = 0; i < samples.size(); ++i) {
         const std::span<const float> sample = data.sample(samples[i]);
@@ -125,10 +125,10 @@ void DenseNetwork<Scalar>::load(const DataSet& data, std::span<const std::uint32
 template <class Scalar>
 void DenseNetwork<Scalar>::forward_layer(std::size_t layer, std::span<const Scalar> weights,
                                          Workspace& workspace) const {
-    const Eigen::Map<const Matrix<Scalar>> weight(weights.data() + tensors_[2 * layer].begin,
-                                                  units_[layer + 1], units_[layer]);
+    const Eigen::Map<const ColumnMatrix<Scalar>> weight(weights.data() + tensors_[2 * layer].begin,
+                                                        units_[layer + 1], units_[layer]);
     const Scalar* bias = weights.data() + tensors_[2 * layer + 1].begin;
-    Matrix<Scalar>& output = workspace.activations[layer + 1];
+    ColumnMatrix<Scalar>& output = workspace.activations[layer + 1];
     output.noalias() = weight * workspace.activations[layer];
     const bool rectified = layer + 1 < layers();
     const auto rows = static_cast<std::size_t>(output.rows());
@@ -141,7 +141,7 @@ void DenseNetwork<Scalar>::forward_layer(std::size_t layer, std::span<const Scal
 
 template <class Scalar>
 void DenseNetwork<Scalar>::score(Workspace& workspace, BatchResult& result) const {
-    Matrix<Scalar>& scores = workspace.activations.back();
+    ColumnMatrix<Scalar>& scores = workspace.activations.back();
     BatchResult own;
     for (Eigen::Index column = 0; column < scores.cols(); ++column) {
         const std::span score(scores.data() + column * scores.rows(),
@@ -158,20 +158,21 @@ void DenseNetwork<Scalar>::backward_layer(std::size_t layer, std::span<const Sca
                                           std::span<Scalar> gradient, Workspace& workspace,
                                           const Model::Finished& finished) const {
     if (layer + 1 == layers()) std::swap(workspace.delta, workspace.activations.back());
-    const Matrix<Scalar>& delta = workspace.delta;
-    const Matrix<Scalar>& input = workspace.activations[layer];
+    const ColumnMatrix<Scalar>& delta = workspace.delta;
+    const ColumnMatrix<Scalar>& input = workspace.activations[layer];
     const TensorSlice& weight_slice = tensors_[2 * layer];
     Scalar* bias = gradient.data() + tensors_[2 * layer + 1].begin;
     for (Eigen::Index column = 0; column < delta.cols(); ++column) {
         add_to(bias, delta.data() + column * delta.rows(), static_cast<std::size_t>(delta.rows()));
     }
     if (finished) finished(2 * layer + 1);
-    Eigen::Map<Matrix<Scalar>>(gradient.data() + weight_slice.begin, delta.rows(), input.rows())
+    Eigen::Map<ColumnMatrix<Scalar>>(gradient.data() + weight_slice.begin, delta.rows(),
+                                     input.rows())
         .noalias() += delta * input.transpose();
     if (finished) finished(2 * layer);
     if (layer == 0) return;
-    const Eigen::Map<const Matrix<Scalar>> weight(weights.data() + weight_slice.begin,
-                                                  units_[layer + 1], units_[layer]);
+    const Eigen::Map<const ColumnMatrix<Scalar>> weight(weights.data() + weight_slice.begin,
+                                                        units_[layer + 1], units_[layer]);
     workspace.delta_below.noalias() = weight.transpose() * delta;
     keep_where_active(workspace.delta_below.data(), input.data(),
                       static_cast<std::size_t>(input.size()));

@@ -10,19 +10,11 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 #include "base/plain_text.hpp"
+#include "sim/cluster/hops.hpp"
 #include "sim/cluster/machines/tables.hpp"
 
 namespace ukemi {
 namespace {
-
-// NCCL's hops, in parts (machine_spec.hpp): 2 × 500 ns between GPUs over PCIe, 2 × 300 ns through
-// an NVSwitch; to the NIC 100 ns more, so that 2 × (500 + 100) + 1500 ns of InfiniBand are 2.7 us.
-constexpr Duration nvlink_hop = nanoseconds(600);
-constexpr Duration nvswitch_hop = nanoseconds(300);
-constexpr Duration pcie_gpu = nanoseconds(500);
-constexpr Duration pcie_uplink = nanoseconds(100);
-constexpr Duration pcie_nic = nanoseconds(100);
-constexpr Duration socket_hop = nanoseconds(200);
 
 class Chassis {
 public:

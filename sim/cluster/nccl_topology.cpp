@@ -13,6 +13,7 @@
 #include "base/input_error.hpp"
 #include "base/read_file.hpp"
 #include "base/text_scan.hpp"
+#include "sim/cluster/hops.hpp"
 #include "sim/cluster/machines/tables.hpp"
 #include "sim/cluster/routes.hpp"
 #include "sim/cluster/xml_reader.hpp"
@@ -20,12 +21,7 @@
 namespace ukemi {
 namespace {
 
-// As in machine_spec.cpp, from NCCL's hops.
-constexpr Duration nvlink_hop = nanoseconds(600);
-constexpr Duration nvswitch_hop = nanoseconds(300);
-constexpr Duration pcie_gpu = nanoseconds(500);
-constexpr Duration pcie_other = nanoseconds(100);
-constexpr Duration socket_hop = nanoseconds(200);
+constexpr Duration pcie_other = nanoseconds(100);  // a hop of PCIe that is no GPU's
 
 constexpr std::size_t sockets_max = 64;
 constexpr std::size_t gpus_max = 1024;

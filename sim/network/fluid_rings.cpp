@@ -11,7 +11,7 @@ namespace {
 constexpr double same_pace_within = 1e-9;
 bool faster(double a, double b) { return a > b * (1 + same_pace_within); }
 
-std::uint64_t tag_of(std::uint32_t run, std::uint32_t edge) {
+std::uint64_t ring_tag(std::uint32_t run, std::uint32_t edge) {
     return std::uint64_t{run} << 32 | edge;
 }
 
@@ -27,7 +27,7 @@ void FluidRings::start(std::uint32_t run, std::span<const EdgePlan> edges, doubl
         const auto index = static_cast<std::uint32_t>(phase.edges.size());
         const FlowNetwork::FlowId flow =
             network_.start(edge.route, round_bytes * static_cast<double>(rounds),
-                           tag_of(run, index), {edge.latency_s / round_bytes, true});
+                           ring_tag(run, index), {edge.latency_s / round_bytes, true});
         phase.edges.push_back({flow, {}, edge.before, edge.after});
     }
 }
@@ -76,7 +76,7 @@ void FluidRings::follow(std::uint32_t run, Phase& phase, std::uint32_t index) {
     edge.locked = true;
     edge.cap = pace;
     network_.set_pace_cap(edge.flow, pace);
-    to_review_.push_back(tag_of(run, index));
+    to_review_.push_back(ring_tag(run, index));
 }
 
 // An edge, or the one before it, has a new pace.
@@ -92,7 +92,7 @@ void FluidRings::review(std::uint32_t run, Phase& phase, std::uint32_t index) {
         if (!slower && edge.cap != leading) return follow(run, phase, index);
         // It falls behind; or it may run further ahead of a slower one: how fast is it alone?
         if (slower || faster(leading, pace)) let_go(edge);
-        if (slower) to_review_.push_back(tag_of(run, index));
+        if (slower) to_review_.push_back(ring_tag(run, index));
         return;
     }
     cancel_alarm(edge);
@@ -109,7 +109,7 @@ void FluidRings::review(std::uint32_t run, Phase& phase, std::uint32_t index) {
     const double ticks = left / (pace - leading) * FlowNetwork::ticks_per_second;
     edge.alarm = network_.start_alarm(
         ticks < 1e18 ? static_cast<FlowNetwork::Tick>(ticks + 0.5) : FlowNetwork::Tick{1} << 60,
-        tag_of(run, index) | alarm_bit);
+        ring_tag(run, index) | alarm_bit);
     edge.alarmed = true;
 }
 

@@ -9,11 +9,11 @@ namespace ukemi {
 namespace {
 
 // Tokens: what, of which worker, and which bucket.
-enum class Token : std::uint8_t { fetched, computed, bucket, sent };
-constexpr int kind_bits = 60;
+enum class AsyncToken : std::uint8_t { fetched, computed, bucket, sent };
+constexpr int async_kind_bits = 60;
 constexpr int rank_bits = 32;
-std::uint64_t token_of(Token kind, std::size_t rank, std::uint64_t bucket = 0) {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} << kind_bits |
+std::uint64_t token_of(AsyncToken kind, std::size_t rank, std::uint64_t bucket = 0) {
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << async_kind_bits |
            std::uint64_t{rank} << rank_bits | bucket;
 }
 
@@ -60,7 +60,7 @@ void AsyncPlayer::fetch(std::size_t rank, Instant now) {
         if (held_[server] == Bytes{}) continue;
         ++worker.messages_left;
         host().send(*this, from_server_[rank][server], held_[server], now + job().launch.overhead,
-                    token_of(Token::fetched, rank));
+                    token_of(AsyncToken::fetched, rank));
     }
 }
 
@@ -77,26 +77,28 @@ void AsyncPlayer::compute(std::size_t rank, Instant now) {
     const double backward = pace * (1 - job().forward_share);
     for (std::uint32_t i = 0; i < job().buckets.size(); ++i) {
         const Duration early = Duration::of(round_nearest(backward * (1 - job().buckets[i].ready)));
-        host().wake(*this, end - early, token_of(Token::bucket, rank, i));
+        host().wake(*this, end - early, token_of(AsyncToken::bucket, rank, i));
     }
-    host().wake(*this, end, token_of(Token::computed, rank));
+    host().wake(*this, end, token_of(AsyncToken::computed, rank));
 }
 
 void AsyncPlayer::woken(std::uint64_t token, Instant now) {
     const auto rank = static_cast<std::size_t>(token >> rank_bits & ((1U << 28) - 1));
-    if (static_cast<Token>(token >> kind_bits) == Token::computed) return computed(rank, now);
+    if (static_cast<AsyncToken>(token >> async_kind_bits) == AsyncToken::computed)
+        return computed(rank, now);
     const std::size_t number = token & 0xffffffff;
     INVARIANT(job().buckets[number].legs.size() == 1);
     const BucketLeg& leg = job().buckets[number].legs.front();
     host().send(*this, to_server_[rank][leg.lane], leg.bytes, now + job().launch.overhead,
-                token_of(Token::sent, rank));
+                token_of(AsyncToken::sent, rank));
 }
 
 void AsyncPlayer::arrived(std::uint64_t token, Instant now) {
     const auto rank = static_cast<std::size_t>(token >> rank_bits & ((1U << 28) - 1));
     Worker& worker = workers_[rank];
     if (--worker.messages_left > 0) return;
-    if (static_cast<Token>(token >> kind_bits) == Token::fetched) return compute(rank, now);
+    if (static_cast<AsyncToken>(token >> async_kind_bits) == AsyncToken::fetched)
+        return compute(rank, now);
     if (!worker.computing) applied(rank, now);
 }
 

@@ -14,10 +14,10 @@ namespace {
 constexpr double rounding = 1e-9;  // of shares
 
 // Tokens: what, and of which cell, input or pipeline rank.
-constexpr int kind_bits = 56;
-enum class Token : std::uint8_t { begin, computed, exchanged, met, input, sender, updated };
-std::uint64_t token_of(Token kind, std::uint64_t number) {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} << kind_bits | number;
+constexpr int layout_kind_bits = 56;
+enum class LayoutToken : std::uint8_t { begin, computed, exchanged, met, input, sender, updated };
+std::uint64_t token_of(LayoutToken kind, std::uint64_t number) {
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << layout_kind_bits | number;
 }
 
 std::string name_of(const PipelinePass& pass, std::int32_t chunks, std::int32_t workers) {
@@ -135,7 +135,8 @@ void LayoutPlayer::place_gradients(StepHost& host) {
         }
         const auto number = static_cast<std::uint64_t>(p);
         senders_.emplace_back(host, *this, job().launch, buckets_[number], std::move(lanes),
-                              groups[0].size(), latency, token_of(Token::sender, number << 32));
+                              groups[0].size(), latency,
+                              token_of(LayoutToken::sender, number << 32));
     }
 }
 
@@ -193,35 +194,35 @@ void LayoutPlayer::play_step(Instant begin) {
     }
     for (GradientSender& sender : senders_) sender.begin_step();
     sums_ = {};
-    host().wake(*this, begin, token_of(Token::begin, 0));
+    host().wake(*this, begin, token_of(LayoutToken::begin, 0));
 }
 
 void LayoutPlayer::woken(std::uint64_t token, Instant now) {
-    const std::uint64_t number = token & ((std::uint64_t{1} << kind_bits) - 1);
-    switch (static_cast<Token>(token >> kind_bits)) {
-        case Token::begin:
+    const std::uint64_t number = token & ((std::uint64_t{1} << layout_kind_bits) - 1);
+    switch (static_cast<LayoutToken>(token >> layout_kind_bits)) {
+        case LayoutToken::begin:
             for (std::size_t cell = 0; cell < cells_.size(); ++cell) try_pass(cell, now);
             break;
-        case Token::computed: block_computed(number, now); break;
-        case Token::sender: senders_[number >> 32].woken(token, now); break;
-        case Token::updated: return end_step(now);
+        case LayoutToken::computed: block_computed(number, now); break;
+        case LayoutToken::sender: senders_[number >> 32].woken(token, now); break;
+        case LayoutToken::updated: return end_step(now);
         default: INVARIANT(false);
     }
     end_if_done(now);
 }
 
 void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
-    const std::uint64_t number = token & ((std::uint64_t{1} << kind_bits) - 1);
-    switch (static_cast<Token>(token >> kind_bits)) {
-        case Token::exchanged: {
+    const std::uint64_t number = token & ((std::uint64_t{1} << layout_kind_bits) - 1);
+    switch (static_cast<LayoutToken>(token >> layout_kind_bits)) {
+        case LayoutToken::exchanged: {
             const Cell& cell = cells_[number];
             sums_.exchange += work_.degrees.tensor * (now - cell.since);
             note_span(cell, "all-reduce", cell.since, now);
             next_block(number, now);
             break;
         }
-        case Token::met: all_met(static_cast<std::int32_t>(number), now); break;
-        case Token::input: {
+        case LayoutToken::met: all_met(static_cast<std::int32_t>(number), now); break;
+        case LayoutToken::input: {
             inputs_[number].arrived = now;
             // The cell that waits for it, if one does: it is the only one with this slot.
             const auto stages = work_.stages.size();
@@ -231,7 +232,7 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             try_pass(index_of(replica, stage % work_.degrees.pipeline), now);
             break;
         }
-        case Token::sender: senders_[number >> 32].arrived(token, now); break;
+        case LayoutToken::sender: senders_[number >> 32].arrived(token, now); break;
         default: INVARIANT(false);
     }
     end_if_done(now);
@@ -274,7 +275,7 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     sums_.straggler += work_.degrees.tensor * longest - all;
     cell.state = State::computing;
     cell.since = now;
-    host().wake(*this, now + longest, token_of(Token::computed, index));
+    host().wake(*this, now + longest, token_of(LayoutToken::computed, index));
 }
 
 void LayoutPlayer::block_computed(std::size_t index, Instant now) {
@@ -294,7 +295,7 @@ void LayoutPlayer::begin_exchange(std::size_t index, const ModelBlock& block, In
     cell.since = now;
     if (!within) return meet(index, block, now);
     host().send(*this, tensor_[index], block.bytes, now + job().launch.overhead,
-                token_of(Token::exchanged, index));
+                token_of(LayoutToken::exchanged, index));
 }
 
 void LayoutPlayer::meet(std::size_t index, const ModelBlock& block, Instant now) {
@@ -303,7 +304,7 @@ void LayoutPlayer::meet(std::size_t index, const ModelBlock& block, Instant now)
     if (++met_[number].there < work_.degrees.data) return;
     met_[number].since = now;
     host().send(*this, between_.at(*block.exchange)[number], block.bytes,
-                now + job().launch.overhead, token_of(Token::met, number));
+                now + job().launch.overhead, token_of(LayoutToken::met, number));
 }
 
 void LayoutPlayer::all_met(std::int32_t stage_rank, Instant now) {
@@ -369,7 +370,7 @@ void LayoutPlayer::hand_on(const Cell& cell, const PipelinePass& pass, Instant n
     }
     const std::size_t from = index_of(cell.replica, cell.stage_rank);
     host().send(*this, (pass.forward ? forward_ : backward_)[from], size, now,
-                token_of(Token::input, number));
+                token_of(LayoutToken::input, number));
 }
 
 void LayoutPlayer::all_computed(Instant now) {
@@ -422,7 +423,7 @@ void LayoutPlayer::update(Instant now) {
     sums_.compute += all;
     sums_.straggler += static_cast<std::int64_t>(job().workers.size()) * longest - all;
     for (const Cell& cell : cells_) note_span(cell, "update", now, now + longest);
-    host().wake(*this, now + longest, token_of(Token::updated, 0));
+    host().wake(*this, now + longest, token_of(LayoutToken::updated, 0));
 }
 
 void LayoutPlayer::end_step(Instant now) {

@@ -47,7 +47,8 @@ std::string long_text() {
     return text;
 }
 
-std::string complaint(const std::filesystem::path& file, std::size_t bytes_max = file_bytes_max) {
+std::string read_complaint(const std::filesystem::path& file,
+                           std::size_t bytes_max = file_bytes_max) {
     try {
         return "accepted: " + read_file(file, bytes_max).substr(0, 40);
     } catch (const InputError& error) {
@@ -71,22 +72,23 @@ TEST_CASE("read file: a size at the limit is read, one more byte is refused", "[
     const std::string limit(70'000, 'x');
     CHECK(read_file(folder.file("fits", limit), limit.size()) == limit);
     CHECK(read_file(folder.file("fits.gz", gzipped(limit)), limit.size()) == limit);
-    CHECK_THAT(complaint(folder.file("large", limit + "x"), limit.size()),
+    CHECK_THAT(read_complaint(folder.file("large", limit + "x"), limit.size()),
                EndsWith("large: expected at most 70000 bytes, found more"));
     // 100 MB of one letter pack into about 100 kB.
-    CHECK_THAT(complaint(folder.file("bomb.gz", gzipped(std::string(100'000'000, 'x'))), 1'000'000),
-               EndsWith("bomb.gz: expected at most 1000000 bytes after inflating, found more"));
+    CHECK_THAT(
+        read_complaint(folder.file("bomb.gz", gzipped(std::string(100'000'000, 'x'))), 1'000'000),
+        EndsWith("bomb.gz: expected at most 1000000 bytes after inflating, found more"));
 }
 
 TEST_CASE("read file: what cannot be read is refused by name", "[read_file]") {
     const ScratchFolder folder;
-    CHECK_THAT(complaint(folder.path() / "missing"),
+    CHECK_THAT(read_complaint(folder.path() / "missing"),
                EndsWith("missing: cannot be opened: No such file or directory"));
-    CHECK_THAT(complaint(folder.file("plain", "") / "below"),
+    CHECK_THAT(read_complaint(folder.file("plain", "") / "below"),
                EndsWith("below: cannot be opened: Not a directory"));
-    CHECK_THAT(complaint(folder.path()), EndsWith(": expected a file, found a directory"));
+    CHECK_THAT(read_complaint(folder.path()), EndsWith(": expected a file, found a directory"));
     // Nothing is mapped at address 0: opens, but does not read.
-    CHECK(complaint("/proc/self/mem") == "/proc/self/mem: cannot be read: Input/output error");
+    CHECK(read_complaint("/proc/self/mem") == "/proc/self/mem: cannot be read: Input/output error");
 }
 
 TEST_CASE("read file: a pipe is read while somebody writes to it, and refused else",
@@ -94,8 +96,8 @@ TEST_CASE("read file: a pipe is read while somebody writes to it, and refused el
     const ScratchFolder folder;
     const auto pipe = folder.path() / "pipe";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-    CHECK_THAT(complaint(pipe), EndsWith("pipe: expected a file, found a pipe to which nobody "
-                                         "writes"));
+    CHECK_THAT(read_complaint(pipe), EndsWith("pipe: expected a file, found a pipe to which nobody "
+                                              "writes"));
     const std::string text = long_text();
     // Opened for both, an end that writes is there before the reader looks.
     const int end = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
@@ -139,29 +141,30 @@ TEST_CASE("read file: damaged gzip data is refused", "[read_file]") {
     SECTION("cut short, at any place after the magic") {
         const std::size_t size = GENERATE(2U, 5U, 11U, 1'000U, 299'000U);
         CAPTURE(size);
-        CHECK_THAT(complaint(folder.file("cut.gz", packed.substr(0, size))),
+        CHECK_THAT(read_complaint(folder.file("cut.gz", packed.substr(0, size))),
                    EndsWith("cut.gz: is cut short in the middle of its gzip data"));
     }
     SECTION("cut short in the checksum") {
-        CHECK_THAT(complaint(folder.file("cut.gz", packed.substr(0, packed.size() - 1))),
+        CHECK_THAT(read_complaint(folder.file("cut.gz", packed.substr(0, packed.size() - 1))),
                    Contains("cut short"));
     }
     SECTION("cut short in the second member") {
-        CHECK_THAT(complaint(folder.file("cut.gz", packed + packed.substr(0, 50))),
+        CHECK_THAT(read_complaint(folder.file("cut.gz", packed + packed.substr(0, 50))),
                    Contains("cut short"));
     }
     SECTION("another checksum") {
         std::string other = packed;
         other[other.size() - 6] = static_cast<char>(other[other.size() - 6] ^ 1);
-        CHECK_THAT(complaint(folder.file("bad.gz", other)),
+        CHECK_THAT(read_complaint(folder.file("bad.gz", other)),
                    EndsWith("bad.gz: expected gzip data, found damage (incorrect data check)"));
     }
     SECTION("a header of no known method") {
-        CHECK_THAT(complaint(folder.file("bad.gz", std::string("\x1f\x8b\x07\0\0\0\0\0\0\0", 10))),
-                   EndsWith("found damage (unknown compression method)"));
+        CHECK_THAT(
+            read_complaint(folder.file("bad.gz", std::string("\x1f\x8b\x07\0\0\0\0\0\0\0", 10))),
+            EndsWith("found damage (unknown compression method)"));
     }
     SECTION("something behind the end") {
-        CHECK_THAT(complaint(folder.file("more.gz", packed + "more")),
+        CHECK_THAT(read_complaint(folder.file("more.gz", packed + "more")),
                    EndsWith("more.gz: expected the end of the gzip data, found more"));
     }
 }

@@ -32,25 +32,26 @@ struct Moments {
     double variance = 0;
 };
 
-constexpr int draws = 200'000;
+constexpr int values_drawn = 200'000;
 
 Moments moments_of(const std::function<double(RandomStream&)>& draw) {
     RandomStream random(11, "moments");
     double sum = 0;
     double squares = 0;
-    for (int i = 0; i < draws; ++i) {
+    for (int i = 0; i < values_drawn; ++i) {
         const double value = draw(random);
         sum += value;
         squares += value * value;
     }
-    const double mean = sum / draws;
-    return {mean, squares / draws - mean * mean};
+    const double mean = sum / values_drawn;
+    return {mean, squares / values_drawn - mean * mean};
 }
 
 // The mean of n draws has variance σ²/n; their variance has σ⁴ (kurtosis − 1)/n.
 void check_moments(const Moments& found, double mean, double variance, double kurtosis) {
-    CHECK(std::abs(found.mean - mean) < 5 * std::sqrt(variance / draws));
-    CHECK(std::abs(found.variance - variance) < 5 * variance * std::sqrt((kurtosis - 1) / draws));
+    CHECK(std::abs(found.mean - mean) < 5 * std::sqrt(variance / values_drawn));
+    CHECK(std::abs(found.variance - variance) <
+          5 * variance * std::sqrt((kurtosis - 1) / values_drawn));
 }
 
 // Draws counted against the probabilities of 0, 1, 2, …; values beyond the last share one cell.
@@ -58,7 +59,7 @@ double chi_square(const std::vector<double>& probabilities,
                   const std::function<std::int64_t(RandomStream&)>& draw) {
     RandomStream random(13, "chi-square");
     std::vector<int> counts(probabilities.size() + 1);
-    for (int i = 0; i < draws; ++i) {
+    for (int i = 0; i < values_drawn; ++i) {
         const auto value = static_cast<std::size_t>(draw(random));
         ++counts[std::min(value, probabilities.size())];
     }
@@ -67,7 +68,7 @@ double chi_square(const std::vector<double>& probabilities,
     for (std::size_t i = 0; i <= probabilities.size(); ++i) {
         const double probability = i < probabilities.size() ? probabilities[i] : rest;
         rest -= probability;
-        const double expected = probability * draws;
+        const double expected = probability * values_drawn;
         sum += (counts[i] - expected) * (counts[i] - expected) / expected;
     }
     return sum;

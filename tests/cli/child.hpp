@@ -139,9 +139,21 @@ inline bool is_one_line(const std::string& err) {
     return err.starts_with("ukemi: ") && err.ends_with('\n') && err.find('\n') == err.size() - 1;
 }
 
+// One instance that is there for the first of two hours.
+inline const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
 // Everything in a folder, hidden or not, so that nothing can be left behind unseen.
-inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
-    std::vector<std::string> names;
+using Names = std::vector<std::string>;
+
+inline Names names_in(const std::filesystem::path& folder) {
+    Names names;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         names.push_back(entry.path().filename().string());
     }

@@ -20,12 +20,6 @@
 
 namespace ukemi {
 
-namespace {
-
-const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
-
-}  // namespace
-
 TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
     const ScratchFolder scratch;
     for (const char* command :

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // A hundred thousand samples at batch 100, a noise scale of 300, a millisecond a sample.
-const std::string small = R"({"name": "small", "seed": 1,
+const std::string small_comparison = R"({"name": "small", "seed": 1,
  "job": {"samples": 100000, "batch": 100, "samples_per_epoch": 10000,
          "step_time": {"per_sample": "1 ms"}},
  "learning": {"noise_scale": [{"samples": 0, "noise_scale": 300}], "spread": 0.05},
@@ -26,7 +26,7 @@ const std::string small = R"({"name": "small", "seed": 1,
  "replay": ["constant_batch:100"]})";
 
 Ran compare(const fs::path& folder, std::vector<std::string> options) {
-    write_file(folder / "small.json", small);
+    write_file(folder / "small.json", small_comparison);
     options.insert(options.begin(), {"compare", "small.json"});
     return run_ukemi(folder, options);
 }
@@ -204,7 +204,7 @@ TEST_CASE("ukemi compare: phases of transitions are a figure, a row each", "[cli
 TEST_CASE("ukemi compare: several scenarios stand in one table, and what does not transfer shows",
           "[cli]") {
     const ScratchFolder scratch;
-    std::string noisy = small;  // a batch costs little here, and much there
+    std::string noisy = small_comparison;  // a batch costs little here, and much there
     noisy.replace(noisy.find("small"), 5, "noisy");
     noisy.replace(noisy.find("300"), 3, "9000");
     noisy.replace(noisy.find("\"1 ms\""), 6, "\"1 us\", \"fixed\": \"1 s\"");

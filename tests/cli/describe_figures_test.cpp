@@ -10,7 +10,6 @@ namespace ukemi {
 namespace {
 
 namespace fs = std::filesystem;
-using Names = std::vector<std::string>;
 
 // Two days that begin at noon UTC; none until hour 2, two until hour 5, one until hour 9, none
 // until hour 20, then one until the end.

@@ -12,7 +12,7 @@ namespace {
 using Seeds = std::vector<std::uint64_t>;
 
 template <class Action>
-std::string complaint_of(Action action) {
+std::string expand_complaint(Action action) {
     try {
         action();
     } catch (const InputError& error) {
@@ -35,7 +35,7 @@ TEST_CASE("seeds: numbers, ranges and both, in the order given", "[cli]") {
 TEST_CASE("seeds: whatever else is refused, and so is a seed that comes twice", "[cli]") {
     const std::string form = "--seeds: expected seeds such as \"1..10\" or \"1,2,7\", found ";
     const auto complaint = [](const std::string& text) {
-        return complaint_of([&] { parse_seeds(text, "--seeds"); });
+        return expand_complaint([&] { parse_seeds(text, "--seeds"); });
     };
     CHECK(complaint("") == form + "\"\"");
     CHECK(complaint("x") == form + "\"x\"");
@@ -66,7 +66,7 @@ TEST_CASE("glob: files come sorted and a name with brackets is taken as it stand
     CHECK(found[1].filename() == "a[1].csv");
     CHECK(found[2].filename() == "b.csv");
     CHECK(expand_glob(folder + "/a[1].csv", "--traces").at(0).filename() == "a[1].csv");
-    CHECK(complaint_of([&] { expand_glob("/nowhere/*.csv", "--traces"); }) ==
+    CHECK(expand_complaint([&] { expand_glob("/nowhere/*.csv", "--traces"); }) ==
           "--traces: no file matches \"/nowhere/*.csv\"");
 }
 

@@ -20,7 +20,6 @@ namespace ukemi {
 namespace {
 
 namespace fs = std::filesystem;
-using Names = std::vector<std::string>;
 using Texts = std::map<std::string, std::string>;
 
 Texts texts_in(const fs::path& folder) {

@@ -25,13 +25,6 @@ fs::path record(const fs::path& folder, const std::string& policies, bool all_qu
     return folder / "run/runs" / runs.at(0) / "decisions.jsonl";
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
-    return lines;
-}
-
 // Takes all spot away in the first question that led to buying spot; its line, counted from 1.
 std::size_t alter_one_observation(std::vector<std::string>& lines) {
     for (std::size_t i = 0; i < lines.size(); ++i) {

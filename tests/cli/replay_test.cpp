@@ -18,10 +18,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // A trace of an hour with an instance and an hour without.
-const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
 
 // 10 h in 20 h on one instance; spot 1 USD/h, on-demand 3 USD/h; nothing else costs time.
-const std::string small = R"({"name": "small", "seed": 1,
+const std::string small_replay = R"({"name": "small", "seed": 1,
  "job": {"work": "10 h", "deadline": "20 h"},
  "cluster": {"count": 1},
  "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
@@ -110,7 +109,7 @@ TEST_CASE("ukemi replay: the table is sorted by cost and at most 100 columns wid
 TEST_CASE("ukemi replay: --traces, --policies and --set replace what the scenario says",
           "[cli][replay]") {
     const ScratchFolder scratch;
-    write_file(scratch.path() / "small.json", small);
+    write_file(scratch.path() / "small.json", small_replay);
     write_file(scratch.path() / "x/up.csv", capacity_csv);
     write_file(scratch.path() / "y/up.csv", capacity_csv);
     const json runs = runs_of(run_ukemi(
@@ -137,7 +136,7 @@ TEST_CASE("ukemi replay: wrong options are complaints about the option", "[cli][
         const char* complaint;
     };
     const ScratchFolder scratch;
-    write_file(scratch.path() / "small.json", small);
+    write_file(scratch.path() / "small.json", small_replay);
     const Wrong wrong[] = {
         {{"--policies", "greddy"}, "--policies: no policy \"greddy\" (did you mean \"greedy\"?)\n"},
         {{"--policies", "greedy+on_demand"},
@@ -165,7 +164,7 @@ TEST_CASE("ukemi replay: wrong options are complaints about the option", "[cli][
 
 TEST_CASE("ukemi replay: which way round zeros and ones were read is said", "[cli][replay]") {
     const ScratchFolder scratch;
-    write_file(scratch.path() / "small.json", small);
+    write_file(scratch.path() / "small.json", small_replay);
     write_file(scratch.path() / "t.json", R"({"metadata": {"gap_seconds": 600}, "data": [1, 0]})");
     const Ran ran = run_ukemi(scratch.path(), {"replay", "small.json", "--no-files", "--traces",
                                                "t.json", "--set", "/market/one_means=unavailable"});
@@ -200,7 +199,7 @@ TEST_CASE("ukemi replay: phases of transitions are a table, columns and lines of
     // The figures read that timeline back.
     CHECK(fs::exists(scratch.path() / "r/figures"));
     // A scenario that does not tell phases apart has no such table.
-    write_file(scratch.path() / "small.json", small);
+    write_file(scratch.path() / "small.json", small_replay);
     const Ran plain = run_ukemi(scratch.path(), {"replay", "small.json", "--no-files"});
     CHECK(plain.out.find("transitions by phase") == std::string::npos);
 }

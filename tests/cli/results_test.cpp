@@ -11,17 +11,15 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using Names = std::vector<std::string>;
 
-const std::string small = R"({"name": "small", "seed": 1,
+const std::string small_result = R"({"name": "small", "seed": 1,
  "job": {"work": "10 h", "deadline": "20 h"},
  "cluster": {"count": 1},
  "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
  "replay": ["on_demand", "greedy"]})";
-const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
 
 Ran replay(const fs::path& folder, std::vector<std::string> options) {
-    write_file(folder / "small.json", small);
+    write_file(folder / "small.json", small_result);
     options.insert(options.begin(), {"replay", "small.json"});
     return run_ukemi(folder, options);
 }
@@ -111,7 +109,7 @@ TEST_CASE("results: a place that cannot be written to is found before the runs",
 
 TEST_CASE("results: without gnuplot it is said where data and scripts are", "[cli][results]") {
     const ScratchFolder scratch;
-    write_file(scratch.path() / "small.json", small);
+    write_file(scratch.path() / "small.json", small_result);
     const Ran ran =
         run_program("/bin/sh", scratch.path(),
                     {"-c", "PATH=/nowhere; " UKEMI_BINARY " replay small.json --out out"});
@@ -129,7 +127,7 @@ TEST_CASE("results: a picture that does not fit the disk is a failure, and is no
         return;
     }
     const ScratchFolder scratch;
-    write_file(scratch.path() / "small.json", small);
+    write_file(scratch.path() / "small.json", small_result);
     // Files end at 16 KiB, and who writes more is told so and goes on, as on a full disk.
     const Ran ran = run_program(
         "/bin/sh", scratch.path(),
@@ -144,7 +142,7 @@ TEST_CASE("results: a picture that does not fit the disk is a failure, and is no
 
 TEST_CASE("results: a name is text in a table, and no formula", "[cli][results]") {
     const ScratchFolder scratch;
-    std::string hostile = small;
+    std::string hostile = small_result;
     hostile.replace(hostile.find("small"), 5, "=HYPERLINK(A1)");
     write_file(scratch.path() / "small.json", hostile);
     const Ran ran = run_ukemi(scratch.path(), {"replay", "small.json", "--out", "out"});

@@ -1,9 +1,9 @@
 // table_test.cpp — the table that replay prints.
 #include <catch2/catch.hpp>
-#include <sstream>
 
 #include "base/plain_text.hpp"
 #include "cli/table.hpp"
+#include "tests/cli/child.hpp"
 
 namespace ukemi {
 
@@ -21,13 +21,6 @@ RunResult run_of(const std::string& policy, double usd, double run_hours, bool m
     run.causes.time[static_cast<std::size_t>(Cause::useful)] = hours(3);
     run.causes.time[static_cast<std::size_t>(Cause::idle)] = hours(1);
     return run;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
-    return lines;
 }
 
 }  // namespace

@@ -10,18 +10,16 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using Names = std::vector<std::string>;
 
-const std::string small = R"({"name": "small", "seed": 1,
+const std::string small_varied = R"({"name": "small", "seed": 1,
  "job": {"work": "10 h", "deadline": "20 h"},
  "cluster": {"count": 1},
  "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
  "replay": ["on_demand", "greedy"]})";
 // An instance for an hour, then none.
-const std::string capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
 
 Ran vary(const fs::path& folder, std::vector<std::string> options) {
-    write_file(folder / "small.json", small);
+    write_file(folder / "small.json", small_varied);
     write_file(folder / "up.csv", capacity_csv);
     options.insert(options.begin(), {"replay", "small.json", "--traces", "up.csv"});
     return run_ukemi(folder, options);
@@ -149,7 +147,7 @@ TEST_CASE("ukemi replay --vary: a wrong value, key or combination is one line", 
 
 TEST_CASE("ukemi replay --zones: the files of --traces are one market", "[cli][zones]") {
     const ScratchFolder scratch;
-    write_file(scratch.path() / "small.json", small);
+    write_file(scratch.path() / "small.json", small_varied);
     // East for the first hour, west from then on; west has prices of its own.
     write_file(scratch.path() / "m/east.csv", capacity_csv);
     write_file(scratch.path() / "m/west.csv", "# duration_s=72000\nt_s,instances\n0,0\n3600,1\n");

@@ -18,21 +18,13 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-const ModelSpec mlp{.kind = "mlp", .hidden = {24, 16}};
+const ModelSpec wide_mlp{.kind = "mlp", .hidden = {24, 16}};
 
 Plan plan_with(Codec codec, double level = 0, std::int64_t batch = 24) {
     Plan plan = plan_of(batch, 0.05);
     plan.codec = codec;
     plan.codec_level = level;
     return plan;
-}
-
-bool all_equal(const std::vector<std::uint64_t>& digests) {
-    return std::ranges::all_of(digests, [&](auto each) { return each == digests.front(); });
-}
-
-bool all_ok(const TrainingRanks& ranks) {
-    return std::ranges::all_of(ranks.outcomes, [](Outcome each) { return each == Outcome::ok; });
 }
 
 std::vector<float> copy(std::span<const float> values) { return {values.begin(), values.end()}; }
@@ -45,7 +37,7 @@ TEST_CASE("codec step: replicas stay equal to the bit, and bytes are those of th
     for (const CodecEntry& entry : all_codecs()) {
         for (const int size : {2, 3}) {
             CAPTURE(entry.name, size);
-            TrainingRanks ranks(data, mlp, {.momentum = 0.5}, size, {.bucket_bytes = 600});
+            TrainingRanks ranks(data, wide_mlp, {.momentum = 0.5}, size, {.bucket_bytes = 600});
             const auto results = ranks.train(plan_with(entry.kind), 6);
             REQUIRE(all_ok(ranks));
             REQUIRE(results.size() == 6);
@@ -71,8 +63,8 @@ TEST_CASE("codec step: a codec that keeps everything is no codec, with uneven sh
     const std::int64_t batch = GENERATE(24, 25, 2);  // of 3 ranks: equal, unequal, one without
     const Codec codec = GENERATE(Codec::top_k, Codec::random_k, Codec::top_k_agreed);
     CAPTURE(batch, codec_names()[static_cast<std::size_t>(codec)]);
-    TrainingRanks plain(data, mlp, {}, 3);
-    TrainingRanks encoded(data, mlp, {}, 3);
+    TrainingRanks plain(data, wide_mlp, {}, 3);
+    TrainingRanks encoded(data, wide_mlp, {}, 3);
     const auto exact = plain.train(plan_with(Codec::none, 0, batch), 6);
     const auto whole = encoded.train(plan_with(codec, 1, batch), 6);
     REQUIRE(all_ok(encoded));
@@ -99,7 +91,7 @@ TEST_CASE("codec step: a torn step that is undone restores what was kept", "[cod
     const DataSet data = small_data();
     const Codec codec = GENERATE(Codec::top_k, Codec::power_sgd, Codec::scaled_sign);
     CAPTURE(codec_names()[static_cast<std::size_t>(codec)]);
-    TrainingRanks ranks(data, mlp, {.momentum = 0.5}, 2);
+    TrainingRanks ranks(data, wide_mlp, {.momentum = 0.5}, 2);
     ranks.train(plan_with(codec), 4);
     std::vector<std::vector<float>> kept;
     std::vector<std::vector<float>> shared;
@@ -124,7 +116,7 @@ TEST_CASE("codec step: a torn step that is undone restores what was kept", "[cod
 
 TEST_CASE("codec step: a step that fails leaves what was kept as it was", "[codec_step]") {
     const DataSet data = small_data();
-    TrainingRanks ranks(data, mlp, {}, 2);
+    TrainingRanks ranks(data, wide_mlp, {}, 2);
     const Plan plan = plan_with(Codec::top_k);
     ranks.train(plan, 3);
     const std::vector<float> kept = ranks.replicas[0].codec_memory().kept;
@@ -145,9 +137,9 @@ TEST_CASE("codec step: what was kept joins the next gradient, whatever codec com
           "[codec_step]") {
     const DataSet data = small_data();
     const Codec next = GENERATE(Codec::none, Codec::fp16);
-    TrainingRanks kept(data, mlp, {}, 2);
+    TrainingRanks kept(data, wide_mlp, {}, 2);
     kept.train(plan_with(Codec::top_k), 3);
-    TrainingRanks dropped(data, mlp, {}, 2);
+    TrainingRanks dropped(data, wide_mlp, {}, 2);
     std::vector<double> mean(kept.replica(0).size());
     for (int rank = 0; rank < 2; ++rank) {
         const Replica& from = kept.replica(rank);
@@ -183,7 +175,7 @@ TEST_CASE("codec step: what was kept joins the next gradient, whatever codec com
 TEST_CASE("codec step: warm starts travel with the state, and codecs may change between steps",
           "[codec_step]") {
     const DataSet data = small_data();
-    TrainingRanks ranks(data, mlp, {.momentum = 0.5}, 2);
+    TrainingRanks ranks(data, wide_mlp, {.momentum = 0.5}, 2);
     for (const Codec codec : {Codec::power_sgd, Codec::none, Codec::qsgd, Codec::power_sgd}) {
         ranks.train(plan_with(codec), 3);
         REQUIRE(all_ok(ranks));
@@ -204,10 +196,10 @@ TEST_CASE("codec step: warm starts travel with the state, and codecs may change 
 TEST_CASE("codec step: launches and their order change no bit", "[codec_step]") {
     const DataSet data = small_data();
     const Codec codec = GENERATE(Codec::power_sgd, Codec::top_k, Codec::qsgd_shared);
-    TrainingRanks by_name(data, mlp, {}, 2, {.bucket_bytes = 400});
-    TrainingRanks coordinated(data, mlp, {}, 2,
+    TrainingRanks by_name(data, wide_mlp, {}, 2, {.bucket_bytes = 400});
+    TrainingRanks coordinated(data, wide_mlp, {}, 2,
                               {.bucket_bytes = 400, .launch = LaunchMode::coordinated});
-    TrainingRanks one_bucket(data, mlp, {}, 2);
+    TrainingRanks one_bucket(data, wide_mlp, {}, 2);
     for (TrainingRanks* ranks : {&by_name, &coordinated, &one_bucket}) {
         ranks->train(plan_with(codec), 4);
         REQUIRE(all_ok(*ranks));
@@ -217,8 +209,8 @@ TEST_CASE("codec step: launches and their order change no bit", "[codec_step]") 
 
 TEST_CASE("codec step: one rank alone sends nothing", "[codec_step]") {
     const DataSet data = small_data();
-    TrainingRanks encoded(data, mlp, {}, 1);
-    TrainingRanks plain(data, mlp, {}, 1);
+    TrainingRanks encoded(data, wide_mlp, {}, 1);
+    TrainingRanks plain(data, wide_mlp, {}, 1);
     const auto results = encoded.train(plan_with(Codec::top_k), 3);
     plain.train(plan_with(Codec::none), 3);
     CHECK(results.back().report.words[0].codec_ns == 0);
@@ -230,13 +222,13 @@ TEST_CASE("codec step: processes over Gloo get the bits of threads", "[codec_ste
     for (const Codec codec : {Codec::fp16, Codec::power_sgd, Codec::top_k, Codec::top_k_agreed,
                               Codec::qsgd, Codec::terngrad_shared, Codec::sign_reduced}) {
         CAPTURE(codec_names()[static_cast<std::size_t>(codec)]);
-        TrainingRanks threads(data, mlp, {.momentum = 0.5}, 2);
+        TrainingRanks threads(data, wide_mlp, {.momentum = 0.5}, 2);
         threads.train(plan_with(codec), 5);
         const std::uint64_t expected = threads.digests()[0];
         ForkedRanks ranks(2, [&](ForkedRank& own) {
             const auto peers = own.connect(20s);
             own.timed(*peers, [&] {
-                const auto model = make_model(mlp, data);
+                const auto model = make_model(wide_mlp, data);
                 Replica replica(model->initial_weights(11), {.momentum = 0.5});
                 TrainingStep step(*model, data, *peers, {});
                 for (std::int64_t i = 0; i < 5; ++i) {
@@ -262,7 +254,7 @@ TEST_CASE("codec step: tensors are matrices as their layers have them", "[codec_
           4 * (45 + 20 + 550 + 50 + 1300 + 500 + 510 + 10));
     CHECK(encoded_bytes(Codec::none, 0, lenet.tensors, 2) == 4 * 431'080);
     const DataSet data = small_data();
-    const auto model = make_model(mlp, data);
+    const auto model = make_model(wide_mlp, data);
     const auto tensors = model->tensors();
     CHECK(tensors[0].columns == 24);  // column after column of 24 × 12
     CHECK(tensors[1].columns == 1);

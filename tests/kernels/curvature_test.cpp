@@ -13,8 +13,8 @@ using namespace ukemi;
 
 namespace {
 
-struct Problem {
-    explicit Problem(std::vector<std::int32_t> units)
+struct CurvedProblem {
+    explicit CurvedProblem(std::vector<std::int32_t> units)
         : data(load_data({.kind = "synthetic",
                           .images = {},
                           .labels = {},
@@ -84,7 +84,7 @@ TEST_CASE("curvature: along the gradient it is the second derivative of the loss
     const std::vector<std::int32_t> units =
         GENERATE(std::vector<std::int32_t>{6, 4}, std::vector<std::int32_t>{6, 7, 3},
                  std::vector<std::int32_t>{5, 6, 5, 3});
-    const Problem problem(units);
+    const CurvedProblem problem(units);
     std::vector<double> gradient(problem.weights.size());
     problem.gradient()(problem.weights, gradient);
     const auto found = curvature_along_gradient<double>(problem.gradient(), problem.weights, 1e-4);
@@ -112,7 +112,7 @@ TEST_CASE("curvature: along the gradient it is the second derivative of the loss
 }
 
 TEST_CASE("curvature: single precision comes near double", "[curvature]") {
-    const Problem problem({6, 4});
+    const CurvedProblem problem({6, 4});
     const auto model = make_model({.kind = "softmax", .hidden = {}}, problem.data);
     const std::vector<float> weights(problem.weights.begin(), problem.weights.end());
     const auto workspace = model->make_workspace();
@@ -141,7 +141,7 @@ TEST_CASE("curvature: where logits are linear in a weight, Gauss and Newton have
     // All weights of a softmax regression, the last layer's of a network with hidden units.
     const std::vector<std::int32_t> units =
         GENERATE(std::vector<std::int32_t>{6, 4}, std::vector<std::int32_t>{6, 7, 3});
-    const Problem problem(units);
+    const CurvedProblem problem(units);
     const auto diagonal =
         gauss_newton_diagonal(problem.network, std::span<const double>(problem.weights),
                               problem.data, std::span<const std::uint32_t>(problem.samples));
@@ -165,7 +165,7 @@ TEST_CASE("curvature: where logits are linear in a weight, Gauss and Newton have
 TEST_CASE("curvature: the Gauss–Newton diagonal is what differences of the loss give",
           "[curvature][property]") {
     // Σ_c p_c (∂ℓ_c ÷ ∂w)², every factor from losses alone, hidden layers included.
-    const Problem problem({5, 6, 3});
+    const CurvedProblem problem({5, 6, 3});
     const std::vector<std::uint32_t> first{0};
     const auto diagonal =
         gauss_newton_diagonal(problem.network, std::span<const double>(problem.weights),

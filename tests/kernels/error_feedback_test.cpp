@@ -14,8 +14,8 @@ constexpr std::int64_t batch = 8;  // of a rank
 constexpr std::int32_t features = 20;
 
 // Softmax regression on a set with a noisy teacher: a convex problem, real gradients.
-struct Problem {
-    explicit Problem(std::uint64_t with_seed)
+struct FeedbackProblem {
+    explicit FeedbackProblem(std::uint64_t with_seed)
         : seed(with_seed),
           data(load_data({.kind = "synthetic",
                           .images = {},
@@ -90,7 +90,7 @@ TEST_CASE("error feedback: rescues top-k, sign and PowerSGD on real gradients",
     // 65 %, 16 to 22 %, 59 to 81 %).
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
         CAPTURE(seed);
-        const Problem problem(seed);
+        const FeedbackProblem problem(seed);
         const double whole = problem.loss_after("none", 0, false);
         const auto near = Approx(whole).epsilon(0.02);
         CHECK(problem.loss_after("top_k", 0.02, true) == near);
@@ -106,7 +106,7 @@ TEST_CASE("error feedback: rescues top-k, sign and PowerSGD on real gradients",
 TEST_CASE("error feedback: unbiased codecs need none on this problem", "[codec][property]") {
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         CAPTURE(seed);
-        const Problem problem(seed);
+        const FeedbackProblem problem(seed);
         const auto near = Approx(problem.loss_after("none", 0, false)).epsilon(0.05);
         CHECK(problem.loss_after("fp16", 0, false) == near);
         CHECK(problem.loss_after("qsgd", 16, false) == near);

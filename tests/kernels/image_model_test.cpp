@@ -21,7 +21,7 @@ DataSet images_of(std::int64_t samples, std::int32_t features, std::int32_t clas
                       .seed = 2});
 }
 
-std::vector<std::uint32_t> first_samples(std::size_t count) {
+std::vector<std::uint32_t> first_images(std::size_t count) {
     std::vector<std::uint32_t> samples(count);
     std::iota(samples.begin(), samples.end(), 0U);
     return samples;
@@ -36,7 +36,7 @@ void check_gradient(std::string_view kind, std::int32_t features) {
     std::vector<double> weights = network.initial_weights(3);
     RandomStream random(7, "shift");
     for (double& weight : weights) weight += random.normal(0, 0.02);  // no zeros, no ties
-    const auto samples = first_samples(6);
+    const auto samples = first_images(6);
     std::vector<double> gradient(weights.size(), 0.0);
     model.gradient(weights, data, samples, gradient, {});
     std::size_t checked = 0;
@@ -140,7 +140,7 @@ TEST_CASE("image models: tensors end from the last to the first, and samples add
     const std::vector<float> weights = model->initial_weights(1);
     std::vector<float> whole(weights.size(), 0.0F);
     std::vector<std::size_t> order;
-    const auto samples = first_samples(200);  // more than go through together
+    const auto samples = first_images(200);  // more than go through together
     const BatchResult result =
         model->gradient(weights, data, samples, whole, *workspace,
                         [&](std::size_t tensor) { order.push_back(tensor); });
@@ -165,7 +165,7 @@ TEST_CASE("image models: a few steps lower the loss", "[image_model]") {
         const auto model = make_model({.kind = kind, .hidden = {}}, data);
         const auto workspace = model->make_workspace();
         std::vector<float> weights = model->initial_weights(1);
-        const auto samples = first_samples(32);
+        const auto samples = first_images(32);
         const double before = model->evaluate(weights, data, samples, *workspace).loss_sum;
         for (int step = 0; step < 8; ++step) {
             std::vector<float> gradient(weights.size(), 0.0F);

@@ -29,7 +29,7 @@ std::vector<Outcome> on_ranks(
     return outcomes;
 }
 
-bool all_ok(std::span<const Outcome> outcomes) {
+bool outcomes_ok(std::span<const Outcome> outcomes) {
     return std::ranges::all_of(outcomes, [](Outcome outcome) { return outcome == Outcome::ok; });
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("in-process: threads get the bits of the interpreter", "[in_process][p
                     own = rank_values(rank, count);
                     return all.all_reduce_sum("gradient", schedule, own);
                 });
-                REQUIRE(all_ok(outcomes));
+                REQUIRE(outcomes_ok(outcomes));
                 CHECK(std::ranges::equal(values, expected, equal_bits));
             }
         }
@@ -81,7 +81,7 @@ TEST_CASE("in-process: gather, broadcast and exchange bring every byte to its pl
             CAPTURE(ranks, count);
             const auto outcomes = on_ranks(
                 peers, [&](Communicator& all, int) { return other_collectives_work(all, count); });
-            CHECK(all_ok(outcomes));
+            CHECK(outcomes_ok(outcomes));
         }
     }
 }

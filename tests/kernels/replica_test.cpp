@@ -17,7 +17,7 @@ using Floats = std::vector<float>;
 
 namespace {
 
-Floats copy(std::span<const float> values) { return {values.begin(), values.end()}; }
+Floats copied(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 Floats random_floats(RandomStream& random, std::size_t count) {
     Floats values(count);
@@ -50,13 +50,13 @@ TEST_CASE("replica: heavy ball with weight decay", "[replica][golden]") {
     Replica replica({1.0F, -2.0F}, {.momentum = 0.5, .weight_decay = 0.25});
     replica.apply_gradient(Floats{1.0F, 0.0F}, 0.5);
     // v = (1 + 0.25, 0 − 0.5), w = (1 − 0.625, −2 + 0.25)
-    CHECK(copy(replica.weights()) == Floats{0.375F, -1.75F});
+    CHECK(copied(replica.weights()) == Floats{0.375F, -1.75F});
     replica.apply_gradient(Floats{0.0F, 0.0F}, 1.0);
     // v = (0.625 + 0.09375, −0.25 − 0.4375)
-    CHECK(copy(replica.weights()) == Floats{0.375F - 0.71875F, -1.75F + 0.6875F});
+    CHECK(copied(replica.weights()) == Floats{0.375F - 0.71875F, -1.75F + 0.6875F});
     CHECK(replica.steps() == 2);
     CHECK(replica.learning_rate() == 1.0);
-    CHECK(copy(replica.central()) == copy(replica.weights()));
+    CHECK(copied(replica.central()) == copied(replica.weights()));
 }
 
 TEST_CASE("replica: Crossbow's golden vector", "[replica][golden]") {
@@ -133,18 +133,18 @@ TEST_CASE("replica: a restart forgets the velocity and is one step with the next
     const std::uint64_t before = replica.digest();
     SECTION("from the central model, then S-SGD") {
         replica.restart_from(replica.central());  // a part of itself
-        CHECK(copy(replica.weights()) == Floats{1.5F, 2.25F});
+        CHECK(copied(replica.weights()) == Floats{1.5F, 2.25F});
         CHECK(replica.steps() == 1);
         replica.apply_gradient(Floats{1.0F, 0.0F}, 0.5);
-        CHECK(copy(replica.weights()) == Floats{1.0F, 2.25F});
+        CHECK(copied(replica.weights()) == Floats{1.0F, 2.25F});
         CHECK(replica.steps() == 2);
     }
     SECTION("then averaging, in place") {
         replica.restart_from(Floats{4.0F, 4.0F});
         replica.restart_from(replica.weights());  // twice is once
         replica.apply_averaged(Floats{1.0F, 0.0F}, 0.5, Floats{1.0F, 0.0F});
-        CHECK(copy(replica.weights()) == Floats{3.5F, 4.0F});
-        CHECK(copy(replica.central()) == Floats{5.0F, 4.0F});
+        CHECK(copied(replica.weights()) == Floats{3.5F, 4.0F});
+        CHECK(copied(replica.central()) == Floats{5.0F, 4.0F});
     }
     SECTION("alone") { replica.restart_from(Floats{4.0F, 4.0F}); }
     REQUIRE(replica.can_undo());

@@ -9,21 +9,9 @@
 #include "kernels/in_process.hpp"
 #include "kernels/rank_program.hpp"
 #include "kernels/schedule.hpp"
+#include "tests/kernels/sent_by_rank.hpp"
 
 using namespace ukemi;
-
-namespace {
-
-// Chunks that each rank sends.
-std::vector<std::int32_t> sent_by_rank(const Schedule& schedule) {
-    std::vector<std::int32_t> sent(static_cast<std::size_t>(schedule.ranks));
-    for (const Transfer& transfer : schedule.transfers) {
-        sent[static_cast<std::size_t>(transfer.from)] += transfer.chunk_count;
-    }
-    return sent;
-}
-
-}  // namespace
 
 TEST_CASE("schedule shapes: a double binary tree is an all-reduce for any number of ranks",
           "[schedule][property]") {

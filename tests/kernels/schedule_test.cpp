@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/rank_program.hpp"
+#include "tests/kernels/sent_by_rank.hpp"
 
 using namespace ukemi;
 
@@ -30,15 +31,6 @@ std::int32_t steps_of(const Schedule& schedule) {
     std::set<std::int32_t> steps;
     for (const Transfer& transfer : schedule.transfers) steps.insert(transfer.step);
     return static_cast<std::int32_t>(steps.size());
-}
-
-// Chunks that each rank sends.
-std::vector<std::int32_t> sent_by_rank(const Schedule& schedule) {
-    std::vector<std::int32_t> sent(static_cast<std::size_t>(schedule.ranks));
-    for (const Transfer& transfer : schedule.transfers) {
-        sent[static_cast<std::size_t>(transfer.from)] += transfer.chunk_count;
-    }
-    return sent;
 }
 
 std::int32_t log2_floor(std::int32_t n) {

@@ -1,6 +1,7 @@
 // training_ranks.hpp — the ranks of one job as threads of the test.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -123,6 +124,14 @@ inline double distance(std::span<const float> a, std::span<const float> b) {
         largest = std::max(largest, std::abs(static_cast<double>(a[i])));
     }
     return difference / largest;
+}
+
+inline bool all_ok(const TrainingRanks& ranks) {
+    return std::ranges::all_of(ranks.outcomes, [](Outcome each) { return each == Outcome::ok; });
+}
+
+inline bool all_equal(const std::vector<std::uint64_t>& digests) {
+    return std::ranges::all_of(digests, [&](auto each) { return each == digests.front(); });
 }
 
 }  // namespace ukemi

@@ -19,14 +19,6 @@ namespace {
 const ModelSpec mlp{.kind = "mlp", .hidden = {16, 8}};
 const OptimiserSettings heavy_ball{.momentum = 0.9, .weight_decay = 1e-3};
 
-bool all_ok(const TrainingRanks& ranks) {
-    return std::ranges::all_of(ranks.outcomes, [](Outcome each) { return each == Outcome::ok; });
-}
-
-bool all_equal(const std::vector<std::uint64_t>& digests) {
-    return std::ranges::all_of(digests, [&](auto each) { return each == digests.front(); });
-}
-
 }  // namespace
 
 TEST_CASE("training step: N ranks with a share each are one rank with all", "[training_step]") {

@@ -4,6 +4,7 @@
 
 #include "plots/figures.hpp"
 #include "tests/plots/scratch_folder.hpp"
+#include "tests/plots/without_gnuplot.hpp"
 
 namespace ukemi {
 namespace {
@@ -19,8 +20,6 @@ RunPoint run_of(const char* policy, const char* trace, double deadline_h, double
     run.deadline_h = deadline_h;
     return run;
 }
-
-FigureOptions without_gnuplot() { return {.pdf = false, .gnuplot = "no-such-gnuplot"}; }
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/plots/scratch_folder.hpp"
+#include "tests/plots/without_gnuplot.hpp"
 
 namespace ukemi {
 namespace {
@@ -69,8 +70,6 @@ FigureInput every_kind() {
                          {"training on", 3, {0, 0, 0, 8, 0, 0}, {1, 0, 2, 0.5, 0, 0}}};
     return input;
 }
-
-FigureOptions without_gnuplot() { return {.pdf = false, .gnuplot = "no-such-gnuplot"}; }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "plots/figures.hpp"
 #include "tests/plots/scratch_folder.hpp"
+#include "tests/plots/without_gnuplot.hpp"
 
 namespace ukemi {
 namespace {
@@ -21,8 +22,6 @@ const std::vector<std::string> odd_names = {"under_score",
                                             "",
                                             "Zürich 東京",
                                             "@pwned"};
-
-FigureOptions without_gnuplot() { return {.pdf = false, .gnuplot = "no-such-gnuplot"}; }
 
 MarketZone zone_of(std::string name) {
     return {std::move(name), {{0, 2}, {3, 0}}, {{0, 0.5}, {1, 0.75}}, 0, 5};

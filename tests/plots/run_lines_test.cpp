@@ -3,12 +3,11 @@
 #include <limits>
 
 #include "plots/figures.hpp"
+#include "tests/plots/without_gnuplot.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 namespace {
-
-FigureOptions without_gnuplot() { return {.pdf = false, .gnuplot = "no-such-gnuplot"}; }
 
 FigureInput two_runs() {
     FigureInput input;

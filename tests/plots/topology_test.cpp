@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "plots/figures.hpp"
+#include "tests/plots/without_gnuplot.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace ukemi {
@@ -23,8 +24,6 @@ TopologyInput small_box() {
                   {3, 4, "network", 1, 12.5}};
     return box;
 }
-
-FigureOptions without_gnuplot() { return {.pdf = false, .gnuplot = "no-such-gnuplot"}; }
 
 std::size_t lines_with(const std::string& text, std::string_view what) {
     std::size_t count = 0;

@@ -26,8 +26,8 @@ TEST_CASE("goodput rule: scales out above the high threshold, down to the low on
 namespace {
 
 // Workers of 100 samples a step that scale perfectly: what limits them is their batch.
-struct NoisyJob : Situation {
-    NoisyJob() {
+struct GoodputJob : Situation {
+    GoodputJob() {
         profile.throughput = {{1, {1, seconds(1)}}};
         plan.batch_per_learner = 100;
         plan.workers_max = 1;
@@ -51,7 +51,7 @@ struct NoisyJob : Situation {
 
 TEST_CASE("goodput_resize: follows the noise scale as it grows", "[goodput]") {
     const auto policy = policy_named("goodput_resize", R"({"every_steps": 10})");
-    NoisyJob job;
+    GoodputJob job;
     CHECK(job.ask_before_train(*policy) == Decision{});
     CHECK(job.ten_steps(*policy, 0) == 1);    // not measured
     CHECK(job.ten_steps(*policy, -50) == 1);  // nothing but noise
@@ -67,7 +67,7 @@ TEST_CASE("goodput_resize: follows the noise scale as it grows", "[goodput]") {
 TEST_CASE("goodput_resize: does nothing while workers are on their way, and keeps its limits",
           "[goodput]") {
     const auto policy = policy_named("goodput_resize", R"({"every_steps": 10, "workers_max": 4})");
-    NoisyJob job;
+    GoodputJob job;
     job.ask_before_train(*policy);
     job.seen.workers = 0;
     CHECK(job.ten_steps(*policy, 1e6) == 1);

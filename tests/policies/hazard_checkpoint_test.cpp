@@ -9,7 +9,7 @@ using namespace ukemi;
 namespace {
 
 // A checkpoint costs a minute; machines live for 12 h in the mean, as far as is known.
-Situation saving() {
+Situation saving_by_hazard() {
     Situation job;
     job.profile.lossless = false;
     job.profile.checkpoint = minutes(1);
@@ -37,7 +37,7 @@ void unsaved(Situation& job, Duration work) {
 
 TEST_CASE("hazard_checkpoint: begins with the prior of the machines it will have",
           "[hazard_checkpoint]") {
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     job.plan.workers_max = 4;
     CHECK(job.ask_before_train(*policy_named("hazard_checkpoint")).checkpoint_interval ==
           daly_at(4.0 / 12));
@@ -58,7 +58,7 @@ TEST_CASE("hazard_checkpoint: any loss matters, or only that of all", "[hazard_c
     // One loss at 2 h of age after 2 h; the three others are 2 h old as well.
     // D = 1, E = 8 h: λ = 2/20. From 2 h of age: h = (1 + 1) / (1/λ) = 0.2.
     // Two new ones of age 0: no loss in 4 machines' first 10 min, h = 1 / (10 + 4/6) = 0.09375.
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     const auto any = policy_named("hazard");
     const auto all = policy_named("hazard", R"({"losses": "all"})");
     hold_aged(job, {Duration{}, Duration{}, Duration{}, Duration{}});
@@ -75,7 +75,7 @@ TEST_CASE("hazard_checkpoint: any loss matters, or only that of all", "[hazard_c
 TEST_CASE("hazard_checkpoint: machines that go together are one loss", "[hazard_checkpoint]") {
     // Three of four went at once, at 1 h: D = 3, E = 4 h, λ = 4/16, and from 1 h of age
     // h = (1 + 3) / 4 = 1. Mean burst (3 + 1) / (1 + 1) = 2: half a loss an hour.
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     const auto policy = policy_named("hazard");
     hold_aged(job, {Duration{}, Duration{}, Duration{}, Duration{}});
     job.ask_before_train(*policy);
@@ -88,7 +88,7 @@ TEST_CASE("hazard_checkpoint: machines that go together are one loss", "[hazard_
 TEST_CASE("hazard_checkpoint: machines that are given up are no losses", "[hazard_checkpoint]") {
     // Two of four are gone, one was lost: half a loss each. D = 1, E = 4 h, λ = 2/16 and
     // h(1 h) = (1 + 1) / 8 = 0.25, as if it were known which.
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     const auto policy = policy_named("hazard");
     hold_aged(job, {Duration{}, Duration{}, Duration{}, Duration{}});
     job.ask_before_train(*policy);
@@ -96,7 +96,7 @@ TEST_CASE("hazard_checkpoint: machines that are given up are no losses", "[hazar
     job.seen.spot_losses = job.seen.spot_loss_events = 1;
     CHECK(to_seconds(*job.ask(*policy).checkpoint_interval) == Approx(to_seconds(daly_at(0.5))));
     // All released, nobody lost: E grows and D does not.
-    Situation quiet = saving();
+    Situation quiet = saving_by_hazard();
     const auto other = policy_named("hazard");
     hold_aged(quiet, {Duration{}, Duration{}});
     apply(quiet.ask_before_train(*other), quiet.plan);
@@ -109,7 +109,7 @@ TEST_CASE("hazard_checkpoint: machines that are given up are no losses", "[hazar
 TEST_CASE("hazard_checkpoint: is asked again when the ages change the hazard",
           "[hazard_checkpoint]") {
     // Many were lost within 10 min, none later: at 10 min of age the hazard falls.
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     const auto policy = policy_named("hazard");
     hold_aged(job, {Duration{}, Duration{}, Duration{}});
     job.ask_before_train(*policy);
@@ -132,7 +132,7 @@ TEST_CASE("hazard_checkpoint: is asked again when the ages change the hazard",
 TEST_CASE("hazard_checkpoint: the last save ends before a known end", "[hazard_checkpoint]") {
     // 23 h old, taken at 24 h: the last save must begin 1 min and 1 s before, in 3539 s. Daly's
     // interval at 12 h is 2237.7 s, so there is time for two saves: (3539 + 60) / 2 − 60 s each.
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     const auto policy = policy_named("hazard", R"({"lifetime_cap": "24 h"})");
     job.at(hours(30));
     hold_aged(job, {hours(23)});
@@ -154,7 +154,7 @@ TEST_CASE("hazard_checkpoint: the last save ends before a known end", "[hazard_c
 
 TEST_CASE("hazard_checkpoint: of several machines the next end that matters counts",
           "[hazard_checkpoint]") {
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     job.at(hours(30));
     hold_aged(job, {hours(23), hours(10)});
     const auto all = policy_named("hazard", R"({"lifetime_cap": "24 h", "losses": "all"})");
@@ -165,7 +165,7 @@ TEST_CASE("hazard_checkpoint: of several machines the next end that matters coun
 
 TEST_CASE("hazard_checkpoint: an end at the cap teaches nothing about the ages before it",
           "[hazard_checkpoint]") {
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     const auto policy = policy_named("hazard", R"({"lifetime_cap": "24 h"})");
     hold_aged(job, {Duration{}});
     job.ask_before_train(*policy);
@@ -178,7 +178,7 @@ TEST_CASE("hazard_checkpoint: an end at the cap teaches nothing about the ages b
 
 TEST_CASE("hazard_checkpoint: does not save on on-demand, nor where saving is free",
           "[hazard_checkpoint]") {
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     const auto policy = policy_named("hazard");
     apply(job.ask_before_train(*policy), job.plan);
     const Duration on_spot = job.plan.checkpoint_interval;
@@ -195,7 +195,7 @@ TEST_CASE("hazard_checkpoint: does not save on on-demand, nor where saving is fr
 }
 
 TEST_CASE("hazard_checkpoint: a wish that came to nothing is made again", "[hazard_checkpoint]") {
-    Situation job = saving();
+    Situation job = saving_by_hazard();
     const auto policy = policy_named("hazard");
     const Decision first = job.ask_before_train(*policy);
     REQUIRE(first.checkpoint_interval.has_value());

@@ -22,7 +22,7 @@ void ask_boundary(ScriptedController& test) {
 }
 
 // One step of one worker, with a line for it among the calls.
-void step(ScriptedController& test) {
+void take_step(ScriptedController& test) {
     test.controller().steps_finished(1, 1);
     test.calls.push_back(fmt::format("step {}", test.controller().steps_done()));
 }
@@ -38,7 +38,7 @@ TEST_CASE("step hooks: KungFu's order over two epochs of two steps", "[controlle
     ask_boundary(test);
     while (!test.controller().finished()) {
         CHECK(test.controller().steps_until_hook(1) == 1);
-        step(test);
+        take_step(test);
         ask_boundary(test);
     }
     CHECK(test.calls == Calls{"a before_epoch", "b before_epoch",            // the first
@@ -109,7 +109,7 @@ TEST_CASE("step hooks: a step longer than an epoch ends one epoch, not several",
     test.add("a").only(of_epochs);
     ask_boundary(test);
     CHECK(test.controller().steps_until_hook(1) == 1);
-    step(test);
+    take_step(test);
     ask_boundary(test);
     CHECK(test.calls == Calls{"a before_epoch", "step 1", "a after_epoch", "a before_epoch"});
     CHECK(test.seen.epoch == 2);
@@ -162,7 +162,7 @@ TEST_CASE("step hooks: a boundary is asked once, however often training begins t
     test.add("a").only(of_steps);
     ask_boundary(test);
     ask_boundary(test);
-    step(test);
+    take_step(test);
     ask_boundary(test);
     test.controller().steps_finished(0, 1);  // a torn step is no step
     ask_boundary(test);
@@ -177,14 +177,14 @@ TEST_CASE("step hooks: what a loss took back is asked about again", "[controller
     test.add("a").only(of_steps | of_epochs);
     for (int count = 0; count < 3; ++count) {
         ask_boundary(test);
-        step(test);
+        take_step(test);
     }
     ask_boundary(test);
     test.calls.clear();
     test.controller().rolled_back(4, 1);  // into the first epoch, which had begun
     for (int count = 0; count < 2; ++count) {
         ask_boundary(test);
-        step(test);
+        take_step(test);
     }
     CHECK(test.calls == Calls{"a before_step", "step 2", "a after_step", "a after_epoch",
                               "a before_epoch", "a before_step", "step 3"});
@@ -197,7 +197,7 @@ TEST_CASE("step hooks: a resumed job begins the epoch it stands in", "[controlle
     test.controller().resume_at(28, 7);
     CHECK(test.controller().steps_until_hook(1) == 1);
     ask_boundary(test);
-    step(test);
+    take_step(test);
     ask_boundary(test);
     CHECK(test.calls == Calls{"a before_epoch", "a before_step", "step 8", "a after_step",
                               "a after_epoch", "a before_epoch", "a before_step"});

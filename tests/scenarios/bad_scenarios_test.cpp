@@ -15,7 +15,7 @@ namespace ukemi {
 
 namespace {
 
-const std::filesystem::path folder =
+const std::filesystem::path bad_folder =
     std::filesystem::path(UKEMI_SOURCE_DIR) / "tests" / "scenarios_bad";
 
 struct Refusal {
@@ -314,7 +314,7 @@ std::string complaint_about(const std::filesystem::path& file) {
         }
     } catch (const InputError& error) {
         std::string text = error.what();
-        const std::string prefix = folder.string() + "/";
+        const std::string prefix = bad_folder.string() + "/";
         for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) {
             text.erase(at, prefix.size());
         }
@@ -333,7 +333,7 @@ std::string expected(std::string_view name, std::string_view message) {
 TEST_CASE("bad scenario: each is refused in one line that says where, what and why", "[scenario]") {
     for (const Refusal& refusal : refusals) {
         CAPTURE(refusal.name);
-        const auto file = folder / fmt::format("{}.json", refusal.name);
+        const auto file = bad_folder / fmt::format("{}.json", refusal.name);
         REQUIRE(std::filesystem::exists(file));
         const std::string complaint = complaint_about(file);
         CHECK(complaint == expected(refusal.name, refusal.message));
@@ -342,7 +342,7 @@ TEST_CASE("bad scenario: each is refused in one line that says where, what and w
 }
 
 TEST_CASE("bad scenario: what is nested deeper than 64 levels is refused", "[scenario]") {
-    CHECK(complaint_about(folder / "deep_nesting.json") ==
+    CHECK(complaint_about(bad_folder / "deep_nesting.json") ==
           expected("deep_nesting", deep_nesting_message()));
 }
 
@@ -350,7 +350,7 @@ TEST_CASE("bad scenario: every file has its sentence", "[scenario]") {
     std::set<std::string> known{"deep_nesting.json"};
     for (const Refusal& refusal : refusals) known.insert(fmt::format("{}.json", refusal.name));
     std::set<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(bad_folder)) {
         if (entry.path().extension() == ".json") found.insert(entry.path().filename().string());
     }
     CHECK(found == known);

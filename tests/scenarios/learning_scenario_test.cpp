@@ -10,7 +10,7 @@ namespace ukemi {
 
 namespace {
 
-const std::filesystem::path shipped =
+const std::filesystem::path learning_scenario =
     std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "batch_schedules.json";
 
 Scenario learning(std::string_view section,
@@ -25,7 +25,7 @@ Scenario learning(std::string_view section,
                               "small.json");
 }
 
-std::vector<RunResult> results_of(const Scenario& scenario, std::string_view policies) {
+std::vector<RunResult> learned_with(const Scenario& scenario, std::string_view policies) {
     ExperimentSetup setup;
     setup.policies = parse_policies(policies, scenario, "test");
     setup.seeds = {1};
@@ -39,7 +39,7 @@ std::vector<RunResult> results_of(const Scenario& scenario, std::string_view pol
 TEST_CASE("learning scenario: a step takes its batch's time and is worth what the law says",
           "[scenario][learning]") {
     const Scenario scenario = learning(R"({"noise_scale": [{"samples": 0, "noise_scale": 300}]})");
-    const auto results = results_of(scenario, "constant_batch:50,constant_batch:400");
+    const auto results = learned_with(scenario, "constant_batch:50,constant_batch:400");
     // (φ + B)/(φ + 100) of the samples at batch 100: 350/400 and 700/400 of 100,000.
     REQUIRE(results.size() == 2);
     CHECK(results[0].policy == "constant_batch:50");
@@ -56,7 +56,7 @@ TEST_CASE("learning scenario: a target metric ends the job where the metric gets
             "metric": [{"samples": 0, "value": 0.1}, {"samples": 10000, "value": 0.3},
                        {"samples": 50000, "value": 0.7}]})");
     CHECK(scenario.job.samples_total == 30'000);
-    const auto results = results_of(scenario, "constant_batch:100");
+    const auto results = learned_with(scenario, "constant_batch:100");
     CHECK(results.front().samples_done == 30'000);
     CHECK(results.front().accuracy.value() == Approx(0.5));
 }
@@ -93,7 +93,7 @@ TEST_CASE("learning scenario: what cannot be meant is refused with its place",
 TEST_CASE("learning scenario: policies may turn what the scenario models, and no more",
           "[scenario][learning]") {
     const Scenario scenario = learning(R"({"noise_scale": [{"samples": 0, "noise_scale": 300}]})");
-    CHECK_THAT(complaint_of([&] { results_of(scenario, "ada_scale"); }),
+    CHECK_THAT(complaint_of([&] { learned_with(scenario, "ada_scale"); }),
                Catch::Contains("learning_rate"));
     CHECK_THAT(complaint_of([&] { parse_policies("greedy:3", scenario, "test"); }),
                Catch::Contains("no parameter"));
@@ -103,10 +103,10 @@ TEST_CASE("learning scenario: policies may turn what the scenario models, and no
 
 TEST_CASE("learning scenario: in batch_schedules goodput beats the batches that never change",
           "[scenario][learning]") {
-    const Scenario scenario = read_scenario(shipped);
-    const auto results = results_of(scenario,
-                                    "goodput_batch+ada_scale,constant_batch:256+ada_scale,"
-                                    "constant_batch:8192+ada_scale");
+    const Scenario scenario = read_scenario(learning_scenario);
+    const auto results = learned_with(scenario,
+                                      "goodput_batch+ada_scale,constant_batch:256+ada_scale,"
+                                      "constant_batch:8192+ada_scale");
     REQUIRE(results.size() == 3);
     for (const RunResult& result : results) CHECK(result.finished);
     CHECK(results[0].duration < results[1].duration);
@@ -124,8 +124,8 @@ Scenario shipped_as(const char* name) {
 
 TEST_CASE("learning scenario: recorded_curves takes the samples that were recorded",
           "[scenario][learning]") {
-    const auto results = results_of(shipped_as("recorded_curves.json"),
-                                    "constant_batch:128,constant_batch:512,constant_batch:2048");
+    const auto results = learned_with(shipped_as("recorded_curves.json"),
+                                      "constant_batch:128,constant_batch:512,constant_batch:2048");
     REQUIRE(results.size() == 3);
     // To 94 % between the rows at 0.929 and 0.9444: at 3.71 million samples, give or take the
     // seed's 3 %; likewise 3.88 and 5.45 million.
@@ -156,9 +156,9 @@ TEST_CASE("learning scenario: goodput is best on both tasks, and one fixed batch
           "[scenario][learning]") {
     for (const char* name : {"batch_schedules.json", "cifar_batches.json"}) {
         CAPTURE(name);
-        const auto results = results_of(shipped_as(name),
-                                        "goodput_batch+ada_scale,constant_batch:1024+ada_scale,"
-                                        "noise_doubling_batch+ada_scale");
+        const auto results = learned_with(shipped_as(name),
+                                          "goodput_batch+ada_scale,constant_batch:1024+ada_scale,"
+                                          "noise_doubling_batch+ada_scale");
         REQUIRE(results.size() == 3);
         CHECK(results[0].duration < results[1].duration);
         CHECK(results[0].duration < results[2].duration);

@@ -5,7 +5,6 @@
 #include <vector>
 
 using namespace ukemi;
-using std::chrono::milliseconds;
 
 namespace {
 
@@ -14,7 +13,7 @@ InstanceId worker(std::uint32_t number) { return InstanceId{number}; }
 }  // namespace
 
 TEST_CASE("live deaths: each one in a row makes the next start wait longer", "[live_deaths]") {
-    LiveDeaths deaths(2, milliseconds(100));
+    LiveDeaths deaths(2, std::chrono::milliseconds(100));
     std::vector<std::int64_t> pauses;
     for (std::uint32_t number = 0; number < 8; ++number) {
         CHECK_FALSE(deaths.hopeless());
@@ -27,7 +26,7 @@ TEST_CASE("live deaths: each one in a row makes the next start wait longer", "[l
 
 TEST_CASE("live deaths: a new step ends the row, one made again does not", "[live_deaths]") {
     const std::vector group{worker(1), worker(2)};
-    LiveDeaths deaths(2, milliseconds(100));
+    LiveDeaths deaths(2, std::chrono::milliseconds(100));
     for (int round = 0; round < 20; ++round) {
         deaths.step_made(group, true);
         deaths.died(worker(1));
@@ -44,7 +43,7 @@ TEST_CASE("live deaths: a new step ends the row, one made again does not", "[liv
 TEST_CASE("live deaths: others' steps do not excuse workers that die at their start",
           "[live_deaths]") {
     const std::vector sound{worker(0)};
-    LiveDeaths deaths(2, milliseconds(100));
+    LiveDeaths deaths(2, std::chrono::milliseconds(100));
     for (std::uint32_t number = 1; number <= 8; ++number) {
         deaths.step_made(sound, true);
         CHECK_FALSE(deaths.hopeless());
@@ -54,7 +53,7 @@ TEST_CASE("live deaths: others' steps do not excuse workers that die at their st
 }
 
 TEST_CASE("live deaths: a large group may be lost as a whole, twice", "[live_deaths]") {
-    LiveDeaths deaths(16, milliseconds(100));
+    LiveDeaths deaths(16, std::chrono::milliseconds(100));
     for (std::uint32_t number = 0; number < 47; ++number) deaths.died(worker(number));
     CHECK_FALSE(deaths.hopeless());
     deaths.died(worker(47));

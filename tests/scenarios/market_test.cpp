@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view both_prices =
     R"({"spot_price": "0.5 USD/h", "on_demand_price": "3 USD/h"})";
 constexpr std::string_view no_spot_price = R"({"on_demand_price": "3 USD/h"})";
-constexpr std::string_view capacity_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
+constexpr std::string_view two_hours_csv = "# id=x duration_s=7200\nt_s,instances\n0,1\n3600,0\n";
 constexpr std::string_view price_csv =
     "# id=x duration_s=7200\nt_s,usd_per_instance_hour\n0,0.7\n1800,0.9\n";
 
@@ -23,7 +23,7 @@ Instant at_s(std::int64_t s) { return Instant::at(whole_seconds(s)); }
 
 TEST_CASE("market: a trace of availability takes the scenario's spot price", "[market]") {
     const ScratchFolder scratch;
-    const auto trace = write_text(scratch.path() / "us-east-1a_g2.2xlarge.csv", capacity_csv);
+    const auto trace = write_text(scratch.path() / "us-east-1a_g2.2xlarge.csv", two_hours_csv);
     const NamedMarket market = make_market(small_scenario(both_prices), 1, trace);
     CHECK(market.name == "us-east-1a_g2.2xlarge");  // a dot may be part of the name
     REQUIRE(market.data.zones.size() == 1);
@@ -38,7 +38,7 @@ TEST_CASE("market: a trace of availability takes the scenario's spot price", "[m
 TEST_CASE("market: availability without any price is refused and both files are named",
           "[market]") {
     const ScratchFolder scratch;
-    const auto trace = write_text(scratch.path() / "a.csv", capacity_csv);
+    const auto trace = write_text(scratch.path() / "a.csv", two_hours_csv);
     const Scenario scenario = small_scenario(no_spot_price, scratch.path());
     CHECK(complaint_of([&] { make_market(scenario, 1, trace); }) ==
           fmt::format("{}: has no prices, and {} has no \"spot_price\" at /market", trace.string(),
@@ -75,7 +75,7 @@ TEST_CASE("market: a trace of availability keeps the scenario's own file of pric
     const ScratchFolder scratch;
     write_text(scratch.path() / "p.csv", price_csv);
     write_text(scratch.path() / "own.csv", "# duration_s=7200\nt_s,instances\n0,1\n");
-    const auto trace = write_text(scratch.path() / "a.csv", capacity_csv);
+    const auto trace = write_text(scratch.path() / "a.csv", two_hours_csv);
     const Scenario scenario = small_scenario(
         R"({"availability": "own.csv", "price": "p.csv", "on_demand_price": "3 USD/h"})",
         scratch.path());
@@ -84,7 +84,7 @@ TEST_CASE("market: a trace of availability keeps the scenario's own file of pric
     CHECK(zone.spot_price.steps == std::vector<Step<Price>>{{Instant{}, dollars_per_hour(0.7)},
                                                             {at_s(1800), dollars_per_hour(0.9)}});
     // And a trace of prices its own file of availability.
-    write_text(scratch.path() / "own.csv", capacity_csv);
+    write_text(scratch.path() / "own.csv", two_hours_csv);
     const auto dearer = write_text(scratch.path() / "dearer.csv",
                                    "# duration_s=7200\nt_s,usd_per_instance_hour\n0,2\n");
     const ZoneData other = make_market(scenario, 1, dearer).data.zones.at(0);
@@ -96,7 +96,7 @@ TEST_CASE("market: where the scenario insists on its own price, its file of pric
           "[market]") {
     const ScratchFolder scratch;
     write_text(scratch.path() / "p.csv", price_csv);
-    const auto trace = write_text(scratch.path() / "a.csv", capacity_csv);
+    const auto trace = write_text(scratch.path() / "a.csv", two_hours_csv);
     const Scenario scenario = small_scenario(R"({"price": "p.csv", "spot_price": "0.5 USD/h",
         "price_from": "scenario", "on_demand_price": "3 USD/h"})",
                                              scratch.path());
@@ -145,8 +145,8 @@ TEST_CASE("market: one_means turns zeros and ones round", "[market]") {
 TEST_CASE("market: several zones of a scenario come in its order, with their own prices",
           "[market]") {
     const ScratchFolder scratch;
-    write_text(scratch.path() / "east.csv", capacity_csv);
-    write_text(scratch.path() / "west.csv", capacity_csv);
+    write_text(scratch.path() / "east.csv", two_hours_csv);
+    write_text(scratch.path() / "west.csv", two_hours_csv);
     const Scenario scenario = small_scenario(R"({"on_demand_price": "3 USD/h", "zones": [
         {"name": "west", "availability": "west.csv", "spot_price": "1 USD/h"},
         {"name": "east", "availability": "east.csv", "spot_price": "2 USD/h",

@@ -13,14 +13,13 @@
 #include "base/config_reader.hpp"
 #include "scenarios/experiment.hpp"
 #include "tests/recorded.hpp"
+#include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {
 
 namespace {
 
 using nlohmann::json;
-
-const std::filesystem::path scenario_folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
 
 json read_json(const std::filesystem::path& file) {
     std::ifstream stream(file);

@@ -12,6 +12,10 @@
 
 namespace ukemi {
 
+// The shipped ones.
+inline const std::filesystem::path scenario_folder =
+    std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
+
 // 10 h of work in 20 h on one instance that starts at once, billed to the nanosecond.
 inline Scenario small_scenario(std::string_view market, const std::filesystem::path& folder = ".",
                                std::string_view more = R"("replay": ["spot_only"])") {

@@ -12,7 +12,7 @@ namespace ukemi {
 namespace {
 
 const std::filesystem::path scenarios = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
-const std::filesystem::path shipped = scenarios / "steps" / "resnet50_on_p3.json";
+const std::filesystem::path steps_scenario = scenarios / "steps" / "resnet50_on_p3.json";
 
 Plan plan_of(std::int64_t batch, std::int32_t accumulation = 1) {
     Plan plan;
@@ -24,8 +24,8 @@ Plan plan_of(std::int64_t batch, std::int32_t accumulation = 1) {
 // What `ukemi simulate` shows for these workers and this batch.
 double simulated_s(std::int64_t workers, std::int64_t batch) {
     const StepScenario scenario = read_step_scenario(
-        shipped, std::vector<ConfigOverride>{{"/job/workers", fmt::format("{}", workers)},
-                                             {"/job/batch", fmt::format("{}", batch)}});
+        steps_scenario, std::vector<ConfigOverride>{{"/job/workers", fmt::format("{}", workers)},
+                                                    {"/job/batch", fmt::format("{}", batch)}});
     const std::vector<StepJob> jobs = {scenario.jobs.front().job};
     StepOptions options;
     options.seed = scenario.seed;
@@ -40,7 +40,7 @@ double simulated_s(std::int64_t workers, std::int64_t batch) {
 
 TEST_CASE("simulated steps: a table holds what the scenario of steps shows", "[simulated_steps]") {
     const std::vector<std::int64_t> batches = {16, 64};
-    const StepTime time = simulated_steps(shipped, batches, 20, "test");
+    const StepTime time = simulated_steps(steps_scenario, batches, 20, "test");
     REQUIRE(time.groups.size() == 18);  // 1 to 16, 18 and 20 machines
     CHECK(time.groups.front().workers == 1);
     CHECK(time.groups.back().workers == 20);
@@ -57,7 +57,7 @@ TEST_CASE("simulated steps: a table holds what the scenario of steps shows", "[s
 TEST_CASE("simulated steps: communication hides behind compute, so a step is not a sum",
           "[simulated_steps]") {
     const std::vector<std::int64_t> batches = {16, 64};
-    const StepTime time = simulated_steps(shipped, batches, 4, "test");
+    const StepTime time = simulated_steps(steps_scenario, batches, 4, "test");
     const auto sent_s = [&](std::int64_t batch) {
         return to_seconds(step_of(time, plan_of(4 * batch), 4) - step_of(time, plan_of(batch), 1));
     };
@@ -86,12 +86,12 @@ TEST_CASE("simulated steps: what they cannot come from is refused", "[simulated_
                                std::span<const std::int64_t> some) {
         return complaint_of([&] { simulated_steps(file, some, machines, "test"); });
     };
-    CHECK_THAT(complaint(shipped, 33, batches),
+    CHECK_THAT(complaint(steps_scenario, 33, batches),
                Catch::Contains("expected at least 33 machines") && Catch::Contains("found 32"));
     CHECK_THAT(complaint(scenarios / "steps" / "shared_switches.json", 4, batches),
                Catch::Contains("expected one job, found 2"));
     const std::vector<std::int64_t> large = {16, 4096};
-    CHECK_THAT(complaint(shipped, 4, large), Catch::Contains("bytes"));
+    CHECK_THAT(complaint(steps_scenario, 4, large), Catch::Contains("bytes"));
 }
 
 TEST_CASE("simulated steps: a scenario says which file and which batches", "[simulated_steps]") {

@@ -17,7 +17,7 @@ namespace {
 using Catch::Matchers::Contains;
 using nlohmann::json;
 
-json document(const json& training) {
+json bounds_document(const json& training) {
     return json{{"name", "bounds"},
                 {"seed", 1},
                 {"job",
@@ -32,7 +32,7 @@ json document(const json& training) {
 }
 
 Scenario read(const json& training) {
-    return scenario_from_text(document(training).dump(), "bounds.json");
+    return scenario_from_text(bounds_document(training).dump(), "bounds.json");
 }
 
 // What a worker does with what it is told, up to the first step; the data only where they are few.

@@ -9,8 +9,6 @@ namespace ukemi {
 
 namespace {
 
-const std::filesystem::path folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
-
 struct SizedRun {
     RunResult result;
     std::int32_t first = 0;
@@ -18,7 +16,7 @@ struct SizedRun {
     std::int32_t most = 0;
 };
 
-SizedRun run_of(const Scenario& scenario, std::string_view policies) {
+SizedRun sized_run_of(const Scenario& scenario, std::string_view policies) {
     const NamedMarket market = make_market(scenario, scenario.seed);
     const PolicyList list = parse_policies(policies, scenario, "test").front();
     RunOptions options;
@@ -46,12 +44,12 @@ TEST_CASE("utilisation scenario: busy devices call for all machines there are, a
         const std::vector<ConfigOverride> overrides{
             {"/cluster/count_start", fmt::format("{}", start)}};
         const Scenario scenario =
-            read_scenario(folder / "autoscaling_by_utilisation.json", overrides);
+            read_scenario(scenario_folder / "autoscaling_by_utilisation.json", overrides);
         CAPTURE(start);
-        const SizedRun throughput = run_of(scenario, by_throughput);
-        const SizedRun utilisation = run_of(scenario, by_utilisation);
-        const SizedRun idle = run_of(scenario, idle_alone);
-        const SizedRun fixed = run_of(scenario, "on_demand");
+        const SizedRun throughput = sized_run_of(scenario, by_throughput);
+        const SizedRun utilisation = sized_run_of(scenario, by_utilisation);
+        const SizedRun idle = sized_run_of(scenario, idle_alone);
+        const SizedRun fixed = sized_run_of(scenario, "on_demand");
         CHECK(throughput.last == 4);  // as published
         CHECK(utilisation.last == 24);
         CHECK(utilisation.first == start);
@@ -73,8 +71,9 @@ TEST_CASE("utilisation scenario: whole steps do not say which part of them is co
           "[scenario]") {
     const std::vector<ConfigOverride> overrides{
         {"/policy_parameters/utilisation_resize", R"({"spawn": 4})"}};
-    const Scenario scenario = read_scenario(folder / "autoscaling_by_utilisation.json", overrides);
-    const SizedRun blind = run_of(scenario, "utilisation_resize:0.8+on_demand");
+    const Scenario scenario =
+        read_scenario(scenario_folder / "autoscaling_by_utilisation.json", overrides);
+    const SizedRun blind = sized_run_of(scenario, "utilisation_resize:0.8+on_demand");
     CHECK(blind.most == 12);
     CHECK(blind.result.plans == 0);
 }
@@ -96,10 +95,10 @@ TEST_CASE("utilisation scenario: where a step's parts are known, computing ends 
             "replay": ["utilisation_resize"]}})",
                            utilisation);
     };
-    CHECK(run_of(scenario_from_text(text("computing"), "parts.json"), "utilisation_resize").last ==
-          13);
-    CHECK(run_of(scenario_from_text(text("occupied"), "parts.json"), "utilisation_resize").last ==
-          24);
+    CHECK(sized_run_of(scenario_from_text(text("computing"), "parts.json"), "utilisation_resize")
+              .last == 13);
+    CHECK(sized_run_of(scenario_from_text(text("occupied"), "parts.json"), "utilisation_resize")
+              .last == 24);
     CHECK_THROWS_WITH(scenario_from_text(text("memory"), "parts.json"),
                       Catch::Contains(R"(expected one of computing, occupied, found "memory")"));
 }

@@ -13,7 +13,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-constexpr std::string_view document = R"({"name": "small", "seed": 1,
+constexpr std::string_view variants_document = R"({"name": "small", "seed": 1,
  "job": {"work": "10 h", "deadline": "20 h"},
  "cluster": {"count": 1},
  "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
@@ -23,7 +23,7 @@ std::vector<Scenario> variants_of(const Texts& arguments,
                                   const std::vector<ConfigOverride>& overrides = {}) {
     std::vector<VariedKey> keys;
     for (const std::string& argument : arguments) keys.push_back(parse_varied_key(argument));
-    return variants_from_text(document, "small.json", overrides, keys);
+    return variants_from_text(variants_document, "small.json", overrides, keys);
 }
 
 std::string complaint_about(const Texts& arguments) {

@@ -10,13 +10,13 @@ namespace ukemi {
 
 namespace {
 
-struct Case {
+struct DeadlineCase {
     MarketData market;
     JobSpec job;
 };
 
 // A flickering market and a gang; the deadline leaves room for the work and a few changeovers.
-Case random_case(std::uint64_t seed) {
+DeadlineCase random_deadline(std::uint64_t seed) {
     RandomStream draw(seed, "deadline");
     AvailabilitySeries series;
     Instant now;
@@ -29,7 +29,7 @@ Case random_case(std::uint64_t seed) {
         now = now + round_up_to(seconds(1 + draw.exponential(5000)), tick);
     }
     series.end = now;
-    Case one;
+    DeadlineCase one;
     one.market = market({zone("a", series, price(1))},
                         draw.chance(0.5) ? AfterLastRow::repeat : AfterLastRow::end);
     one.market.notice = draw.chance(0.5) ? minutes(2) : Duration{};
@@ -73,7 +73,7 @@ TEST_CASE("deadline: greedy, uniform progress, rc_threshold and time slices keep
     Dollars cost;
     Dollars on_demand_cost;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-        const Case one = random_case(seed);
+        const DeadlineCase one = random_deadline(seed);
         std::vector<std::pair<std::string, std::string>> list{{name, "{}"}};
         if (*saving != '\0') list.emplace_back(saving, "{}");
         const RunResult result = run(one.market, one.job, list);

@@ -18,20 +18,20 @@ using namespace ukemi;
 
 namespace {
 
-struct StepFinished {
+struct TestStepFinished {
     std::uint32_t worker = 0;
 };
-struct PriceChanged {
+struct TestPriceChanged {
     std::int64_t nano_dollars = 0;
 };
-using Event = std::variant<StepFinished, PriceChanged>;
+using TestEvent = std::variant<TestStepFinished, TestPriceChanged>;
 
-std::string_view event_kind(const StepFinished&) { return "step_finished"; }
+std::string_view event_kind(const TestStepFinished&) { return "step_finished"; }
 
 struct Numbered {
     std::uint64_t number = 0;
 };
-using Queue = EventQueue<Numbered>;
+using NumberedQueue = EventQueue<Numbered>;
 
 Instant at(std::int64_t nanoseconds_since_start) {
     return Instant::at(nanoseconds(nanoseconds_since_start));
@@ -173,10 +173,11 @@ private:
 
     Source source_;
     Delay delay_;
-    Queue queue_{{.events_max = ~std::uint64_t{0}, .events_per_instant_max = ~std::uint64_t{0}}};
+    NumberedQueue queue_{
+        {.events_max = ~std::uint64_t{0}, .events_per_instant_max = ~std::uint64_t{0}}};
     std::map<Key, std::uint64_t> pending_;
     std::vector<Key> keys_;
-    std::vector<Queue::Ticket> tickets_;
+    std::vector<NumberedQueue::Ticket> tickets_;
     std::int64_t schedules_ = 1, cancels_ = 0, looks_ = 0;
 };
 
@@ -194,7 +195,7 @@ TEST_CASE("event queue: any schedule pops in the order of a std::map", "[event_q
 }
 
 TEST_CASE("event queue: instant, then phase, then scheduling order decide", "[event_queue]") {
-    Queue queue;
+    NumberedQueue queue;
     queue.schedule(at(20), Phase::environment, {0});
     queue.schedule(at(10), Phase::measurement, {1});
     queue.schedule(at(10), Phase::decision, {2});
@@ -215,7 +216,7 @@ TEST_CASE("event queue: instant, then phase, then scheduling order decide", "[ev
 }
 
 TEST_CASE("event queue: what is scheduled now runs now, in its phase", "[event_queue]") {
-    Queue queue;
+    NumberedQueue queue;
     queue.schedule(at(5), Phase::completion, {0});
     queue.schedule(at(5), Phase::measurement, {1});
     queue.schedule(at(6), Phase::environment, {2});
@@ -232,7 +233,7 @@ TEST_CASE("event queue: a crowd at one instant keeps the order of phases", "[eve
     // 20,000 workers finish at once; each completion asks for a decision now, each decision for a
     // measurement now: 20,000 of each, never a phase before the one in front is exhausted.
     constexpr std::uint64_t workers = 20'000;
-    Queue queue;
+    NumberedQueue queue;
     for (std::uint64_t worker = 0; worker < workers; ++worker) {
         queue.schedule(at(1'000), Phase::completion, {worker});
     }
@@ -255,7 +256,7 @@ TEST_CASE("event queue: a crowd at one instant keeps the order of phases", "[eve
 
 TEST_CASE("event queue: a look at the next event does not stop earlier ones", "[event_queue]") {
     // The far crowd is brought to the front by the look; what comes then goes before it.
-    Queue queue;
+    NumberedQueue queue;
     for (std::uint64_t i = 0; i < 1'000; ++i) {
         queue.schedule(at(1'000'000 + static_cast<std::int64_t>(i)), Phase::completion, {i});
     }
@@ -273,7 +274,7 @@ TEST_CASE("event queue: a look at the next event does not stop earlier ones", "[
 }
 
 TEST_CASE("event queue: never comes last, and comes", "[event_queue]") {
-    Queue queue;
+    NumberedQueue queue;
     for (std::uint64_t i = 0; i < 100; ++i) queue.schedule(Instant::never(), Phase::decision, {i});
     queue.schedule(at(1), Phase::decision, {1'000});
     REQUIRE(queue.pop()->event.number == 1'000);
@@ -284,13 +285,14 @@ TEST_CASE("event queue: never comes last, and comes", "[event_queue]") {
 }
 
 TEST_CASE("event queue: a stale ticket is harmless", "[event_queue]") {
-    Queue queue;
-    REQUIRE_FALSE(queue.cancel(Queue::Ticket{}));  // names nothing, also in an empty queue
-    const Queue::Ticket ran = queue.schedule(at(1), Phase::decision, {1});
-    REQUIRE_FALSE(queue.cancel(Queue::Ticket{}));
+    NumberedQueue queue;
+    REQUIRE_FALSE(queue.cancel(NumberedQueue::Ticket{}));  // names nothing, also in an empty queue
+    const NumberedQueue::Ticket ran = queue.schedule(at(1), Phase::decision, {1});
+    REQUIRE_FALSE(queue.cancel(NumberedQueue::Ticket{}));
     REQUIRE(queue.pop()->event.number == 1);
     REQUIRE_FALSE(queue.cancel(ran));
-    const Queue::Ticket cancelled = queue.schedule(at(1), Phase::decision, {2});  // same time, slot
+    const NumberedQueue::Ticket cancelled =
+        queue.schedule(at(1), Phase::decision, {2});  // same time, slot
     REQUIRE_FALSE(queue.cancel(ran));
     REQUIRE(queue.size() == 1);
     REQUIRE(queue.cancel(cancelled));
@@ -308,8 +310,8 @@ TEST_CASE("event queue: a stale ticket is harmless", "[event_queue]") {
 }
 
 TEST_CASE("event queue: clear() forgets events, clock, counts and tickets", "[event_queue]") {
-    Queue queue;
-    std::vector<Queue::Ticket> tickets;
+    NumberedQueue queue;
+    std::vector<NumberedQueue::Ticket> tickets;
     for (int run = 0; run < 3; ++run) {
         for (std::int64_t i = 0; i < 1'000; ++i) {
             tickets.push_back(queue.schedule(at(i * 1'000'003 % 77'777), Phase::decision, {0}));
@@ -331,7 +333,7 @@ TEST_CASE("event queue: clear() forgets events, clock, counts and tickets", "[ev
 }
 
 TEST_CASE("event queue: memory follows what is pending, not what was", "[event_queue]") {
-    Queue queue;
+    NumberedQueue queue;
     Source source(5);
     const auto hold = [&](int times) {
         for (int i = 0; i < times; ++i) {
@@ -357,9 +359,9 @@ TEST_CASE("event queue: memory follows what is pending, not what was", "[event_q
 }
 
 TEST_CASE("event queue: a run that never ends is stopped by name", "[event_queue]") {
-    EventQueue<Event> queue({.events_max = 3, .events_per_instant_max = 100});
+    EventQueue<TestEvent> queue({.events_max = 3, .events_per_instant_max = 100});
     for (std::int64_t i = 1; i <= 4; ++i) {
-        queue.schedule(Instant::at(i * milliseconds(500)), Phase::completion, StepFinished{});
+        queue.schedule(Instant::at(i * milliseconds(500)), Phase::completion, TestStepFinished{});
     }
     REQUIRE(limit_message(queue) ==
             "run limit reached: events_max of 3 events in the run, at 2 s of simulated time, after "
@@ -371,7 +373,7 @@ TEST_CASE("event queue: a run that never ends is stopped by name", "[event_queue
 }
 
 TEST_CASE("event queue: a loop that never advances the clock is stopped by name", "[event_queue]") {
-    EventQueue<StepFinished> queue({.events_max = 1'000, .events_per_instant_max = 10});
+    EventQueue<TestStepFinished> queue({.events_max = 1'000, .events_per_instant_max = 10});
     queue.schedule(at(250), Phase::completion, {});
     queue.schedule(at(500), Phase::completion, {});
     std::string message;

@@ -21,7 +21,7 @@ JobSpec two_workers() {
     return spec;
 }
 
-MarketData endless_market() {
+MarketData interfered_market() {
     return market({zone("a", capacity({{minutes(0), 0}}, hours(9)), price(1))});
 }
 
@@ -29,7 +29,7 @@ MarketData endless_market() {
 
 TEST_CASE("interference: steps wait longer while other traffic is there, and no longer",
           "[interference]") {
-    const MarketData data = endless_market();
+    const MarketData data = interfered_market();
     JobSpec spec = two_workers();
     const RunResult disturbed = run(data, spec, {});
     CHECK(disturbed.finished);
@@ -45,7 +45,7 @@ TEST_CASE("interference: steps wait longer while other traffic is there, and no 
 
 TEST_CASE("interference: interference_switch takes the other collective as soon as it is agreed",
           "[interference]") {
-    const MarketData data = endless_market();
+    const MarketData data = interfered_market();
     const JobSpec spec = two_workers();
     REQUIRE(simulated_capabilities(data, spec).knobs.has(Knob::collective));
     const RunResult switched = run(data, spec, {{"interference_switch", "{}"}});
@@ -58,7 +58,7 @@ TEST_CASE("interference: interference_switch takes the other collective as soon 
 
 TEST_CASE("interference: a slow machine computes more slowly and waits for the network as long",
           "[interference]") {
-    MarketData data = endless_market();
+    MarketData data = interfered_market();
     data.rules.machine_speeds = {1000, 500};
     prepare(data);
     JobSpec spec = two_workers();

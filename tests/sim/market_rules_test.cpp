@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/sim/fixture.hpp"
+#include "traces/market_statistics.hpp"
 
 namespace ukemi {
 

@@ -10,7 +10,7 @@ namespace ukemi {
 
 namespace {
 
-struct Case {
+struct RegionCase {
     MarketData market;
     JobSpec job;
 };
@@ -35,7 +35,7 @@ ZoneData flickering_zone(RandomStream& draw, std::int32_t machines, Duration tic
     return zone(fmt::format("z{}", draw.bits()), series, prices, 2.5 + draw.uniform());
 }
 
-Case random_case(std::uint64_t seed) {
+RegionCase random_region(std::uint64_t seed) {
     RandomStream draw(seed, "regions");
     const Duration tick = draw.chance(0.3) ? minutes(draw.integer(1, 20)) : Duration{};
     const auto machines = static_cast<std::int32_t>(draw.integer(1, 4));
@@ -43,7 +43,7 @@ Case random_case(std::uint64_t seed) {
     for (std::int64_t left = draw.integer(2, 4); left > 0; --left) {
         zones.push_back(flickering_zone(draw, machines, tick));
     }
-    Case one;
+    RegionCase one;
     one.market =
         market(std::move(zones), draw.chance(0.5) ? AfterLastRow::repeat : AfterLastRow::end);
     one.market.notice = draw.chance(0.5) ? minutes(2) : Duration{};
@@ -82,7 +82,7 @@ TEST_CASE("deadline: cheapest_region_net keeps the promise, with every rule and 
     Dollars cost;
     Dollars one_region_cost;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-        const Case one = random_case(seed);
+        const RegionCase one = random_region(seed);
         std::vector<std::pair<std::string, std::string>> list{{"cheapest_region_net", parameters}};
         std::vector<std::pair<std::string, std::string>> staying{{rule, "{}"}};
         if (*saving != '\0') {

@@ -14,7 +14,7 @@ using namespace ukemi;
 
 namespace {
 
-const MarketParameters& market(std::string_view name) {
+const MarketParameters& shipped_market(std::string_view name) {
     for (const MarketParameters& parameters : all_market_parameters()) {
         if (parameters.name == name) return parameters;
     }
@@ -23,7 +23,7 @@ const MarketParameters& market(std::string_view name) {
 }
 
 SeriesStatistics long_run(std::string_view name, Duration length) {
-    return statistics_of(*generate_market(market(name), 11, 1, length)[0].availability);
+    return statistics_of(*generate_market(shipped_market(name), 11, 1, length)[0].availability);
 }
 
 // FNV-1a over the integers of a series.
@@ -105,7 +105,7 @@ TEST_CASE("generator: launches of 16 H100 are like us-central1-c", "[generator][
 }
 
 TEST_CASE("generator: prices of 2023 hardly move above their floor", "[generator][price]") {
-    const auto series = generate_market(market("v100-1-good"), 11, 1, days(1000));
+    const auto series = generate_market(shipped_market("v100-1-good"), 11, 1, days(1000));
     const auto s = statistics_of(*series[0].price);
     CHECK(s.min >= dollars_per_hour(0.918));  // 0.300 of 3.06
     CHECK(s.max <= dollars_per_hour(1.1));
@@ -115,7 +115,7 @@ TEST_CASE("generator: prices of 2023 hardly move above their floor", "[generator
 }
 
 TEST_CASE("generator: prices of 2015 jump above on-demand", "[generator][price]") {
-    const auto series = generate_market(market("g2-bidding"), 11, 1, days(1000));
+    const auto series = generate_market(shipped_market("g2-bidding"), 11, 1, days(1000));
     const PriceSeries& price = *series[0].price;
     const auto s = statistics_of(price);
     CHECK(s.usd_per_hour_mean == Approx(0.303).epsilon(0.15));
@@ -136,7 +136,7 @@ TEST_CASE("generator: prices of 2015 jump above on-demand", "[generator][price]"
 
 TEST_CASE("generator: the same seed gives the same series, on every machine",
           "[generator][golden]") {
-    const auto& parameters = market("v100-16-burst");
+    const auto& parameters = shipped_market("v100-16-burst");
     const auto three = generate_market(parameters, 7, 3, days(30));
     const auto one = generate_market(parameters, 7, 1, days(30));
     REQUIRE(three.size() == 3);
@@ -150,7 +150,7 @@ TEST_CASE("generator: the same seed gives the same series, on every machine",
 }
 
 TEST_CASE("generator: zones are independent", "[generator]") {
-    const auto zones = generate_market(market("v100-16-burst"), 5, 28, days(365));
+    const auto zones = generate_market(shipped_market("v100-16-burst"), 5, 28, days(365));
     CHECK(zones[25].zone == "zone-z");
     CHECK(zones[26].zone == "zone-aa");
     CHECK(zones[27].zone == "zone-ab");

@@ -13,7 +13,7 @@ using ukemi::JsonScanner;
 namespace {
 
 // Reads one value of any kind, to the end of the text.
-std::string complaint(std::string_view text) {
+std::string scanner_complaint(std::string_view text) {
     try {
         JsonScanner json(text, "f.json");
         json.skip_value();
@@ -39,35 +39,39 @@ TEST_CASE("json scanner: accepts every kind of value of RFC 8259", "[json_scanne
           "{\"a\":{\"b\":[1,2,{}]},\"c\":null}", "[[[]],\r\n\t[true]]", "\"\\u00e9\\ud83d\\ude00\"",
           "\"\xC3\xA9\""}) {
         CAPTURE(text);
-        CHECK(complaint(text) == "");
+        CHECK(scanner_complaint(text) == "");
     }
 }
 
 TEST_CASE("json scanner: refuses what RFC 8259 forbids, with line and column", "[json_scanner]") {
-    CHECK(complaint("") == "f.json:1:1: expected a value, found the end of the file");
-    CHECK(complaint("[1,\n 02]") == "f.json:2:2: expected a number, found \"02\"");
-    CHECK(complaint("[1.]") == "f.json:1:2: expected a number, found \"1.\"");
-    CHECK(complaint("[.5]") == "f.json:1:2: expected a value, found \".5\"");
-    CHECK(complaint("[+1]") == "f.json:1:2: expected a value, found \"+1\"");
-    CHECK(complaint("[NaN]") == "f.json:1:2: expected a value, found \"NaN\"");
-    CHECK(complaint("[-Infinity]") == "f.json:1:2: expected a number, found \"-Infinity\"");
-    CHECK(complaint("[1e]") == "f.json:1:2: expected a number, found \"1e\"");
-    CHECK(complaint("[1,]") == "f.json:1:4: expected a value, found \"]\"");
-    CHECK(complaint("[1 2]") == "f.json:1:4: expected \",\" or \"]\", found \"2\"");
-    CHECK(complaint("[1") == "f.json:1:3: expected \",\" or \"]\", found the end of the file");
-    CHECK(complaint("{\"a\" 1}") == "f.json:1:6: expected \":\", found \"1\"");
-    CHECK(complaint("{a:1}") == "f.json:1:2: expected a key in double quotes, found \"a:1\"");
-    CHECK(complaint("{\"a\":1,}") == "f.json:1:8: expected a key in double quotes, found \"}\"");
-    CHECK(complaint("{} {}") == "f.json:1:4: expected the end of the file, found \"{\"");
-    CHECK(complaint("[tru]") == "f.json:1:2: expected a value, found \"tru\"");
-    CHECK(complaint("// x") == "f.json:1:1: expected a value, found \"//\"");
-    CHECK(complaint("\"a") == "f.json:1:1: expected a closing quote, found the end of the file");
-    CHECK(complaint("\"a\nb\"") ==
+    CHECK(scanner_complaint("") == "f.json:1:1: expected a value, found the end of the file");
+    CHECK(scanner_complaint("[1,\n 02]") == "f.json:2:2: expected a number, found \"02\"");
+    CHECK(scanner_complaint("[1.]") == "f.json:1:2: expected a number, found \"1.\"");
+    CHECK(scanner_complaint("[.5]") == "f.json:1:2: expected a value, found \".5\"");
+    CHECK(scanner_complaint("[+1]") == "f.json:1:2: expected a value, found \"+1\"");
+    CHECK(scanner_complaint("[NaN]") == "f.json:1:2: expected a value, found \"NaN\"");
+    CHECK(scanner_complaint("[-Infinity]") == "f.json:1:2: expected a number, found \"-Infinity\"");
+    CHECK(scanner_complaint("[1e]") == "f.json:1:2: expected a number, found \"1e\"");
+    CHECK(scanner_complaint("[1,]") == "f.json:1:4: expected a value, found \"]\"");
+    CHECK(scanner_complaint("[1 2]") == "f.json:1:4: expected \",\" or \"]\", found \"2\"");
+    CHECK(scanner_complaint("[1") ==
+          "f.json:1:3: expected \",\" or \"]\", found the end of the file");
+    CHECK(scanner_complaint("{\"a\" 1}") == "f.json:1:6: expected \":\", found \"1\"");
+    CHECK(scanner_complaint("{a:1}") ==
+          "f.json:1:2: expected a key in double quotes, found \"a:1\"");
+    CHECK(scanner_complaint("{\"a\":1,}") ==
+          "f.json:1:8: expected a key in double quotes, found \"}\"");
+    CHECK(scanner_complaint("{} {}") == "f.json:1:4: expected the end of the file, found \"{\"");
+    CHECK(scanner_complaint("[tru]") == "f.json:1:2: expected a value, found \"tru\"");
+    CHECK(scanner_complaint("// x") == "f.json:1:1: expected a value, found \"//\"");
+    CHECK(scanner_complaint("\"a") ==
+          "f.json:1:1: expected a closing quote, found the end of the file");
+    CHECK(scanner_complaint("\"a\nb\"") ==
           "f.json:1:3: expected no control character in a text (write it as \\u00XX)");
-    CHECK(complaint("\"\\x\"") == "f.json:1:2: expected an escape such as \\n or \\u00E9");
-    CHECK(complaint("\"\\u12g4\"") == "f.json:1:6: expected four hexadecimal digits");
-    CHECK(complaint("\"\\ud800x\"") == "f.json:1:2: expected no lone surrogate");
-    CHECK(complaint("\"\\udc00\"") == "f.json:1:2: expected no lone surrogate");
+    CHECK(scanner_complaint("\"\\x\"") == "f.json:1:2: expected an escape such as \\n or \\u00E9");
+    CHECK(scanner_complaint("\"\\u12g4\"") == "f.json:1:6: expected four hexadecimal digits");
+    CHECK(scanner_complaint("\"\\ud800x\"") == "f.json:1:2: expected no lone surrogate");
+    CHECK(scanner_complaint("\"\\udc00\"") == "f.json:1:2: expected no lone surrogate");
 }
 
 TEST_CASE("json scanner: refuses what is not UTF-8", "[json_scanner]") {
@@ -75,7 +79,7 @@ TEST_CASE("json scanner: refuses what is not UTF-8", "[json_scanner]") {
     for (const std::string_view bytes :
          {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82"}) {
         const std::string text = "\"abcdefghijkl\n" + std::string(bytes) + "\"";
-        CHECK(complaint(text) == "f.json:2:1: expected UTF-8, found another byte");
+        CHECK(scanner_complaint(text) == "f.json:2:1: expected UTF-8, found another byte");
     }
 }
 
@@ -83,8 +87,8 @@ TEST_CASE("json scanner: nesting is limited", "[json_scanner]") {
     const auto nested = [](std::size_t levels) {
         return std::string(levels, '[') + std::string(levels, ']');
     };
-    CHECK(complaint(nested(64)) == "");
-    CHECK(complaint(nested(65)) == "f.json:1:65: expected at most 64 levels of nesting");
+    CHECK(scanner_complaint(nested(64)) == "");
+    CHECK(scanner_complaint(nested(65)) == "f.json:1:65: expected at most 64 levels of nesting");
 }
 
 TEST_CASE("json scanner: escapes are undone", "[json_scanner]") {

@@ -18,7 +18,7 @@ using test::prices;
 
 namespace {
 
-MarketParameters market(std::string_view name) {
+MarketParameters market_named(std::string_view name) {
     for (const MarketParameters& parameters : all_market_parameters()) {
         if (parameters.name == name) return parameters;
     }
@@ -30,7 +30,7 @@ MarketParameters market(std::string_view name) {
 
 TEST_CASE("generator: a daily cycle moves losses to its worst hour and keeps their number",
           "[generator]") {
-    MarketParameters flat = market("v100-1-good");
+    MarketParameters flat = market_named("v100-1-good");
     flat.quiet = {0.5, 3, 3};  // no flapping, which would blur the hours
     MarketParameters daily = flat;
     daily.daily = {0.5, 15};
@@ -55,7 +55,7 @@ TEST_CASE("generator: a daily cycle moves losses to its worst hour and keeps the
 }
 
 TEST_CASE("generator: shared losses hit zones of one region only", "[generator]") {
-    MarketParameters shared = market("v100-16-burst");
+    MarketParameters shared = market_named("v100-16-burst");
     shared.quiet = {0.5, 20, 20};
     shared.shared = {2, 3, 1, 2};
     const auto zones = generate_market(shared, 9, 4, days(400));
@@ -69,7 +69,7 @@ TEST_CASE("generator: shared losses hit zones of one region only", "[generator]"
 
 TEST_CASE("generator: lifetimes take one instance at a time, none older than the cap",
           "[generator]") {
-    MarketParameters aged = market("v100-16-burst");
+    MarketParameters aged = market_named("v100-16-burst");
     aged.quiet = {0.5, 1e9, 1e9};  // nothing but age
     aged.outage = {0.5, 0.1, 0.1};
     aged.full_refill_share = 1;

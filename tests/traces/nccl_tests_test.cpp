@@ -35,12 +35,12 @@ constexpr std::string_view today =
 # Collective test concluded: all_reduce_perf
 )";
 
-std::vector<CollectiveTable> read(std::string_view text, const char* file = "log.txt") {
+std::vector<CollectiveTable> read_log(std::string_view text, const char* file = "log.txt") {
     return parse_nccl_tests(text, file);
 }
-std::string complaint(std::string_view text) {
+std::string nccl_complaint(std::string_view text) {
     try {
-        read(text);
+        read_log(text);
     } catch (const InputError& error) {
         return error.what();
     }
@@ -50,7 +50,7 @@ std::string complaint(std::string_view text) {
 }  // namespace
 
 TEST_CASE("nccl-tests: the table of today is read whole", "[nccl_tests]") {
-    const auto tables = read(today);
+    const auto tables = read_log(today);
     REQUIRE(tables.size() == 1);
     const CollectiveTable& table = tables.front();
     CHECK(table.collective == "all_reduce");
@@ -77,7 +77,7 @@ TEST_CASE("nccl-tests: the table of today is read whole", "[nccl_tests]") {
 
 TEST_CASE("nccl-tests: older tables have fewer columns, and errors for wrong elements",
           "[nccl_tests]") {
-    const auto tables = read(
+    const auto tables = read_log(
         R"(# nThread 1 nGpus 2 minBytes 8 warmup iters: 5 iters: 20
 #   Rank  0 Pid  3450 on old device  0 [0x07] Tesla V100-SXM2-16GB
 #   Rank  1 Pid  3450 on old device  1 [0x0a] Tesla V100-SXM2-16GB
@@ -96,7 +96,7 @@ TEST_CASE("nccl-tests: older tables have fewer columns, and errors for wrong ele
 }
 
 TEST_CASE("nccl-tests: per-iteration columns, CPU times and timestamps are known", "[nccl_tests]") {
-    const auto tables = read(
+    const auto tables = read_log(
         "# Collective test starting: ./build/all_gather_perf\n"
         "# size count type redop root cputime algbw busbw #wrong i_min i_max i_p99 i_cv% "
         "cputime algbw busbw #wrong i_min i_max i_p99 i_cv% timestamp\n"
@@ -127,7 +127,7 @@ TEST_CASE("nccl-tests: several tables in one log, with prefixes and other output
     for (std::size_t at; (at = gather.find("all_reduce")) != std::string::npos;) {
         gather.replace(at, 10, "sendrecv");
     }
-    const auto tables = read(log + "WARNING: something\n" + gather);
+    const auto tables = read_log(log + "WARNING: something\n" + gather);
     REQUIRE(tables.size() == 2);
     CHECK(tables[0].collective == "all_reduce");
     CHECK(tables[0].ranks == 4);
@@ -142,7 +142,7 @@ TEST_CASE("nccl-tests: several tables in one log, with prefixes and other output
 
 TEST_CASE("nccl-tests: the JSON of -J", "[nccl_tests]") {
     const auto tables =
-        read(R"({"version":2,"args":[".\/build\/all_reduce_perf","-J"],"env":["A=1"],
+        read_log(R"({"version":2,"args":[".\/build\/all_reduce_perf","-J"],"env":["A=1"],
         "nccl_version":22902,"config":{"nthreads":1,"ngpus":2,"warmup_iters":1,"iterations":20,
         "devices":[{"rank":0,"hostname":"h","device":0,"device_info":"NVIDIA H200"}]},
         "results":[{"size":1048576,"count":262144,"type":"float","redop":"sum","root":"    -1",
@@ -160,31 +160,32 @@ TEST_CASE("nccl-tests: the JSON of -J", "[nccl_tests]") {
     CHECK(table.rows.at(0).out_of_place->p99_us == 61.5);
     CHECK(table.rows[0].out_of_place->wrong == 0);
     CHECK_FALSE(table.rows[0].in_place->wrong.has_value());
-    CHECK(complaint(R"({"results": []})") == "log.txt: at /results: expected at least one result");
-    CHECK(complaint(R"({"results": [{"size": -1}]})") ==
+    CHECK(nccl_complaint(R"({"results": []})") ==
+          "log.txt: at /results: expected at least one result");
+    CHECK(nccl_complaint(R"({"results": [{"size": -1}]})") ==
           "log.txt: at /results/0/size: expected a whole number from 0 on, found -1");
-    CHECK(complaint(R"({"a": 1, "a": 2})") != "(none)");
+    CHECK(nccl_complaint(R"({"a": 1, "a": 2})") != "(none)");
 }
 
 TEST_CASE("nccl-tests: what begins like a row and is none is refused with its place",
           "[nccl_tests]") {
     const std::string head = std::string(today.substr(0, today.find("        1024")));
-    CHECK(complaint("hello\n") ==
+    CHECK(nccl_complaint("hello\n") ==
           "log.txt: is no output of nccl-tests: there is no heading that begins with size, count "
           "and has a row below it");
-    CHECK(complaint(head) == complaint(""));
-    CHECK(complaint(head + "1024 256 float sum -1 10.0\n") ==
+    CHECK(nccl_complaint(head) == nccl_complaint(""));
+    CHECK(nccl_complaint(head + "1024 256 float sum -1 10.0\n") ==
           "log.txt:14:1: expected a row of 13 columns as in the heading, found 6");
-    CHECK(complaint(head + "1024 256 float sum -1 1x 0 0 0 1 0 0 0\n") ==
+    CHECK(nccl_complaint(head + "1024 256 float sum -1 1x 0 0 0 1 0 0 0\n") ==
           "log.txt:14:1: expected a time, found \"1x\"");
-    CHECK(complaint(head + "99999999999999999999 256 float sum -1 1 0 0 0 1 0 0 0\n") ==
+    CHECK(nccl_complaint(head + "99999999999999999999 256 float sum -1 1 0 0 0 1 0 0 0\n") ==
           "log.txt:14:1: expected a size in bytes, found \"99999999999999999999\"");
-    CHECK(complaint(head + "8 2 float sum -1 -5 0 0 0 1 0 0 0\n") ==
+    CHECK(nccl_complaint(head + "8 2 float sum -1 -5 0 0 0 1 0 0 0\n") ==
           "log.txt:14:1: expected a time, found \"-5\"");
 }
 
 TEST_CASE("nccl-tests: α–β over what was right, and no fit over two machines", "[nccl_tests]") {
-    const auto tables = read(today);
+    const auto tables = read_log(today);
     const auto fit = alpha_beta(tables, BufferUse::out_of_place);
     REQUIRE(fit.has_value());
     CHECK(fit->at(1024) == Approx(10e-6));

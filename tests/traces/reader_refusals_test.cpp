@@ -21,7 +21,7 @@ ReadOptions inverted() {
     options.polarity = Polarity::one_is_unavailable;
     return options;
 }
-ReadOptions as(std::string_view form) {
+ReadOptions in_form(std::string_view form) {
     ReadOptions options;
     options.form = form;
     return options;
@@ -40,14 +40,14 @@ TEST_CASE("refusals: what no reader recognises", "[traces][refusal]") {
           std::string::npos);
     CHECK(complaint("t_s,instances\n0,1\n" + std::string(40, 'x') + ",3\n") ==
           "t:3:1: expected seconds since the start, from 0 to 100 years, found 40 bytes of text");
-    CHECK(complaint("x", as("plain_prize"))
+    CHECK(complaint("x", in_form("plain_prize"))
               .starts_with("t: no trace form \"plain_prize\" (did you mean \"plain_price\"?); "
                            "there is plain_availability, "));
     CHECK_THROWS_AS(read_trace("/nonexistent/file.csv"), InputError);
 }
 
 TEST_CASE("refusals: plain form", "[traces][refusal][plain]") {
-    CHECK(complaint("a,b\n0,1\n", as("plain_availability")) ==
+    CHECK(complaint("a,b\n0,1\n", in_form("plain_availability")) ==
           "t:1:1: expected the header \"t_s,instances\", found \"a,b\"");
     CHECK(plain("") == "t:1:1: expected at least one row under the header, found none");
     CHECK(plain("5,1\n") == "t:2:1: expected the first row at 0, found \"5\"");
@@ -80,7 +80,7 @@ TEST_CASE("refusals: plain form", "[traces][refusal][plain]") {
 
 TEST_CASE("refusals: skypilot_json", "[traces][refusal][skypilot_json]") {
     CHECK_THAT(skypilot("{}"), StartsWith("t:1:1: expected the beginning of a known trace form"));
-    CHECK(complaint("{}", as("skypilot_json")) ==
+    CHECK(complaint("{}", in_form("skypilot_json")) ==
           "t:1:1: expected \"metadata\" with \"gap_seconds\"");
     CHECK(skypilot(R"({"metadata":{"gap_seconds":60}})") ==
           "t:1:1: expected \"data\", found no such key");
@@ -136,7 +136,7 @@ TEST_CASE("refusals: samples with calendar times", "[traces][refusal]") {
           "t:3:21: expected a whole number from 0 to 1000000, found \"-2\"");
     CHECK(complaint("date,availability\n" + row + "2023-02-15 22:11:31,2\n", inverted()) ==
           "t:3:21: expected 0 or 1 (1 = unavailable), found \"2\"");
-    CHECK(complaint("date,price\n" + row, as("skynomad_csv")) ==
+    CHECK(complaint("date,price\n" + row, in_form("skynomad_csv")) ==
           "t:1:1: expected a column \"availability\" in the header");
     CHECK(complaint("date,availability,date\n" + row) ==
           "t:1:1: expected one column \"date\", found two");
@@ -165,7 +165,7 @@ TEST_CASE("refusals: launch probes", "[traces][refusal][probe_counts]") {
           "t:2:43: expected at most the 16 requested, found \"17\"");
     CHECK(complaint(header + "r,2025-10-04T00:10:00Z,s,e,1,success,,16,1,0,16\n") ==
           "t:2:38: expected the name of a zone, found \"\"");
-    CHECK(complaint("scheduled_utc,zone\n", as("skynomad_probe_counts")) ==
+    CHECK(complaint("scheduled_utc,zone\n", in_form("skynomad_probe_counts")) ==
           "t:1:1: expected a column \"created\" in the header");
     CHECK(complaint(header + row, inverted()) ==
           "t: the form skynomad_probe_counts counts instances: one cannot mean unavailable");
@@ -185,7 +185,8 @@ TEST_CASE("refusals: bamboo", "[traces][refusal][bamboo]") {
     CHECK(complaint("0,add,\n") == "t:1:7: expected the name of a node, found \"\"");
     CHECK(complaint("0,add,a\n-1,add,b\n") ==
           "t:2:1: expected milliseconds since the start, up to 100 years, found \"-1\"");
-    CHECK(complaint("", as("bamboo_events")) == "t:1:1: expected at least one event, found none");
+    CHECK(complaint("", in_form("bamboo_events")) ==
+          "t:1:1: expected at least one event, found none");
     CHECK(complaint("0,add,a\n", inverted()) ==
           "t: the form bamboo_events counts instances: one cannot mean unavailable");
     const std::string row = "2021-12-10, 13:07:45, 80\n";

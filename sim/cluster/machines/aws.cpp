@@ -7,11 +7,11 @@
 namespace ukemi::machine_tables {
 namespace {
 
-constexpr std::string_view listed = "AWS list; chassis unverified";
+constexpr std::string_view aws_list = "AWS list; chassis unverified";
 constexpr std::string_view listed_mesh = "AWS list; NVLink as the first GPUs of a DGX-1 V100";
 
 // name, GPU, count, NVLink; {sockets, threads, GiB, GB/s}; {PCIe, switches}; {NICs, Gbit/s, us}
-constexpr MachineSpec table[] = {
+constexpr MachineSpec aws_table[] = {
     {"p2.xlarge",
      "k80",
      1,
@@ -27,7 +27,7 @@ constexpr MachineSpec table[] = {
      {1, 32, 488, 0},
      {3, 4},
      {1, 10, cloud_tcp_us},
-     listed},
+     aws_list},
     {"p2.16xlarge",
      "k80",
      16,
@@ -35,7 +35,7 @@ constexpr MachineSpec table[] = {
      {2, 64, 732, qpi_2},
      {3, 8},
      {1, 20, cloud_tcp_us},
-     listed},
+     aws_list},
     {"p3.2xlarge",
      "v100_sxm2_16gb",
      1,
@@ -43,7 +43,7 @@ constexpr MachineSpec table[] = {
      {1, 8, 61, 0},
      {3, 0},
      {1, 10, cloud_tcp_us},
-     listed},
+     aws_list},
     {"p3.8xlarge",
      "v100_sxm2_16gb",
      4,
@@ -75,7 +75,7 @@ constexpr MachineSpec table[] = {
      {1, 4, 16, 0},
      {3, 0},
      {1, 25, cloud_tcp_us},
-     listed},
+     aws_list},
     {"g4dn.2xlarge",
      "t4",
      1,
@@ -83,7 +83,7 @@ constexpr MachineSpec table[] = {
      {1, 8, 32, 0},
      {3, 0},
      {1, 25, cloud_tcp_us},
-     listed},
+     aws_list},
     {"g4dn.4xlarge",
      "t4",
      1,
@@ -91,7 +91,7 @@ constexpr MachineSpec table[] = {
      {1, 16, 64, 0},
      {3, 0},
      {1, 25, cloud_tcp_us},
-     listed},
+     aws_list},
     {"g4dn.8xlarge",
      "t4",
      1,
@@ -99,7 +99,7 @@ constexpr MachineSpec table[] = {
      {1, 32, 128, 0},
      {3, 0},
      {1, 50, cloud_tcp_us},
-     listed},
+     aws_list},
     {"g4dn.16xlarge",
      "t4",
      1,
@@ -107,7 +107,7 @@ constexpr MachineSpec table[] = {
      {1, 64, 256, 0},
      {3, 0},
      {1, 50, cloud_tcp_us},
-     listed},
+     aws_list},
     {"g4dn.12xlarge",
      "t4",
      4,
@@ -115,7 +115,7 @@ constexpr MachineSpec table[] = {
      {1, 48, 192, 0},
      {3, 0},
      {1, 50, cloud_tcp_us},
-     listed},
+     aws_list},
     {"g4dn.metal",
      "t4",
      8,
@@ -123,7 +123,7 @@ constexpr MachineSpec table[] = {
      {2, 96, 384, upi_2},
      {3, 0},
      {1, 100, cloud_tcp_us},
-     listed},
+     aws_list},
     {"p4d.24xlarge",
      "a100_sxm4_40gb",
      8,
@@ -131,7 +131,7 @@ constexpr MachineSpec table[] = {
      {2, 96, 1152, upi_2},
      {4, 4},
      {4, 100, efa_us},
-     listed},
+     aws_list},
     {"p4de.24xlarge",
      "a100_sxm4_80gb",
      8,
@@ -139,7 +139,7 @@ constexpr MachineSpec table[] = {
      {2, 96, 1152, upi_2},
      {4, 4},
      {4, 100, efa_us},
-     listed},
+     aws_list},
     {"p5.48xlarge",
      "h100_sxm5_80gb",
      8,
@@ -147,11 +147,11 @@ constexpr MachineSpec table[] = {
      {2, 192, 2048, xgmi},
      {5, 8},
      {32, 100, efa_us},
-     listed},
+     aws_list},
 };
 
 }  // namespace
 
-std::span<const MachineSpec> aws() { return table; }
+std::span<const MachineSpec> aws() { return aws_table; }
 
 }  // namespace ukemi::machine_tables

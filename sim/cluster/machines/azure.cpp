@@ -4,12 +4,19 @@
 namespace ukemi::machine_tables {
 namespace {
 
-constexpr std::string_view listed = "Azure size page, unverified here";
+constexpr std::string_view azure_page = "Azure size page, unverified here";
 
 // name, GPU, count, NVLink; {sockets, threads, GiB, GB/s}; {PCIe, switches}; {NICs, Gbit/s, us}
-constexpr MachineSpec table[] = {
-    {"NC6", "k80", 1, NvlinkMesh::none, {1, 6, 56, 0}, {3, 1}, {1, 10, cloud_tcp_us}, listed},
-    {"NC12", "k80", 2, NvlinkMesh::none, {1, 12, 112, 0}, {3, 1}, {1, 10, cloud_tcp_us}, listed},
+constexpr MachineSpec azure_table[] = {
+    {"NC6", "k80", 1, NvlinkMesh::none, {1, 6, 56, 0}, {3, 1}, {1, 10, cloud_tcp_us}, azure_page},
+    {"NC12",
+     "k80",
+     2,
+     NvlinkMesh::none,
+     {1, 12, 112, 0},
+     {3, 1},
+     {1, 10, cloud_tcp_us},
+     azure_page},
     {"NC24",
      "k80",
      4,
@@ -17,7 +24,7 @@ constexpr MachineSpec table[] = {
      {2, 24, 224, qpi_2},
      {3, 2},
      {1, 10, cloud_tcp_us},
-     listed},
+     azure_page},
     {"NC6s_v2",
      "p100_pcie",
      1,
@@ -25,7 +32,7 @@ constexpr MachineSpec table[] = {
      {1, 6, 112, 0},
      {3, 0},
      {1, 12, cloud_tcp_us},
-     listed},
+     azure_page},
     {"NC12s_v2",
      "p100_pcie",
      2,
@@ -33,7 +40,7 @@ constexpr MachineSpec table[] = {
      {1, 12, 224, 0},
      {3, 0},
      {1, 12, cloud_tcp_us},
-     listed},
+     azure_page},
     {"NC24s_v2",
      "p100_pcie",
      4,
@@ -41,7 +48,7 @@ constexpr MachineSpec table[] = {
      {2, 24, 448, qpi_2},
      {3, 0},
      {1, 24, cloud_tcp_us},
-     listed},
+     azure_page},
     {"NC6s_v3",
      "v100_pcie_16gb",
      1,
@@ -49,7 +56,7 @@ constexpr MachineSpec table[] = {
      {1, 6, 112, 0},
      {3, 0},
      {1, 12, cloud_tcp_us},
-     listed},
+     azure_page},
     {"NC12s_v3",
      "v100_pcie_16gb",
      2,
@@ -57,7 +64,7 @@ constexpr MachineSpec table[] = {
      {1, 12, 224, 0},
      {3, 0},
      {1, 12, cloud_tcp_us},
-     listed},
+     azure_page},
     {"NC24s_v3",
      "v100_pcie_16gb",
      4,
@@ -65,7 +72,7 @@ constexpr MachineSpec table[] = {
      {2, 24, 448, qpi_2},
      {3, 0},
      {1, 24, cloud_tcp_us},
-     listed},
+     azure_page},
     {"NC24rs_v3",
      "v100_pcie_16gb",
      4,
@@ -102,6 +109,6 @@ constexpr MachineSpec table[] = {
 
 }  // namespace
 
-std::span<const MachineSpec> azure() { return table; }
+std::span<const MachineSpec> azure() { return azure_table; }
 
 }  // namespace ukemi::machine_tables

@@ -5,7 +5,7 @@ namespace ukemi::machine_tables {
 namespace {
 
 // name, GPU, count, NVLink; {sockets, threads, GiB, GB/s}; {PCIe, switches}; {NICs, Gbit/s, us}
-constexpr MachineSpec table[] = {
+constexpr MachineSpec nvidia_table[] = {
     {"dgx1_v100",
      "v100_sxm2_32gb",
      8,
@@ -50,6 +50,6 @@ constexpr MachineSpec table[] = {
 
 }  // namespace
 
-std::span<const MachineSpec> nvidia() { return table; }
+std::span<const MachineSpec> nvidia() { return nvidia_table; }
 
 }  // namespace ukemi::machine_tables

@@ -5,7 +5,7 @@ namespace ukemi::machine_tables {
 namespace {
 
 // name, GPU, count, NVLink; {sockets, threads, GiB, GB/s}; {PCIe, switches}; {NICs, Gbit/s, us}
-constexpr MachineSpec table[] = {
+constexpr MachineSpec others_table[] = {
     {"ibm_s822lc",
      "p100_sxm2",
      4,
@@ -34,6 +34,6 @@ constexpr MachineSpec table[] = {
 
 }  // namespace
 
-std::span<const MachineSpec> others() { return table; }
+std::span<const MachineSpec> others() { return others_table; }
 
 }  // namespace ukemi::machine_tables

@@ -32,7 +32,7 @@ constexpr std::string_view left_out = "";
 #endif
 constexpr std::array graph_samples{0, 64};
 
-bool gpu_answers() {
+bool device_answers() {
     const std::string missing = gpu_missing();
     if (!missing.empty()) WARN("skipped: no GPU answers: " << missing);
     return missing.empty();
@@ -109,7 +109,7 @@ ModelSpec spec_of(std::string_view kind) {
 }  // namespace
 
 TEST_CASE("device products: every shape, way and batch, by cuBLAS and by our kernel", "[gpu]") {
-    if (!gpu_answers()) return;
+    if (!device_answers()) return;
     const Stream stream = make_stream();
     for (const auto use : product_uses) {
         MatrixProducts products(stream.get(), use);
@@ -151,7 +151,7 @@ TEST_CASE("device products: every shape, way and batch, by cuBLAS and by our ker
 }
 
 TEST_CASE("device network: gradients of all models are those of the CPU", "[gpu]") {
-    if (!gpu_answers()) return;
+    if (!device_answers()) return;
     for (const std::string_view kind : model_kinds()) {
         if (kind == left_out) continue;
         for (const int samples : gradient_samples) {
@@ -191,7 +191,7 @@ TEST_CASE("device network: gradients of all models are those of the CPU", "[gpu]
 }
 
 TEST_CASE("device network: replicas together have the gradients of each alone", "[gpu]") {
-    if (!gpu_answers()) return;
+    if (!device_answers()) return;
     constexpr int replicas = 3;
     constexpr int samples = 5;  // of each
     for (const std::string_view kind : model_kinds()) {
@@ -323,7 +323,7 @@ TEST_CASE("learning case: threads side by side and batched leave one trail", "[l
 
 TEST_CASE("cuda device: other numbers of learners and a restart leave what they leave of threads",
           "[gpu]") {
-    if (!gpu_answers()) return;
+    if (!device_answers()) return;
     const LearningCase one;
     const Trail expected =
         one.trail_of(*make_cpu_device(*one.model, one.data.features, one.data.classes, one.first));
@@ -338,7 +338,7 @@ TEST_CASE("cuda device: other numbers of learners and a restart leave what they 
 }
 
 TEST_CASE("cuda device: learners average as threads do, with graphs and without", "[gpu]") {
-    if (!gpu_answers()) return;
+    if (!device_answers()) return;
     const DataSet data = images(28 * 28, 256);
     const ModelSpec spec = spec_of("lenet5");
     const auto model = make_model(spec, data);

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-DataSet small_data() {
+DataSet learner_data() {
     return load_data({.kind = "synthetic", .samples = 96, .features = 6, .classes = 3, .seed = 4});
 }
 
@@ -27,7 +27,7 @@ std::shared_ptr<std::byte> plain_memory(std::size_t bytes) {
 
 struct Rig {
     explicit Rig(EngineSettings settings, std::int64_t batch = 8)
-        : data(small_data()),
+        : data(learner_data()),
           model(make_model({.kind = "mlp", .hidden = {5}}, data)),
           first(model->initial_weights(9)),
           device(make_cpu_device(*model, data.features, data.classes, first)),
@@ -65,7 +65,7 @@ TEST_CASE("object pool: makes when it must, and then hands out the same again", 
 
 TEST_CASE("input pipeline: batches come in order, each sample once an epoch, in few buffers",
           "[learners]") {
-    const DataSet data = small_data();
+    const DataSet data = learner_data();
     InputSettings settings{.batch = 10, .threads = 3, .ready_most = 4, .seed = 3, .change = {}};
     InputPipeline input(data, settings, plain_memory);
     std::vector<int> used(static_cast<std::size_t>(data.count), 0);
@@ -87,7 +87,7 @@ TEST_CASE("input pipeline: batches come in order, each sample once an epoch, in 
 
 TEST_CASE("input pipeline: a sample may be changed on the way, whichever thread does it",
           "[learners]") {
-    const DataSet data = small_data();
+    const DataSet data = learner_data();
     InputSettings settings{.batch = 4, .threads = 3, .ready_most = 3, .seed = 3, .change = {}};
     settings.change = [](std::span<float> values, std::int64_t batch, std::uint32_t) {
         values[0] = static_cast<float>(batch);
@@ -103,7 +103,7 @@ TEST_CASE("input pipeline: a sample may be changed on the way, whichever thread 
 
 TEST_CASE("input pipeline: an error on an input thread reaches who asks for the batch",
           "[learners]") {
-    const DataSet data = small_data();
+    const DataSet data = learner_data();
     std::atomic<int> given{0};
     InputSettings settings{.batch = 4, .threads = 2, .ready_most = 8, .seed = 3, .change = {}};
     SECTION("no memory for another batch") {
@@ -137,7 +137,7 @@ TEST_CASE("input pipeline: an error on an input thread reaches who asks for the 
 }
 
 TEST_CASE("input pipeline: the time waited is that of the batches waited for", "[learners]") {
-    const DataSet data = small_data();
+    const DataSet data = learner_data();
     InputSettings settings{.batch = 4, .threads = 1, .ready_most = 3, .seed = 3, .change = {}};
     std::atomic<bool> hold{true};
     settings.change = [&](std::span<float>, std::int64_t, std::uint32_t) { hold.wait(true); };
@@ -364,7 +364,7 @@ TEST_CASE("learner engine: an error leaves a quiet device, and a late task finds
           "[learners]") {
     const bool batched = GENERATE(false, true);
     CAPTURE(batched);
-    const DataSet data = small_data();
+    const DataSet data = learner_data();
     const auto model = make_model({.kind = "mlp", .hidden = {5}}, data);
     const auto first = model->initial_weights(9);
     const auto make = batched ? make_cpu_batched_device : make_cpu_device;

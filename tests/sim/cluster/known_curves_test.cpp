@@ -10,7 +10,7 @@
 namespace ukemi {
 namespace {
 
-struct Row {
+struct CurveRow {
     const char* model;
     const char* gpu;
     Precision precision;
@@ -25,7 +25,7 @@ constexpr Precision fp16 = Precision::fp16;
 // NVIDIA DeepLearningExamples (TensorFlow ResNet-50 v1.5 and BERT, one GPU; BERT accumulates
 // gradients, so its updates are rare); Gavel, OSDI 2020; Pollux, OSDI 2021; the documentation of
 // github knjcode/mxnet-finetuner.
-constexpr Row rows[] = {
+constexpr CurveRow rows[] = {
     {"resnet50", "v100_sxm2_16gb", fp32, 128, 412, true},
     {"resnet50", "v100_sxm2_16gb", fp16, 256, 1270, true},
     {"resnet50", "a100_sxm4_40gb", tf32, 256, 909, true},
@@ -49,7 +49,7 @@ constexpr Row rows[] = {
     {"bert_large_512", "a100_sxm4_40gb", fp16, 16, 70.86, false},
 };
 
-double predicted(const Row& row) {
+double predicted(const CurveRow& row) {
     const GpuProfile& gpu = gpu_named(row.gpu, "t");
     for (const KnownShares& one : known_shares()) {
         if (one.gpu != gpu.name || one.precision != row.precision) continue;
@@ -64,7 +64,7 @@ double predicted(const Row& row) {
 
 TEST_CASE("known curves: rooflines beside recorded rates", "[known_curves][golden]") {
     fmt::print("samples/s of one GPU: roofline, recorded\n");
-    for (const Row& row : rows) {
+    for (const CurveRow& row : rows) {
         const double rate = predicted(row);
         const double error = rate / row.recorded - 1;
         fmt::print("{:<15}{:<16}{:<5} batch {:>3} {:7.1f} {:7.1f} ({:+.0f} %){}\n", row.model,

@@ -16,7 +16,7 @@
 namespace ukemi {
 namespace {
 
-std::vector<DeviceId> first_gpus(const Topology& topology, std::size_t count) {
+std::vector<DeviceId> gpus_before(const Topology& topology, std::size_t count) {
     std::vector<DeviceId> gpus = topology.workers();
     gpus.resize(count);
     return gpus;
@@ -24,7 +24,7 @@ std::vector<DeviceId> first_gpus(const Topology& topology, std::size_t count) {
 
 RingPlan rings_of(std::string_view machine, std::size_t count) {
     const Topology topology = build_cluster(machine, 1);
-    return find_rings(topology, first_gpus(topology, count));
+    return find_rings(topology, gpus_before(topology, count));
 }
 
 // GB/s for large messages, 2 to 8 GPUs: alpha-beta fits of the nccl-tests tables in github
@@ -32,7 +32,7 @@ RingPlan rings_of(std::string_view machine, std::size_t count) {
 constexpr double v100_recorded[] = {22.57, 45.24, 85.84, 37.12, 45.89, 87.56, 136.06};
 constexpr double a100_recorded[] = {192.95, 209.68, 218.41, 222.22, 224.47, 226.16, 227.29};
 
-struct Row {
+struct RingRow {
     std::size_t gpus;
     double predicted;
     double recorded;
@@ -40,9 +40,10 @@ struct Row {
     double error() const { return predicted / recorded - 1; }
 };
 
-std::vector<Row> compare(std::string_view machine, const RingEfficiency& efficiency,
-                         std::span<const double> recorded, const std::set<std::size_t>& fitted) {
-    std::vector<Row> rows;
+std::vector<RingRow> compare(std::string_view machine, const RingEfficiency& efficiency,
+                             std::span<const double> recorded,
+                             const std::set<std::size_t>& fitted) {
+    std::vector<RingRow> rows;
     fmt::print("{}: {}\nGPUs  rings           bus bandwidth (GB/s)\n", machine,
                efficiency.fitted_to);
     for (std::size_t i = 0; i < recorded.size(); ++i) {
@@ -157,12 +158,12 @@ TEST_CASE("rings: without NVLink there is one, over PCIe and sockets", "[rings]"
 TEST_CASE("rings: predicted bandwidths of V100 and A100 machines beside recorded ones",
           "[rings][golden]") {
     const auto v100 = compare("dgx1_v100", v100_ring_efficiency(), v100_recorded, {2, 5});
-    for (const Row& row : v100) {
+    for (const RingRow& row : v100) {
         CAPTURE(row.gpus);
         CHECK(std::abs(row.error()) < (row.fitted ? 0.0001 : 0.06));
     }
     const auto a100 = compare("dgx_a100", a100_ring_efficiency(), a100_recorded, {2, 8});
-    for (const Row& row : a100) {
+    for (const RingRow& row : a100) {
         CAPTURE(row.gpus);
         CHECK(std::abs(row.error()) < (row.fitted ? 0.0001 : 0.01));
     }

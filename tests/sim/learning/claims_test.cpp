@@ -20,7 +20,7 @@ const DataSet& digits() {
     return data;
 }
 
-SynchronisationSettings by_rule(std::string rule) {
+SynchronisationSettings settings_by(std::string rule) {
     SynchronisationSettings settings;
     settings.rule = std::move(rule);
     return settings;
@@ -145,7 +145,8 @@ TEST_CASE("claim: a batch of k·b costs epochs, and averaging k learners costs a
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         CAPTURE(seed);
         const auto epochs = [&](const char* rule, std::int64_t batch, std::int32_t learners) {
-            return epochs_to(*task_with(by_rule(rule)), {batch, 0.4, learners, 1}, 0.955, 60, seed);
+            return epochs_to(*task_with(settings_by(rule)), {batch, 0.4, learners, 1}, 0.955, 60,
+                             seed);
         };
         const double small = epochs("s_sgd", 16, 1);
         const double large = epochs("s_sgd", 128, 8);
@@ -162,7 +163,7 @@ TEST_CASE("claim: pair averaging converges", "[learning][claim]") {
     for (const bool uniform : {false, true}) {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
             CAPTURE(uniform, seed);
-            SynchronisationSettings settings = by_rule("pair_averaging");
+            SynchronisationSettings settings = settings_by("pair_averaging");
             settings.uniform_peers = uniform;
             const auto task = task_with(settings);
             const LearningStep step{64, 0.4, 8, 1};
@@ -180,7 +181,7 @@ TEST_CASE("claim: pair averaging converges", "[learning][claim]") {
 
 // An exchange in eight steps: loss 0.057, 0.057, 0.058 beside 0.060, 0.067, 0.057.
 TEST_CASE("claim: local SGD learns as much with an eighth of the exchanges", "[learning][claim]") {
-    SynchronisationSettings settings = by_rule("local_sgd");
+    SynchronisationSettings settings = settings_by("local_sgd");
     settings.period = 8;
     const LearningStep step{64, 0.4, 8, 1};
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -197,7 +198,7 @@ TEST_CASE("claim: local SGD learns as much with an eighth of the exchanges", "[l
 // again (0.955 to 0.964).
 TEST_CASE("claim: staleness limits the rate of a server, and dividing by it helps",
           "[learning][claim]") {
-    SynchronisationSettings settings = by_rule("parameter_server");
+    SynchronisationSettings settings = settings_by("parameter_server");
     settings.straggling = 0.5;
     const auto plain = task_with(settings);
     settings.by_staleness = true;
@@ -215,7 +216,7 @@ TEST_CASE("claim: every rule learns the digits", "[learning][claim]") {
     for (const SynchronisationRule& rule : synchronisation_rules()) {
         for (std::uint64_t seed = 1; seed <= 2; ++seed) {
             CAPTURE(rule.name, seed);
-            SynchronisationSettings settings = by_rule(std::string(rule.name));
+            SynchronisationSettings settings = settings_by(std::string(rule.name));
             settings.period = 8;
             settings.backups = 1;
             settings.straggling = 0.5;

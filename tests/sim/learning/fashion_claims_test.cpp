@@ -26,7 +26,7 @@ const DataSet* clothes() {
     return data ? &*data : nullptr;
 }
 
-std::shared_ptr<const RealTask> task_with(const SynchronisationSettings& settings) {
+std::shared_ptr<const RealTask> fashion_task(const SynchronisationSettings& settings) {
     return task_of(*clothes(), {.model = {"mlp", {16}}, .synchronisation = settings});
 }
 
@@ -36,7 +36,7 @@ std::shared_ptr<const RealTask> task_with(const SynchronisationSettings& setting
 TEST_CASE("claim: on Fashion-MNIST the noise scale grows during training",
           "[learning][claim][fashion]") {
     if (clothes() == nullptr) return;
-    const auto task = task_with({});
+    const auto task = fashion_task({});
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         CAPTURE(seed);
         const LearningStep step{32, 0.1, 4, 1};
@@ -59,7 +59,7 @@ TEST_CASE("claim: on Fashion-MNIST error feedback rescues top-k", "[learning][cl
             settings.error_feedback = error_feedback;
             LearningStep step{32, 0.1, 2, 1};
             step.codec = codec;
-            return trained(*task_with(settings), step, 6, seed).loss;
+            return trained(*fashion_task(settings), step, 6, seed).loss;
         };
         const double whole = loss(Codec::none, false);
         const double lossy = loss(Codec::top_k, false);  // 1 % of the elements

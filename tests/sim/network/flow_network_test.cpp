@@ -12,7 +12,7 @@ using namespace ukemi;
 
 namespace {
 
-constexpr double gigabyte_per_second = 1e9;  // one byte a nanosecond
+constexpr double byte_per_nanosecond = 1e9;  // one byte a nanosecond
 
 LinkRate link_of(double bandwidth, std::int64_t latency_ns) {
     return {BytesPerSecond::of(bandwidth), nanoseconds(latency_ns)};
@@ -36,8 +36,8 @@ std::map<std::uint64_t, std::int64_t> played(FlowNetwork& network,
 
 TEST_CASE("flow network: a flow takes the latencies of its links and its bytes", "[network]") {
     FlowNetwork network;
-    const std::vector links = {network.add_link(link_of(2 * gigabyte_per_second, 300)),
-                               network.add_link(link_of(gigabyte_per_second, 200))};
+    const std::vector links = {network.add_link(link_of(2 * byte_per_nanosecond, 300)),
+                               network.add_link(link_of(byte_per_nanosecond, 200))};
     network.start(network.add_route(links), 1000, 7);
     CHECK(network.next_at() == Instant::at(nanoseconds(500)));
     CHECK(played(network) == std::map<std::uint64_t, std::int64_t>{{7, 1500}});
@@ -48,7 +48,7 @@ TEST_CASE("flow network: a flow takes the latencies of its links and its bytes",
 TEST_CASE("flow network: dependent flows start at the exact finish", "[network]") {
     // Three bytes at seven a nanosecond, a thousand times over: rounding each would give 0 ns.
     FlowNetwork network;
-    const std::vector links = {network.add_link(link_of(7 * gigabyte_per_second, 0))};
+    const std::vector links = {network.add_link(link_of(7 * byte_per_nanosecond, 0))};
     const RouteId route = network.add_route(links);
     network.start(route, 3, 0);
     int finished = 0;
@@ -63,7 +63,7 @@ TEST_CASE("flow network: a flow alone on a link that was disturbed at its start 
           "[network]") {
     {
         FlowNetwork network;
-        const LinkId link = network.add_link(link_of(gigabyte_per_second, 0));
+        const LinkId link = network.add_link(link_of(byte_per_nanosecond, 0));
         const RouteId route = network.add_route(std::vector{link});
         network.start(route, 500, 0);
         network.start(route, 500, 1);
@@ -74,7 +74,7 @@ TEST_CASE("flow network: a flow alone on a link that was disturbed at its start 
         CHECK(played(network) == std::map<std::uint64_t, std::int64_t>{{2, 3000}});
     }
     FlowNetwork network;
-    const LinkId link = network.add_link(link_of(gigabyte_per_second, 0));
+    const LinkId link = network.add_link(link_of(byte_per_nanosecond, 0));
     network.start(network.add_route(std::vector{link}), 3000, 0);
     network.set_bandwidth(link, BytesPerSecond::of(0.5e9));  // at once
     network.plan_bandwidth(Instant::at(nanoseconds(1000)), link, BytesPerSecond::of(1e9));
@@ -83,7 +83,7 @@ TEST_CASE("flow network: a flow alone on a link that was disturbed at its start 
 
 TEST_CASE("flow network: cross traffic takes its share for as long as it is there", "[network]") {
     FlowNetwork network;
-    const std::vector links = {network.add_link(link_of(gigabyte_per_second, 0))};
+    const std::vector links = {network.add_link(link_of(byte_per_nanosecond, 0))};
     const RouteId route = network.add_route(links);
     const FlowNetwork::FlowId cross = network.start(route, FlowNetwork::endless, 0);
     network.start(route, 1000, 1);
@@ -99,7 +99,7 @@ TEST_CASE("flow network: cross traffic takes its share for as long as it is ther
 TEST_CASE("flow network: cross traffic of its own rate takes that, or its share if less",
           "[network]") {
     FlowNetwork network;
-    const std::vector links = {network.add_link(link_of(gigabyte_per_second, 10))};
+    const std::vector links = {network.add_link(link_of(byte_per_nanosecond, 10))};
     const RouteId route = network.add_route(links);
     network.start(route, FlowNetwork::endless, 0, {0, false, 0.2e9});
     network.start(route, 1000, 1);
@@ -111,7 +111,7 @@ TEST_CASE("flow network: cross traffic of its own rate takes that, or its share 
 
 TEST_CASE("flow network: a flow with a delay per byte pauses with each of them", "[network]") {
     FlowNetwork network;
-    const std::vector links = {network.add_link(link_of(gigabyte_per_second, 0))};
+    const std::vector links = {network.add_link(link_of(byte_per_nanosecond, 0))};
     const RouteId route = network.add_route(links);
     network.start(route, 1000, 1, {2e-9, false});  // 1 ns to move a byte, 2 ns of pause
     network.plan_bandwidth(Instant::at(nanoseconds(1500)), links[0], BytesPerSecond::of(0.5e9));
@@ -120,7 +120,7 @@ TEST_CASE("flow network: a flow with a delay per byte pauses with each of them",
 
 TEST_CASE("flow network: a link that fails holds its flows until it is back", "[network]") {
     FlowNetwork network;
-    const std::vector links = {network.add_link(link_of(gigabyte_per_second, 0))};
+    const std::vector links = {network.add_link(link_of(byte_per_nanosecond, 0))};
     network.start(network.add_route(links), 1000, 1);
     network.plan_bandwidth(Instant::at(nanoseconds(400)), links[0], BytesPerSecond::of(0));
     SECTION("for ever") {
