@@ -15,7 +15,7 @@
 #include <queue>
 #include <vector>
 
-#include "sim/event_queue.hpp"
+#include "sim/engine/event_queue.hpp"
 
 namespace {
 

@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "kernels/cuda/handles.hpp"
+#include "kernels/nccl/library/nccl_library.hpp"
 #include "kernels/nccl/nccl_communicator.hpp"
-#include "kernels/nccl/nccl_library.hpp"
 
 namespace {
 

@@ -20,8 +20,8 @@
 
 #include "base/input_error.hpp"
 #include "bench/published_rows.hpp"
-#include "scenarios/experiment.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/variants.hpp"
 
 namespace {
 

@@ -21,8 +21,8 @@
 #include <fstream>
 #include <functional>
 
-#include "scenarios/experiment.hpp"
-#include "sim/world.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "sim/job/world.hpp"
 #include "traces/generator.hpp"
 
 namespace ukemi {

@@ -14,8 +14,8 @@
 
 #include "base/read_file.hpp"
 #include "records/committed_plans.hpp"
-#include "scenarios/calibration.hpp"
-#include "scenarios/live_run.hpp"
+#include "runtime/calibration.hpp"
+#include "runtime/live_run.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "base/invariant.hpp"
-#include "scenarios/calibration.hpp"
+#include "runtime/calibration.hpp"
 #if defined(UKEMI_WITH_CUDA)
 #include "kernels/cuda/cuda_backend.hpp"
 #endif

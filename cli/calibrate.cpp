@@ -7,8 +7,8 @@
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
 #include "cli/output_folder.hpp"
-#include "scenarios/calibration.hpp"
-#include "scenarios/cost_comparison.hpp"
+#include "runtime/calibration.hpp"
+#include "runtime/cost_comparison.hpp"
 
 namespace ukemi {
 

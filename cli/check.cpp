@@ -9,10 +9,10 @@
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/learning_lines.hpp"
-#include "scenarios/scenario.hpp"
-#include "scenarios/step_scenario.hpp"
-#include "sim/transition_systems.hpp"
-#include "sim/world.hpp"
+#include "scenarios/reader/scenario.hpp"
+#include "scenarios/reader/step_scenario.hpp"
+#include "sim/job/transition_systems.hpp"
+#include "sim/job/world.hpp"
 
 namespace ukemi {
 

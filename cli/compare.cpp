@@ -14,8 +14,8 @@
 #include "cli/phase_means.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
-#include "scenarios/experiment.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/variants.hpp"
 
 namespace ukemi {
 

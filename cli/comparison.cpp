@@ -9,7 +9,7 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "cli/table.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/reader/variants.hpp"
 
 namespace ukemi {
 

@@ -13,7 +13,7 @@
 
 #include "base/exact_math.hpp"
 #include "base/statistics.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/reader/variants.hpp"
 
 namespace ukemi {
 

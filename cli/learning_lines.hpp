@@ -8,7 +8,7 @@
 
 #include "plots/figures.hpp"
 #include "records/run_result.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/reader/scenario.hpp"
 
 namespace ukemi {
 

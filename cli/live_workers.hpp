@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/live_run.hpp"
+#include "runtime/live_run.hpp"
 
 namespace ukemi {
 

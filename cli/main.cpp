@@ -14,7 +14,7 @@
 #include "base/plain_text.hpp"
 #include "cli/build_info.hpp"
 #include "cli/command.hpp"
-#include "sim/event_queue.hpp"
+#include "sim/engine/event_queue.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/table.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/reader/variants.hpp"
 
 namespace ukemi {
 

@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
 #include "cli/output_folder.hpp"
-#include "scenarios/prediction.hpp"
+#include "runtime/prediction.hpp"
 
 namespace ukemi {
 

@@ -14,7 +14,7 @@
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "records/run_json.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/reader/variants.hpp"
 
 namespace ukemi {
 

@@ -15,8 +15,8 @@
 
 #include "cli/output_folder.hpp"
 #include "plots/figures.hpp"
-#include "scenarios/experiment.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/variants.hpp"
 
 namespace ukemi {
 

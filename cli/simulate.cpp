@@ -11,7 +11,7 @@
 #include "base/statistics.hpp"
 #include "cli/command.hpp"
 #include "cli/output_folder.hpp"
-#include "scenarios/step_scenario.hpp"
+#include "scenarios/reader/step_scenario.hpp"
 #include "sim/step/perfetto_trace.hpp"
 
 namespace ukemi {

@@ -8,7 +8,7 @@
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
 #include "policies/registry.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/reader/variants.hpp"
 
 namespace ukemi {
 

@@ -17,8 +17,8 @@
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "records/run_json.hpp"
-#include "scenarios/calibration.hpp"
-#include "sim/world.hpp"
+#include "runtime/calibration.hpp"
+#include "sim/job/world.hpp"
 
 namespace ukemi {
 

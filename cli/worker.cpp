@@ -4,14 +4,13 @@
 
 #include "cli/backends.hpp"
 #include "cli/command.hpp"
-#include "kernels/live/crew.hpp"
+#include "runtime/crew.hpp"
 
 namespace ukemi {
 
 void add_worker(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
-        "worker",
-        "one worker of a live run (started by `ukemi train`, see kernels/live/README.md)");
+        "worker", "one worker of a live run (started by `ukemi train`, see runtime/README.md)");
     auto backend = std::make_shared<std::string>("cpu");
     command->add_option("--backend", *backend, "what it computes on: cpu | cuda (default: cpu)")
         ->check(CLI::IsMember(backend_names()));

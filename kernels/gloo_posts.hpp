@@ -17,7 +17,7 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/live/file_descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace ukemi {
 

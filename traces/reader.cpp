@@ -13,7 +13,7 @@
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "base/text_scan.hpp"
-#include "traces/forms.hpp"
+#include "traces/forms/forms.hpp"
 #include "traces/join.hpp"
 
 namespace ukemi {

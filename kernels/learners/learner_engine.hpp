@@ -15,7 +15,7 @@
 
 #include "kernels/learners/learner_device.hpp"
 #include "kernels/learners/task_scheduler.hpp"
-#include "policies/learner_tuning.hpp"
+#include "policies/size/learner_tuning.hpp"
 
 namespace ukemi {
 

@@ -1,5 +1,5 @@
 // age_hazard_test.cpp — rates of loss by age, from lifetimes seen and a prior.
-#include "policies/age_hazard.hpp"
+#include "policies/checkpoint/age_hazard.hpp"
 
 #include <catch2/catch.hpp>
 

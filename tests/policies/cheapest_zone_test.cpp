@@ -1,7 +1,7 @@
 // cheapest_zone_test.cpp — one pool for the whole fleet, and when another is worth the move.
 #include <catch2/catch.hpp>
 
-#include "policies/pools.hpp"
+#include "policies/market/pools.hpp"
 #include "tests/policies/zones_situation.hpp"
 
 using namespace ukemi;

@@ -2,7 +2,7 @@
 //
 // The exact optimum is found here by golden section, in doubles and libm: nothing in it reaches a
 // run. The three cases are worked examples of the formulas; the optima are known to a second.
-#include "policies/checkpoint_interval.hpp"
+#include "policies/checkpoint/checkpoint_interval.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

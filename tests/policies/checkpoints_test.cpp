@@ -1,7 +1,7 @@
 // checkpoints_test.cpp — the policies that say when to save.
 #include <catch2/catch.hpp>
 
-#include "policies/checkpoint_interval.hpp"
+#include "policies/checkpoint/checkpoint_interval.hpp"
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;

@@ -1,5 +1,5 @@
 // compression_rule_test.cpp — whether to compress, and every reason not to.
-#include "policies/compression_rule.hpp"
+#include "policies/exchange/compression_rule.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -1,5 +1,5 @@
 // critical_regime_test.cpp — Accordion's rule, by hand.
-#include "policies/critical_regime.hpp"
+#include "policies/batch/critical_regime.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

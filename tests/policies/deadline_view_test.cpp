@@ -1,5 +1,5 @@
 // deadline_view_test.cpp — progress against the straight line, and the last line of defence.
-#include "policies/deadline_view.hpp"
+#include "policies/market/deadline_view.hpp"
 
 #include <catch2/catch.hpp>
 

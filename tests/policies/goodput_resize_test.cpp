@@ -1,5 +1,5 @@
 // goodput_resize_test.cpp — Pollux's efficiency, and how far its rule scales out.
-#include "policies/goodput_rule.hpp"
+#include "policies/size/goodput_rule.hpp"
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;

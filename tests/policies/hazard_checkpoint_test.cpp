@@ -1,7 +1,7 @@
 // hazard_checkpoint_test.cpp — saving as often as the ages of the held machines ask for.
 #include <catch2/catch.hpp>
 
-#include "policies/checkpoint_interval.hpp"
+#include "policies/checkpoint/checkpoint_interval.hpp"
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;

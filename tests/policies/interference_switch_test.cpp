@@ -1,5 +1,5 @@
 // interference_switch_test.cpp — the majority of the workers decides that the network is slow.
-#include "policies/interference_rule.hpp"
+#include "policies/exchange/interference_rule.hpp"
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;

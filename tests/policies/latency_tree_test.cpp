@@ -1,5 +1,5 @@
 // latency_tree_test.cpp — the tree of the shortest links, against every tree there is.
-#include "policies/latency_tree.hpp"
+#include "policies/exchange/latency_tree.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

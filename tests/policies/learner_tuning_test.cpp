@@ -1,5 +1,5 @@
 // learner_tuning_test.cpp — learners are added up to the knee, and one step back from it.
-#include "policies/learner_tuning.hpp"
+#include "policies/size/learner_tuning.hpp"
 
 #include <catch2/catch.hpp>
 #include <vector>

@@ -1,5 +1,5 @@
 // price_record_test.cpp — quantiles of prices by the time for which they held, over a window.
-#include "policies/price_record.hpp"
+#include "policies/market/price_record.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

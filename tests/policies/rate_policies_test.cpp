@@ -1,5 +1,5 @@
 // rate_policies_test.cpp — policies that choose the learning rate.
-#include "policies/batch_view.hpp"
+#include "policies/batch/batch_view.hpp"
 #include "tests/policies/batch_situation.hpp"
 
 using namespace ukemi;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/read_file.hpp"
-#include "policies/age_hazard.hpp"
+#include "policies/checkpoint/age_hazard.hpp"
 #include "tests/policies/situation.hpp"
 #include "tests/recorded.hpp"
 

@@ -1,5 +1,5 @@
 // scaling_rule_test.cpp — the walk over sizes, utility against cost, and the split of a batch.
-#include "policies/scaling_rule.hpp"
+#include "policies/size/scaling_rule.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // straggler_rule_test.cpp — who is slow, who goes when, and the published gain of replacing them.
-#include "policies/straggler_rule.hpp"
+#include "policies/size/straggler_rule.hpp"
 
 #include <fmt/format.h>
 

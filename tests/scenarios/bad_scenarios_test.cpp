@@ -7,9 +7,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "scenarios/scenario.hpp"
-#include "scenarios/step_scenario.hpp"
-#include "sim/world.hpp"
+#include "scenarios/reader/scenario.hpp"
+#include "scenarios/reader/step_scenario.hpp"
+#include "sim/job/world.hpp"
 
 namespace ukemi {
 

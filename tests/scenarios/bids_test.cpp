@@ -1,7 +1,7 @@
 // bids_test.cpp — the recorded prices of the bidding era under bids.
 #include <catch2/catch.hpp>
 
-#include "scenarios/experiment.hpp"
+#include "scenarios/experiment/experiment.hpp"
 #include "tests/recorded.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 

@@ -3,9 +3,9 @@
 #include <map>
 
 #include "records/decision_log.hpp"
-#include "scenarios/experiment.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "sim/job/world.hpp"
 #include "sim/learning/real/real_gradients.hpp"
-#include "sim/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/sim/learning/watched_model.hpp"
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "policies/registry.hpp"
-#include "scenarios/experiment.hpp"
+#include "scenarios/experiment/experiment.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/scratch_folder.hpp"
 

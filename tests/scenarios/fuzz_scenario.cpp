@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/input_error.hpp"
-#include "scenarios/scenario.hpp"
-#include "sim/world.hpp"
+#include "scenarios/reader/scenario.hpp"
+#include "sim/job/world.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/read_file.hpp"
-#include "scenarios/experiment.hpp"
+#include "scenarios/experiment/experiment.hpp"
 
 namespace ukemi {
 

@@ -2,8 +2,8 @@
 // the shipped one, batch_schedules, shows.
 #include <catch2/catch.hpp>
 
-#include "scenarios/experiment.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/variants.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/config_reader.hpp"
-#include "scenarios/experiment.hpp"
+#include "scenarios/experiment/experiment.hpp"
 #include "tests/recorded.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 

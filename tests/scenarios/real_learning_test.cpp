@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/experiment.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "sim/job/world.hpp"
 #include "sim/learning/real/group.hpp"
-#include "sim/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/scratch_folder.hpp"
 

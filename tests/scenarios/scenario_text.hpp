@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/reader/scenario.hpp"
 
 namespace ukemi {
 

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "policies/registry.hpp"
-#include "scenarios/experiment.hpp"
-#include "sim/world.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "sim/job/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {

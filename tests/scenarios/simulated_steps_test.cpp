@@ -1,10 +1,10 @@
 // simulated_steps_test.cpp — a replay whose step times come out of a scenario of steps.
-#include "scenarios/simulated_steps.hpp"
+#include "scenarios/reader/simulated_steps.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "scenarios/experiment.hpp"
-#include "scenarios/step_scenario.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/step_scenario.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {

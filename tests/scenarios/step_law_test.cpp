@@ -1,4 +1,4 @@
-#include "scenarios/step_law.hpp"
+#include "scenarios/reader/step_law.hpp"
 
 #include <catch2/catch.hpp>
 

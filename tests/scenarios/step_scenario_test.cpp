@@ -1,5 +1,5 @@
 // step_scenario_test.cpp — scenarios of steps: the shipped ones, what is refused and how.
-#include "scenarios/step_scenario.hpp"
+#include "scenarios/reader/step_scenario.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/reader/scenario.hpp"
 
 namespace ukemi {
 

@@ -16,7 +16,7 @@
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
 #include "policies/plan.hpp"
-#include "scenarios/step_scenario.hpp"
+#include "scenarios/reader/step_scenario.hpp"
 #include "tests/swarm_seeds.hpp"
 
 namespace ukemi {

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
-#include "scenarios/experiment.hpp"
-#include "sim/transition_systems.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "sim/job/transition_systems.hpp"
 #include "tests/recorded.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 

@@ -2,7 +2,7 @@
 // not help: Or et al.'s CIFAR-10 job (MLSys'20).
 #include <catch2/catch.hpp>
 
-#include "scenarios/experiment.hpp"
+#include "scenarios/experiment/experiment.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {

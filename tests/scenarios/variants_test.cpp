@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "base/unit_text.hpp"
-#include "scenarios/experiment.hpp"
-#include "scenarios/variants.hpp"
+#include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/variants.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/scratch_folder.hpp"
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "scenarios/experiment.hpp"
+#include "scenarios/experiment/experiment.hpp"
 #include "tests/recorded.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 

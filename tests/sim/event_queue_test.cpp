@@ -2,7 +2,7 @@
 //
 // The property tests compare the queue with a std::map, operation by operation, over schedules
 // that are made to hurt a queue that guesses at the distribution of times.
-#include "sim/event_queue.hpp"
+#include "sim/engine/event_queue.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -8,7 +8,7 @@
 
 #include "base/config_reader.hpp"
 #include "policies/registry.hpp"
-#include "sim/world.hpp"
+#include "sim/job/world.hpp"
 
 namespace ukemi {
 

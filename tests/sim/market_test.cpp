@@ -1,4 +1,4 @@
-#include "sim/market.hpp"
+#include "sim/market/market.hpp"
 
 #include <catch2/catch.hpp>
 

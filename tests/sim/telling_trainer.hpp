@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "sim/training.hpp"
+#include "sim/job/training.hpp"
 
 namespace ukemi {
 

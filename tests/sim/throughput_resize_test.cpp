@@ -14,7 +14,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "sim/transition_systems.hpp"
+#include "sim/job/transition_systems.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace ukemi {

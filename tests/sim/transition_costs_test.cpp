@@ -1,9 +1,9 @@
 // transition_costs_test.cpp — transitions cost what their phases say, and who trains on trains on.
-#include "sim/transition_costs.hpp"
+#include "sim/job/transition_costs.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "sim/transition_systems.hpp"
+#include "sim/job/transition_systems.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace ukemi {

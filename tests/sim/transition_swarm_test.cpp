@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "sim/transition_systems.hpp"
+#include "sim/job/transition_systems.hpp"
 #include "tests/sim/fixture.hpp"
 #include "tests/sim/telling_trainer.hpp"
 

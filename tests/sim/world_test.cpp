@@ -1,4 +1,4 @@
-#include "sim/world.hpp"
+#include "sim/job/world.hpp"
 
 #include <fmt/format.h>
 #include <catch2/catch.hpp>

@@ -120,17 +120,17 @@ TEST_CASE("tidy rules: a header guards itself and leaves JSON to sources", "[tid
 
 TEST_CASE("tidy rules: an include points to the left or up", "[tidy]") {
     const auto [from, to, allowed] = GENERATE(table<std::string, std::string, bool>({
-        {"base/a.cpp", "base/b.hpp", true},         {"base/a.cpp", "policies/b.hpp", false},
-        {"policies/a.cpp", "base/b.hpp", true},     {"policies/a.cpp", "traces/b.hpp", false},
-        {"policies/a.cpp", "sim/b.hpp", false},     {"traces/a.cpp", "policies/b.hpp", false},
-        {"records/a.cpp", "traces/b.hpp", true},    {"records/a.cpp", "sim/b.hpp", false},
-        {"sim/a.cpp", "records/b.hpp", true},       {"sim/a.cpp", "kernels/b.hpp", true},
-        {"sim/a.cpp", "kernels/live/b.hpp", false}, {"sim/a.cpp", "scenarios/b.hpp", false},
-        {"scenarios/a.cpp", "sim/b.hpp", true},     {"scenarios/a.cpp", "kernels/live/b.hpp", true},
-        {"scenarios/a.cpp", "plots/b.hpp", false},  {"plots/a.cpp", "base/b.hpp", true},
-        {"plots/a.cpp", "records/b.hpp", false},    {"cli/a.cpp", "plots/b.hpp", true},
-        {"bench/a.cpp", "cli/b.hpp", false},        {"sim/a.cpp", "cli/b.hpp", false},
-        {"tests/cli/a.cpp", "cli/b.hpp", true},     {"sim/a.cpp", "b.hpp", false},
+        {"base/a.cpp", "base/b.hpp", true},          {"base/a.cpp", "policies/b.hpp", false},
+        {"policies/a.cpp", "base/b.hpp", true},      {"policies/a.cpp", "traces/b.hpp", false},
+        {"policies/a.cpp", "sim/b.hpp", false},      {"traces/a.cpp", "policies/b.hpp", false},
+        {"records/a.cpp", "traces/b.hpp", true},     {"records/a.cpp", "sim/b.hpp", false},
+        {"sim/a.cpp", "records/b.hpp", true},        {"sim/a.cpp", "kernels/b.hpp", true},
+        {"scenarios/a.cpp", "runtime/b.hpp", false}, {"sim/a.cpp", "scenarios/b.hpp", false},
+        {"scenarios/a.cpp", "sim/b.hpp", true},      {"runtime/a.cpp", "scenarios/b.hpp", true},
+        {"scenarios/a.cpp", "plots/b.hpp", false},   {"plots/a.cpp", "base/b.hpp", true},
+        {"plots/a.cpp", "records/b.hpp", false},     {"cli/a.cpp", "plots/b.hpp", true},
+        {"bench/a.cpp", "cli/b.hpp", false},         {"sim/a.cpp", "cli/b.hpp", false},
+        {"tests/cli/a.cpp", "cli/b.hpp", true},      {"sim/a.cpp", "b.hpp", false},
         {"sim/a.cpp", "../base/b.hpp", false},
     }));
     CAPTURE(from, to);

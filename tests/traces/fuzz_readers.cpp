@@ -16,7 +16,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 #include "traces/character_chart.hpp"
-#include "traces/json_documents.hpp"
+#include "traces/forms/json_documents.hpp"
 #include "traces/market_file.hpp"
 #include "traces/market_statistics.hpp"
 #include "traces/reader.hpp"

@@ -1,5 +1,5 @@
 // live_worker_cuda.cpp — a worker process whose gradients and learners are computed on a GPU.
 #include "kernels/cuda/cuda_backend.hpp"
-#include "kernels/live/crew.hpp"
+#include "runtime/crew.hpp"
 
 int main() { return ukemi::run_worker(ukemi::cuda::cuda_backend()); }

@@ -7,8 +7,8 @@
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
-#include "scenarios/calibration.hpp"
-#include "scenarios/scenario.hpp"
+#include "runtime/calibration.hpp"
+#include "scenarios/reader/scenario.hpp"
 
 namespace ukemi {
 

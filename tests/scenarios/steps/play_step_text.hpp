@@ -10,7 +10,7 @@
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
-#include "scenarios/step_scenario.hpp"
+#include "scenarios/reader/step_scenario.hpp"
 
 namespace ukemi {
 

@@ -1,0 +1,109 @@
+// scaled_rate.cpp — a learning rate in proportion to the batch, with a gradual warm-up and drops.
+//
+// Goyal et al. (arXiv:1706.02677): η = η₀·k for a batch of k times the first, reached in a straight
+// line from η₀ over the first 5 epochs, and ×0.1 at epochs 30, 60 and 80. `rule`: `linear`,
+// `square_root` (η₀·√k; Krizhevsky 2014, Hoffer et al. 2017) or `legw` (η₀·√k with a warm-up of k
+// times the epochs; You et al. 2019).
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "base/config_reader.hpp"
+#include "policies/batch/batch_view.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct ScaledRateSettings {
+    bool square_root = false;
+    bool longer_warm_up = false;
+    double warm_up_epochs = 5;
+    std::vector<double> drop_at_epochs{30, 60, 80};
+    double drop_factor = 0.1;
+    std::int64_t every_steps = 1;
+    double least_change = 0.01;
+};
+
+class ScaledRate final : public Policy {
+public:
+    explicit ScaledRate(ScaledRateSettings settings) : settings_(std::move(settings)) {}
+    std::string_view name() const override { return "scaled_rate"; }
+    KnobSet knobs() const override { return {Knob::learning_rate}; }
+    HookSet hooks() const override {
+        return {Hook::before_train, Hook::before_epoch, Hook::after_step};
+    }
+    std::int64_t every_steps() const override { return settings_.every_steps; }
+
+    Decision before_train(const PolicyView& view) override {
+        reference_ = static_cast<double>(batch_of(view));
+        rate_ = view.plan.learning_rate;
+        return {};
+    }
+    Decision before_epoch(const PolicyView& view) override {
+        samples_an_epoch_.look(view.seen);
+        return rate_now(view);
+    }
+    Decision after_step(const PolicyView& view) override { return rate_now(view); }
+
+private:
+    // An Observation does not say how long an epoch is: the first one that ends does.
+    struct EpochLength {
+        void look(const Observation& seen) {
+            if (samples == 0 && seen.epoch > 0) {
+                samples = static_cast<double>(seen.samples_done) / static_cast<double>(seen.epoch);
+            }
+        }
+        double samples = 0;
+    };
+
+    double epochs_done(const Observation& seen) const {
+        if (samples_an_epoch_.samples == 0) return static_cast<double>(seen.epoch);
+        return static_cast<double>(seen.samples_done) / samples_an_epoch_.samples;
+    }
+
+    Decision rate_now(const PolicyView& view) {
+        samples_an_epoch_.look(view.seen);
+        const double times = static_cast<double>(batch_of(view)) / reference_;
+        const double goal = settings_.square_root ? std::sqrt(times) : times;
+        const double warm_up =
+            settings_.warm_up_epochs * (settings_.longer_warm_up ? std::max(times, 1.0) : 1);
+        const double epochs = epochs_done(view.seen);
+        const double warmed = warm_up > 0 ? std::min(1.0, epochs / warm_up) : 1;
+        double wanted = rate_ * (1 + (goal - 1) * warmed);
+        for (const double at : settings_.drop_at_epochs) {
+            if (static_cast<double>(view.seen.epoch) >= at) wanted *= settings_.drop_factor;
+        }
+        Decision decision;
+        const double now = view.plan.learning_rate;
+        if (std::abs(wanted - now) <= settings_.least_change * now) return decision;
+        decision.learning_rate = wanted;
+        decision.reason = "in proportion to the batch";
+        return decision;
+    }
+
+    ScaledRateSettings settings_;
+    double reference_ = 1;  // the first batch
+    double rate_ = 0;       // that goes with it
+    EpochLength samples_an_epoch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_scaled_rate(ConfigReader& parameters) {
+    static constexpr std::array<std::string_view, 3> rules{"linear", "square_root", "legw"};
+    ScaledRateSettings settings;
+    const std::string rule = parameters.one_of("rule", rules, "linear");
+    settings.square_root = rule != "linear";
+    settings.longer_warm_up = rule == "legw";
+    settings.warm_up_epochs = parameters.number("warm_up_epochs", 0, 1e6, settings.warm_up_epochs);
+    if (parameters.has("drop_at_epochs")) {
+        settings.drop_at_epochs = parameters.numbers("drop_at_epochs", 0, 1e9);
+    }
+    settings.drop_factor = parameters.number("drop_factor", 1e-6, 1, settings.drop_factor);
+    settings.every_steps = parameters.integer("every_steps", 1, 100'000, settings.every_steps);
+    settings.least_change = parameters.number("least_change", 0, 1, settings.least_change);
+    return std::make_unique<ScaledRate>(std::move(settings));
+}
+
+}  // namespace ukemi

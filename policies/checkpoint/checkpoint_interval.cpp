@@ -1,0 +1,33 @@
+#include "policies/checkpoint/checkpoint_interval.hpp"
+
+#include <cmath>
+
+#include "base/exact_math.hpp"
+
+namespace ukemi {
+
+// std::sqrt is correctly rounded by IEEE 754, so these are the same on every machine.
+Duration young_interval(Duration checkpoint, Duration mean_time_between_failures) {
+    INVARIANT(checkpoint > Duration{} && mean_time_between_failures > Duration{});
+    return seconds(std::sqrt(2 * to_seconds(checkpoint) * to_seconds(mean_time_between_failures)));
+}
+
+Duration daly_interval(Duration checkpoint, Duration mean_time_between_failures) {
+    INVARIANT(checkpoint > Duration{} && mean_time_between_failures > Duration{});
+    const double cost_s = to_seconds(checkpoint);
+    const double mean_s = to_seconds(mean_time_between_failures);
+    if (cost_s >= 2 * mean_s) return mean_time_between_failures;
+    const double ratio = cost_s / (2 * mean_s);
+    const double series = 1 + std::sqrt(ratio) / 3 + ratio / 9;
+    return seconds(std::sqrt(2 * cost_s * mean_s) * series - cost_s);
+}
+
+double expected_slowdown(Duration interval, Duration checkpoint, Duration restart,
+                         Duration mean_time_between_failures) {
+    const double mean_s = to_seconds(mean_time_between_failures);
+    const double cycle_s = to_seconds(interval + checkpoint);
+    return mean_s * exact::exp(to_seconds(restart) / mean_s) * (exact::exp(cycle_s / mean_s) - 1) /
+           to_seconds(interval);
+}
+
+}  // namespace ukemi

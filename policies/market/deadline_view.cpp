@@ -1,0 +1,129 @@
+#include "policies/market/deadline_view.hpp"
+
+#include <algorithm>
+
+namespace ukemi {
+
+namespace {
+
+// ep(t + ahead) − cp(t), scaled by R(0): integers, so no rounding can flip its sign.
+Int128 shortfall(const DeadlineView& view, Duration ahead) {
+    const Int128 expected =
+        static_cast<Int128>((view.elapsed + ahead).raw()) * view.work_total.raw();
+    return expected - static_cast<Int128>(view.done().raw()) * view.limit.raw();
+}
+
+}  // namespace
+
+bool DeadlineView::behind(Duration ahead) const { return shortfall(*this, ahead) > 0; }
+bool DeadlineView::level_or_behind(Duration ahead) const { return shortfall(*this, ahead) >= 0; }
+bool DeadlineView::ahead_by(Duration work) const {
+    return -shortfall(*this, Duration{}) >= static_cast<Int128>(work.raw()) * limit.raw();
+}
+
+namespace {
+
+DeadlineView view_under(const PolicyView& view, const Plan& plan) {
+    const Observation& seen = view.seen;
+    const auto work = [&](std::int64_t samples) {
+        return view.predictor.work_time(samples, plan, plan.workers_max);
+    };
+    DeadlineView result;
+    result.elapsed = seen.now.since_start();
+    result.limit = seen.deadline.since_start();
+    result.remaining = seen.deadline - seen.now;
+    result.work_total = work(seen.samples_total);
+    result.work_left = work(std::max<std::int64_t>(0, seen.samples_total - seen.samples_done));
+    result.work_at_risk =
+        seen.samples_safe == seen.samples_done
+            ? result.work_left
+            : work(std::max<std::int64_t>(0, seen.samples_total - seen.samples_safe));
+    result.overhead = view.predictor.transition_time(plan, plan) +
+                      view.predictor.restore_time(plan) + view.predictor.checkpoint_time(plan);
+    // Wherever the model has to be brought.
+    Duration longest_move;
+    for (const ZoneView& zone : seen.zones) longest_move = std::max(longest_move, zone.move_time);
+    result.overhead += std::min(longest_move, days(365));
+    result.tick = seen.decision_interval;
+    // A loss tears the step in progress, and with a clock may wait for a tick to be noticed. Work
+    // without steps (one a nanosecond) that is never lost is as in the published rule: changes of
+    // capacity fall on ticks there.
+    const Duration step = work(1);
+    const bool has_steps = step > nanoseconds(1);
+    if (has_steps) {  // what a loss left of the group may be in the midst of a longer one
+        result.overhead += std::max(step, view.predictor.work_time(1, plan, seen.workers_min));
+    }
+    if (has_steps || view.predictor.loses_work()) result.overhead += seen.decision_interval;
+    // Machines that are announced to be lost are still there.
+    result.spot_available = std::max(spot_within_reach(view), seen.spot_held) >= seen.workers_min;
+    if (seen.spot_held >= seen.workers_min) {
+        result.held = Market::spot;
+    } else if (seen.on_demand_held >= seen.workers_min) {
+        result.held = Market::on_demand;
+    }
+    result.full_speed = seen.workers >= plan.workers_max;
+    // On-demand is not taken away, and the world saves before a planned change back to spot.
+    if (result.held == Market::on_demand && seen.workers >= plan.workers_max) {
+        result.work_at_risk = result.work_left;
+    }
+    result.loses_work = view.predictor.loses_work();
+    result.in_transition = seen.transition_remaining > Duration{};
+    return result;
+}
+
+}  // namespace
+
+std::int32_t spot_within_reach(const PolicyView& view) {
+    std::int32_t capacity = 0;
+    for (const FleetLine& line : view.plan.fleet) {
+        const auto zone = std::ranges::find(view.seen.zones, line.zone, &ZoneView::zone);
+        if (zone == view.seen.zones.end()) return view.seen.spot_capacity;
+        capacity += zone->spot_capacity;
+    }
+    return capacity;
+}
+
+DeadlineView deadline_view(const PolicyView& view) { return view_under(view, view.plan); }
+
+DeadlineView DeadlineWatch::look(const PolicyView& view) {
+    least_interval_ = std::min(least_interval_, view.plan.checkpoint_interval);
+    if (least_interval_ == view.plan.checkpoint_interval) return view_under(view, view.plan);
+    Plan plan = view.plan;
+    plan.checkpoint_interval = least_interval_;
+    return view_under(view, plan);
+}
+
+std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
+    const bool strong = kind == SafetyNet::strong;
+    if (strong && view.work_left <= Duration{}) return std::nullopt;
+    const Duration needed = round_up_to(view.work_at_risk + view.overhead, view.tick);
+    const Duration left = strong ? round_down_to(view.remaining, view.tick) : view.remaining;
+    if (needed < left) return std::nullopt;
+    // A held spot instance may be ridden to the end if a loss still leaves time to change over:
+    // not where its next step could be lost, and not once the strong net finds itself late.
+    const bool at_risk = view.loses_work;
+    const bool too_late = strong && (view.in_transition || !view.full_speed || needed > left);
+    if (view.held == Market::spot && !at_risk && !too_late) return Market::spot;
+    if (!strong && view.overhead == Duration{} && view.spot_available) return Market::spot;
+    return Market::on_demand;
+}
+
+bool bears_a_change(const DeadlineView& view) {
+    return round_up_to(view.work_at_risk + 2 * view.overhead, view.tick) <
+           round_down_to(view.remaining, view.tick);
+}
+
+std::optional<Duration> safety_net_due(const DeadlineView& view) {
+    if (view.tick > Duration{}) return std::nullopt;
+    // On spot the slack of a job that can lose work shrinks from one checkpoint to the next; asked
+    // when a little of it is used up, on-demand would be asked about for ever.
+    const bool keeps_work = !view.loses_work || view.held == Market::on_demand;
+    const bool slack_is_steady =
+        view.held != Market::none && view.full_speed && !view.in_transition && keeps_work;
+    if (slack_is_steady) return std::nullopt;  // an event will come before the slack shrinks
+    const Duration slack = view.remaining - view.work_at_risk - view.overhead;
+    if (slack <= Duration{}) return std::nullopt;
+    return slack;
+}
+
+}  // namespace ukemi

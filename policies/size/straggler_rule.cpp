@@ -1,0 +1,62 @@
+// straggler_rule.cpp — shares of the median, averaged; replacements before removals.
+#include "policies/size/straggler_rule.hpp"
+
+#include <algorithm>
+
+#include "base/invariant.hpp"
+#include "base/statistics.hpp"
+
+namespace ukemi {
+
+StragglerDetector::StragglerDetector(double new_weight, double threshold)
+    : new_weight_(new_weight), threshold_(threshold) {
+    INVARIANT(0 < new_weight && new_weight <= 1 && threshold > 0);
+}
+
+void StragglerDetector::see(std::span<const WorkerView> workers) {
+    std::vector<double> speeds;
+    for (const WorkerView& worker : workers) {
+        if (worker.compute > Duration{}) speeds.push_back(1 / to_seconds(worker.compute));
+    }
+    if (speeds.empty()) return;
+    std::ranges::sort(speeds);
+    const double median = quantile(speeds, 0.5);
+    std::erase_if(share_, [&](const auto& known) {
+        return std::ranges::find(workers, known.first, &WorkerView::instance) == workers.end();
+    });
+    for (const WorkerView& worker : workers) {
+        if (worker.compute <= Duration{}) continue;
+        const double share = 1 / to_seconds(worker.compute) / median;
+        const auto [known, is_new] = share_.try_emplace(worker.instance, share);
+        if (!is_new) known->second += new_weight_ * (share - known->second);
+    }
+}
+
+std::vector<InstanceId> StragglerDetector::stragglers(InstanceId master) const {
+    std::vector<InstanceId> slow;
+    for (const auto& [instance, share] : share_) {
+        if (instance != master && share < threshold_) slow.push_back(instance);
+    }
+    return slow;
+}
+
+ReplaceFirst::Orders ReplaceFirst::next(std::span<const InstanceId> stragglers,
+                                        std::span<const InstanceId> group, std::int32_t joined) {
+    std::erase_if(waiting_,
+                  [&](InstanceId one) { return std::ranges::find(group, one) == group.end(); });
+    Orders orders;
+    while (joined-- > 0 && !waiting_.empty()) {
+        orders.take_out.push_back(waiting_.front());
+        waiting_.erase(waiting_.begin());
+    }
+    for (const InstanceId one : stragglers) {
+        const bool known = std::ranges::find(waiting_, one) != waiting_.end() ||
+                           std::ranges::find(orders.take_out, one) != orders.take_out.end();
+        if (known || std::ranges::find(group, one) == group.end()) continue;
+        waiting_.push_back(one);
+        ++orders.start;
+    }
+    return orders;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,359 @@
+#include "runtime/calibration.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <stdexcept>
+#include <thread>
+
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
+#include "kernels/training_rules.hpp"
+
+namespace ukemi {
+
+using Wall = std::chrono::steady_clock;
+
+std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t workers_max) {
+    std::vector<StepSetting> grid;
+    const auto add = [&](const StepSetting& setting) {
+        const Plan plan = plan_with(scenario.job.plan, setting);
+        if (training_refusal(plan, setting.workers).empty()) grid.push_back(setting);
+    };
+    for (std::int32_t workers = 1; workers <= workers_max; ++workers) {
+        StepSetting own = setting_of(scenario.job.plan, workers);
+        StepSetting plain = own;
+        plain.synchronisation = Synchronisation::s_sgd;
+        plain.codec = Codec::none;
+        plain.codec_level = 0;
+        plain.micro_steps = 1;
+        std::vector<StepSetting> wanted;
+        for (const std::int64_t batch : {own.batch / 2, own.batch, 2 * own.batch}) {
+            plain.batch = std::max<std::int64_t>(batch, 1);
+            wanted.push_back(plain);
+        }
+        plain.batch = wanted.front().batch;
+        plain.micro_steps = 2;
+        wanted.push_back(plain);
+        plain.micro_steps = 1;
+        plain.batch = own.batch;
+        for (const Synchronisation other :
+             {Synchronisation::synchronous_averaging, Synchronisation::pair_averaging}) {
+            // Their exchange hides behind computing: more of it, the larger the batch.
+            for (const std::int64_t batch : {own.batch / 2, own.batch, 2 * own.batch}) {
+                wanted.push_back(plain);
+                wanted.back().batch = std::max<std::int64_t>(batch, 1);
+                wanted.back().synchronisation = other;
+            }
+        }
+        for (std::size_t codec = 1; codec < codec_names().size(); ++codec) {
+            // Singular values of a whole layer take seconds on a CPU.
+            if (static_cast<Codec>(codec) == Codec::atomo) continue;
+            wanted.push_back(plain);
+            wanted.back().codec = static_cast<Codec>(codec);
+        }
+        for (const StepSetting& setting : wanted) {
+            if (setting != own) add(setting);
+        }
+    }
+    return grid;
+}
+
+namespace {
+
+double seconds_since(Wall::time_point start) {
+    return std::chrono::duration<double>(Wall::now() - start).count();
+}
+
+// The most that the process has had resident; 0 if that is not to be known.
+std::int64_t memory_of(int process) {
+    std::ifstream status(fmt::format("/proc/{}/status", process));
+    for (std::string line; std::getline(status, line);) {
+        if (!line.starts_with("VmHWM:")) continue;
+        const std::size_t digit = line.find_first_of("0123456789");
+        if (digit == std::string::npos) return 0;
+        std::int64_t kibibytes = 0;
+        std::from_chars(line.data() + digit, line.data() + line.size(), kibibytes);
+        return kibibytes * 1024;
+    }
+    return 0;
+}
+
+void expect_not_interrupted(const CalibrationOptions& options) {
+    if (options.live.stop_requests == nullptr || options.live.stop_requests->load() == 0) return;
+    throw std::runtime_error("calibration: interrupted");
+}
+
+// Drives a crew through what is to be measured, step by step, and waits for each to be over.
+class Measurement {
+public:
+    Measurement(const Scenario& scenario, const CalibrationOptions& options, LiveCosts& costs)
+        : plan_(scenario.job.plan), options_(options), costs_(costs), crew_(setup(scenario)) {}
+
+    // All at once, as a run does.
+    void spawn(std::int32_t count) {
+        const auto start = Wall::now();
+        for (std::int32_t more = 0; more < count; ++more) {
+            ready_.push_back(InstanceId{next_id_++});
+            crew_.spawn(ready_.back());
+        }
+        for (std::int32_t more = 0; more < count; ++more) wait<WorkerReady>();
+        costs_.spawn[count].s.push_back(seconds_since(start));
+    }
+
+    // The same group under the setting's Plan.
+    void change_plan(const StepSetting& setting) {
+        Plan next = plan_with(plan_, setting);
+        next.version = PlanVersion{++version_};
+        crew_.begin_transition(members_, next);
+        step_ = wait<GroupEntered>().step;
+    }
+
+    // Forms a group of the first `workers` and lets it make one step.
+    double enter(std::int32_t workers, const std::filesystem::path& checkpoint = {}) {
+        const auto start = Wall::now();
+        members_.assign(ready_.begin(), ready_.begin() + workers);
+        return enter_members(start, checkpoint);
+    }
+
+    // The members, and others to whom they send the model.
+    double grow(std::int32_t workers) {
+        const double s = enter(workers);
+        costs_.rendezvous.s.push_back(wall_seconds(entered_.rendezvous));
+        costs_.state_transfer.s.push_back(wall_seconds(entered_.state_transfer));
+        return s;
+    }
+
+    double kill_last() {
+        const auto start = Wall::now();
+        crew_.kill(members_.back());
+        wait<WorkerDied>();
+        crew_.abandon();
+        std::erase(ready_, members_.back());
+        members_.pop_back();
+        return enter_members(start, {});
+    }
+
+    // From the end of one step to that of another, as in a run that goes on: what it takes to start
+    // and to hold the group is no part of a step.
+    double stretch(std::int64_t steps) {
+        first_done_.reset();
+        run_to(step_ + steps + 1);
+        INVARIANT(first_done_.has_value());
+        return std::chrono::duration<double>(last_done_ - *first_done_).count() /
+               static_cast<double>(steps);
+    }
+
+    double save(std::filesystem::path& file) {
+        const auto start = Wall::now();
+        crew_.save();
+        file = wait<CheckpointSaved>().file;
+        return seconds_since(start);
+    }
+
+    void note_memory() {
+        for (const InstanceId worker : ready_) {
+            costs_.worker_memory_bytes =
+                std::max(costs_.worker_memory_bytes, memory_of(crew_.process_of(worker)));
+        }
+    }
+
+    // Everybody leaves; whoever comes next starts anew.
+    void kill_all() {
+        for (const InstanceId worker : ready_) {
+            crew_.kill(worker);
+            wait<WorkerDied>();
+        }
+        ready_.clear();
+        crew_.abandon();
+    }
+
+private:
+    CrewSetup setup(const Scenario& scenario) const {
+        CrewSetup crew;
+        crew.training = *scenario.training;
+        crew.worker_program = options_.live.worker_program;
+        crew.worker_arguments = options_.live.worker_arguments;
+        crew.folder = options_.live.folder;
+        crew.deadlines = options_.live.deadlines;
+        crew.cores = options_.live.cores;
+        return crew;
+    }
+
+    static double wall_seconds(std::chrono::nanoseconds time) {
+        return static_cast<double>(time.count()) * 1e-9;
+    }
+
+    double enter_members(Wall::time_point start, const std::filesystem::path& checkpoint) {
+        Plan plan = plan_;
+        plan.version = PlanVersion{++version_};
+        crew_.begin_transition(members_, plan, checkpoint);
+        entered_ = wait<GroupEntered>();
+        step_ = entered_.step;
+        const double entered_s = seconds_since(start);
+        run_to(step_ + 1);
+        return entered_s;
+    }
+
+    void run_to(std::int64_t step) {
+        crew_.run_until(step);
+        while (step_ < step) step_ = wait<GroupHeld>().step;
+    }
+
+    // The next report of this kind; a death or a failure that nobody ordered ends the measurement.
+    template <class Wanted>
+    Wanted wait() {
+        constexpr std::chrono::seconds patience{60};  // without a step
+        auto deadline = Wall::now() + patience;
+        for (;;) {
+            expect_not_interrupted(options_);
+            while (!reports_.empty()) {
+                const CrewEvent event = std::move(reports_.front());
+                reports_.pop_front();
+                if (const auto* done = std::get_if<StepDone>(&event)) {
+                    deadline = Wall::now() + patience;
+                    last_done_ = done->at;
+                    if (!first_done_) first_done_ = done->at;
+                }
+                if (const auto* wanted = std::get_if<Wanted>(&event)) return *wanted;
+                if (const auto* died = std::get_if<WorkerDied>(&event); died && !died->expected) {
+                    throw std::runtime_error("calibration: a worker died: " + died->why);
+                }
+                if (const auto* failed = std::get_if<TransitionFailed>(&event)) {
+                    throw std::runtime_error("calibration: no group: " + failed->why);
+                }
+                if (const auto* failed = std::get_if<CheckpointFailed>(&event)) {
+                    throw std::runtime_error("calibration: no checkpoint: " + failed->why);
+                }
+            }
+            if (Wall::now() > deadline) throw std::runtime_error("calibration: nothing happens");
+            for (CrewEvent& event : crew_.poll(std::chrono::milliseconds(100))) {
+                reports_.push_back(std::move(event));
+            }
+        }
+    }
+
+    const Plan plan_;
+    const CalibrationOptions& options_;
+    LiveCosts& costs_;
+    Crew crew_;
+    std::deque<CrewEvent> reports_;
+    std::vector<InstanceId> ready_;
+    std::vector<InstanceId> members_;
+    GroupEntered entered_{};  // the last group
+    std::int64_t step_ = 0;
+    std::optional<Wall::time_point> first_done_;  // of a stretch
+    Wall::time_point last_done_;
+    std::uint32_t next_id_ = 0;
+    std::uint32_t version_ = 0;
+};
+
+StepCosts& costs_of(LiveCosts& costs, const StepSetting& setting) {
+    for (StepCosts& one : costs.steps) {
+        if (one.setting == setting) return one;
+    }
+    costs.steps.push_back({setting, {}});
+    return costs.steps.back();
+}
+
+// Settings take turns, a stretch each, so that whoever is disturbed for seconds is not one of them
+// alone.
+void measure_steps(Measurement& run, const CalibrationOptions& options,
+                   std::span<const StepSetting> settings, LiveCosts& costs) {
+    for (int stretch = 0; stretch < options.stretches; ++stretch) {
+        for (const StepSetting& setting : settings) {
+            if (settings.size() > 1 || stretch == 0) {
+                run.change_plan(setting);
+                run.stretch(std::max<std::int64_t>(options.steps / 5, 5));  // warm-up
+            }
+            costs_of(costs, setting).step.s.push_back(run.stretch(options.steps));
+        }
+    }
+}
+
+// Begins with a group of `workers`, and ends with one.
+void measure_changes(Measurement& run, std::int32_t workers, const std::filesystem::path& file,
+                     LiveCosts& costs) {
+    if (workers > 1) {
+        costs.shrink.s.push_back(run.enter(workers - 1));
+        costs.grow.s.push_back(run.grow(workers));
+        costs.loss.s.push_back(run.kill_last());
+    }
+    run.kill_all();
+    run.spawn(1);
+    costs.restore.s.push_back(run.enter(1, file));
+    for (std::int32_t size = 1;; size = std::min(2 * size, workers)) {
+        run.kill_all();
+        run.spawn(size);
+        costs.restart[size].s.push_back(run.enter(size));
+        if (size == workers) break;
+    }
+}
+
+using Progress = std::function<void(const std::string&)>;
+
+void measure_once(const Scenario& scenario, const CalibrationOptions& options, const Progress& tell,
+                  LiveCosts& costs) {
+    Measurement run(scenario, options, costs);
+    run.spawn(options.workers_max);
+    for (std::int32_t workers = 1; workers <= options.workers_max; ++workers) {
+        if (workers == 1) {
+            costs.restart[1].s.push_back(run.enter(1));
+        } else {
+            costs.grow.s.push_back(run.grow(workers));
+        }
+        std::vector<StepSetting> settings{setting_of(scenario.job.plan, workers)};
+        std::ranges::copy_if(options.settings, std::back_inserter(settings),
+                             [&](const StepSetting& one) { return one.workers == workers; });
+        tell(fmt::format("steps of {} worker{}", workers, workers == 1 ? "" : "s"));
+        measure_steps(run, options, settings, costs);
+        run.change_plan(setting_of(scenario.job.plan, workers));
+        run.stretch(1);
+    }
+    tell("checkpoints and changes of the group");
+    run.note_memory();
+    std::filesystem::path file;
+    for (int save = 0; save < options.stretches; ++save) {
+        costs.checkpoint.s.push_back(run.save(file));
+    }
+    for (int change = 0; change < options.changes; ++change) {
+        measure_changes(run, options.workers_max, file, costs);
+    }
+}
+
+}  // namespace
+
+LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& options) {
+    expect_one_replica(scenario);
+    if (!scenario.training) {
+        throw InputError(scenario.file.string(), "/training",
+                         "missing: there is nothing to measure without it");
+    }
+    LiveCosts costs;
+    costs.training = training_text(scenario);
+    costs.device = options.device;
+    costs.stretch_steps = options.steps;
+    for (int repetition = 0; repetition < options.repetitions; ++repetition) {
+        const Progress tell = [&](const std::string& what) {
+            if (!options.on_progress) return;
+            options.on_progress(
+                fmt::format("repetition {} of {}: {}", repetition + 1, options.repetitions, what));
+        };
+        measure_once(scenario, options, tell, costs);
+        if (!options.machine) continue;
+        tell("copies, collectives, codecs, monitors, checkpoints by size");
+        costs.machine.add(measure_machine(*options.machine));
+        expect_not_interrupted(options);
+    }
+    std::ranges::sort(costs.steps, {}, &StepCosts::setting);
+    return costs;
+}
+
+}  // namespace ukemi

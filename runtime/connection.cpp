@@ -1,0 +1,96 @@
+// connection.cpp — reads and writes without waiting, and cuts the stream into frames.
+#include "runtime/connection.hpp"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace ukemi::live {
+namespace {
+
+constexpr std::size_t length_bytes = 4;
+constexpr std::size_t read_bytes = 64 * 1024;
+
+std::string error_text(int code) { return std::generic_category().message(code); }
+
+bool is_for_later(int code) { return code == EAGAIN || code == EWOULDBLOCK || code == EINTR; }
+
+std::size_t length_at(const ByteString& bytes, std::size_t at) {
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < length_bytes; ++i) {
+        length |= static_cast<std::size_t>(bytes[at + i]) << (8 * i);
+    }
+    return length;
+}
+
+}  // namespace
+
+Connection::Connection(FileDescriptor socket, std::size_t bytes_max)
+    : socket_(std::move(socket)), bytes_max_(bytes_max) {}
+
+std::optional<std::string> Connection::take_frames(std::vector<Message>& messages,
+                                                   std::size_t messages_max) {
+    std::optional<std::string> problem;
+    while (messages.size() < messages_max && unread_.size() - taken_ >= length_bytes) {
+        const std::size_t length = length_at(unread_, taken_);
+        if (length > bytes_max_) {
+            problem = "it sent a frame that is too long";
+            break;
+        }
+        if (unread_.size() - taken_ - length_bytes < length) break;
+        Decoded decoded = decode(std::span(unread_).subspan(taken_ + length_bytes, length));
+        if (!decoded.message) {
+            problem = "it sent " + decoded.problem;
+            break;
+        }
+        messages.push_back(std::move(*decoded.message));
+        taken_ += length_bytes + length;
+    }
+    if (taken_ == unread_.size()) {
+        unread_.clear();
+        taken_ = 0;
+    } else if (taken_ > read_bytes) {
+        unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(taken_));
+        taken_ = 0;
+    }
+    return problem;
+}
+
+std::optional<std::string> Connection::receive(std::vector<Message>& messages,
+                                               std::size_t messages_max) {
+    std::array<std::uint8_t, read_bytes> buffer;
+    while (true) {
+        if (auto problem = take_frames(messages, messages_max)) return problem;
+        if (messages.size() >= messages_max) return std::nullopt;
+        const std::size_t room = std::min(buffer.size(), bytes_max_ + length_bytes);
+        const ssize_t got = ::recv(socket_.get(), buffer.data(), room, 0);
+        if (got == 0) return "it closed its connection";
+        if (got < 0 && is_for_later(errno)) return std::nullopt;
+        if (got < 0) return "its connection failed: " + error_text(errno);
+        unread_.insert(unread_.end(), buffer.begin(), buffer.begin() + got);
+    }
+}
+
+std::optional<std::string> Connection::send(const Message& message) {
+    const ByteString frame = encode(message);
+    pending_.insert(pending_.end(), frame.begin(), frame.end());
+    return flush();
+}
+
+std::optional<std::string> Connection::flush() {
+    while (wants_to_write()) {
+        const ssize_t sent = ::send(socket_.get(), pending_.data() + sent_, pending_.size() - sent_,
+                                    MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && is_for_later(errno)) return std::nullopt;
+        if (sent < 0) return "its connection failed: " + error_text(errno);
+        sent_ += static_cast<std::size_t>(sent);
+    }
+    pending_.clear();
+    sent_ = 0;
+    return std::nullopt;
+}
+
+}  // namespace ukemi::live

@@ -1,0 +1,197 @@
+// crew_state.hpp — what a Crew remembers: its workers, its group, and the change under way.
+//
+// Only `poll` reads sockets and looks at clocks, and all state changes there or in the owner's
+// calls; so whatever the owner sees in one batch of events is what was so when it returned. The
+// owner may therefore ask for something that a later event of the same batch has overtaken: such a
+// request is answered by the event that tells why not, or by none if one has told already.
+//
+// The parts: crew.cpp (the owner's calls), crew_poll.cpp (sockets, processes, deadlines),
+// crew_group.cpp (steps, holds, losses), crew_transition.cpp (joining, committing).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/connection.hpp"
+#include "runtime/crew.hpp"
+#include "runtime/messages.hpp"
+#include "runtime/rendezvous.hpp"
+#include "runtime/worker_process.hpp"
+
+namespace ukemi {
+
+namespace live {
+
+enum class Life : std::uint8_t {
+    starting,  // no Hello yet
+    loading,   // no Ready yet
+    ready,
+    leaving,
+    doomed,  // it will be reaped soon, whether it has ended or was killed
+};
+
+struct Worker {
+    Life life = Life::starting;
+    std::unique_ptr<WorkerProcess> process;
+    std::optional<Connection> connection;
+    Moment born;
+    Moment heard;                     // last frame
+    Moment deadline = Moment::max();  // of starting and loading, of leaving, of a doomed one's end
+    Activity activity;
+    std::string doom;       // why it counts as gone
+    bool killed = false;    // by us, for that reason: the process's own end says nothing then
+    bool expected = false;  // its end
+
+    // What it holds, as far as is known. A holder's replica is that before step `step`.
+    bool holds_state = false;
+    std::int64_t step = 0;
+    bool can_undo = false;
+
+    std::uint64_t standing_order = 0;  // of the Run after which it stands
+    std::int64_t standing_step = 0;
+    std::uint64_t answered = 0;  // the last inquiry that it has answered
+};
+
+enum class GroupPhase : std::uint8_t { none, held, training, broken };
+
+struct Group {
+    GroupPhase phase = GroupPhase::none;
+    std::uint64_t epoch = 0;
+    std::vector<InstanceId> members;  // by rank; some may be gone
+    Plan plan;
+    std::uint64_t plan_digest = 0;
+    std::int64_t step = 0;  // the first that is not committed
+    std::int64_t position = 0;
+    std::int64_t limit = 0;
+    std::uint64_t order = 0;
+    std::uint32_t hold = 0;  // requested, and not yet reached if above holds_done
+    std::uint32_t holds_done = 0;
+    std::map<std::int64_t, PastStep> past;  // finished by somebody, not yet by all
+    bool first_step_done = false;           // since it was entered
+    // While it is broken:
+    std::uint64_t inquiry = 0;
+    Moment answers_due = Moment::max();
+    std::optional<Moment> culprit_due;  // nobody is known to be dead; by then somebody must be
+    std::map<InstanceId, int> suspected;
+    std::string complaint;  // what the first complaint was
+};
+
+enum class Stage : std::uint8_t { settling, connecting, entering, failing };
+
+// A transition on its way.
+struct Attempt {
+    std::uint64_t number = 0;
+    std::uint64_t epoch = 0;
+    Stage stage = Stage::settling;
+    std::vector<InstanceId> members;
+    Plan plan;
+    std::uint64_t plan_digest = 0;
+    std::filesystem::path checkpoint;
+    bool group_changed = true;
+    std::int64_t step = -1;
+    Moment begun;
+    Moment deadline;
+    std::map<InstanceId, ByteString> addresses;
+    std::map<InstanceId, Entered> entered;
+    // In what the members, who have all entered, are not alike; empty if in nothing.
+    std::string disagreement() const;
+    // When it must fail, but whose fault it is must show first:
+    std::string why;
+    std::map<InstanceId, int> suspected;
+    std::set<InstanceId> refused;  // those who have said that they cannot enter
+};
+
+struct Saving {
+    std::uint64_t number = 0;
+    InstanceId worker{};
+    std::filesystem::path file;
+    Moment deadline;
+};
+
+}  // namespace live
+
+struct Crew::State {
+    using Worker = live::Worker;
+    using Moment = live::Moment;
+
+    explicit State(CrewSetup given);
+
+    // crew_poll.cpp
+    void pump(Moment until);
+    bool wait_for_input(Moment until);
+    void greet(live::Door::Guest guest, Moment now);
+    void read_from(InstanceId id, Moment now);
+    void handle(InstanceId id, const live::Message& message, Moment now);
+    void reap(Moment now);
+    void check_deadlines(Moment now);
+    void check_worker_deadlines(InstanceId id, Worker& worker, Moment now);
+    Moment next_deadline() const;
+    void ping(Moment now);
+
+    // Workers. `condemn` kills one; `await_end` gives it a moment to end by itself. Both count it
+    // as gone at once, and break its group; its WorkerDied comes when it is reaped.
+    Worker* find(InstanceId id);
+    bool alive(InstanceId id);  // and not about to end
+    void tell(InstanceId id, const live::Message& message);
+    void condemn(InstanceId id, std::string why);
+    void await_end(InstanceId id, std::string why);
+    void forget(InstanceId id, const std::string& how);
+    std::string sentence(const Worker& worker) const;  // "it was computing step 17"
+
+    // crew_group.cpp
+    bool is_member(InstanceId id) const;
+    std::vector<InstanceId> survivors();
+    void step_finished(InstanceId id, const live::StepFinished& message);
+    void commit_steps();
+    void standing(InstanceId id, const live::Standing& message);
+    void check_standing();
+    void send_run(std::int64_t limit);
+    void step_failed(InstanceId id, const live::StepFailed& message);
+    void status(InstanceId id, const live::Status& message);
+    void break_group(std::string complaint, bool somebody_died);
+    void settle();  // once all survivors have answered
+    bool settled();
+    void find_culprit(Moment now);
+    void commit_step(std::int64_t step);
+    void saved(InstanceId id, const live::Saved& message);
+    void not_saved(const std::string& why);
+
+    // crew_transition.cpp
+    void progress_attempt();
+    void launch_attempt();
+    std::string choose_base(live::Attempt& attempt);
+    void own_address(InstanceId id, const live::OwnAddress& message);
+    void entered(InstanceId id, const live::Entered& message);
+    void not_entered(InstanceId id, const live::NotEntered& message);
+    void commit_attempt();
+    void fail_attempt(std::string why);
+    void fail_attempt_when_known(std::string why);
+    void attempt_overdue();
+    std::vector<InstanceId> late_members();
+
+    CrewSetup setup;
+    std::string training;  // the spec as text
+    live::Door door;
+    std::map<InstanceId, Worker> workers;
+    std::set<InstanceId> used;
+    live::Group group;
+    std::optional<live::Attempt> attempt;
+    std::optional<live::Saving> saving;
+    std::uint64_t attempts = 0;
+    std::uint64_t inquiries = 0;
+    std::uint64_t savings = 0;
+    std::vector<std::filesystem::path> checkpoints;  // written by this Crew, the oldest first
+    std::vector<CrewEvent> events;
+    Moment pumped;  // end of the last look
+    Moment pinged;
+    bool interrupted = false;
+};
+
+}  // namespace ukemi

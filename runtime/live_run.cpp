@@ -1,0 +1,301 @@
+#include "runtime/live_run.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/csv_writer.hpp"
+#include "kernels/checkpoint_file.hpp"
+#include "kernels/codec.hpp"
+#include "kernels/replica_state.hpp"
+#include "kernels/training_rules.hpp"
+#include "sim/job/world.hpp"
+
+namespace ukemi {
+
+Capabilities live_capabilities(const MarketData& market, const JobSpec& job) {
+    Capabilities can = simulated_capabilities(market, job);
+    can.world = "live workers";
+    can.knobs = can.knobs | KnobSet{Knob::batch,           Knob::accumulation, Knob::learning_rate,
+                                    Knob::synchronisation, Knob::collective,   Knob::codec};
+    if (job.plan.synchronisation != Synchronisation::pair_averaging) {
+        can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
+    }
+    can.codecs.clear();
+    for (const CodecEntry& entry : all_codecs()) {
+        if (entry.kind == Codec::none) continue;
+        can.codecs.push_back(
+            {entry.kind, entry.level_min, entry.level_max, entry.whole_levels, true});
+    }
+    return can;
+}
+
+NamedMarket calm_market(const Scenario& scenario) {
+    NamedMarket market = make_market(scenario, scenario.seed);
+    market.name = "calm";
+    market.data.after_last_row = AfterLastRow::hold;
+    const MarketRules rules = market.data.rules;  // of which only the bills are left
+    market.data.rules = {};
+    market.data.rules.spot_billing = rules.spot_billing;
+    market.data.rules.on_demand_billing = rules.on_demand_billing;
+    for (ZoneData& zone : market.data.zones) {
+        zone.capacity.steps = {{Instant{}, scenario.job.instances_max}};
+    }
+    prepare(market.data);
+    return market;
+}
+
+namespace {
+
+const TrainingSpec& training_of(const Scenario& scenario) {
+    if (scenario.training) return *scenario.training;
+    throw InputError(scenario.file.string(), "/training",
+                     "missing: a live run needs to know what its workers train");
+}
+
+CrewSetup crew_setup(const Scenario& scenario, std::uint64_t seed, const LiveOptions& options) {
+    CrewSetup crew;
+    crew.training = training_of(scenario);
+    crew.training.seed = seed;
+    crew.training.step.seed = seed;
+    crew.worker_program = options.worker_program;
+    crew.worker_arguments = options.worker_arguments;
+    crew.folder = options.folder;
+    crew.deadlines = options.deadlines;
+    crew.cores = options.cores;
+    return crew;
+}
+
+// What would only come to light in the workers, said before any of them starts. Returns the number
+// of the model's parameters.
+std::size_t check_training(const Scenario& scenario, const CrewSetup& crew) {
+    const DataSet data = load_data(crew.training.data);
+    const std::size_t parameters = make_model(crew.training.model, data)->parameter_count();
+    const JobSpec& job = scenario.job;
+    if (job.profile.lossless) {
+        throw InputError(scenario.file.string(), "/job/checkpoint",
+                         "a live run can lose its model: expected what a checkpoint costs, as in "
+                         "{\"cost\": \"1 s\"}");
+    }
+    if (job.transition && job.transition->whole_program) {
+        throw InputError(scenario.file.string(), "/job/transition",
+                         "a live group changes without ending the program: \"whole_program\" is "
+                         "for simulations");
+    }
+    const MarketSource& market = scenario.market;
+    if (market.rules.uneven() || !job.profile.communication.empty()) {
+        throw InputError(scenario.file.string(), market.rules.uneven() ? "/market" : "/job",
+                         "real workers are as fast as they are: a live run has no "
+                         "\"machine_speeds\", \"slow_machines\" or \"communication\"");
+    }
+    for (const ZoneSource& zone : market.zones) {
+        if (zone.speed_per_mille == 1000) continue;
+        throw InputError(scenario.file.string(), "/market",
+                         "real workers are as fast as they are: a live run has no \"speed\"");
+    }
+    for (const TransferRow& row : market.transfer.rows) {
+        if (row.bandwidth.raw() <= 0) continue;
+        throw InputError(scenario.file.string(), "/market/transfer",
+                         "real workers move their model as fast as they can: a live run has no "
+                         "\"bandwidth\" between regions");
+    }
+    for (const std::int32_t workers : {job.workers_min, job.instances_max}) {
+        const std::string refused = training_refusal(job.plan, workers);
+        if (refused.empty()) continue;
+        throw InputError(scenario.file.string(), "/training",
+                         fmt::format("with {} workers: {}", workers, refused));
+    }
+    return parameters;
+}
+
+// What policies could make of learners that no worker could then train.
+void check_learners(const Scenario& scenario, const PolicyList& list) {
+    KnobSet turned;
+    for (const auto& policy : make_policies(list)) turned = turned | policy->knobs();
+    Plan several = scenario.job.plan;
+    several.learners_per_gpu = std::max(several.learners_per_gpu, 2);
+    const bool has_several = scenario.job.plan.learners_per_gpu > 1;
+    if (!has_several && !turned.has(Knob::learners_per_gpu)) return;
+    const std::string refused = training_refusal(several, scenario.job.workers_min);
+    if (!refused.empty()) {
+        throw InputError(
+            list.where, "",
+            fmt::format("\"{}\" turns the number of learners, and with two of them: {}",
+                        list.label(), refused));
+    }
+    const bool averages = learners_average(several);
+    for (const Knob knob : {Knob::synchronisation, Knob::batch, Knob::accumulation, Knob::codec}) {
+        const bool fits = !averages && knob != Knob::synchronisation;
+        if (fits || !turned.has(knob)) continue;
+        throw InputError(list.where, "",
+                         fmt::format("\"{}\" turns {}: several learners a worker leave it as it is",
+                                     list.label(), name_of(knob)));
+    }
+}
+
+void resume(const std::filesystem::path& file, std::size_t parameters, LiveSetup& live) {
+    const Checkpoint saved = read_checkpoint(file);
+    if (saved.job != job_identity(live.crew.training)) {
+        throw InputError(file.string(), "",
+                         "is of another training: data, model, optimiser or seed differ");
+    }
+    expect_trainable_state(saved.state, parameters, file.string());
+    live.resume_from = file;
+    live.resume_samples = saved.position;
+    live.resume_steps = saved.step;
+}
+
+LiveSetup live_setup(const Scenario& scenario, std::uint64_t seed, const LiveOptions& options) {
+    LiveSetup live;
+    live.crew = crew_setup(scenario, seed, options);
+    live.time_scale = options.time_scale;
+    live.stop_requests = options.stop_requests;
+    live.stop_within = options.stop_within;
+    live.first_pause = options.first_pause;
+    live.wall = options.wall;
+    live.on_progress = options.on_progress;
+    return live;
+}
+
+// Whatever broke the run off: its workers are still there.
+void keep_model(LiveTrainer& trainer, LiveRecord& record) {
+    try {
+        trainer.keep_model();
+    } catch (const std::exception& error) {
+        record.incidents.push_back(fmt::format("the model is not saved: {}", error.what()));
+    }
+}
+
+void fill_measured(RunResult& result, const LiveRecord& record) {
+    if (record.steps.empty()) return;
+    result.loss = record.steps.back().report.loss;
+    result.accuracy = record.steps.back().report.accuracy;
+}
+
+}  // namespace
+
+LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
+                 std::uint64_t seed, const LiveOptions& options) {
+    const JobSpec job = job_on(scenario, market.data);
+    const Capabilities world_can = live_capabilities(market.data, job);
+    check_policies(list, scenario, world_can);
+    LiveSetup live = live_setup(scenario, seed, options);
+    const std::size_t parameters = check_training(scenario, live.crew);
+    check_learners(scenario, list);
+    if (!options.resume_from.empty()) resume(options.resume_from, parameters, live);
+    LiveRun live_run;
+    DecisionLog log(decision_log_header(scenario, market.name, job, world_can, list, seed,
+                                        options.keep.all_questions));
+    WorldSetup setup;
+    setup.market = &market.data;
+    setup.job = &job;
+    setup.policies = make_policies(list);
+    setup.oracle = list.needs_oracle();
+    setup.seed = seed;
+    setup.keep_timeline = options.keep.timeline;
+    if (options.keep.decisions) setup.log = &log;
+    if (options.keep.events) {
+        setup.on_event = [&](Instant at, Phase phase, const Event& event) {
+            live_run.run.events += event_line(at, phase, event);
+        };
+    }
+    setup.capabilities = world_can;
+    LiveTrainer* trainer = nullptr;
+    setup.make_trainer = [&](Controller& controller, Ledger& ledger, RunQueue& queue) {
+        auto made =
+            std::make_unique<LiveTrainer>(job, live, controller, ledger, queue, live_run.record);
+        trainer = made.get();
+        return made;
+    };
+    World world(std::move(setup));
+    RunResult& result = live_run.run.result;
+    try {
+        result = world.run();
+    } catch (const std::exception& error) {
+        if (live_run.record.steps.empty()) throw;
+        live_run.failure = std::current_exception();
+        live_run.record.stopped = error.what();
+        keep_model(*trainer, live_run.record);
+        result = world.broken_off();
+    }
+    const bool told = options.stop_requests != nullptr && options.stop_requests->load() > 0;
+    live_run.interrupted = told && !result.finished;
+    result.scenario = scenario.name;
+    result.trace = market.name;
+    result.policy = list.label();
+    fill_measured(result, live_run.record);
+    if (options.keep.decisions) live_run.run.decisions = log.text();
+    return live_run;
+}
+
+namespace {
+
+void add_rank_times(CsvWriter& csv, const LiveRecord::Step& step) {
+    StepWord most;  // of the slowest rank, each
+    for (const StepWord& word : step.report.words) {
+        most.compute_ns = std::max(most.compute_ns, word.compute_ns);
+        most.exposed_ns = std::max(most.exposed_ns, word.exposed_ns);
+        most.input_ns = std::max(most.input_ns, word.input_ns);
+        most.communication_ns = std::max(most.communication_ns, word.communication_ns);
+        most.codec_ns = std::max(most.codec_ns, word.codec_ns);
+        most.sent_bytes = std::max(most.sent_bytes, word.sent_bytes);
+    }
+    for (const std::int64_t time_ns :
+         {most.compute_ns, most.exposed_ns, most.input_ns, most.communication_ns, most.codec_ns}) {
+        csv.add(static_cast<double>(time_ns) * 1e-9);
+    }
+    csv.add(most.sent_bytes);
+}
+
+}  // namespace
+
+std::string steps_csv(const LiveRecord& record) {
+    CsvWriter csv({"t_s", "step", "workers", "samples", "loss", "accuracy", "squared_norm",
+                   "covariance_trace", "noise_scale", "compute_s", "exposed_communication_s",
+                   "input_wait_s", "communication_s", "encoding_s", "sent_bytes", "codec_error",
+                   "learners"});
+    for (const LiveRecord::Step& step : record.steps) {
+        const StepReport& report = step.report;
+        csv.add(to_seconds(step.at.since_start())).add(step.step).add(step.workers);
+        csv.add(step.samples).add(report.loss).add(report.accuracy).add(report.squared_norm);
+        csv.add(report.covariance_trace).add(report.noise_scale);
+        add_rank_times(csv, step);
+        csv.add(report.codec_error).add(step.learners);
+        csv.end_row();
+    }
+    return csv.text();
+}
+
+std::string live_json(const LiveRecord& record) {
+    const auto seconds_of = [](std::chrono::nanoseconds time) {
+        return static_cast<double>(time.count()) * 1e-9;
+    };
+    const auto list = [&](const std::vector<std::chrono::nanoseconds>& times) {
+        nlohmann::ordered_json values = nlohmann::ordered_json::array();
+        for (const auto time : times) values.push_back(seconds_of(time));
+        return values;
+    };
+    nlohmann::ordered_json document;
+    document["steps"] = record.steps.size();
+    document["torn_steps"] = record.torn_steps;
+    document["replica_digest"] = fmt::format("{:016x}", record.digest);
+    document["spawn_wall_s"] = list(record.spawns);
+    document["checkpoint_wall_s"] = list(record.checkpoint_times);
+    document["last_checkpoint"] = record.last_checkpoint.filename().string();
+    document["stopped"] = record.stopped;
+    document["transitions"] = nlohmann::ordered_json::array();
+    for (const LiveRecord::Transition& one : record.transitions) {
+        document["transitions"].push_back(
+            {{"t_s", to_seconds(one.at.since_start())},
+             {"workers", one.workers},
+             {"learners", one.learners},
+             {"group_changed", one.group_changed},
+             {"rendezvous_wall_s", seconds_of(one.rendezvous)},
+             {"state_transfer_wall_s", seconds_of(one.state_transfer)},
+             {"total_wall_s", seconds_of(one.total)}});
+    }
+    document["incidents"] = record.incidents;
+    return document.dump(1) + "\n";
+}
+
+}  // namespace ukemi

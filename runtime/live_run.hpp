@@ -1,0 +1,59 @@
+// live_run.hpp — one run with real workers: the scenario's job, policies and market, lived through.
+//
+// The World is the simulator's own, with a LiveTrainer in it: what the market does and what the
+// policies are asked comes from the same code. What differs is who trains, and that time passes.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "runtime/live_trainer.hpp"
+#include "scenarios/experiment/experiment.hpp"
+
+namespace ukemi {
+
+struct LiveOptions {
+    double time_scale = 1;
+    std::filesystem::path worker_program;  // started with `worker_arguments` for each worker
+    std::vector<std::string> worker_arguments;
+    std::filesystem::path folder;       // for checkpoints; exists
+    std::filesystem::path resume_from;  // a checkpoint, or empty
+    CrewDeadlines deadlines;
+    std::vector<int> cores;  // worker k runs on cores[k mod n]; empty: anywhere
+    RunOptions keep;
+    // As in LiveSetup:
+    const std::atomic<int>* stop_requests = nullptr;
+    std::chrono::milliseconds stop_within{20'000};
+    std::chrono::milliseconds first_pause{100};
+    std::function<LiveClock::Wall::time_point()> wall;
+    std::function<void(const LiveRecord&)> on_progress;  // whenever the record has grown
+};
+
+struct LiveRun {
+    FinishedRun run;
+    LiveRecord record;
+    bool interrupted = false;  // told to stop, and the work is not done
+    // What broke the run off after its first step, whose record is here all the same.
+    std::exception_ptr failure;
+};
+
+// What live workers can turn, whatever they compute on.
+Capabilities live_capabilities(const MarketData& market, const JobSpec& job);
+
+// The market with nothing ever taken away: every zone carries what the job may ask for.
+NamedMarket calm_market(const Scenario& scenario);
+
+// Throws InputError for a scenario without "training", or one that this world cannot run. However
+// else a run ends, what its workers have learned is saved if any of them still has it.
+LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
+                 std::uint64_t seed, const LiveOptions& options);
+
+// The steps of a live run, and what was measured in each: steps.csv.
+std::string steps_csv(const LiveRecord& record);
+// Everything else that a live run measured, as JSON: live.json.
+std::string live_json(const LiveRecord& record);
+
+}  // namespace ukemi

@@ -1,0 +1,118 @@
+// live_stop.cpp — how a live run ends before its work is done, and keeps what it has learned.
+//
+// Told to stop, or seeing no way on, it finishes the step that is under way and lets the World end
+// at that moment. However a run ends, the model is saved then by those who still have it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/live_trainer.hpp"
+
+namespace ukemi {
+
+namespace {
+
+using Wall = LiveClock::Wall;
+constexpr int saves_most = 2;
+
+}  // namespace
+
+void LiveTrainer::stop_because(const std::string& why) {
+    if (record_->stopped.empty()) record_->stopped = why;
+}
+
+bool LiveTrainer::hurried() const {
+    return setup_.stop_requests != nullptr && setup_.stop_requests->load() > 1;
+}
+
+bool LiveTrainer::must_stop() {
+    if (stopping_) return true;
+    if (phase_ == JobPhase::finished) return false;  // it ends by itself
+    const bool told = setup_.stop_requests != nullptr && setup_.stop_requests->load() > 0;
+    if (told) stop_because("told to stop");
+    if (record_->stopped.empty()) return false;
+    stopping_ = true;
+    stop_by_ = Wall::now() + setup_.stop_within;
+    return true;
+}
+
+// What is under way ends first, so that no step is torn; but half of the time is for saving.
+bool LiveTrainer::may_stop_now() {
+    if (group_ == Group::stepping) order_hold();
+    const bool busy =
+        group_ == Group::holding || group_ == Group::agreeing || group_ == Group::saving;
+    return !busy || hurried() || Wall::now() >= stop_by_ - setup_.stop_within / 2;
+}
+
+void LiveTrainer::end(Instant) { keep_model(); }
+
+// By the group that stands, or by one that is formed for it: of all that have the model, because
+// they know best what all of them have done.
+void LiveTrainer::order_save() {
+    --saves_left_;
+    if (std::exchange(crew_stands_, false)) {
+        crew_.save();
+        return;
+    }
+    crew_.abandon();
+    crew_.begin_transition(holders_, controller_->plan());
+}
+
+// What came of the order: false if there is nothing more to wait for.
+bool LiveTrainer::save_goes_on(const CrewEvent& event) {
+    const Instant at = std::max(clock_.now(), queue_->now());
+    if (const auto* entered = std::get_if<GroupEntered>(&event)) {
+        note_common_steps(*entered);
+        crew_.save();
+        return true;
+    }
+    if (const auto* failed = std::get_if<TransitionFailed>(&event)) {
+        note_incident(at, fmt::format("no group to save the model: {}", failed->why));
+    } else {
+        take(event, at);
+        if (std::holds_alternative<CheckpointSaved>(event)) {
+            return samples_safe_ < controller_->samples_done();  // else one ordered before
+        }
+        if (!std::holds_alternative<CheckpointFailed>(event)) return true;
+    }
+    if (holders_.empty() || saves_left_ == 0) return false;
+    order_save();
+    return true;
+}
+
+void LiveTrainer::keep_model() {
+    if (group_ != Group::none) let_go();
+    const Instant at = std::max(clock_.now(), queue_->now());
+    while (!reports_.empty()) {
+        const CrewEvent event = std::move(reports_.front());
+        reports_.pop_front();
+        take(event, at);
+    }
+    if (holders_.empty() || controller_->samples_done() <= samples_safe_) return;
+    if (std::exchange(model_kept_, true)) return;  // or it could not be
+    const CrewDeadlines& deadlines = setup_.crew.deadlines;
+    const auto by =
+        stopping_ ? stop_by_ : Wall::now() + deadlines.transition + deadlines.checkpoint;
+    saves_left_ = saves_most;
+    order_save();
+    for (;;) {
+        const auto left = by - Wall::now();
+        if (hurried() || left <= Wall::duration::zero()) {
+            note_incident(at, hurried() ? "told to stop at once: the model is not saved"
+                                        : "the model could not be saved in time");
+            return;
+        }
+        for (CrewEvent& event :
+             crew_.poll(std::min<Wall::duration>(left, std::chrono::milliseconds(100)))) {
+            reports_.push_back(std::move(event));
+        }
+        while (!reports_.empty()) {
+            const CrewEvent event = std::move(reports_.front());
+            reports_.pop_front();
+            if (!save_goes_on(event)) return;
+        }
+    }
+}
+
+}  // namespace ukemi

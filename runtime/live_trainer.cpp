@@ -1,0 +1,476 @@
+#include "runtime/live_trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "base/invariant.hpp"
+
+namespace ukemi {
+
+using WallTime = std::chrono::nanoseconds;
+
+LiveTrainer::LiveTrainer(const JobSpec& job, LiveSetup setup, Controller& controller,
+                         Ledger& ledger, RunQueue& queue, LiveRecord& record)
+    : job_(&job),
+      setup_(std::move(setup)),
+      clock_(setup_.time_scale, setup_.wall),
+      controller_(&controller),
+      ledger_(&ledger),
+      queue_(&queue),
+      record_(&record),
+      crew_(setup_.crew),
+      deaths_(job.instances_max, setup_.first_pause) {
+    if (setup_.resume_from.empty()) return;
+    controller_->resume_at(setup_.resume_samples, setup_.resume_steps);
+    samples_high_ = samples_safe_ = setup_.resume_samples;
+    steps_safe_ = setup_.resume_steps;
+    record_->last_checkpoint = setup_.resume_from;
+    record_->last_saved_step = setup_.resume_steps;
+}
+
+Duration LiveTrainer::transition_remaining(Instant now) const {
+    const bool entering = phase_ == JobPhase::transition && expected_until_ > now;
+    return entering ? expected_until_ - now : Duration{};
+}
+
+void LiveTrainer::observe(Observation& seen) const {
+    seen.loss = last_report_.loss;
+    seen.gradient.squared_norm = last_report_.squared_norm;
+    seen.gradient.covariance_trace = last_report_.covariance_trace;
+    seen.gradient.noise_scale = last_report_.noise_scale;
+    seen.gradient.applied_squared_norm = last_report_.average_squared_norm;
+    seen.exchange = {};
+    seen.exchange.relative_error = last_report_.codec_error;
+    for (const StepWord& word : last_report_.words) {
+        ExchangeView& slowest = seen.exchange;
+        const auto slower = [&](Duration& most, std::int64_t ns) {
+            most = std::max(most, clock_.scaled(WallTime(ns)));
+        };
+        slower(slowest.compute, word.compute_ns);
+        slower(slowest.communication, word.communication_ns);
+        slower(slowest.exposed, word.exposed_ns);
+        slower(slowest.encoding, word.codec_ns);
+        slowest.bytes = std::max(slowest.bytes, word.sent_bytes);
+    }
+    seen.worker_views.clear();
+    for (const StepWord& word : last_report_.words) {
+        if (word.rank >= members_.size()) continue;
+        WorkerView view;
+        view.instance = members_[word.rank];
+        view.compute = clock_.scaled(WallTime(word.compute_ns));
+        view.exposed_communication = clock_.scaled(WallTime(word.exposed_ns));
+        view.input_wait = clock_.scaled(WallTime(word.input_ns));
+        view.step = view.compute + view.exposed_communication + view.input_wait;
+        seen.worker_views.push_back(view);
+    }
+    std::ranges::sort(seen.worker_views, {}, &WorkerView::instance);
+}
+
+// ---- boundaries -------------------------------------------------------------------------------
+
+bool LiveTrainer::at_boundary(Instant) const {
+    return group_ == Group::none || group_ == Group::held;
+}
+
+void LiveTrainer::await_boundary(Instant now) {
+    if (at_boundary(now)) {
+        boundary_wanted_ = false;
+        queue_->cancel(boundary_due_);
+        boundary_due_ = queue_->schedule(now, Phase::completion, PlanDue{});
+        return;
+    }
+    boundary_wanted_ = true;
+    if (group_ == Group::stepping) order_hold();  // what else is under way ends by itself
+}
+
+bool LiveTrainer::agree(const Plan& next, Instant now) {
+    INVARIANT(at_boundary(now));
+    if (group_ == Group::none) return true;
+    group_ = Group::agreeing;
+    member_died_ = false;
+    next_learners_ = next.learners_per_gpu;
+    crew_.begin_transition(members_, next);
+    return false;
+}
+
+// ---- what the World orders --------------------------------------------------------------------
+
+void LiveTrainer::settle(Instant now) {
+    switch (phase_) {
+        case JobPhase::waiting: break;
+        case JobPhase::transition: ledger_->elapse(now, Cause::transition); break;
+        case JobPhase::running: {
+            // Between two steps the group stands for an agreement; else a step is torn.
+            const bool standing = group_ == Group::held || group_ == Group::agreeing;
+            ledger_->elapse(now, standing ? Cause::transition : Cause::wasted);
+            if (!standing) ++record_->torn_steps;
+            run_since_checkpoint_ += now - running_since_;
+            running_since_ = now;
+            break;
+        }
+        case JobPhase::checkpointing: ledger_->elapse(now, Cause::checkpoint); break;
+        case JobPhase::finished: break;
+    }
+    ledger_->elapse(now, Cause::idle);  // nobody is a member, or the clock was just set
+}
+
+void LiveTrainer::cancel_what_is_due() { queue_->cancel(checkpoint_due_); }
+
+// The group is ours no more; what is still reported of the order under way is of no use, and must
+// not be taken for an answer to the next one.
+void LiveTrainer::let_go() {
+    crew_stands_ = group_ == Group::held;
+    if (group_ != Group::none && group_ != Group::held) crew_.abandon();
+    group_ = Group::none;
+    for (CrewEvent& event : crew_.poll(WallTime(0))) reports_.push_back(std::move(event));
+    std::erase_if(reports_, [](const CrewEvent& event) {
+        return std::holds_alternative<GroupHeld>(event) ||
+               std::holds_alternative<GroupEntered>(event) ||
+               std::holds_alternative<TransitionFailed>(event);
+    });
+}
+
+void LiveTrainer::order_hold() {
+    group_ = Group::holding;
+    const bool stands_already = std::ranges::any_of(
+        reports_, [](const CrewEvent& event) { return std::holds_alternative<GroupHeld>(event); });
+    if (!stands_already) crew_.hold();
+}
+
+void LiveTrainer::stop(Instant now) {
+    settle(now);
+    cancel_what_is_due();
+    let_go();
+    phase_ = JobPhase::waiting;
+    workers_ = 0;
+}
+
+// Real machines are as fast as they are.
+void LiveTrainer::begin_transition(const TransitionOrder& order, Instant now) {
+    INVARIANT(phase_ == JobPhase::waiting && group_ == Group::none);
+    settle(now);
+    members_.assign(order.members.begin(), order.members.end());
+    workers_ = static_cast<std::int32_t>(members_.size());
+    phase_ = JobPhase::transition;
+    expected_until_ = now + sum_of(order.phases);
+    group_ = Group::entering;
+    crew_stands_ = member_died_ = false;
+    next_learners_ = controller_->plan().learners_per_gpu;
+    crew_.begin_transition(members_, controller_->plan(), record_->last_checkpoint);
+}
+
+std::int64_t LiveTrainer::steps_left() const {
+    const std::int64_t left = controller_->samples_total() - controller_->samples_done();
+    const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);
+    return left <= 0 ? 0 : (left + per_step - 1) / per_step;
+}
+
+void LiveTrainer::begin_running(Instant now) {
+    settle(now);
+    cancel_what_is_due();
+    phase_ = JobPhase::running;
+    running_since_ = now;
+    std::int64_t steps = steps_left();
+    if (const auto hook_in = controller_->steps_until_hook(workers_)) {
+        steps = std::min(steps, *hook_in);
+    }
+    step_limit_ = controller_->steps_done() + steps;
+    const Duration interval = controller_->plan().checkpoint_interval;
+    if (interval == never_checkpoint) return;
+    const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
+    checkpoint_due_ = queue_->schedule(now + rest, Phase::completion, CheckpointDue{});
+}
+
+void LiveTrainer::save_before(Instant deadline, Instant now) {
+    if (phase_ != JobPhase::running) return;
+    const Duration takes = std::max(job_->profile.checkpoint, checkpoint_time_);
+    const Instant latest = deadline - takes - whole_seconds(1);
+    if (latest < now) return;  // no time left to save
+    queue_->cancel(checkpoint_due_);
+    checkpoint_due_ = queue_->schedule(latest, Phase::completion, CheckpointDue{});
+}
+
+void LiveTrainer::begin_checkpoint(Instant now) {
+    // A step in progress is finished first, and its time is the step's.
+    if (group_ != Group::stepping && group_ != Group::holding) {
+        settle(now);
+    } else {
+        run_since_checkpoint_ += now - running_since_;
+        running_since_ = now;
+    }
+    cancel_what_is_due();
+    phase_ = JobPhase::checkpointing;
+    saved_ = false;
+    switch (group_) {
+        case Group::held:
+            group_ = Group::saving;
+            crew_.save();
+            break;
+        case Group::stepping:  // GroupHeld goes on from here
+            order_hold();
+            break;
+        case Group::none:  // those that still have the model form a group, only to save it
+            group_ = Group::entering;
+            crew_stands_ = member_died_ = false;
+            members_ = holders_;
+            next_learners_ = controller_->plan().learners_per_gpu;
+            crew_.begin_transition(members_, controller_->plan());
+            break;
+        case Group::holding:
+        case Group::agreeing:
+        case Group::entering:
+        case Group::saving: break;  // and then it saves
+    }
+}
+
+void LiveTrainer::finish_checkpoint(Instant now) {
+    INVARIANT(phase_ == JobPhase::checkpointing);
+    settle(now);
+    run_since_checkpoint_ = Duration{};
+    if (!saved_) return;
+    samples_safe_ = saving_samples_;
+    steps_safe_ = saving_steps_;
+    ++checkpoints_;
+}
+
+void LiveTrainer::finish(Instant now) {
+    settle(now);
+    cancel_what_is_due();
+    let_go();
+    phase_ = JobPhase::finished;
+    workers_ = 0;
+    keep_model();
+}
+
+void LiveTrainer::roll_back() {
+    INVARIANT(phase_ == JobPhase::waiting);
+    if (controller_->samples_done() <= samples_safe_) return;
+    controller_->rolled_back(samples_safe_, steps_safe_);
+    run_since_checkpoint_ = Duration{};
+}
+
+bool LiveTrainer::start(InstanceId instance, Instant) {
+    ++processes_;
+    to_start_[instance] = LiveClock::Wall::now() + deaths_.pause();
+    start_those_due();
+    return false;
+}
+
+void LiveTrainer::start_those_due() {
+    const auto now = LiveClock::Wall::now();
+    std::erase_if(to_start_, [&](const auto& one) {
+        if (one.second > now) return false;
+        crew_.spawn(one.first);
+        return true;
+    });
+}
+
+void LiveTrainer::leave(InstanceId instance, bool lost, Instant) {
+    std::erase(holders_, instance);
+    if (to_start_.erase(instance) > 0) {
+        --processes_;
+        return;
+    }
+    if (lost) {
+        crew_.kill(instance);
+    } else {
+        crew_.dismiss(instance);
+    }
+}
+
+// ---- what the crew reports --------------------------------------------------------------------
+
+// The group stands at a boundary: what was asked for meanwhile comes first.
+void LiveTrainer::stand(Instant at) {
+    group_ = Group::held;
+    if (phase_ == JobPhase::checkpointing) {
+        group_ = Group::saving;
+        crew_.save();
+        return;
+    }
+    if (phase_ == JobPhase::running) {
+        if (steps_left() == 0) {
+            queue_->schedule(at, Phase::completion, WorkFinished{});
+        } else if (controller_->steps_done() >= step_limit_) {
+            queue_->schedule(at, Phase::completion, StepReached{});
+        }
+    }
+    if (boundary_wanted_) await_boundary(at);
+}
+
+void LiveTrainer::take(const WorkerReady& event, Instant at) {
+    record_->spawns.push_back(event.spawn);
+    queue_->schedule(at, Phase::completion, WorkerStarted{event.worker});
+}
+
+void LiveTrainer::note_incident(Instant at, const std::string& what) {
+    record_->incidents.push_back(fmt::format("{:.3f} s: {}", to_seconds(at.since_start()), what));
+    if (setup_.on_progress) setup_.on_progress(*record_);
+}
+
+void LiveTrainer::take(const WorkerDied& event, Instant at) {
+    --processes_;
+    std::erase(holders_, event.worker);
+    if (event.was_member) member_died_ = true;
+    if (event.expected) return;
+    note_incident(at, fmt::format("worker {}: {}", index_of(event.worker), event.why));
+    deaths_.died(event.worker);
+    if (deaths_.hopeless()) {
+        stop_because(
+            fmt::format("{} workers in a row died, and nothing was won between; the last: {}",
+                        deaths_.row(), event.why));
+    }
+    queue_->schedule(at, Phase::environment, WorkerFailed{event.worker});
+}
+
+void LiveTrainer::take(const StepDone& event, Instant at) {
+    if (phase_ == JobPhase::finished || event.step != controller_->steps_done()) return;
+    // After a loss the survivors' last step may turn out to be everybody's; without survivors it
+    // is of a model that is gone. The time of such a step is in the ledger already, as torn.
+    const bool late = group_ != Group::stepping && group_ != Group::holding;
+    if (late && holders_.empty()) return;
+    const bool again = controller_->samples_done() < samples_high_;
+    controller_->uneven_steps_finished(1, event.position - controller_->samples_done());
+    deaths_.step_made(members_, event.position > samples_high_);
+    samples_high_ = std::max(samples_high_, event.position);
+    if (!late) {
+        ledger_->elapse(at, again ? Cause::redone : Cause::useful);
+        ++made_.steps;
+        made_.time += at - last_step_at_;
+        last_step_at_ = at;
+    }
+    last_report_ = event.report;
+    record_->steps.push_back(
+        {event.step, stepping_workers_, stepping_learners_, event.position, at, event.report});
+}
+
+void LiveTrainer::take(const GroupHeld&, Instant at) {
+    if (group_ == Group::stepping || group_ == Group::holding) stand(at);
+}
+
+// Steps that all survivors have count, also if nobody came to say so.
+void LiveTrainer::note_common_steps(const GroupEntered& event) {
+    if (event.step > controller_->steps_done()) {
+        controller_->uneven_steps_finished(event.step - controller_->steps_done(),
+                                           event.position - controller_->samples_done());
+    }
+    INVARIANT(controller_->samples_done() == event.position);
+    samples_high_ = std::max(samples_high_, event.position);
+}
+
+void LiveTrainer::take(const GroupEntered& event, Instant at) {
+    if (group_ != Group::entering && group_ != Group::agreeing) return;  // called off meanwhile
+    record_->transitions.push_back({at, workers_, next_learners_, event.group_changed,
+                                    event.rendezvous, event.state_transfer, event.total});
+    record_->digest = event.digest;
+    const bool agreed = group_ == Group::agreeing;
+    if (!agreed) {
+        note_common_steps(event);
+        holders_ = members_;
+        last_report_.words.clear();  // they were of other members
+    }
+    if (agreed) {
+        group_ = Group::held;
+        queue_->schedule(at, Phase::completion, PlanAgreed{});
+    } else if (phase_ == JobPhase::transition) {
+        group_ = Group::held;
+        ++transitions_;
+        queue_->schedule(at, Phase::completion, TransitionEnded{});
+    }
+    if (phase_ == JobPhase::checkpointing || boundary_wanted_) stand(at);
+}
+
+void LiveTrainer::take(const TransitionFailed& event, Instant) {
+    if (group_ != Group::entering && group_ != Group::agreeing) return;  // called off meanwhile
+    // After a death the World forms another group. Without one nothing would ever change.
+    if (member_died_) return;
+    group_ = group_ == Group::agreeing ? Group::held : Group::none;
+    stop_because(fmt::format("no group could be formed: {}", event.why));
+}
+
+void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
+    record_->checkpoint_times.push_back(event.time);
+    record_->last_checkpoint = event.file;
+    record_->last_saved_step = event.step;
+    record_->saved_samples.push_back(event.position);
+    checkpoint_time_ = std::max(checkpoint_time_, clock_.scaled(event.time));
+    if (group_ != Group::saving) {  // called off meanwhile, and written all the same
+        samples_safe_ = event.position;
+        steps_safe_ = event.step;
+        return;
+    }
+    saved_ = true;
+    saving_samples_ = event.position;
+    saving_steps_ = event.step;
+    group_ = Group::held;
+    queue_->schedule(at, Phase::completion, CheckpointEnded{});
+    if (boundary_wanted_) await_boundary(at);
+}
+
+void LiveTrainer::take(const CheckpointFailed& event, Instant at) {
+    note_incident(at, fmt::format("checkpoint: {}", event.why));
+    if (group_ != Group::saving) return;
+    group_ = Group::held;
+    queue_->schedule(at, Phase::completion, CheckpointEnded{});
+    if (boundary_wanted_) await_boundary(at);
+}
+
+void LiveTrainer::take(const CrewEvent& event, Instant at) {
+    std::visit([&](const auto& one) { take(one, at); }, event);
+    if (setup_.on_progress) setup_.on_progress(*record_);
+}
+
+// ---- waiting ----------------------------------------------------------------------------------
+
+bool LiveTrainer::take_reports() {
+    while (!reports_.empty()) {
+        const Instant at = std::max(clock_.now(), queue_->now());
+        const auto due = queue_->next_at();
+        if (due && *due <= at) return false;
+        const CrewEvent event = std::move(reports_.front());
+        reports_.pop_front();
+        take(event, at);
+    }
+    return true;
+}
+
+void LiveTrainer::resume(Instant now) {
+    if (phase_ != JobPhase::running || group_ != Group::held) return;
+    last_step_at_ = std::max(now, queue_->now());
+    ledger_->elapse(last_step_at_, Cause::transition);
+    group_ = Group::stepping;
+    stepping_workers_ = workers_;
+    stepping_learners_ = controller_->plan().learners_per_gpu;
+    crew_.run_until(step_limit_);
+}
+
+bool LiveTrainer::wait(std::optional<Instant>) {
+    constexpr WallTime longest = std::chrono::milliseconds(100);
+    for (;;) {
+        if (!take_reports()) return true;
+        const auto due = queue_->next_at();
+        const Instant now = clock_.now();
+        if (ending_ || (due && *due <= now)) return true;
+        if (!must_stop()) {
+            resume(now);
+        } else if (may_stop_now()) {
+            ending_ = true;
+            queue_->schedule(std::max(now, queue_->now()), Phase::measurement, GaveUp{});
+            return true;
+        }
+        start_those_due();
+        if (!due && processes_ == 0) return false;
+        WallTime until_due = due ? clock_.wall(*due - now) : longest;
+        for (const auto& [worker, start] : to_start_) {
+            until_due = std::min<WallTime>(until_due, start - LiveClock::Wall::now());
+        }
+        for (CrewEvent& event : crew_.poll(std::clamp(until_due, WallTime(0), longest))) {
+            reports_.push_back(std::move(event));
+        }
+    }
+}
+
+}  // namespace ukemi

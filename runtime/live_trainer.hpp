@@ -1,0 +1,196 @@
+// live_trainer.hpp — real worker processes as the training group of a World.
+//
+// The World's orders become orders to a Crew, and what the crew reports becomes events of the
+// World's queue, at the moment of the live clock at which they are taken up. Orders that need time
+// (a hold, an agreement, a transition, a checkpoint) are under way until the event that ends them;
+// meanwhile the group is not at a boundary. All of it runs on the World's one thread, in wait().
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/controller.hpp"
+#include "records/ledger.hpp"
+#include "runtime/crew.hpp"
+#include "runtime/live_clock.hpp"
+#include "runtime/live_deaths.hpp"
+#include "sim/engine/event.hpp"
+#include "sim/job/job_spec.hpp"
+#include "sim/job/trainer.hpp"
+
+namespace ukemi {
+
+// What happened to a live run besides what the World keeps.
+struct LiveRecord {
+    struct Step {  // one committed step
+        std::int64_t step = 0;
+        std::int32_t workers = 0;
+        std::int32_t learners = 1;  // on each
+        std::int64_t samples = 0;   // of the whole job, after it
+        Instant at;
+        StepReport report;
+    };
+    struct Transition {
+        Instant at;  // its end
+        std::int32_t workers = 0;
+        std::int32_t learners = 1;  // of the Plan under which the group goes on
+        bool group_changed = false;
+        std::chrono::nanoseconds rendezvous{};
+        std::chrono::nanoseconds state_transfer{};
+        std::chrono::nanoseconds total{};
+    };
+    std::vector<Step> steps;
+    std::vector<Transition> transitions;
+    std::vector<std::chrono::nanoseconds> spawns;
+    std::vector<std::chrono::nanoseconds> checkpoint_times;
+    std::vector<std::int64_t> saved_samples;  // what each checkpoint holds
+    std::vector<std::string> incidents;       // deaths and failed saves, a sentence each
+    std::filesystem::path last_checkpoint;
+    std::int64_t last_saved_step = 0;  // it holds all steps before this one
+    std::string stopped;               // why the run was ended from outside the World; mostly empty
+    std::uint64_t digest = 0;          // of the replica when a group was last formed
+    std::int64_t torn_steps = 0;
+};
+
+struct LiveSetup {
+    CrewSetup crew;
+    double time_scale = 1;
+    std::filesystem::path resume_from;  // a checkpoint, or empty
+    std::int64_t resume_samples = 0;    // what it holds
+    std::int64_t resume_steps = 0;
+    // Counts, from outside, how often the run was told to end. At the first time it finishes its
+    // step and saves, within `stop_within` of wall time; at the second it ends at once.
+    const std::atomic<int>* stop_requests = nullptr;
+    std::chrono::milliseconds stop_within{20'000};
+    std::chrono::milliseconds first_pause{100};          // see LiveDeaths
+    std::function<LiveClock::Wall::time_point()> wall;   // see LiveClock
+    std::function<void(const LiveRecord&)> on_progress;  // whenever the record has grown
+};
+
+class LiveTrainer final : public Trainer {
+public:
+    LiveTrainer(const JobSpec& job, LiveSetup setup, Controller& controller, Ledger& ledger,
+                RunQueue& queue, LiveRecord& record);
+
+    JobPhase phase() const override { return phase_; }
+    std::int32_t workers() const override { return workers_; }
+    std::int64_t samples_safe() const override { return samples_safe_; }
+    Duration transition_remaining(Instant now) const override;
+    std::int64_t checkpoints() const override { return checkpoints_; }
+    std::int64_t transitions() const override { return transitions_; }
+    StepsMade steps_made() const override { return made_; }
+    void observe(Observation& seen) const override;
+
+    void report(Instant) override {}  // steps are reported as they are committed
+    bool at_boundary(Instant now) const override;
+    void await_boundary(Instant now) override;
+    bool agree(const Plan& next, Instant now) override;
+
+    void stop(Instant now) override;
+    void begin_transition(const TransitionOrder& order, Instant now) override;
+    void begin_running(Instant now) override;
+    void begin_checkpoint(Instant now) override;
+    void save_before(Instant deadline, Instant now) override;
+    void finish_checkpoint(Instant now) override;
+    void finish(Instant now) override;
+    void end(Instant now) override;
+    void roll_back() override;
+
+    bool start(InstanceId instance, Instant now) override;
+    void leave(InstanceId instance, bool lost, Instant now) override;
+    bool wait(std::optional<Instant> next_due) override;
+
+    // Saves what those hold who have the present model, if it is not saved yet: whatever the crew
+    // was about. Waits for it, within limits.
+    void keep_model();
+
+private:
+    // What the group is doing for us just now.
+    enum class Group : std::uint8_t { none, held, stepping, holding, agreeing, entering, saving };
+
+    void take(const CrewEvent& event, Instant at);
+    void take(const WorkerReady& event, Instant at);
+    void take(const WorkerDied& event, Instant at);
+    void take(const StepDone& event, Instant at);
+    void take(const GroupHeld& event, Instant at);
+    void take(const GroupEntered& event, Instant at);
+    void take(const TransitionFailed& event, Instant at);
+    void take(const CheckpointSaved& event, Instant at);
+    void take(const CheckpointFailed& event, Instant at);
+    bool take_reports();  // false: an event of the queue is due before the next report
+    void note_common_steps(const GroupEntered& event);
+    void note_incident(Instant at, const std::string& what);
+    void start_those_due();
+
+    // Ending before the work is done (live_stop.cpp).
+    void stop_because(const std::string& why);
+    bool must_stop();
+    bool may_stop_now();
+    bool hurried() const;
+    void order_save();
+    bool save_goes_on(const CrewEvent& event);
+    void stand(Instant at);
+    void resume(Instant now);
+    void let_go();
+    void order_hold();
+    void settle(Instant now);
+    void cancel_what_is_due();
+    std::int64_t steps_left() const;
+
+    const JobSpec* job_;
+    LiveSetup setup_;
+    LiveClock clock_;
+    Controller* controller_;
+    Ledger* ledger_;
+    RunQueue* queue_;
+    LiveRecord* record_;
+    Crew crew_;
+    std::deque<CrewEvent> reports_;
+
+    JobPhase phase_ = JobPhase::waiting;
+    Group group_ = Group::none;
+    std::int32_t workers_ = 0;
+    std::int32_t stepping_workers_ = 0;  // of the group that made the last steps
+    std::int32_t stepping_learners_ = 1;
+    std::int32_t next_learners_ = 1;   // of the Plan that the crew was told last
+    std::vector<InstanceId> members_;  // of the group that the crew has
+    std::vector<InstanceId> holders_;  // alive, with the present model
+    bool boundary_wanted_ = false;
+    bool member_died_ = false;  // since the last order
+    bool saved_ = false;        // by the checkpoint under way
+    bool crew_stands_ = false;  // its group does, though it is not ours any more
+    std::int64_t step_limit_ = 0;
+    Instant expected_until_;
+    RunQueue::Ticket checkpoint_due_;
+    RunQueue::Ticket boundary_due_;
+
+    std::int64_t samples_high_ = 0;  // most that were ever done: below it, work is redone
+    std::int64_t samples_safe_ = 0;
+    std::int64_t steps_safe_ = 0;
+    std::int64_t saving_samples_ = 0;
+    std::int64_t saving_steps_ = 0;
+    Duration run_since_checkpoint_;
+    Instant running_since_;
+    Instant last_step_at_;  // or the moment at which the group was let go
+    StepsMade made_;
+    Duration checkpoint_time_;  // the longest so far
+    std::int64_t checkpoints_ = 0;
+    std::int64_t transitions_ = 0;
+    int processes_ = 0;
+    LiveDeaths deaths_;
+    std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then
+    StepReport last_report_;
+
+    bool stopping_ = false;  // the run is to end; then until when it has time
+    bool ending_ = false;    // and the World has been told
+    LiveClock::Wall::time_point stop_by_;
+    bool model_kept_ = false;  // at the end, as far as that was possible
+    int saves_left_ = 0;       // attempts
+};
+
+}  // namespace ukemi

@@ -1,0 +1,405 @@
+#include "runtime/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "base/csv_writer.hpp"
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
+#include "base/read_file.hpp"
+#include "base/text_digest.hpp"
+#include "kernels/training_rules.hpp"
+
+namespace ukemi {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string hexadecimal(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+std::string_view name_of_synchronisation(const StepSetting& setting) {
+    return synchronisation_names()[static_cast<std::size_t>(setting.synchronisation)];
+}
+std::string codec_text(const StepSetting& setting) {
+    const auto name = codec_names()[static_cast<std::size_t>(setting.codec)];
+    return setting.codec_level > 0 ? fmt::format("{}:{}", name, setting.codec_level)
+                                   : std::string(name);
+}
+
+// Halfway between neighbours of those that were measured with so many workers.
+std::vector<std::int64_t> batches_between(const LiveCosts& costs, std::int32_t workers) {
+    std::set<std::int64_t> measured;
+    for (const StepCosts& one : costs.steps) {
+        const StepSetting& setting = one.setting;
+        if (setting.workers == workers) measured.insert(setting.batch * setting.micro_steps);
+    }
+    std::vector<std::int64_t> between;
+    for (auto low = measured.begin(); low != measured.end() && std::next(low) != measured.end();
+         ++low) {
+        const std::int64_t middle = (*low + *std::next(low)) / 2;
+        if (!measured.contains(middle)) between.push_back(middle);
+    }
+    return between;
+}
+
+}  // namespace
+
+std::vector<StepSetting> unmeasured_settings(const LiveCosts& costs, const Scenario& scenario,
+                                             std::size_t most) {
+    const StepLaw law = costs.law();
+    std::vector<StepSetting> all;
+    constexpr std::size_t rounds_max = 64;
+    for (std::size_t round = 0; round < rounds_max; ++round) {
+        const std::size_t before = all.size();
+        std::set<StepSetting> kinds;  // at their first place, with nothing of a batch
+        for (const StepCosts& one : costs.steps) {
+            StepSetting setting = one.setting;
+            setting.batch = 1;
+            if (!kinds.insert(setting).second) continue;
+            const auto batches = batches_between(costs, setting.workers);
+            if (round >= batches.size()) continue;
+            // Another batch for each, so that six runs are not six times the same guess.
+            const std::size_t place = (round + kinds.size()) % batches.size();
+            setting.batch = std::max<std::int64_t>(batches[place] / setting.micro_steps, 1);
+            const bool known = costs.find(setting) != nullptr || !law.refusal(setting).empty();
+            const Plan plan = plan_with(scenario.job.plan, setting);
+            if (known || !training_refusal(plan, setting.workers).empty()) continue;
+            if (std::ranges::find(all, setting) == all.end()) all.push_back(setting);
+        }
+        if (all.size() == before) break;
+    }
+    if (all.size() > most) all.resize(most);
+    return all;
+}
+
+namespace {
+
+template <class Number>
+Number number_of(std::string_view text, Number least, Number most, std::string_view key,
+                 std::string_view option) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() ||
+        !(value >= least && value <= most)) {
+        throw InputError(option, "",
+                         fmt::format("expected {} from {} to {}, found {}", key, least, most,
+                                     ukemi::quoted(text)));
+    }
+    return value;
+}
+
+template <class Kind>
+Kind kind_of(std::string_view text, std::span<const std::string_view> names, std::string_view key,
+             std::string_view option) {
+    const auto found = std::ranges::find(names, text);
+    if (found == names.end()) {
+        throw InputError(
+            option, "",
+            fmt::format("no {} {}{}", key, ukemi::quoted(text), did_you_mean(text, names)));
+    }
+    return static_cast<Kind>(found - names.begin());
+}
+
+void take_part(std::string_view key, std::string_view value, StepSetting& setting,
+               std::string_view option) {
+    static constexpr std::array<std::string_view, 6> keys{
+        "workers", "batch", "learners", "synchronisation", "collective", "codec"};
+    if (key == "workers") {
+        setting.workers = number_of<std::int32_t>(value, 1, 256, key, option);
+    } else if (key == "batch") {
+        setting.batch = number_of<std::int64_t>(value, 1, 1'000'000'000, key, option);
+    } else if (key == "learners") {
+        setting.micro_steps = number_of<std::int32_t>(value, 1, 1024, key, option);
+    } else if (key == "synchronisation") {
+        setting.synchronisation =
+            kind_of<Synchronisation>(value, synchronisation_names(), key, option);
+    } else if (key == "collective") {
+        setting.collective = kind_of<Collective>(value, collective_names(), key, option);
+    } else if (key == "codec") {
+        const std::size_t colon = value.find(':');
+        setting.codec = kind_of<Codec>(value.substr(0, colon), codec_names(), key, option);
+        setting.codec_level = 0;
+        if (colon != std::string_view::npos) {
+            setting.codec_level =
+                number_of<double>(value.substr(colon + 1), 0, 1e9, "a level", option);
+        }
+    } else {
+        throw InputError(
+            option, "",
+            fmt::format("unknown part {}{}", ukemi::quoted(key), did_you_mean(key, keys)));
+    }
+}
+
+}  // namespace
+
+StepSetting parse_setting(std::string_view text, const Scenario& scenario,
+                          std::string_view option) {
+    StepSetting setting = setting_of(scenario.job.plan, scenario.job.instances_max);
+    while (!text.empty()) {
+        const std::size_t comma = text.find(',');
+        const std::string_view part = text.substr(0, comma);
+        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+        const std::size_t equals = part.find('=');
+        if (equals == std::string_view::npos) {
+            throw InputError(
+                option, "",
+                fmt::format("expected parts such as batch=96, found {}", ukemi::quoted(part)));
+        }
+        take_part(part.substr(0, equals), part.substr(equals + 1), setting, option);
+    }
+    const std::string refused =
+        training_refusal(plan_with(scenario.job.plan, setting), setting.workers);
+    if (!refused.empty()) throw InputError(option, "", refused);
+    return setting;
+}
+
+Scenario scenario_with(const Scenario& scenario, const StepSetting& setting, std::int64_t steps) {
+    Scenario fixed = scenario;
+    JobSpec& job = fixed.job;
+    job.plan = plan_with(job.plan, setting);
+    job.instances_max = job.workers_min = job.plan.workers_max = setting.workers;
+    for (FleetLine& line : job.plan.fleet) line.count = setting.workers;
+    job.samples_total = steps * samples_per_step(job.plan, setting.workers);
+    job.samples_per_epoch = job.samples_total;
+    return fixed;
+}
+
+namespace {
+
+// The scenario's own Plan for each number of workers, where it was measured and is not predicted.
+std::vector<StepSetting> controls_of(const LiveCosts& costs, const Scenario& scenario,
+                                     std::span<const StepSetting> settings) {
+    std::set<std::int32_t> workers;
+    for (const StepSetting& setting : settings) workers.insert(setting.workers);
+    std::vector<StepSetting> controls;
+    for (const std::int32_t count : workers) {
+        const StepSetting own = setting_of(scenario.job.plan, count);
+        if (costs.find(own) != nullptr) controls.push_back(own);
+    }
+    return controls;
+}
+
+double total_of(const LiveCosts& costs, const fs::path& costs_file, const Scenario& scenario,
+                const PredictedRun& run, const std::string& device) {
+    Scenario fixed = scenario_with(scenario, run.setting, run.steps);
+    fixed.job.profile = measured_profile(costs, fixed, 1, costs_file, device);
+    const FinishedRun simulated = run_one(fixed, calm_market(fixed), fixed.policies.front(),
+                                          fixed.seed, {false, false, false, false});
+    return to_seconds(simulated.result.duration);
+}
+
+}  // namespace
+
+Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
+                        const Scenario& scenario, std::span<const StepSetting> settings,
+                        double wall_s, const std::string& device) {
+    expect_one_replica(scenario);
+    const StepLaw law = costs.law();
+    const StepLaw least = costs.least_law();
+    Prediction prediction;
+    prediction.scenario = scenario.name;
+    prediction.device = costs.device;
+    prediction.costs_digest = hexadecimal(text_digest(costs_json(costs)));
+    prediction.seed = scenario.seed;
+    prediction.stretch_steps = costs.stretch_steps;
+    prediction.stretches = costs.steps.front().step.s.size();
+    for (const StepCosts& one : costs.steps) {
+        prediction.stretches = std::min(prediction.stretches, one.step.s.size());
+    }
+    const auto add = [&](PredictedRun run) {
+        run.steps = std::clamp<std::int64_t>(std::llround(wall_s / run.step_s), 10, 1'000'000);
+        run.total_s = total_of(costs, costs_file, scenario, run, device);
+        prediction.runs.push_back(run);
+    };
+    for (const StepSetting& setting : settings) {
+        if (costs.find(setting) != nullptr) {
+            throw InputError(costs_file.string(), "/steps",
+                             fmt::format("{}: was measured, there is nothing to predict",
+                                         setting_text(setting)));
+        }
+        const std::string refused = law.refusal(setting);
+        if (!refused.empty()) throw InputError(costs_file.string(), "/steps", refused);
+        add({.setting = setting,
+             .step_s = law.step_s(setting),
+             .step_least_s = least.step_s(setting),
+             .covered = law.covers(setting)});
+    }
+    for (const StepSetting& setting : controls_of(costs, scenario, settings)) {
+        const MeasuredTimes& measured = costs.find(setting)->step;
+        add({.setting = setting,
+             .step_s = measured.middle_mean(),
+             .step_least_s = measured.quantile(0),
+             .control = true});
+    }
+    return prediction;
+}
+
+std::string prediction_json(const Prediction& prediction) {
+    nlohmann::ordered_json document;
+    document["kind"] = "ukemi prediction";
+    document["scenario"] = prediction.scenario;
+    document["device"] = prediction.device;
+    document["costs_digest"] = prediction.costs_digest;
+    document["seed"] = prediction.seed;
+    document["stretch_steps"] = prediction.stretch_steps;
+    document["stretches"] = prediction.stretches;
+    document["runs"] = nlohmann::ordered_json::array();
+    for (const PredictedRun& run : prediction.runs) {
+        document["runs"].push_back({{"setting", setting_text(run.setting)},
+                                    {"steps", run.steps},
+                                    {"step_s", run.step_s},
+                                    {"step_least_s", run.step_least_s},
+                                    {"total_s", run.total_s},
+                                    {"batch_within_measured", run.covered},
+                                    {"control", run.control}});
+    }
+    return document.dump(1) + "\n";
+}
+
+std::string write_prediction(const Prediction& prediction, const fs::path& folder) {
+    const std::string text = prediction_json(prediction);
+    const std::string digest = hexadecimal(text_digest(text));
+    write_file_atomically(folder / "prediction.json", text);
+    write_file_atomically(folder / "prediction.digest", digest + "\n");
+    return digest;
+}
+
+namespace {
+
+void check_written(const Prediction& prediction, const fs::path& folder) {
+    const std::string text = read_file(folder / "prediction.json");
+    const std::string digest = read_file(folder / "prediction.digest");
+    if (text != prediction_json(prediction) || digest != hexadecimal(text_digest(text)) + "\n") {
+        throw InputError((folder / "prediction.json").string(), "",
+                         "is not the prediction of these runs: it is written before they start");
+    }
+}
+
+double mean_step_s(const LiveRecord& record) {
+    INVARIANT(record.steps.size() >= 2);
+    const Duration between = record.steps.back().at - record.steps.front().at;
+    return to_seconds(between) / static_cast<double>(record.steps.size() - 1);
+}
+
+// Means over so many steps in a row, one stretch after the other, until there are `due`; over all
+// steps if there are fewer.
+void add_stretches(const LiveRecord& record, std::int64_t stretch, std::size_t due,
+                   MeasuredTimes& means) {
+    const auto length = static_cast<std::size_t>(std::max<std::int64_t>(stretch, 1));
+    if (length >= record.steps.size() && means.s.size() < due) {
+        means.s.push_back(mean_step_s(record));
+    }
+    for (std::size_t end = length; end < record.steps.size(); end += length) {
+        if (means.s.size() >= due) break;
+        const Duration time = record.steps[end].at - record.steps[end - length].at;
+        means.s.push_back(to_seconds(time) / static_cast<double>(length));
+    }
+}
+
+}  // namespace
+
+std::vector<ComparedRun> run_predicted(const Scenario& scenario, const Prediction& prediction,
+                                       const fs::path& folder, int repetitions,
+                                       const LiveOptions& live) {
+    check_written(prediction, folder);
+    std::vector<ComparedRun> compared;
+    for (const PredictedRun& run : prediction.runs) compared.push_back({run, {}, {}, {}});
+    for (int repetition = 0; repetition < repetitions; ++repetition) {
+        for (ComparedRun& one : compared) {
+            const Scenario fixed =
+                scenario_with(scenario, one.predicted.setting, one.predicted.steps);
+            const LiveRun done =
+                run_live(fixed, calm_market(fixed), fixed.policies.front(), fixed.seed, live);
+            if (done.interrupted || !done.run.result.finished) {
+                throw std::runtime_error(
+                    fmt::format("{}: the run {}", setting_text(one.predicted.setting),
+                                done.interrupted ? "was interrupted" : "did not finish"));
+            }
+            one.step.s.push_back(mean_step_s(done.record));
+            const std::size_t due = prediction.stretches *
+                                    static_cast<std::size_t>(repetition + 1) /
+                                    static_cast<std::size_t>(repetitions);
+            add_stretches(done.record, prediction.stretch_steps, std::max<std::size_t>(due, 1),
+                          one.least);
+            one.total.s.push_back(to_seconds(done.run.result.duration));
+        }
+    }
+    return compared;
+}
+
+double ComparedRun::step_error() const { return predicted.step_s / step.median() - 1; }
+double ComparedRun::least_error() const { return predicted.step_least_s / least.quantile(0) - 1; }
+double ComparedRun::total_error() const { return predicted.total_s / total.median() - 1; }
+
+std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view digest) {
+    CsvWriter csv({"workers",
+                   "batch",
+                   "learners",
+                   "synchronisation",
+                   "collective",
+                   "codec",
+                   "steps",
+                   "step_s_predicted",
+                   "step_s_measured",
+                   "step_error",
+                   "step_least_s_predicted",
+                   "step_least_s_measured",
+                   "step_least_error",
+                   "total_s_predicted",
+                   "total_s_measured",
+                   "total_error",
+                   "repetitions",
+                   "batch_within_measured",
+                   "control",
+                   "prediction_digest"});
+    for (const ComparedRun& run : runs) {
+        const StepSetting& setting = run.predicted.setting;
+        csv.add(setting.workers).add(setting.batch).add(setting.micro_steps);
+        csv.add(name_of_synchronisation(setting));
+        csv.add(collective_names()[static_cast<std::size_t>(setting.collective)]);
+        csv.add(codec_text(setting)).add(run.predicted.steps);
+        csv.add(run.predicted.step_s).add(run.step.median()).add(run.step_error());
+        csv.add(run.predicted.step_least_s).add(run.least.quantile(0)).add(run.least_error());
+        csv.add(run.predicted.total_s).add(run.total.median()).add(run.total_error());
+        csv.add(run.total.s.size()).add(run.predicted.covered ? "yes" : "no");
+        csv.add(run.predicted.control ? "yes" : "no").add(digest);
+        csv.end_row();
+    }
+    return csv.text();
+}
+
+std::string comparison_table(std::span<const ComparedRun> runs) {
+    std::string text = fmt::format("{:<44}{:>6}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}{:>9}{:>9}\n", "",
+                                   "steps", "step ms", "measured", "error", "least ms", "measured",
+                                   "error", "total s", "measured", "error");
+    std::size_t predicted = 0;
+    std::size_t near = 0;
+    bool controls = false;
+    for (const ComparedRun& run : runs) {
+        if (run.predicted.control && !std::exchange(controls, true)) {
+            text += "measured by the calibration, and now again: how far the machine has moved\n";
+        }
+        if (!run.predicted.control) {
+            ++predicted;
+            near += std::max(std::abs(run.step_error()), std::abs(run.total_error())) <= 0.1;
+        }
+        text += fmt::format(
+            "{:<44}{:>6}{:>9.3f}{:>9.3f}{:>+7.1f} %{:>9.3f}{:>9.3f}{:>+7.1f} %"
+            "{:>8.2f}{:>9.2f}{:>+7.1f} %\n",
+            setting_text(run.predicted.setting), run.predicted.steps, run.predicted.step_s * 1e3,
+            run.step.median() * 1e3, 100 * run.step_error(), run.predicted.step_least_s * 1e3,
+            run.least.quantile(0) * 1e3, 100 * run.least_error(), run.predicted.total_s,
+            run.total.median(), 100 * run.total_error());
+    }
+    text += fmt::format("{} of {} within 10 % (step and total time)\n", near, predicted);
+    return text;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,280 @@
+// worker_link.cpp — the control thread's loop, and the mailbox.
+#include "runtime/worker_link.hpp"
+
+#include <dirent.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <limits>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace ukemi::live {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto welcome_time = 30s;
+// At the end, for the last words to leave; the coordinator has its own deadline.
+constexpr auto flush_time = 1s;
+constexpr int heartbeats_per_deadline = 5;
+constexpr std::size_t unsent_bytes_max = std::size_t{1} << 20;
+constexpr std::uint64_t no_attempt = std::numeric_limits<std::uint64_t>::max();
+
+// What a broken network card would do; shut down and not closed, because other threads still hold
+// the numbers.
+void shut_all_sockets() {
+    DIR* const folder = ::opendir("/proc/self/fd");
+    if (folder == nullptr) return;
+    while (const dirent* entry = ::readdir(folder)) {
+        int descriptor = -1;
+        const char* const end = entry->d_name + std::strlen(entry->d_name);
+        if (std::from_chars(entry->d_name, end, descriptor).ptr != end) continue;
+        ::shutdown(descriptor, SHUT_RDWR);  // refused for what is no socket
+    }
+    ::closedir(folder);
+}
+
+void let_writes_fail() {
+    ::signal(SIGXFSZ, SIG_IGN);  // then write() says EFBIG
+    const rlimit nothing{0, 0};
+    ::setrlimit(RLIMIT_FSIZE, &nothing);
+}
+
+// The kernel's signal at the limit ends the process in the middle of a file.
+void let_writes_kill() {
+    ::signal(SIGXFSZ, SIG_DFL);
+    const rlimit little{64, 64};
+    ::setrlimit(RLIMIT_FSIZE, &little);
+}
+
+}  // namespace
+
+WorkerLink::WorkerLink(Connection connection)
+    : connection_(std::move(connection)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      heard_(Clock::now()) {
+    if (!wake_) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+// Waits for the socket, or to be woken; reads and writes what can be. False: it is over.
+bool WorkerLink::exchange_bytes(Moment until) {
+    short events = POLLIN;
+    {
+        const std::lock_guard lock(connection_mutex_);
+        if (connection_.wants_to_write()) events = POLLIN | POLLOUT;
+    }
+    std::array<pollfd, 2> descriptors{pollfd{connection_.descriptor(), events, 0},
+                                      pollfd{wake_.get(), POLLIN, 0}};
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    ::poll(descriptors.data(), descriptors.size(),
+           static_cast<int>(std::clamp<std::int64_t>(wait.count(), 0, 1000)));
+    std::uint64_t woken = 0;
+    [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &woken, sizeof woken);
+    std::vector<Message> messages;
+    std::optional<std::string> problem;
+    {
+        const std::lock_guard lock(connection_mutex_);
+        problem = connection_.receive(messages);
+        if (!problem) problem = connection_.flush();
+    }
+    if (!messages.empty()) heard_ = Clock::now();
+    for (Message& message : messages) obey(std::move(message));
+    return !problem.has_value();
+}
+
+std::optional<Welcome> WorkerLink::await_welcome() {
+    const Moment end = Clock::now() + welcome_time;
+    while (Clock::now() < end && exchange_bytes(end)) {
+        const std::lock_guard lock(orders_mutex_);
+        if (orders_.empty()) continue;
+        const auto* welcome = std::get_if<Welcome>(&orders_.front());
+        if (welcome == nullptr) return std::nullopt;
+        Welcome taken = *welcome;
+        orders_.pop_front();
+        --orders_waiting_;
+        allow_faults_ = taken.allow_faults;
+        return taken;
+    }
+    return std::nullopt;
+}
+
+void WorkerLink::serve(const Welcome& welcome) {
+    const auto interval = std::chrono::nanoseconds(welcome.heartbeat_ns) / heartbeats_per_deadline;
+    const auto silence_max = std::chrono::nanoseconds(welcome.coordinator_ns);
+    Moment next_heartbeat = Clock::now();
+    Moment looked = next_heartbeat;
+    heard_ = next_heartbeat;
+    while (!finishing_) {
+        const Moment now = Clock::now();
+        // Time in which this process was stopped is not the coordinator's silence.
+        if (now - looked > silence_max / 4) heard_ = now;
+        looked = now;
+        if (now >= next_heartbeat) {
+            send(Heartbeat{activity()});
+            next_heartbeat = now + interval;
+        }
+        if (!exchange_bytes(next_heartbeat) || now - heard_ > silence_max) break;
+    }
+    const Moment last = Clock::now() + flush_time;
+    while (finishing_ && Clock::now() < last) {
+        {
+            const std::lock_guard lock(connection_mutex_);
+            if (!connection_.wants_to_write()) break;
+        }
+        if (!exchange_bytes(last)) break;
+    }
+    end();
+}
+
+void WorkerLink::end() {
+    over_ = true;
+    abort_where(std::numeric_limits<std::uint64_t>::max(), no_attempt);
+    const std::lock_guard lock(orders_mutex_);
+    orders_changed_.notify_all();
+}
+
+void WorkerLink::obey(Message message) {
+    if (std::holds_alternative<Ping>(message)) return;
+    if (const auto* fault = std::get_if<Inject>(&message)) {
+        if (allow_faults_) inject(fault->fault);
+        return;
+    }
+    if (const auto* hold = std::get_if<Hold>(&message)) {
+        hold_seen_ = std::max(hold_seen_.load(), hold->number);
+        return;
+    }
+    if (const auto* abandon = std::get_if<Abandon>(&message)) abort_where(abandon->epoch, 0);
+    if (const auto* discard = std::get_if<Discard>(&message)) abort_where(0, discard->attempt);
+    if (std::holds_alternative<Leave>(message)) {
+        abort_where(std::numeric_limits<std::uint64_t>::max(), 0);
+    }
+    const std::lock_guard lock(orders_mutex_);
+    orders_.push_back(std::move(message));
+    ++orders_waiting_;
+    orders_changed_.notify_all();
+}
+
+void WorkerLink::inject(Fault fault) {
+    switch (fault) {
+        case Fault::close_sockets: shut_all_sockets(); break;
+        case Fault::fill_disk: let_writes_fail(); break;
+        case Fault::stop_heartbeats: mute_ = true; break;
+        case Fault::hang: hang_ = true; break;
+        case Fault::tear_step: tear_ = true; break;
+        case Fault::die_writing: let_writes_kill(); break;
+    }
+}
+
+void WorkerLink::abort_where(std::uint64_t epoch, std::uint64_t attempt) {
+    const std::lock_guard lock(watched_mutex_);
+    abandoned_ = std::max(abandoned_, epoch);
+    discarded_ = std::max(discarded_, attempt);
+    for (const Watched& each : watched_) {
+        if (each.epoch <= abandoned_ || each.attempt <= discarded_) each.communicator->abort();
+    }
+}
+
+void WorkerLink::watch(Communicator& communicator, std::uint64_t epoch, std::uint64_t attempt) {
+    const std::lock_guard lock(watched_mutex_);
+    watched_.push_back({&communicator, epoch, attempt});
+    if (epoch <= abandoned_ || attempt <= discarded_) communicator.abort();
+}
+
+void WorkerLink::committed(Communicator& communicator) {
+    const std::lock_guard lock(watched_mutex_);
+    for (Watched& each : watched_) {
+        if (each.communicator == &communicator) each.attempt = no_attempt;
+    }
+}
+
+void WorkerLink::forget(Communicator& communicator) {
+    const std::lock_guard lock(watched_mutex_);
+    std::erase_if(watched_,
+                  [&](const Watched& each) { return each.communicator == &communicator; });
+}
+
+std::optional<Message> WorkerLink::next_order() {
+    std::unique_lock lock(orders_mutex_);
+    orders_changed_.wait(lock, [this] { return !orders_.empty() || over_; });
+    if (over_) return std::nullopt;
+    Message order = std::move(orders_.front());
+    orders_.pop_front();
+    --orders_waiting_;
+    return order;
+}
+
+std::optional<Message> WorkerLink::pending_order() {
+    if (orders_waiting_ == 0 && !over_) return std::nullopt;
+    return next_order();
+}
+
+void WorkerLink::finish() {
+    finishing_ = true;
+    wake();
+}
+
+void WorkerLink::wake() const {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+}
+
+// Mostly written at once; what is left is for the control thread.
+void WorkerLink::send(const Message& message) {
+    if (mute_) return;
+    const std::lock_guard lock(connection_mutex_);
+    // A connection that failed shows when it is read from.
+    const auto problem = connection_.send(message);
+    if (problem || connection_.wants_to_write()) wake();
+}
+
+void WorkerLink::wait_for_room() {
+    while (!over_) {
+        {
+            const std::lock_guard lock(connection_mutex_);
+            if (connection_.unsent_bytes() <= unsent_bytes_max) return;
+        }
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
+Activity WorkerLink::activity() const {
+    Activity now{phase_, step_, collectives_};
+    if (now.phase == WorkerPhase::computing && in_flight_ > 0) now.phase = WorkerPhase::exchanging;
+    return now;
+}
+
+void WorkerLink::at(WorkerPhase phase, std::int64_t step) {
+    phase_ = phase;
+    step_ = step;
+}
+
+void WorkerLink::collective_begins() {
+    ++collectives_;
+    ++in_flight_;
+}
+
+void WorkerLink::collective_ends() { --in_flight_; }
+
+void WorkerLink::hang_if_told() {
+    while (hang_ && !over_) std::this_thread::sleep_for(10ms);
+}
+
+void WorkerLink::await_abandonment(std::uint64_t epoch) {
+    const auto is_abandoned = [&] {
+        const std::lock_guard lock(watched_mutex_);
+        return abandoned_ >= epoch;
+    };
+    while (!is_abandoned() && !over_) std::this_thread::sleep_for(1ms);
+}
+
+}  // namespace ukemi::live

@@ -1,0 +1,165 @@
+// worker_trainer.cpp — steps, holds, checkpoints; transitions are in worker_transition.cpp.
+#include "runtime/worker_trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "base/input_error.hpp"
+#include "kernels/checkpoint_file.hpp"
+
+namespace ukemi::live {
+namespace {
+
+// All that fits into a frame with room to spare.
+std::size_t past_steps_kept(std::size_t members) {
+    return frame_bytes_max / 2 / (sizeof(PastStep) + members * sizeof(StepWord));
+}
+
+}  // namespace
+
+WorkerTrainer::WorkerTrainer(WorkerLink& link, const Welcome& welcome,
+                             const ComputeBackend& backend, std::uint32_t worker)
+    : link_(link),
+      welcome_(welcome),
+      spec_(training_spec_from(welcome.training)),
+      backend_(backend),
+      worker_(worker) {}
+
+void WorkerTrainer::load() {
+    link_.at(WorkerPhase::loading);
+    const std::string refusal = backend_.refusal();
+    if (!refusal.empty()) {
+        throw std::runtime_error(fmt::format("{}: {}", backend_.name(), refusal));
+    }
+    data_ = load_data(spec_.data);
+    model_ = backend_.model(spec_.model, data_, worker_);
+    learners_ = std::make_unique<LearnerGroup>(
+        data_, backend_.learners(spec_.model, *model_, data_, worker_));
+    link_.at(WorkerPhase::idle);
+    link_.send(Ready{model_->parameter_count(), data_.count});
+}
+
+void WorkerTrainer::run() {
+    load();
+    while (const auto order = link_.next_order()) {
+        if (!obey(*order)) break;
+        train();
+    }
+    next_.reset();
+    group_.reset();
+}
+
+bool WorkerTrainer::obey(const Message& order) {
+    if (std::holds_alternative<Leave>(order)) return false;
+    if (const auto* transition = std::get_if<Transition>(&order)) begin(*transition);
+    if (const auto* peers = std::get_if<Peers>(&order)) connect(*peers);
+    if (const auto* done = std::get_if<Commit>(&order)) commit(*done);
+    if (const auto* discard = std::get_if<Discard>(&order)) {
+        if (next_ && next_->order.attempt == discard->attempt) next_.reset();
+    }
+    if (const auto* abandoned = std::get_if<Abandon>(&order)) abandon(*abandoned);
+    if (const auto* go = std::get_if<Run>(&order)) start(*go);
+    if (const auto* write = std::get_if<Save>(&order)) save(*write);
+    stand();
+    return true;
+}
+
+void WorkerTrainer::stand() {
+    if (next_) return;
+    link_.at(group_ ? WorkerPhase::standing : WorkerPhase::idle, group_ ? step_ : 0);
+}
+
+void WorkerTrainer::start(const Run& order) {
+    if (!group_ || group_->peers->epoch != order.epoch) return;
+    run_ = order;
+}
+
+// Steps until the limit, a hold, a failure, or an order that is not merely to run further.
+void WorkerTrainer::train() {
+    while (group_ && !group_->failed && run_.epoch == group_->peers->epoch && !link_.over()) {
+        if (link_.has_order()) return;  // whoever called comes back
+        const bool held = step_once();
+        if (!held) continue;
+        link_.at(WorkerPhase::standing, step_);
+        link_.send(Standing{run_.epoch, run_.order, step_});
+        run_.epoch = 0;
+    }
+}
+
+// True: it stands now.
+bool WorkerTrainer::step_once() {
+    if (step_ >= run_.limit) return true;
+    TrainingGroup& group = *group_;
+    link_.at(WorkerPhase::computing, step_);
+    link_.hang_if_told();
+    const std::uint32_t seen = link_.hold_seen();
+    const std::uint32_t wants = seen > run_.holds_done ? seen : 0;
+    StepResult result =
+        group.training->run(*replica_, group.plan, group.plan_digest, step_, position_, wants);
+    if (result.outcome != Outcome::ok) {
+        group.failed = true;
+        link_.send(StepFailed{run_.epoch, step_, result.outcome, result.suspect,
+                              result.plan_disagreement, index_of(group.plan.version),
+                              group.plan_digest});
+        return false;
+    }
+    position_before_ = position_;
+    position_ += result.report.samples;
+    const bool held = result.report.hold != 0;
+    StepFinished finished{run_.epoch, step_, position_, std::nullopt};
+    if (group.peers->gloo.membership().rank == 0) finished.report = result.report;
+    const std::size_t kept = past_steps_kept(result.report.words.size());
+    past_.push_back({step_, position_, std::move(result.report)});
+    while (past_.size() > kept) past_.pop_front();
+    ++step_;
+    link_.send(finished);
+    link_.wait_for_room();
+    return held;
+}
+
+void WorkerTrainer::abandon(const Abandon& order) {
+    const bool had = group_ && group_->peers->epoch <= order.epoch;
+    Status status;
+    status.inquiry = order.inquiry;
+    status.has_state = replica_.has_value();
+    status.step = step_;
+    status.position = position_;
+    status.can_undo = replica_ && replica_->can_undo();
+    status.replica_digest = replica_ ? replica_->digest() : 0;
+    for (const PastStep& step : past_) {
+        if (step.step >= order.past_from && step.step < step_) status.past.push_back(step);
+    }
+    link_.send(status);
+    // After the answer: taking leave of peers that are gone takes its time.
+    if (had) group_.reset();
+    run_.epoch = 0;
+}
+
+void WorkerTrainer::save(const Save& order) {
+    if (!replica_) {
+        link_.send(NotSaved{order.number, "it has no state"});
+        return;
+    }
+    link_.at(WorkerPhase::saving, step_);
+    const auto begun = Clock::now();
+    try {
+        Checkpoint checkpoint;
+        checkpoint.job = job_identity(spec_);
+        checkpoint.step = step_;
+        checkpoint.position = position_;
+        checkpoint.plan_version = group_ ? index_of(group_->plan.version) : 0;
+        checkpoint.state = replica_->state();
+        const std::int64_t bytes = write_checkpoint(order.file, checkpoint);
+        const std::chrono::nanoseconds time = Clock::now() - begun;
+        link_.send(Saved{order.number, step_, position_, bytes, time.count()});
+    } catch (const std::exception& problem) {
+        link_.send(NotSaved{order.number, problem.what()});
+    }
+}
+
+}  // namespace ukemi::live

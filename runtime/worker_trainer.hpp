@@ -1,0 +1,112 @@
+// worker_trainer.hpp — the training thread of a worker: obeys orders one after the other, and
+// steps.
+//
+// It holds at most two groups: the one it is a member of, and one it is about to enter. Everything
+// new stands beside the old until the coordinator commits it, so that discarding a transition is
+// dropping the new.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "kernels/compute_backend.hpp"
+#include "kernels/data_set.hpp"
+#include "kernels/gloo_communicator.hpp"
+#include "kernels/learners/learner_group.hpp"
+#include "kernels/model.hpp"
+#include "kernels/replica.hpp"
+#include "kernels/training_spec.hpp"
+#include "kernels/training_step.hpp"
+#include "runtime/worker_link.hpp"
+
+namespace ukemi::live {
+
+// One membership epoch, which an order may abort at any time.
+struct EpochPeers {
+    EpochPeers(WorkerLink& to, GlooSettings settings, std::uint64_t attempt);
+    ~EpochPeers();
+    EpochPeers(const EpochPeers&) = delete;
+    EpochPeers& operator=(const EpochPeers&) = delete;
+    WorkerLink& link;
+    std::uint64_t epoch;
+    GlooCommunicator gloo;
+    WatchedCommunicator watched;
+};
+
+struct TrainingGroup {
+    std::shared_ptr<EpochPeers> peers;
+    std::unique_ptr<TrainingStep> training;
+    Plan plan;
+    std::uint64_t plan_digest = 0;
+    bool failed = false;  // a step did: nothing more until it is abandoned
+};
+
+struct NextGroup {
+    Transition order;
+    std::shared_ptr<EpochPeers> peers;
+    Plan plan;
+    std::uint64_t plan_digest = 0;
+    std::optional<Replica> replica;  // if it is not the present one
+    std::int64_t step = 0;
+    std::int64_t position = 0;
+    std::int64_t rendezvous_ns = 0;
+};
+
+// What goes with the state that a newcomer gets.
+struct StateHeader {
+    std::int64_t step = 0;
+    std::int64_t position = 0;
+    std::uint64_t bytes = 0;
+};
+
+class WorkerTrainer {
+public:
+    // `backend` outlives it; `worker` is the number of this process.
+    WorkerTrainer(WorkerLink& link, const Welcome& welcome, const ComputeBackend& backend,
+                  std::uint32_t worker);
+    // Until told to leave or the coordinator is gone. Throws what the data set or the machine do.
+    void run();
+
+private:
+    void load();
+    bool obey(const Message& order);  // false: leave
+    void begin(const Transition& order);
+    void connect(const Peers& peers);
+    void enter();
+    Outcome exchange_state();
+    void make_first_state(StateHeader& header);
+    void refuse(const std::string& why);
+    void refuse_for_peers(const char* what, Outcome outcome);
+    void commit(const Commit& order);
+    void abandon(const Abandon& order);
+    void start(const Run& order);
+    void train();
+    bool step_once();
+    void save(const Save& order);
+    void stand();
+    const Replica& next_replica() const { return next_->replica ? *next_->replica : *replica_; }
+
+    WorkerLink& link_;
+    Welcome welcome_;
+    TrainingSpec spec_;
+    const ComputeBackend& backend_;
+    std::uint32_t worker_;
+    DataSet data_;
+    std::unique_ptr<Model> model_;
+
+    // Outlives groups, as the replica does: its learners go on in the next one if they may.
+    std::unique_ptr<LearnerGroup> learners_;
+    std::optional<Replica> replica_;
+    std::int64_t step_ = 0;  // the next
+    std::int64_t position_ = 0;
+    std::int64_t position_before_ = 0;  // the last step, for undoing it
+    std::deque<PastStep> past_;
+
+    std::optional<TrainingGroup> group_;
+    std::optional<NextGroup> next_;
+    Run run_;  // the last order to run
+};
+
+}  // namespace ukemi::live

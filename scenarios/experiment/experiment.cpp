@@ -1,0 +1,269 @@
+// experiment.cpp — one run, and many of them side by side.
+#include "scenarios/experiment/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <set>
+
+#include "base/parallel_for.hpp"
+#include "scenarios/reader/variants.hpp"
+#include "sim/job/world.hpp"
+
+namespace ukemi {
+
+std::string event_line(Instant at, Phase phase, const Event& event) {
+    const std::int64_t subject = event_subject(event);
+    const std::string about = subject < 0 ? "" : fmt::format(",\"subject\":{}", subject);
+    return fmt::format("{{\"t_ns\":{},\"phase\":\"{}\",\"event\":\"{}\"{}}}\n", at.raw(),
+                       phase_name(phase), event_kind(event), about);
+}
+
+DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,
+                                      const JobSpec& job, const Capabilities& world,
+                                      const PolicyList& list, std::uint64_t seed,
+                                      bool all_questions) {
+    DecisionLogHeader header;
+    header.capabilities = world;
+    header.world = world.world;
+    header.scenario = scenario.name;
+    header.trace = trace;
+    header.seed = seed;
+    header.all_questions = all_questions;
+    header.oracle = list.needs_oracle();
+    header.learned = job.learning != nullptr;
+    header.samples_total = job.samples_total;
+    header.samples_per_epoch = job.samples_per_epoch;
+    header.plan = job.plan;
+    header.profile = job.profile;
+    for (const PolicyList::Item& item : list.items) {
+        header.policies.push_back({std::string(item.entry->name), item.parameters});
+    }
+    return header;
+}
+
+FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
+                    std::uint64_t seed, const RunOptions& options) {
+    const JobSpec job = job_on(scenario, market.data);
+    FinishedRun run;
+    std::optional<DecisionLog> log;
+    if (options.decisions) {
+        log.emplace(decision_log_header(scenario, market.name, job,
+                                        simulated_capabilities(market.data, job), list, seed,
+                                        options.all_questions));
+    }
+    WorldSetup setup;
+    setup.market = &market.data;
+    setup.job = &job;
+    setup.policies = make_policies(list);
+    setup.oracle = list.needs_oracle();
+    setup.seed = seed;
+    setup.keep_timeline = options.timeline;
+    setup.log = log ? &*log : nullptr;
+    if (options.events) {
+        setup.on_event = [&run](Instant at, Phase phase, const Event& event) {
+            run.events += event_line(at, phase, event);
+        };
+    }
+    const std::string label = list.label();
+    std::string settings;
+    for (const VariedValue& one : scenario.varied) {
+        settings += fmt::format(" --set '{}={}'", one.pointer, one.value);
+    }
+    const ReplayNote note(fmt::format("ukemi replay {}{} --policies {} --seeds {} (trace {})",
+                                      scenario.file.string(), settings, label, seed, market.name));
+    World world(std::move(setup));
+    run.result = world.run();
+    run.result.scenario = scenario.name;
+    run.result.trace = market.name;
+    run.result.policy = label;
+    run.result.varied = scenario.varied;
+    if (log) run.decisions = log->text();
+    return run;
+}
+
+namespace {
+
+// One market of one case, and the runs on it: the unit of parallel work.
+struct Group {
+    const ExperimentCase* of = nullptr;
+    std::size_t trace = 0;
+    std::size_t seed_begin = 0;  // of the case's seeds
+    std::size_t seed_end = 0;
+    std::size_t run_begin = 0;  // where the runs of this case and trace begin
+};
+
+// What the markets are called.
+std::vector<std::string> names_of(const ExperimentSetup& setup) {
+    std::vector<std::string> names = trace_names(setup.traces);
+    if (!setup.join_zones || names.size() < 2) return names;
+    return {fmt::format("{}+{}", names.front(), names.size() - 1)};
+}
+
+bool is_generated(const ExperimentCase& one, const ExperimentSetup& setup) {
+    return setup.traces.empty() && !one.scenario->market.generator.empty();
+}
+
+// The runs of an experiment, in groups that share a market.
+class Experiment {
+public:
+    Experiment(std::span<const ExperimentCase> cases, const ExperimentSetup& setup)
+        : cases_(cases), setup_(setup), names_(names_of(setup)) {
+        std::size_t runs = 0;
+        for (const ExperimentCase& one : cases) {
+            INVARIANT(!one.policies.empty() && !one.seeds.empty());
+            for (std::size_t trace = 0; trace < trace_count(); ++trace) {
+                add_groups(one, trace, runs);
+                runs += one.policies.size() * one.seeds.size();
+            }
+        }
+        runs_.resize(runs);
+        choose_details();
+    }
+
+    std::size_t case_count() const { return cases_.size(); }
+    std::size_t group_count() const { return groups_.size(); }
+
+    // Each never throws. After a failure, what comes later in the order is not worth its time:
+    // nobody will see it.
+    void check_case(std::size_t index) {
+        first_failure_.guard(index, [&] { check(cases_[index]); });
+    }
+    void run_group(std::size_t index) {
+        first_failure_.guard(index, [&] { run_all_of(groups_[index]); });
+    }
+
+    void rethrow_failure() { first_failure_.rethrow(); }
+    std::vector<FinishedRun> take() { return std::move(runs_); }
+
+private:
+    // Keeps the failure that is the first in the order, whichever thread has it.
+    class FirstFailure {
+    public:
+        template <class Action>
+        void guard(std::size_t index, Action action) {
+            if (index > at_.load()) return;
+            try {
+                action();
+            } catch (...) {
+                const std::scoped_lock lock(mutex_);
+                if (index >= at_.load()) return;
+                at_ = index;
+                failure_ = std::current_exception();
+            }
+        }
+        void rethrow() const {
+            if (failure_) std::rethrow_exception(failure_);
+        }
+
+    private:
+        std::atomic<std::size_t> at_{std::numeric_limits<std::size_t>::max()};
+        std::exception_ptr failure_;
+        std::mutex mutex_;
+    };
+
+    std::size_t trace_count() const { return std::max<std::size_t>(1, names_.size()); }
+
+    // The market depends on the trace, and on the seed only where it is generated.
+    void add_groups(const ExperimentCase& one, std::size_t trace, std::size_t run_begin) {
+        const std::size_t seeds = one.seeds.size();
+        const std::size_t step = is_generated(one, setup_) ? 1 : seeds;
+        for (std::size_t seed = 0; seed < seeds; seed += step) {
+            groups_.push_back({&one, trace, seed, seed + step, run_begin});
+        }
+    }
+
+    // With Details::first, of each policy the first run of all.
+    void choose_details() {
+        std::set<std::string> seen;
+        std::size_t run = 0;
+        detailed_.assign(runs_.size(), setup_.details == Details::all);
+        if (setup_.details != Details::first) return;
+        for (const ExperimentCase& one : cases_) {
+            for (std::size_t policy = 0; policy < one.policies.size(); ++policy) {
+                if (!seen.insert(one.policies[policy].label()).second) continue;
+                detailed_[run + policy * one.seeds.size()] = true;
+            }
+            run += trace_count() * one.policies.size() * one.seeds.size();
+        }
+    }
+
+    NamedMarket market_of(const ExperimentCase& one, std::size_t trace, std::uint64_t seed) const {
+        const bool own = setup_.traces.empty();
+        std::optional<Trace> zones;
+        if (setup_.join_zones) zones = join_zones(setup_.traces, trace_options(*one.scenario));
+        NamedMarket market =
+            make_market(*one.scenario, seed, own ? std::filesystem::path{} : setup_.traces[trace],
+                        zones ? &*zones : nullptr);
+        if (!own) market.name = names_[trace];
+        for (const PolicyList& list : one.policies) {
+            check_policies(list, *one.scenario,
+                           simulated_capabilities(market.data, one.scenario->job));
+        }
+        return market;
+    }
+
+    void check(const ExperimentCase& one) const {
+        try {
+            job_on(*one.scenario, market_of(one, 0, one.seeds.front()).data);
+        } catch (const InputError& error) {
+            throw about_variant(error, one.scenario->varied);
+        }
+    }
+
+    void run_all_of(const Group& group) {
+        const ExperimentCase& one = *group.of;
+        const NamedMarket market = market_of(one, group.trace, one.seeds[group.seed_begin]);
+        for (std::size_t policy = 0; policy < one.policies.size(); ++policy) {
+            for (std::size_t seed = group.seed_begin; seed < group.seed_end; ++seed) {
+                const std::size_t run = group.run_begin + policy * one.seeds.size() + seed;
+                runs_[run] = run_one(*one.scenario, market, one.policies[policy], one.seeds[seed],
+                                     detailed_[run] ? setup_.options : RunOptions{});
+                report_progress();
+            }
+        }
+    }
+
+    void report_progress() {
+        if (!setup_.progress) return;
+        const std::scoped_lock lock(mutex_);
+        setup_.progress(++done_, runs_.size());
+    }
+
+    std::span<const ExperimentCase> cases_;
+    const ExperimentSetup& setup_;
+    std::vector<std::string> names_;
+    std::vector<Group> groups_;
+    std::vector<FinishedRun> runs_;
+    std::vector<bool> detailed_;
+    FirstFailure first_failure_;
+    std::mutex mutex_;
+    std::size_t done_ = 0;
+};
+
+}  // namespace
+
+std::vector<FinishedRun> run_experiment(std::span<const ExperimentCase> cases,
+                                        const ExperimentSetup& setup) {
+    Experiment experiment(cases, setup);
+    if (cases.size() > 1) {  // a single one is checked as its first group begins
+        parallel_for(experiment.case_count(), setup.threads,
+                     [&](std::size_t index) { experiment.check_case(index); });
+        experiment.rethrow_failure();
+    }
+    parallel_for(experiment.group_count(), setup.threads,
+                 [&](std::size_t group) { experiment.run_group(group); });
+    experiment.rethrow_failure();
+    return experiment.take();
+}
+
+std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup) {
+    const ExperimentCase one{&scenario, setup.policies, setup.seeds};
+    return run_experiment(std::span(&one, 1), setup);
+}
+
+}  // namespace ukemi

@@ -1,0 +1,365 @@
+// make_market.cpp — the market of one run: recorded, generated, or with one trace put in.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/plain_text.hpp"
+#include "scenarios/reader/scenario.hpp"
+#include "traces/generator.hpp"
+#include "traces/market_statistics.hpp"
+#include "traces/timestamp.hpp"
+
+namespace ukemi {
+
+namespace {
+
+AvailabilitySeries always(std::int32_t instances, Instant end) {
+    return {{{Instant{}, instances}}, end};
+}
+
+PriceSeries constant_price(Price price, Instant end) { return {{{Instant{}, price}}, end}; }
+
+// One zone out of a file's series and what the scenario says about it.
+ZoneData zone_of(const TraceSeries& series, const ZoneSource& source, const Scenario& scenario,
+                 const std::string& name, std::string_view file) {
+    ZoneData zone;
+    zone.name = name;
+    zone.region = source.region;
+    if (zone.region.empty()) {
+        zone.region = region_of_zone(series.zone.empty() ? name : series.zone);
+    }
+    zone.speed_per_mille = source.speed_per_mille;
+    zone.on_demand_price = source.on_demand_price;
+    const bool own_price = series.price && scenario.market.price_from_trace;
+    if (!own_price && !source.spot_price) {
+        throw InputError(file, "",
+                         fmt::format("has no prices, and {} has no \"spot_price\" at /market",
+                                     scenario.file.string()));
+    }
+    const Instant end = series.availability ? series.availability->end : series.price->end;
+    zone.spot_price = own_price ? *series.price : constant_price(*source.spot_price, end);
+    zone.capacity =
+        series.availability ? *series.availability : always(scenario.job.plan.workers_max, end);
+    return zone;
+}
+
+ReadOptions options_for(const Scenario& scenario, const ZoneSource& source) {
+    ReadOptions options;
+    options.polarity = scenario.market.polarity;
+    options.instance_type =
+        source.instance_type.empty() ? scenario.market.instance_type : source.instance_type;
+    return options;
+}
+
+// What the scenario says of the zone of that name; else `source`, without what is one zone's own if
+// it stands for several.
+ZoneSource source_of(const std::string& name, const ZoneSource& source, bool one_of_several,
+                     const Scenario& scenario) {
+    const auto& zones = scenario.market.zones;
+    const auto same = std::ranges::find(zones, name, &ZoneSource::name);
+    if (same != zones.end()) return *same;
+    ZoneSource general = source;
+    if (one_of_several) {
+        general.region.clear();
+        general.availability.clear();
+        general.price.clear();
+    }
+    return general;
+}
+
+// The prices as they are seen by somebody who starts `later`: older ones are gone.
+PriceSeries started_later(const PriceSeries& prices, Duration later) {
+    PriceSeries rest;
+    for (const Step<Price>& step : prices.steps) {
+        if (step.at.since_start() <= later) {
+            rest.steps.assign(1, {Instant{}, step.value});
+        } else {
+            rest.steps.push_back({step.at - later, step.value});
+        }
+    }
+    rest.end = prices.end - later;
+    return rest;
+}
+
+// Two files of one zone: where both say when they were recorded, they are laid over each other.
+void join_prices(TraceSeries& zone, const TraceSeries& prices, std::string_view file) {
+    if (!zone.availability || !prices.price) {
+        throw InputError(file, "",
+                         zone.availability ? "expected prices, found availability"
+                                           : "has prices for an availability file without any");
+    }
+    const auto begins = parse_timestamp(zone.start);
+    const auto prices_begin = parse_timestamp(prices.start);
+    if (!begins || !prices_begin) {
+        zone.price = prices.price;
+        return;
+    }
+    const Duration later = nanoseconds(*begins - *prices_begin);
+    if (later < Duration{} || later > prices.price->end.since_start()) {
+        throw InputError(file, "",
+                         fmt::format("expected prices at {}, when the availability begins; found "
+                                     "prices from {} to {}",
+                                     zone.start, prices.start,
+                                     format_timestamp(*prices_begin + prices.price->end.raw())));
+    }
+    zone.price = started_later(*prices.price, later);
+}
+
+// A trace of the command line takes the place of what it holds; the rest is the scenario's still.
+TraceSeries completed(const TraceSeries& given, const ZoneSource& source, const Scenario& scenario,
+                      std::string_view file) {
+    const bool needs_price =
+        !given.price && !source.price.empty() && scenario.market.price_from_trace;
+    const bool needs_availability = !given.availability && !source.availability.empty();
+    if (!needs_price && !needs_availability) return given;
+    const std::filesystem::path& own = needs_price ? source.price : source.availability;
+    const Trace rest = read_trace(own, options_for(scenario, source));
+    if (rest.series.size() != 1) {
+        throw InputError(own.string(), "",
+                         fmt::format("expected one zone, to be put beside {}; found {} series",
+                                     file, rest.series.size()));
+    }
+    TraceSeries zone = needs_price ? given : rest.series[0];
+    if (needs_price) {
+        join_prices(zone, rest.series[0], own.string());
+    } else {
+        if (!zone.availability) {
+            throw InputError(own.string(), "", "expected availability, found prices");
+        }
+        join_prices(zone, given, file);
+        if (!given.zone.empty()) zone.zone = given.zone;
+    }
+    return zone;
+}
+
+void add_zones(MarketData& data, const Trace& trace, const ZoneSource& given,
+               const Scenario& scenario, std::string_view file) {
+    const bool several = trace.series.size() > 1;
+    for (const TraceSeries& series : trace.series) {
+        const bool typed = several && !given.name.empty() && !given.instance_type.empty();
+        std::string name = !given.name.empty() && !several ? given.name
+                           : series.zone.empty()           ? trace_name(trace.name)
+                           : typed ? fmt::format("{}/{}", given.name, series.zone)
+                                   : series.zone;
+        const ZoneSource source = source_of(name, given, several, scenario);
+        for (const TraceSeries& other : trace.series) {
+            if (&other == &series) break;
+            if (other.zone != series.zone) continue;
+            throw InputError(
+                file, "",
+                fmt::format("zone \"{}\" is there with the instance types \"{}\" and "
+                            "\"{}\": say which as \"instance\", of the zone or at /cluster",
+                            series.zone, other.instance_type, series.instance_type));
+        }
+        const TraceSeries zone = completed(series, source, scenario, file);
+        data.zones.push_back(zone_of(zone, source, scenario, name, file));
+    }
+}
+
+void add_always(MarketData& data, const ZoneSource& source, const Scenario& scenario) {
+    const std::string place = source.name.empty()
+                                  ? std::string("/market")
+                                  : fmt::format("/market, zone \"{}\"", source.name);
+    if (!source.spot_price) {
+        throw InputError(scenario.file.string(), place,
+                         "expected \"availability\", \"price\", \"generate\" or a "
+                         "\"spot_price\" (or a trace on the command line)");
+    }
+    TraceSeries nothing_recorded;
+    nothing_recorded.availability = always(scenario.job.plan.workers_max, Instant{});
+    data.after_last_row = AfterLastRow::hold;
+    data.zones.push_back(zone_of(nothing_recorded, source, scenario,
+                                 source.name.empty() ? "always" : source.name, ""));
+}
+
+bool is_recorded(const ZoneSource& zone) {
+    return !zone.availability.empty() || !zone.price.empty();
+}
+
+void add_recorded(MarketData& data, const ZoneSource& source, const Scenario& scenario) {
+    const ReadOptions options = options_for(scenario, source);
+    const auto& first = source.availability.empty() ? source.price : source.availability;
+    Trace trace = read_trace(first, options);
+    if (source.availability.empty() && !trace.series[0].price) {
+        throw InputError(first.string(), "", "expected prices, found availability");
+    }
+    if (!source.availability.empty() && !trace.series[0].availability) {
+        throw InputError(first.string(), "", "expected availability, found prices");
+    }
+    if (!source.availability.empty() && !source.price.empty()) {
+        const Trace prices = read_trace(source.price, options);
+        if (trace.series.size() != 1 || prices.series.size() != 1) {
+            throw InputError(source.price.string(), "",
+                             fmt::format("expected the prices of the one zone of the availability "
+                                         "file, found {} series of prices and {} of availability",
+                                         prices.series.size(), trace.series.size()));
+        }
+        join_prices(trace.series[0], prices.series[0], source.price.string());
+    }
+    add_zones(data, trace, source, scenario, first.string());
+}
+
+void add_all_recorded(MarketData& data, const Scenario& scenario) {
+    const auto& zones = scenario.market.zones;
+    const auto recorded = std::ranges::count_if(zones, is_recorded);
+    for (const ZoneSource& zone : zones) {
+        if (is_recorded(zone)) {
+            add_recorded(data, zone, scenario);
+            continue;
+        }
+        // Its capacity would last for ever, and with it what holds after the others' last row.
+        if (recorded > 0) {
+            throw InputError(scenario.file.string(), "/market",
+                             fmt::format("zone \"{}\" has neither \"availability\" nor "
+                                         "\"price\", and other zones have",
+                                         zone.name));
+        }
+        add_always(data, zone, scenario);
+    }
+}
+
+void check_names(const MarketData& data, std::string_view file) {
+    for (std::size_t later = 0; later < data.zones.size(); ++later) {
+        for (std::size_t earlier = 0; earlier < later; ++earlier) {
+            if (data.zones[earlier].name == data.zones[later].name) {
+                throw InputError(
+                    file, "/market",
+                    fmt::format("two zones are called \"{}\"", data.zones[later].name));
+            }
+        }
+    }
+}
+
+// A table that matches no two of the scenario's own places is a misspelt one, and moves were free.
+void check_transfer(const MarketData& data, const Scenario& scenario) {
+    if (data.transfer.rows.empty()) return;
+    const ZoneData* first = nullptr;  // of two regions
+    const ZoneData* other = nullptr;
+    for (const ZoneData& one : data.zones) {
+        for (const ZoneData& two : data.zones) {
+            if (one.region == two.region) continue;
+            if (first == nullptr) {
+                first = &one;
+                other = &two;
+            }
+            for (const TransferRow& row : data.transfer.rows) {
+                if (matches_pattern(row.from, one.region) && matches_pattern(row.to, two.region)) {
+                    return;
+                }
+            }
+        }
+    }
+    if (first == nullptr) return;  // all are in one region
+    throw InputError(scenario.file.string(), "/market/transfer",
+                     fmt::format("no row says what a move between \"{}\" and \"{}\" costs, nor "
+                                 "between any others",
+                                 first->region, other->region));
+}
+
+}  // namespace
+
+ReadOptions trace_options(const Scenario& scenario) {
+    return options_for(scenario, scenario.market.zones.front());
+}
+
+NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
+                        const std::filesystem::path& trace, const Trace* zones) {
+    const MarketSource& source = scenario.market;
+    NamedMarket market;
+    MarketData& data = market.data;
+    data.after_last_row = source.after_last_row;
+    data.notice = source.notice;
+    data.provisioning = source.provisioning;
+    data.rules = source.rules;
+    data.transfer = source.transfer;
+    if (zones != nullptr) {
+        market.name = zones->name;
+        add_zones(data, *zones, source.zones.front(), scenario, zones->name);
+    } else if (!trace.empty()) {
+        const Trace read = read_trace(trace, options_for(scenario, source.zones.front()));
+        market.name = trace_name(trace);
+        add_zones(data, read, source.zones.front(), scenario, trace.string());
+    } else if (!source.generator.empty()) {
+        market.name = source.generator;
+        if (!source.generator_parameters->price && !source.zones.front().spot_price) {
+            throw InputError(scenario.file.string(), "/market",
+                             fmt::format("the market \"{}\" was fitted to a record without prices: "
+                                         "expected a \"spot_price\" beside \"generate\"",
+                                         source.generator));
+        }
+        Trace made;
+        made.name = source.generator;
+        made.series = generate_market(*source.generator_parameters, seed, source.generator_zones,
+                                      source.generator_length);
+        add_zones(data, made, source.zones.front(), scenario, scenario.file.string());
+    } else {
+        add_all_recorded(data, scenario);
+        check_transfer(data, scenario);
+        const auto& only = source.zones.front();
+        const auto& file = only.availability.empty() ? only.price : only.availability;
+        market.name = source.zones.size() > 1 || file.empty() ? scenario.name : trace_name(file);
+    }
+    check_names(data, scenario.file.string());
+    prepare(data);
+    return market;
+}
+
+namespace {
+
+// The speed of the slowest place, at which the work must still be done in bounded time.
+std::int32_t slowest_speed(const Scenario& scenario, const MarketData& market) {
+    std::int32_t slowest = 1000;
+    for (const ZoneData& zone : market.zones) slowest = std::min(slowest, zone.speed_per_mille);
+    std::int32_t machine = market.rules.slow_share > 0 ? market.rules.slow_speed : 1000;
+    for (const std::int32_t speed : market.rules.machine_speeds) machine = std::min(machine, speed);
+    slowest = std::max(slowest * std::min(machine, 1000) / 1000, 1);
+    const JobSpec& job = scenario.job;
+    const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
+    const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
+    const StepRate rate = rate_of(job.profile, job.plan, job.workers_min);
+    const Int128 time = static_cast<Int128>(steps) * rate.per.raw() / rate.steps * 1000 / slowest;
+    constexpr Duration longest = days(36'600);
+    if (time <= longest.raw()) return slowest;
+    throw InputError(scenario.file.string(), "/market",
+                     fmt::format("expected places where {} instance{} can do the work in {}, found "
+                                 "one at {} of the job's speed",
+                                 job.workers_min, job.workers_min == 1 ? "" : "s",
+                                 format_duration(longest), slowest / 1000.0));
+}
+
+}  // namespace
+
+JobSpec job_on(const Scenario& scenario, const MarketData& market) {
+    JobSpec job = scenario.job;
+    const std::int32_t slowest = slowest_speed(scenario, market);
+    job.profile.provisioning = market.provisioning;
+    // Instance-time is summed in nanoseconds, which hold 292 years.
+    const Duration longest = Duration::of(days(91'000).raw() / job.instances_max);
+    if (scenario.give_up_after) {
+        if (*scenario.give_up_after > longest) {
+            throw InputError(scenario.file.string(), "/job/give_up_after",
+                             fmt::format("expected at most {:.0f} h with {} instances (250 "
+                                         "instance-years), found {:.0f} h",
+                                         to_hours(longest), job.instances_max,
+                                         to_hours(*scenario.give_up_after)));
+        }
+        job.give_up_at = Instant::at(*scenario.give_up_after);
+        return job;
+    }
+    // Long enough for anything that can still succeed: whoever buys on-demand after the last row,
+    // or after the deadline, has time for all of the work, twice.
+    Instant last = job.deadline == Instant::never() ? Instant{} : job.deadline;
+    for (const ZoneData& zone : market.zones) last = std::max(last, zone.capacity.end);
+    const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
+    const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
+    const StepRate rate = scaled(rate_of(job.profile, job.plan, job.workers_min), slowest);
+    const Duration alone = time_for(rate, steps);
+    const Duration tenth = Duration::of(longest.raw() / 10);
+    // Where policies turn the batch, a bad one may need many times the samples.
+    const Duration work = job.learning ? 10 * std::min(alone, tenth) : alone;
+    const Duration until = std::min(last.since_start(), longest);
+    job.give_up_at = Instant::at(until + std::min(2 * work + days(1), longest - until));
+    return job;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,134 @@
+// policy_lists.cpp — from "a,b+c" to policies that are known to run in a scenario.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/plain_text.hpp"
+#include "scenarios/reader/scenario.hpp"
+#include "sim/job/world.hpp"
+
+namespace ukemi {
+
+namespace {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    for (;;) {
+        const std::size_t end = text.find(separator);
+        parts.emplace_back(text.substr(0, end));
+        if (end == std::string_view::npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+// "name" or "name:value", with what the scenario says of the policy.
+PolicyList::Item item_of(std::string_view text, const Scenario& scenario, std::string_view where) {
+    const std::size_t colon = text.find(':');
+    const std::string_view name = text.substr(0, colon);
+    const PolicyEntry* entry = find_policy(name);
+    if (entry == nullptr) {
+        throw InputError(where, "",
+                         name.empty() ? "a policy without a name" : no_such_policy(name));
+    }
+    const auto known = scenario.policy_parameters.find(std::string(entry->name));
+    const bool has_some = known != scenario.policy_parameters.end();
+    PolicyList::Item item{entry, has_some ? known->second : "{}"};
+    if (colon == std::string_view::npos) return item;
+    if (entry->short_parameter.empty()) {
+        throw InputError(where, "",
+                         fmt::format("\"{}\" has no parameter that is set like \"{}\"", entry->name,
+                                     one_line(text)));
+    }
+    item.value = text.substr(colon + 1);
+    const nlohmann::json value = nlohmann::json::parse(item.value, nullptr, false);
+    nlohmann::json parameters = nlohmann::json::parse(item.parameters);
+    parameters[std::string(entry->short_parameter)] =
+        value.is_number() ? value : nlohmann::json(item.value);
+    item.parameters = parameters.dump();
+    ConfigReader reader = ConfigReader::from_text(item.parameters, where);
+    make_policy(*entry, reader);  // for its complaints
+    return item;
+}
+
+}  // namespace
+
+std::string PolicyList::label() const {
+    std::string text;
+    for (const Item& item : items) {
+        if (!text.empty()) text += '+';
+        text += item.entry->name;
+        if (!item.value.empty()) text += ":" + item.value;
+    }
+    return text;
+}
+
+bool PolicyList::needs_oracle() const {
+    for (const Item& item : items) {
+        if (item.entry->needs_oracle) return true;
+    }
+    return false;
+}
+
+bool PolicyList::needs_deadline() const {
+    for (const Item& item : items) {
+        if (item.entry->needs_deadline) return true;
+    }
+    return false;
+}
+
+std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& scenario,
+                                       std::string_view where) {
+    std::vector<PolicyList> lists;
+    for (const std::string& one : split(text, ',')) {
+        PolicyList list;
+        list.where = where;
+        for (const std::string& name : split(one, '+')) {
+            list.items.push_back(item_of(name, scenario, where));
+        }
+        for (const PolicyList& before : lists) {
+            if (before.label() == list.label()) {
+                throw InputError(where, "", fmt::format("\"{}\" stands there twice", one));
+            }
+        }
+        lists.push_back(std::move(list));
+    }
+    return lists;
+}
+
+std::vector<std::unique_ptr<Policy>> make_policies(const PolicyList& list) {
+    std::vector<std::unique_ptr<Policy>> policies;
+    for (const PolicyList::Item& item : list.items) {
+        ConfigReader parameters = ConfigReader::from_text(item.parameters, item.entry->name);
+        policies.push_back(make_policy(*item.entry, parameters));
+    }
+    return policies;
+}
+
+void check_policies(const PolicyList& list, const Scenario& scenario, const Capabilities& world) {
+    if (list.needs_oracle() && !scenario.oracle_allowed) {
+        throw InputError(list.where, "",
+                         fmt::format("\"{}\" needs an oracle, which the scenario does not name "
+                                     "(\"oracle\": \"future_availability\")",
+                                     list.label()));
+    }
+    if (list.needs_deadline() && scenario.job.deadline == Instant::never()) {
+        throw InputError(list.where, "",
+                         fmt::format("\"{}\" needs a deadline, and the job has none "
+                                     "(\"deadline\" at /job)",
+                                     list.label()));
+    }
+    const auto policies = make_policies(list);
+    const bool has_steps = scenario.job.samples_per_epoch > 0;  // else its work is time
+    for (const auto& policy : policies) {
+        const HookSet hooks = policy->hooks();
+        if (has_steps || !(hooks.has(Hook::before_step) || hooks.has(Hook::after_step))) continue;
+        throw InputError(list.where, "",
+                         fmt::format("\"{}\" looks at steps, and the job has none: its work is "
+                                     "given as time (\"samples\" and \"batch\" at /job)",
+                                     policy->name()));
+    }
+    const std::string conflict = policy_conflict(policies, world);
+    if (!conflict.empty()) throw InputError(list.where, "", conflict);
+}
+
+}  // namespace ukemi

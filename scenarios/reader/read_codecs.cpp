@@ -1,0 +1,120 @@
+// read_codecs.cpp — the codec of the first Plan, and what codecs cost a simulated step.
+//
+// Where a codec's exchange has not been measured, it follows from its bytes and the link: an
+// all-reduce over a ring takes 2(n − 1)·latency + 2(n − 1)/n · bytes/bandwidth, what only an
+// all-gather carries (n − 1)·(latency + bytes/bandwidth). (The costs of the ring algorithms:
+// Thakur et al., IJHPCA 2005, §4; Patarasuk and Yuan, JPDC 2009.)
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/codec.hpp"
+#include "scenarios/reader/sections.hpp"
+
+namespace ukemi {
+namespace {
+
+struct CodecLink {
+    BytesPerSecond bandwidth;
+    Duration latency;
+};
+
+Codec codec_named(const std::string& name) {
+    return static_cast<Codec>(std::ranges::find(codec_names(), name) - codec_names().begin());
+}
+
+double read_level(ConfigReader& config, Codec codec) {
+    const double level = config.number("level", 0, 1e9, 0);
+    const std::string refusal = codec_refusal(codec, level);
+    if (!refusal.empty()) config.fail("level", refusal);
+    return level;
+}
+
+TimeBySize times_of(const CodecLink& link, std::int64_t bytes, bool reduces) {
+    const double pass_s = static_cast<double>(bytes) / link.bandwidth.raw();
+    TimeBySize times;
+    for (std::int32_t n = 1; n <= instances_most; n = n < 64 ? n + 1 : n + n / 4) {
+        const double others = n - 1;
+        const double time_s = reduces ? others * (2 * to_seconds(link.latency) + 2 * pass_s / n)
+                                      : others * (to_seconds(link.latency) + pass_s);
+        times.push_back({n, seconds(std::min(time_s, 86'400.0))});
+    }
+    return times;
+}
+
+CodecTime read_row(ConfigReader& config, const std::optional<CodecLink>& link) {
+    CodecTime row;
+    row.codec = codec_named(config.one_of("codec", codec_names().subspan(1)));
+    row.level = read_level(config, row.codec);
+    row.level = level_meant(row.codec, row.level);
+    row.usual_level = row.level == level_meant(row.codec, 0);
+    row.encoding = bounded_duration(config, "encoding", Duration{}, step_longest, Duration{});
+    row.relative_error = config.number("relative_error", 0, 1e6, 0);
+    if (config.has("bytes")) row.bytes = config.bytes("bytes").raw();
+    if (config.has("synchronisation")) {
+        row.synchronisation = read_time_table(config, "synchronisation", step_longest);
+    } else if (link && row.bytes > 0) {
+        const TensorShape any{1024, 1024};
+        const CodecLayout layout = codec_layout(entry_of(row.codec).name, row.level, any, 2);
+        row.synchronisation = times_of(*link, row.bytes, layout.reduces());
+    } else {
+        config.fail("synchronisation",
+                    "missing: expected times by the number of workers, or \"bytes\" and a \"link\" "
+                    "at step_time");
+    }
+    config.finish();
+    return row;
+}
+
+}  // namespace
+
+void read_codec(ConfigReader& training, Plan& plan, bool& error_feedback) {
+    auto config = training.object_if_present("codec");
+    if (!config) return;
+    plan.codec = codec_named(config->one_of("kind", codec_names()));
+    plan.codec_level = read_level(*config, plan.codec);
+    const bool contracts = entry_of(plan.codec).contracts;
+    const bool said = config->has("error_feedback");
+    error_feedback = config->flag("error_feedback", error_feedback);
+    if (said && error_feedback && !contracts) {
+        config->fail("error_feedback",
+                     fmt::format("{} may be off by more than the gradient itself: its errors would "
+                                 "grow, not fade",
+                                 entry_of(plan.codec).name));
+    }
+    config->finish();
+    if (plan.codec != Codec::none && plan.synchronisation != Synchronisation::s_sgd) {
+        training.fail("codec",
+                      "goes with \"synchronisation\": \"s_sgd\": averaging exchanges "
+                      "models and no gradients");
+    }
+}
+
+void read_codec_times(ConfigReader& config, StepTime& time) {
+    std::optional<CodecLink> link;
+    if (config.has("gradient")) time.bytes = config.bytes("gradient").raw();
+    if (auto given = config.object_if_present("link")) {
+        link = CodecLink{
+            given->bandwidth("bandwidth"),
+            bounded_duration(*given, "latency", Duration{}, whole_seconds(60), Duration{})};
+        given->finish();
+        if (!(link->bandwidth.raw() > 0)) config.fail("link", "expected a bandwidth above zero");
+        if (time.bytes <= 0) config.fail("link", "goes with \"gradient\", its bytes");
+        if (!time.synchronisation.empty()) {
+            config.fail("link", "stands beside \"synchronisation\": expected one of them");
+        }
+        time.synchronisation = times_of(*link, time.bytes, true);
+    }
+    if (!config.has("codecs")) return;
+    for (ConfigReader& one : config.objects("codecs")) {
+        CodecTime row = read_row(one, link);
+        for (const CodecTime& before : time.codecs) {
+            if (before.codec == row.codec && before.level == row.level) {
+                one.fail("codec", "stands in the list twice with this level");
+            }
+        }
+        time.codecs.push_back(std::move(row));
+    }
+}
+
+}  // namespace ukemi

@@ -1,0 +1,94 @@
+// read_compute.cpp — the forms of a cost curve.
+#include "scenarios/reader/read_compute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "scenarios/reader/live_costs.hpp"
+
+namespace ukemi {
+namespace {
+
+double seconds_of(ConfigReader& config, std::string_view key) {
+    const Duration given = config.duration(key, {});
+    if (given > hours(1)) config.fail(key, "expected at most 1 h");
+    return to_seconds(given);
+}
+
+std::vector<CostCurve::Point> read_points(ConfigReader table) {
+    std::vector<CostCurve::Point> points;
+    for (const std::string& key : table.keys()) {
+        std::int64_t batch = 0;
+        const auto parsed = std::from_chars(key.data(), key.data() + key.size(), batch);
+        if (parsed.ec != std::errc{} || parsed.ptr != key.data() + key.size() || batch < 1) {
+            table.fail(key, "expected a batch as key, an integer of at least 1");
+        }
+        points.push_back({batch, seconds_of(table, key)});
+    }
+    table.finish();
+    std::ranges::sort(points, {}, &CostCurve::Point::batch);  // keys are sorted as text
+    return points;
+}
+
+// The line of a calibration's steps of one worker, who waits for nobody.
+CostCurve measured_curve(ConfigReader& compute, const std::string& where, std::string& source) {
+    for (const std::string_view key : {"floor", "fixed", "per_sample", "table"}) {
+        if (!compute.has(key)) continue;
+        compute.fail(key, "stands beside \"costs\", which says it: expected one of them");
+    }
+    const std::filesystem::path given = compute.text("costs");
+    const std::filesystem::path folder = std::filesystem::path(compute.file()).parent_path();
+    const std::filesystem::path file = given.is_absolute() ? given : folder / given;
+    const LiveCosts costs = read_costs(file);
+    const auto lines = costs.law().lines();
+    if (lines.empty() || lines.front().workers != 1) {
+        throw InputError(file.string(), "/steps", "no steps of one worker were measured");
+    }
+    source = fmt::format("measured on {}", costs.device);
+    const LineFit& line = lines.front().fit;
+    return CostCurve::affine(line.fixed, line.per_unit, where);
+}
+
+}  // namespace
+
+ComputeCurves::ComputeCurves(ConfigReader& job)
+    : where_(fmt::format("{}: at {}/precision", job.file(), job.path())) {
+    auto compute = job.object_if_present("compute");
+    if (!compute) return;
+    const std::string where = fmt::format("{}: at {}", job.file(), compute->path());
+    if (compute->has("costs")) {
+        given_ = measured_curve(*compute, where, given_source_);
+    } else if (compute->has("arithmetic_share")) {
+        shares_ = RooflineShares{compute->number("arithmetic_share", 0.001, 1),
+                                 compute->number("memory_share", 0.001, 1, 0.75), 0};
+    } else if (compute->has("table")) {
+        given_ = CostCurve::table(read_points(compute->object("table")), where);
+    } else {
+        if (compute->has("memory_share")) {
+            compute->fail("memory_share", "goes with \"arithmetic_share\"");
+        }
+        const double floor_s = seconds_of(*compute, "floor");
+        const double fixed_s = seconds_of(*compute, "fixed");
+        given_ = CostCurve::floored(floor_s, fixed_s, seconds_of(*compute, "per_sample"), where);
+    }
+    compute->finish();
+}
+
+CostCurve ComputeCurves::curve(const ModelProfile& model, const GpuProfile& gpu,
+                               Precision precision, std::string& source) const {
+    if (given_) {
+        source = given_source_.empty() ? "of the scenario" : given_source_;
+        return *given_;
+    }
+    if (shares_) {
+        source = fmt::format("roofline at {} of the peak, of the scenario", shares_->arithmetic);
+        return CostCurve::roofline(model, gpu, precision, *shares_, where_);
+    }
+    const KnownCurve known = curve_for(model, gpu, precision, where_);
+    source = known.measured ? std::string(known.source) : fmt::format("roofline, {}", known.source);
+    return known.curve;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,259 @@
+// read_learning.cpp — the section "learning" and the job's "step_time": what a batch costs, and
+// what it is worth.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "scenarios/reader/sections.hpp"
+#include "scenarios/reader/simulated_steps.hpp"
+#include "sim/learning/recorded_curves.hpp"
+
+namespace ukemi {
+
+namespace {
+
+constexpr std::int64_t batch_most = 1'000'000'000;
+constexpr std::int64_t learned_samples_most = 1'000'000'000'000;
+
+std::vector<BatchTime> read_compute(ConfigReader& config) {
+    if (!config.has("table")) {
+        const Duration fixed =
+            bounded_duration(config, "fixed", Duration{}, step_longest, Duration{});
+        return affine_time(
+            fixed, bounded_duration(config, "per_sample", nanoseconds(1), whole_seconds(60)));
+    }
+    for (const std::string_view key : {"fixed", "per_sample"}) {
+        if (config.has(key)) config.fail(key, "stands beside \"table\": expected one of them");
+    }
+    ConfigReader table = config.object("table");
+    std::vector<BatchTime> points;
+    for (const std::string& key : table.keys()) {
+        points.push_back({number_of(table, key, batch_most, "batches"),
+                          bounded_duration(table, key, nanoseconds(1), step_longest)});
+    }
+    std::ranges::sort(points, {}, &BatchTime::batch);
+    if (points.empty()) {
+        config.fail("table", "expected at least one time, such as {\"32\": \"12 ms\"}");
+    }
+    if (!std::ranges::is_sorted(points, {}, &BatchTime::time)) {
+        config.fail("table", "expected times that do not fall with the batch");
+    }
+    table.finish();
+    return points;
+}
+
+std::vector<NoiseScalePoint> read_noise(ConfigReader& config) {
+    std::vector<NoiseScalePoint> curve;
+    for (ConfigReader& point : config.objects("noise_scale")) {
+        NoiseScalePoint one;
+        one.samples = point.integer("samples", 0, learned_samples_most);
+        if (!curve.empty() && one.samples <= curve.back().samples) {
+            point.fail("samples", fmt::format("expected more than in the point before, found {}",
+                                              one.samples));
+        }
+        one.noise_scale = point.number("noise_scale", 0, 1e12);
+        one.squared_norm = point.number("squared_norm", 0, 1e30, 0);
+        point.finish();
+        curve.push_back(one);
+    }
+    if (curve.empty()) config.fail("noise_scale", "expected at least one point");
+    return curve;
+}
+
+std::vector<MetricPoint> read_metric(ConfigReader& config, std::string_view key) {
+    std::vector<MetricPoint> curve;
+    if (!config.has(key)) return curve;
+    for (ConfigReader& point : config.objects(key)) {
+        const MetricPoint one{point.integer("samples", 0, learned_samples_most),
+                              point.number("value", -1e9, 1e9)};
+        point.finish();
+        if (!curve.empty() && one.samples <= curve.back().samples) {
+            point.fail("samples", fmt::format("expected more than in the point before, found {}",
+                                              one.samples));
+        }
+        curve.push_back(one);
+    }
+    return curve;
+}
+
+void read_rate(ConfigReader& learning, NoiseScaleLaw& law, Plan& plan) {
+    static constexpr std::array<std::string_view, 6> rules{"ada_scale",   "fixed", "linear",
+                                                           "square_root", "legw",  "plan"};
+    auto config = learning.object_if_present("learning_rate");
+    if (!config) return;
+    const std::string rule = config->one_of("rule", rules, "ada_scale");
+    law.rule = static_cast<RateRule>(std::ranges::find(rules, rule) - rules.begin());
+    law.reference_rate = config->number("reference", 1e-9, 1e6, 0.1);
+    law.reference_over_best = config->number("reference_over_best", 1e-6, 1.999, 1);
+    plan.learning_rate = law.reference_rate;
+    law.warm_up_samples = config->integer("warm_up_samples", 0, learned_samples_most, 0);
+    if (law.warm_up_samples > 0 && law.warm_up_samples < 64) {
+        config->fail("warm_up_samples", "expected none, or 64 at least");
+    }
+    if (config->has("drops")) {
+        for (ConfigReader& one : config->objects("drops")) {
+            RateDrop drop;
+            drop.samples = one.integer("samples", 1, learned_samples_most);
+            drop.factor = one.number("factor", 1e-6, 1, 0.1);
+            drop.noise_factor = one.number("noise_factor", 1e-3, 1e6, 1 / drop.factor);
+            one.finish();
+            if (!law.drops.empty() && drop.samples <= law.drops.back().samples) {
+                one.fail("samples", "expected more than in the drop before");
+            }
+            law.drops.push_back(drop);
+        }
+    }
+    config->finish();
+}
+
+// The first progress at which the metric is there, rising or falling as the curve does.
+void read_target(ConfigReader& config, NoiseScaleLaw& law) {
+    if (!config.has("target")) return;
+    if (law.metric.size() < 2) config.fail("target", "goes with \"metric\", at least two points");
+    const double target = config.number("target", -1e9, 1e9);
+    const bool rises = law.metric.back().value >= law.metric.front().value;
+    for (std::size_t right = 1; right < law.metric.size(); ++right) {
+        const MetricPoint& a = law.metric[right - 1];
+        const MetricPoint& b = law.metric[right];
+        if (rises ? b.value < target : b.value > target) continue;
+        const double part = b.value == a.value ? 1 : (target - a.value) / (b.value - a.value);
+        const double way = std::clamp(part, 0.0, 1.0) * static_cast<double>(b.samples - a.samples);
+        law.samples = std::max<std::int64_t>(1, a.samples + round_nearest(way));
+        return;
+    }
+    config.fail("target", fmt::format("the metric never gets there: its last value is {}",
+                                      law.metric.back().value));
+}
+
+std::shared_ptr<const LearningModel> read_law(ConfigReader& config, JobSpec& job,
+                                              std::int64_t reference) {
+    NoiseScaleLaw law;
+    law.samples = job.samples_total;
+    law.reference_batch = reference;
+    law.noise = read_noise(config);
+    read_rate(config, law, job.plan);
+    law.metric = read_metric(config, "metric");
+    read_target(config, law);
+    if (auto large = config.object_if_present("large_batch")) {
+        law.large_batch_from = large->integer("from", 1, batch_most);
+        law.large_batch_exponent = large->number("exponent", 0, 10);
+        large->finish();
+    }
+    law.spread = config.number("spread", 0, 1, 0);
+    if (law.samples > learned_samples_most) {
+        config.fail("", fmt::format("expected at most {} samples to learn from, found {}",
+                                    learned_samples_most, law.samples));
+    }
+    job.samples_total = law.samples;
+    return make_noise_scale_law(std::move(law));
+}
+
+std::shared_ptr<const LearningModel> read_curves(ConfigReader& config, JobSpec& job,
+                                                 std::int64_t reference) {
+    RecordedCurves all;
+    all.reference_batch = reference;
+    ConfigReader table = config.object("curves");
+    for (const std::string& key : table.keys()) {
+        all.curves.push_back(
+            {number_of(table, key, batch_most, "batches"), read_metric(table, key)});
+    }
+    table.finish();
+    std::ranges::sort(all.curves, {}, &RecordedCurve::batch);
+    all.target = config.number("target", -1e9, 1e9);
+    all.spread = config.number("spread", 0, 1, 0);
+    const std::string problem = curves_problem(all);
+    if (!problem.empty()) config.fail("curves", problem);
+    auto model = make_recorded_curves(std::move(all));
+    job.samples_total = std::max<std::int64_t>(1, model->target() / progress_per_sample);
+    return model;
+}
+
+// {"steps": "steps/mine.json", "batches": [32, 64]}
+StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& folder,
+                        std::int32_t machines) {
+    for (const std::string_view key :
+         {"fixed", "per_sample", "table", "synchronisation", "gradient", "link", "codecs"}) {
+        if (!step_time.has(key)) continue;
+        step_time.fail(key, "stands beside \"simulated\": expected one of them");
+    }
+    ConfigReader config = step_time.object("simulated");
+    const std::filesystem::path given = config.text("steps");
+    const std::filesystem::path file = given.is_absolute() ? given : folder / given;
+    std::vector<std::int64_t> batches;
+    constexpr double batch_of_a_gpu_most = 1'000'000;
+    for (const double number : config.numbers("batches", 1, batch_of_a_gpu_most)) {
+        const std::int64_t batch = round_nearest(number);
+        if (static_cast<double>(batch) != number || (!batches.empty() && batch <= batches.back())) {
+            config.fail("batches", "expected whole numbers of samples, each above the one before");
+        }
+        batches.push_back(batch);
+    }
+    constexpr std::size_t batches_most = 32;
+    if (batches.empty() || batches.size() > batches_most) {
+        config.fail("batches", fmt::format("expected 1 to {} batches of one GPU, found {}",
+                                           batches_most, batches.size()));
+    }
+    config.finish();
+    return simulated_steps(file, batches, machines,
+                           fmt::format("{}: at {}", config.file(), config.path()));
+}
+
+}  // namespace
+
+bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) {
+    JobSpec& job = scenario.job;
+    auto config = job_config.object_if_present("step_time");
+    if (!config) return false;
+    for (const std::string_view key : {"work", "throughput"}) {
+        if (!job_config.has(key)) continue;
+        job_config.fail("step_time",
+                        fmt::format("stands beside \"{}\": expected one of them", key));
+    }
+    INVARIANT(!by_time);
+    StepTime time;
+    if (config->has("simulated")) {
+        time = read_simulated(*config, scenario.file.parent_path(), job.instances_max);
+    } else {
+        time.compute = read_compute(*config);
+    }
+    time.worker_batch_max =
+        config->integer("worker_batch_max", 1, batch_most,
+                        time.groups.empty() ? batch_most : time.worker_batch_max);
+    if (config->has("synchronisation")) {
+        time.synchronisation = read_time_table(*config, "synchronisation", step_longest);
+    }
+    if (time.groups.empty()) read_codec_times(*config, time);
+    config->finish();
+    // For whoever asks without a Plan: at the first one's batch.
+    job.profile.throughput = {{1, {1, step_of(time, job.plan, 1)}}};
+    job.profile.step_time = std::move(time);
+    return true;
+}
+
+void read_learning(ConfigReader& root, Scenario& scenario) {
+    auto config = root.object_if_present("learning");
+    if (!config) return;
+    JobSpec& job = scenario.job;
+    if (!job.profile.step_time) {
+        root.fail("learning", "needs \"step_time\" at /job: how long a step of any batch takes");
+    }
+    if (!job.noise_scale.empty()) {
+        root.fail("learning", "has its own \"noise_scale\": leave that at /job out");
+    }
+    static constexpr std::array<std::string_view, 3> models{"noise_scale_law", "recorded_curves",
+                                                            "real_gradients"};
+    const std::string model = config->one_of("model", models, "noise_scale_law");
+    if (model == "real_gradients") {
+        job.learning = read_real_gradients(root, *config, scenario);
+        config->finish();
+        return;
+    }
+    const std::int64_t reference = config->integer("reference_batch", 1, batch_most,
+                                                   samples_per_step(job.plan, job.workers_min));
+    job.learning = model == "noise_scale_law" ? read_law(*config, job, reference)
+                                              : read_curves(*config, job, reference);
+    config->finish();
+}
+
+}  // namespace ukemi

@@ -1,0 +1,142 @@
+// read_market.cpp — the section "market": where capacity and prices come from, and billing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "scenarios/reader/sections.hpp"
+#include "traces/market_file.hpp"
+
+namespace ukemi {
+
+namespace {
+
+Price bounded_price(ConfigReader& config, std::string_view key) {
+    constexpr Price most = Price::of(1'000'000'000'000);  // 1000 USD/h
+    const Price price = config.price(key);
+    if (price > most) {
+        config.fail(key, fmt::format("expected at most {}, found {}", format_price(most),
+                                     format_price(price)));
+    }
+    return price;
+}
+
+ZoneSource read_zone(ConfigReader& config, const std::filesystem::path& folder,
+                     const std::optional<Price>& spot_price,
+                     const std::optional<Price>& on_demand_price) {
+    ZoneSource zone;
+    const auto path = [&](std::string_view key) -> std::filesystem::path {
+        if (!config.has(key)) return {};
+        const std::filesystem::path given = config.text(key);
+        return given.empty() || given.is_absolute() ? given : folder / given;
+    };
+    zone.availability = path("availability");
+    zone.price = path("price");
+    zone.spot_price = config.has("spot_price") ? bounded_price(config, "spot_price") : spot_price;
+    if (config.has("on_demand_price")) {
+        zone.on_demand_price = bounded_price(config, "on_demand_price");
+    } else if (on_demand_price) {
+        zone.on_demand_price = *on_demand_price;
+    } else {
+        config.fail("", "missing key \"on_demand_price\"");
+    }
+    if (config.has("region")) zone.region = config.text("region");
+    constexpr double fastest = 1000;
+    zone.speed_per_mille =
+        static_cast<std::int32_t>(round_nearest(config.number("speed", 0.001, fastest, 1) * 1000));
+    return zone;
+}
+
+void read_generator(ConfigReader& market, const std::filesystem::path& folder,
+                    MarketSource& source) {
+    auto generate = market.object_if_present("generate");
+    if (!generate) return;
+    for (const std::string_view other : {"availability", "price", "zones"}) {
+        if (!market.has(other)) continue;
+        market.fail("", fmt::format("expected either \"generate\" or \"{}\", found both", other));
+    }
+    std::vector<std::string_view> names;
+    for (const MarketParameters& each : all_market_parameters()) names.push_back(each.name);
+    const std::string chosen = generate->text("market");
+    if (chosen.ends_with(".json")) {  // what ukemi fit writes
+        const std::filesystem::path given = chosen;
+        source.generator_parameters =
+            read_market_parameters(given.is_absolute() ? given : folder / given);
+        source.generator = source.generator_parameters->name;
+    } else {
+        source.generator = generate->one_of("market", names);
+        source.generator_parameters =
+            *std::ranges::find(all_market_parameters(), source.generator, &MarketParameters::name);
+    }
+    source.generator_zones = static_cast<std::int32_t>(generate->integer("zones", 1, 1000, 1));
+    source.generator_length = bounded_duration(*generate, "length", hours(1), run_longest);
+    constexpr Duration zone_time_most = days(20'000);  // some hundred megabytes at most
+    const Duration length_most = nanoseconds(zone_time_most.raw() / source.generator_zones);
+    if (source.generator_length > length_most) {
+        generate->fail("length",
+                       fmt::format("expected at most {} in all {} zones together, found "
+                                   "{} in each",
+                                   format_duration(zone_time_most), source.generator_zones,
+                                   format_duration(source.generator_length)));
+    }
+    generate->finish();
+}
+
+void read_zones(ConfigReader& config, const std::filesystem::path& folder, MarketSource& source) {
+    std::optional<Price> spot_price;
+    std::optional<Price> on_demand_price;
+    if (!config.has("zones")) {
+        source.zones.push_back(read_zone(config, folder, spot_price, on_demand_price));
+        return;
+    }
+    for (const std::string_view alone : {"availability", "price"}) {
+        if (!config.has(alone)) continue;
+        config.fail("", fmt::format("expected \"{}\" in each of the \"zones\", found it beside "
+                                    "them",
+                                    alone));
+    }
+    if (config.has("spot_price")) spot_price = bounded_price(config, "spot_price");
+    if (config.has("on_demand_price")) on_demand_price = bounded_price(config, "on_demand_price");
+    for (ConfigReader& zone : config.objects("zones")) {
+        ZoneSource one = read_zone(zone, folder, spot_price, on_demand_price);
+        one.name = zone.text("name");
+        if (one.name.empty()) zone.fail("name", "expected a name, found \"\"");
+        if (zone.has("instance")) one.instance_type = zone.text("instance");
+        if (std::ranges::find(source.zones, one.name, &ZoneSource::name) != source.zones.end()) {
+            zone.fail("name", fmt::format("two zones are called \"{}\"", one.name));
+        }
+        zone.finish();
+        source.zones.push_back(std::move(one));
+    }
+    if (source.zones.empty()) config.fail("zones", "expected at least one zone");
+}
+
+}  // namespace
+
+void read_market(ConfigReader config, const std::filesystem::path& folder, Scenario& scenario) {
+    MarketSource& source = scenario.market;
+    read_generator(config, folder, source);
+    read_zones(config, folder, source);
+    static constexpr std::array<std::string_view, 2> prices{"trace", "scenario"};
+    source.price_from_trace = config.one_of("price_from", prices, "trace") == "trace";
+    for (std::size_t zone = 0; !source.price_from_trace && zone < source.zones.size(); ++zone) {
+        if (source.zones[zone].spot_price) continue;
+        config.fail("price_from", "\"scenario\" needs a \"spot_price\" in the market or its zones");
+    }
+    static constexpr std::array<std::string_view, 3> ones{"as_documented", "available",
+                                                          "unavailable"};
+    const std::string one = config.one_of("one_means", ones, "as_documented");
+    source.polarity = one == "available"     ? Polarity::one_is_available
+                      : one == "unavailable" ? Polarity::one_is_unavailable
+                                             : Polarity::as_documented;
+    static constexpr std::array<std::string_view, 3> rules{"end", "repeat", "hold"};
+    const std::string after = config.one_of("after_last_row", rules, "end");
+    source.after_last_row =
+        static_cast<AfterLastRow>(std::ranges::find(rules, after) - rules.begin());
+    source.provisioning =
+        bounded_duration(config, "provisioning", Duration{}, pause_longest, Duration{});
+    read_market_rules(config, scenario);
+    config.finish();
+}
+
+}  // namespace ukemi

@@ -1,0 +1,252 @@
+// read_real_costs.cpp — what exchanges cost where gradients are real: by the Plan's synchronisation
+// and codec, on an α-β network, with the wait for the slowest learner.
+//
+// The wait is that of the first Plan's batch and learners. A codec's bytes and operations are exact
+// sums over the model's tensors, scaled with them to "model_size".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "policies/codec_text.hpp"
+#include "scenarios/reader/sections.hpp"
+#include "sim/learning/real/group_codecs.hpp"
+#include "sim/learning/real/rules.hpp"
+
+namespace ukemi {
+
+namespace {
+
+struct Network {
+    bool there = false;  // else exchanges take no time
+    double bytes_per_s = 0;
+    Duration latency;
+    std::int64_t model_bytes = 0;
+    double scale = 1;             // of what travels
+    double operations_per_s = 0;  // of codecs; 0: they take no time
+};
+
+Network read_network(ConfigReader& learning, const RealTask& task) {
+    Network network;
+    network.model_bytes = 4 * static_cast<std::int64_t>(task.model->parameter_count());
+    auto config = learning.object_if_present("network");
+    if (!config) return network;
+    network.there = true;
+    network.bytes_per_s = config->bandwidth("bandwidth").raw();
+    if (!(network.bytes_per_s > 0)) config->fail("bandwidth", "expected a bandwidth above zero");
+    network.latency =
+        bounded_duration(*config, "latency", Duration{}, whole_seconds(60), Duration{});
+    if (config->has("model_size")) {
+        const std::int64_t wanted = config->bytes("model_size").raw();
+        constexpr std::int64_t size_most = 1'000'000'000'000'000;
+        if (wanted < 1 || wanted > size_most) {
+            config->fail("model_size", "expected from 1 byte to 1000 TB");
+        }
+        network.scale = static_cast<double>(wanted) / static_cast<double>(network.model_bytes);
+        network.model_bytes = wanted;
+    }
+    if (config->has("codec_rate")) {
+        network.operations_per_s = config->rate("codec_rate", "operations/s");
+        constexpr double least = 1e6;  // slower, a step would take years
+        if (network.operations_per_s < least) {
+            config->fail("codec_rate", "expected at least 1e6 operations/s");
+        }
+    }
+    config->finish();
+    return network;
+}
+
+struct CodecCost {
+    std::int64_t bytes = 0;  // of one rank's messages
+    std::int64_t operations = 0;
+    bool gathers = false;
+};
+
+CodecCost codec_cost(const RealTask& task, Codec codec, double level, int ranks) {
+    CodecCost all;
+    for (const TensorShape& shape : tensor_shapes(*task.model)) {
+        const CodecLayout layout = codec_layout(entry_of(codec).name, level, shape, ranks);
+        all.bytes += layout.message_bytes();
+        all.operations += layout.operations.encode + layout.operations.decode;
+        all.gathers = all.gathers || !layout.reduces();
+    }
+    return all;
+}
+
+class Costs {
+public:
+    Costs(const RealTask& task, const JobSpec& job, const Network& network)
+        : task_(task), job_(job), network_(network), compute_(*job.profile.step_time) {
+        compute_.synchronisation.clear();
+    }
+
+    // By workers: the exchange on the network, and the wait for the slowest learner.
+    TimeBySize of(const SynchronisationRule& rule, const Plan& plan) const {
+        TimeBySize table;
+        const std::int32_t most = job_.instances_max;
+        for (std::int32_t n = 1;; n = std::min(n < 64 ? n + 1 : 2 * n, most)) {
+            table.push_back({n, exchange(rule, plan, n) + wait(rule, n)});
+            if (n == most) return table;
+        }
+    }
+    CodecTime row(const Plan& plan) const {
+        const CodecCost cost = codec_cost(task_, plan.codec, plan.codec_level, job_.instances_max);
+        CodecTime row;
+        row.codec = plan.codec;
+        row.level = level_meant(plan.codec, plan.codec_level);
+        row.usual_level = row.level == level_meant(plan.codec, 0);
+        row.bytes = scaled(cost.bytes);
+        row.encoding = seconds(encoding_s(cost));
+        row.synchronisation = of(rule_for(task_.synchronisation, plan.synchronisation), plan);
+        return row;
+    }
+
+    // Before any is computed: where one would take longer than can be said.
+    void expect_encoding(ConfigReader& learning, Codec codec, double level) const {
+        const double time_s = encoding_s(codec_cost(task_, codec, level, job_.instances_max));
+        if (time_s <= to_seconds(step_part_longest)) return;
+        learning.fail("network",
+                      fmt::format("{} would take {:.3g} s a step: expected at most {:.3g}",
+                                  entry_of(codec).name, time_s, to_seconds(step_part_longest)));
+    }
+    void expect_exchanges(ConfigReader& learning) const {
+        if (!network_.there) return;
+        // At most two models, or messages, go to or come from each of the others.
+        const double exchange_s =
+            2.0 * job_.instances_max *
+            (2 * static_cast<double>(network_.model_bytes) / network_.bytes_per_s +
+             to_seconds(network_.latency));
+        if (exchange_s <= to_seconds(step_part_longest)) return;
+        learning.fail("network",
+                      fmt::format("an exchange among {} workers may take {:.3g} s: expected at "
+                                  "most {:.3g}",
+                                  job_.instances_max, exchange_s, to_seconds(step_part_longest)));
+    }
+
+private:
+    std::int64_t scaled(std::int64_t bytes) const {
+        return static_cast<std::int64_t>(network_.scale * static_cast<double>(bytes));
+    }
+    double encoding_s(const CodecCost& cost) const {
+        if (network_.operations_per_s <= 0) return 0;
+        return network_.scale * static_cast<double>(cost.operations) / network_.operations_per_s;
+    }
+    Duration exchange(const SynchronisationRule& rule, const Plan& plan, std::int32_t n) const {
+        if (!network_.there) return {};
+        CodecCost coded;
+        if (plan.codec != Codec::none && n > 1) {
+            coded = codec_cost(task_, plan.codec, plan.codec_level, n);
+        }
+        const ExchangeCost cost =
+            exchange_cost(rule, task_.synchronisation, n, network_.model_bytes, scaled(coded.bytes),
+                          coded.gathers);
+        return exchange_time(cost, network_.latency, network_.bytes_per_s);
+    }
+    Duration wait(const SynchronisationRule& rule, std::int32_t n) const {
+        const std::int32_t learners = n * job_.plan.learners_per_gpu;
+        const auto [place, is_new] = longest_.try_emplace({&rule, learners});
+        if (is_new) place->second = straggling_per_mille(rule, task_.synchronisation, learners);
+        const std::int64_t per_mille = place->second - 1000;
+        const Duration computed = step_of(compute_, job_.plan, n);
+        return Duration::of(
+            static_cast<std::int64_t>(static_cast<Int128>(computed.raw()) * per_mille / 1000));
+    }
+
+    const RealTask& task_;
+    const JobSpec& job_;
+    const Network& network_;
+    StepTime compute_;
+    // The slowest learner's time per mille of the mean one's: drawn, so kept.
+    mutable std::map<std::pair<const SynchronisationRule*, std::int32_t>, std::int64_t> longest_;
+};
+
+// Each kind that the optimiser's momentum goes with.
+std::vector<ExchangeTime> exchanges_of(const RealTask& task, const Plan& first,
+                                       const Costs& costs) {
+    std::vector<ExchangeTime> rows;
+    for (std::size_t i = 0; i < synchronisation_names().size(); ++i) {
+        const auto kind = static_cast<Synchronisation>(i);
+        const SynchronisationRule& rule = rule_for(task.synchronisation, kind);
+        if (!rule.momentum && task.optimiser.momentum > 0) continue;
+        Plan plain = first;
+        plain.synchronisation = kind;
+        plain.codec = Codec::none;
+        rows.push_back({kind, costs.of(rule, plain)});
+    }
+    return rows;
+}
+
+std::vector<CodecTime> codecs_of(ConfigReader& learning, const RealTask& task, const Plan& first,
+                                 const Costs& costs) {
+    std::vector<CodecChoice> choices;
+    if (learning.has("codecs")) choices = read_codec_choices(learning, "codecs", "");
+    if (!choices.empty() && !rule_for(task.synchronisation, Synchronisation::s_sgd).codecs) {
+        learning.fail("codecs", fmt::format("go with s_sgd, and {} stands for it here",
+                                            task.synchronisation.rule));
+    }
+    choices.push_back({first.codec, first.codec_level});
+    std::erase_if(choices, [](const CodecChoice& one) { return one.codec == Codec::none; });
+    if (!choices.empty() && first.learners_per_gpu > 1) {
+        learning.fail("codecs", fmt::format("are priced for one learner a worker, here are {}",
+                                            first.learners_per_gpu));
+    }
+    std::vector<CodecTime> rows;
+    for (const CodecChoice& choice : choices) {
+        const std::string refusal = codec_refusal(choice.codec, choice.level);
+        if (!refusal.empty()) learning.fail("codecs", refusal);
+        costs.expect_encoding(learning, choice.codec, choice.level);
+        Plan coded = first;
+        coded.synchronisation = Synchronisation::s_sgd;
+        coded.codec = choice.codec;
+        coded.codec_level = choice.level;
+        CodecTime row = costs.row(coded);
+        const bool is_there = std::ranges::any_of(rows, [&](const CodecTime& other) {
+            return other.codec == row.codec && other.level == row.level;
+        });
+        if (!is_there) rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+}  // namespace
+
+void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job) {
+    StepTime& time = *job.profile.step_time;
+    const SynchronisationSettings& settings = task.synchronisation;
+    const Network network = read_network(learning, task);
+    if (network.there && !time.synchronisation.empty()) {
+        learning.fail("network",
+                      "stands beside \"synchronisation\" at /job/step_time: expected "
+                      "one of them");
+    }
+    if (network.there && !time.groups.empty()) {
+        learning.fail("network", "stands beside \"simulated\" at /job/step_time, which has one");
+    }
+    const bool measured = !time.groups.empty() || !time.synchronisation.empty();
+    if (!measured) {
+        const Costs costs(task, job, network);
+        costs.expect_exchanges(learning);
+        std::vector<CodecTime> codecs = codecs_of(learning, task, job.plan, costs);
+        time.exchanges = exchanges_of(task, job.plan, costs);
+        time.codecs = std::move(codecs);
+        time.bytes = network.model_bytes;
+        return;
+    }
+    if (settings.straggling > 0) {
+        learning.fail("synchronisation",
+                      "\"straggling\" does not go with the times of whole "
+                      "groups at /job/step_time, which have theirs");
+    }
+    if (learning.has("codecs")) {
+        learning.fail("codecs",
+                      "are priced on \"network\", and /job/step_time has measured "
+                      "exchanges: expected one of them");
+    }
+    const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
+    for (SizedTime& point : time.synchronisation) {  // measured, of one exchange
+        if (rule.periodic) point.time = Duration::of(point.time.raw() / settings.period);
+    }
+}
+
+}  // namespace ukemi

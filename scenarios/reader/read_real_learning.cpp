@@ -1,0 +1,166 @@
+// read_real_learning.cpp — "learning" with true gradients: the data and the model are those of the
+// section "training"; how its virtual workers keep together. What that costs is in
+// read_real_costs.cpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "kernels/codec.hpp"
+#include "kernels/setting_ranges.hpp"
+#include "scenarios/reader/sections.hpp"
+#include "sim/learning/real/real_gradients.hpp"
+#include "sim/learning/real/rules.hpp"
+
+namespace ukemi {
+
+namespace {
+
+std::vector<std::string_view> rule_names() {
+    std::vector<std::string_view> names;
+    for (const SynchronisationRule& rule : synchronisation_rules()) names.push_back(rule.name);
+    return names;
+}
+
+std::string_view rule_of_plan(Synchronisation synchronisation) {
+    const auto name = synchronisation_names()[static_cast<std::size_t>(synchronisation)];
+    return find_synchronisation_rule(name) != nullptr ? name : "s_sgd";
+}
+
+// The first Plan's codec; a policy may turn to the others that `codecs` lists.
+void read_codec(ConfigReader& learning, SynchronisationSettings& settings, Plan& plan) {
+    settings.error_feedback = learning.flag("error_feedback", settings.error_feedback);
+    auto config = learning.object_if_present("codec");
+    if (!config) return;
+    std::vector<std::string_view> names;
+    for (const CodecEntry& entry : all_codecs()) names.push_back(entry.name);
+    const CodecEntry& entry = *find_codec(config->one_of("name", names));
+    plan.codec = entry.kind;
+    if (!entry.level.empty()) {
+        plan.codec_level =
+            config->number("level", entry.level_min, entry.level_max, entry.level_default);
+        if (entry.whole_levels && plan.codec_level != std::floor(plan.codec_level)) {
+            config->fail("level",
+                         fmt::format("expected a whole number, found {}", plan.codec_level));
+        }
+    }
+    if (config->has("error_feedback") && learning.has("error_feedback")) {
+        config->fail("error_feedback", "stands beside that at /learning: expected one of them");
+    }
+    settings.error_feedback = config->flag("error_feedback", settings.error_feedback);
+    if (config->has("error_feedback") && settings.error_feedback && !entry.contracts) {
+        config->fail("error_feedback",
+                     fmt::format("does not converge with {}, which is no contraction", entry.name));
+    }
+    config->finish();
+    const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
+    if (plan.codec != Codec::none && !rule.codecs) {
+        learning.fail("codec", fmt::format("goes with s_sgd, whose gradients travel; {} sends {}",
+                                           rule.name, rule.sends));
+    }
+}
+
+SynchronisationSettings read_synchronisation(ConfigReader& learning, Scenario& scenario) {
+    const OptimiserSettings& optimiser = scenario.training->optimiser;
+    Plan& plan = scenario.job.plan;
+    const Synchronisation of_plan = plan.synchronisation;
+    SynchronisationSettings settings;
+    settings.rule = rule_of_plan(of_plan);
+    if (of_plan == Synchronisation::synchronous_averaging) {
+        settings.averaging_rate = optimiser.averaging_rate;
+        settings.averaging_momentum = optimiser.averaging_momentum;
+    }
+    auto config = learning.object_if_present("synchronisation");
+    if (config) {
+        constexpr std::int64_t steps_most = 1'000'000'000;
+        settings.rule = config->one_of("rule", rule_names(), settings.rule);
+        settings.averaging_rate = config->number("averaging_rate", 0, 1, settings.averaging_rate);
+        settings.averaging_momentum =
+            config->number("averaging_momentum", 0, 0.9999, settings.averaging_momentum);
+        settings.period = config->integer("period", 1, steps_most, 1);
+        settings.uniform_peers = config->flag("uniform_peers", false);
+        settings.change_step = config->integer("change_step", 0, steps_most, 0);
+        if (config->has("clock_lead_max")) {
+            settings.clock_lead_max = config->integer("clock_lead_max", 0, steps_most);
+        }
+        settings.by_staleness = config->flag("by_staleness", false);
+        settings.backups =
+            static_cast<std::int32_t>(config->integer("backups", 0, instances_most, 0));
+        settings.straggling = config->number("straggling", 0, 4, 0);
+        config->finish();
+        const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
+        if (!rule.momentum && optimiser.momentum > 0) {
+            config->fail("rule", fmt::format("{} applies gradients as they come: leave "
+                                             "\"momentum\" at /training out",
+                                             rule.name));
+        }
+    }
+    plan.synchronisation = find_synchronisation_rule(settings.rule)->kind;
+    read_codec(learning, settings, plan);
+    return settings;
+}
+
+// What a machine can train in a sitting, and hold in memory.
+void check_sizes(const ConfigReader& root, const ConfigReader& learning, const JobSpec& job) {
+    constexpr std::int64_t samples_most = 100'000'000;
+    if (job.samples_total > samples_most) {
+        root.fail("job", fmt::format("expected at most {} samples that are really trained with, "
+                                     "found {}",
+                                     samples_most, job.samples_total));
+    }
+    constexpr std::int64_t learners_most = 1024;
+    const std::int64_t learners = std::int64_t{job.instances_max} * job.plan.learners_per_gpu;
+    if (learners > learners_most) {
+        learning.fail("learners_per_worker",
+                      fmt::format("expected at most {} learners in all, found {} on {} workers",
+                                  learners_most, learners, job.instances_max));
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, ConfigReader& learning,
+                                                         Scenario& scenario) {
+    if (!scenario.training) {
+        root.fail("learning",
+                  "with real gradients needs the section \"training\": which data, "
+                  "which model");
+    }
+    JobSpec& job = scenario.job;
+    const bool rows = job.profile.step_time && !job.profile.step_time->codecs.empty();
+    if (job.plan.codec != Codec::none || rows) {
+        learning.fail("codec",
+                      "is where true gradients have theirs: leave \"codec\" at /training "
+                      "and \"codecs\" at /job/step_time out");
+    }
+    auto task = std::make_shared<RealTask>();
+    const DataSet all = load_data(scenario.training->data);
+    const double test_share = learning.number("test_share", 0.001, 0.999, 0.2);
+    if (all.count < 2) root.fail("training", "expected at least two samples, one to test with");
+    std::tie(task->training, task->test) = split_data(all, test_share);
+    task->model = make_model(scenario.training->model, task->training);
+    task->optimiser = scenario.training->optimiser;
+    task->noise_smoothing = learning.number("noise_smoothing", noise_smoothing_range.least,
+                                            noise_smoothing_range.most, 0.99);
+    job.plan.learners_per_gpu = static_cast<std::int32_t>(
+        learning.integer("learners_per_worker", 1, 64, job.plan.learners_per_gpu));
+    check_sizes(root, learning, job);
+    task->synchronisation = read_synchronisation(learning, scenario);
+    read_real_costs(learning, *task, job);
+    const std::int64_t epoch = task->training.count;
+    if (job.samples_per_epoch != job.samples_total && job.samples_per_epoch != epoch) {
+        root.fail("job", fmt::format("has {} samples an epoch, and the data have {} to train with",
+                                     job.samples_per_epoch, epoch));
+    }
+    job.samples_per_epoch = epoch;
+    RealGradients settings;
+    settings.samples = job.samples_total;
+    constexpr std::int64_t samples_most = 1'000'000'000'000;
+    settings.evaluate_every = learning.integer("evaluate_every", 1, samples_most, epoch);
+    if (learning.has("target")) settings.target = learning.number("target", 0, 1);
+    settings.task = std::move(task);
+    return make_real_gradients(std::move(settings));
+}
+
+}  // namespace ukemi

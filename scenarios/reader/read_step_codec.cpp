@@ -1,0 +1,73 @@
+// read_step_codec.cpp — codecs by name, their levels and rates, and where they cannot run.
+#include "scenarios/reader/read_step_codec.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace ukemi {
+
+StepCodec read_codec(ConfigReader& config) {
+    StepCodec choice;
+    std::vector<std::string_view> names;
+    for (const CodecEntry& codec : all_codecs()) names.push_back(codec.name);
+    choice.name = config.one_of("codec", names, "none");
+    const CodecEntry& codec = *find_codec(choice.name);
+    if (!codec.level.empty() && config.has("codec_level")) {
+        choice.level = config.number("codec_level", codec.level_min, codec.level_max);
+        if (codec.whole_levels && choice.level != std::floor(choice.level)) {
+            config.fail("codec_level", fmt::format("expected a whole number ({}), found {}",
+                                                   codec.level, choice.level));
+        }
+    }
+    if (choice.name == "none") return choice;
+    if (auto rates = config.object_if_present("codec_rates")) {
+        choice.encode_rate = rates->rate("encode", "operations/s");
+        choice.decode_rate = rates->rate("decode", "operations/s");
+        constexpr double least = 1e6;  // slower, a step would take years
+        if (choice.encode_rate < least || choice.decode_rate < least) {
+            rates->fail("", "expected at least 1e6 operations/s");
+        }
+        rates->finish();
+    }
+    return choice;
+}
+
+void encode_gradients(const ConfigReader& config, const ModelProfile& model, StepJobEntry& entry) {
+    StepJob& job = entry.job;
+    StepCodec& choice = entry.codec;
+    if (choice.name == "none") return;
+    if (!job.servers.empty()) {
+        config.fail(
+            "codec",
+            fmt::format("{} rides all-reduces and all-gathers, and {} has neither", choice.name,
+                        variable_update_names[static_cast<std::size_t>(entry.update)]));
+    }
+    if (job.layout) {
+        config.fail("codec",
+                    fmt::format("{} takes gradients of whole models on every worker", choice.name));
+    }
+    if (job.buckets.empty()) config.fail("codec", "there is nothing to encode: nothing is sent");
+    if (static_cast<std::int64_t>(job.workers.size()) > codec_ranks_max) {
+        config.fail("codec", fmt::format("codecs are for at most {} workers", codec_ranks_max));
+    }
+    if (choice.encode_rate == 0) {
+        choice.encode_rate = choice.decode_rate = entry.least_memory_gb_per_s * 1e9 * 0.75 / 4;
+    }
+    const std::string where = fmt::format("{}: at {}/codec", config.file(), config.path());
+    entry.coded =
+        encode_buckets(job.buckets, model, entry.request.buckets, entry.request.value_bytes, choice,
+                       static_cast<int>(job.workers.size()), where);
+}
+
+std::vector<GradientBucket> reduced_parts(const StepJob& job) {
+    std::vector<GradientBucket> parts;
+    for (const GradientBucket& bucket : job.buckets) {
+        for (const BucketLeg& leg : bucket.legs) {
+            if (leg.lane == all_reduce_lane) parts.push_back({bucket.name, leg.bytes});
+        }
+    }
+    return parts.empty() ? job.buckets : parts;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,20 @@
+// read_step_codec.hpp — keys that say how a job's gradients are encoded.
+#pragma once
+
+#include <vector>
+
+#include "scenarios/reader/step_scenario.hpp"
+
+namespace ukemi {
+
+// "codec", "codec_level" and "codec_rates".
+StepCodec read_codec(ConfigReader& config);
+
+// What the entry's codec makes of its buckets. Without rates, an operation moves one value of four
+// bytes through the memory of the slowest kind of GPU, at three quarters of its rate.
+void encode_gradients(const ConfigReader& config, const ModelProfile& model, StepJobEntry& entry);
+
+// Buckets as they weigh on the all-reduce; as they are, if nothing does.
+std::vector<GradientBucket> reduced_parts(const StepJob& job);
+
+}  // namespace ukemi

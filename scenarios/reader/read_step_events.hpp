@@ -1,0 +1,11 @@
+// read_step_events.hpp — what happens to links and workers while steps go on.
+#pragma once
+
+#include "scenarios/reader/step_scenario.hpp"
+
+namespace ukemi {
+
+// The section "events" of a scenario whose topology and jobs have been read.
+StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario);
+
+}  // namespace ukemi

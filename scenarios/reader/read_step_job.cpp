@@ -1,0 +1,364 @@
+// read_step_job.cpp — keys of "job": what is computed, how it is cut and sent, what holds it up.
+#include "scenarios/reader/read_step_job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "scenarios/reader/read_compute.hpp"
+#include "scenarios/reader/read_step_codec.hpp"
+#include "scenarios/reader/read_step_layout.hpp"
+#include "scenarios/reader/read_variable_update.hpp"
+#include "sim/cluster/machine_spec.hpp"
+#include "sim/cluster/memory_need.hpp"
+#include "sim/cluster/model_profile.hpp"
+#include "sim/step/collective_choice.hpp"
+#include "sim/step/placed_collective.hpp"
+
+namespace ukemi {
+
+namespace {
+
+std::string place(const ConfigReader& config, std::string_view key) {
+    return fmt::format("{}: at {}/{}", config.file(), config.path(), key);
+}
+
+Bytes size_of(ConfigReader& config, std::string_view key, Bytes otherwise) {
+    if (!config.has(key)) return otherwise;
+    const Bytes size = config.bytes(key);
+    constexpr std::int64_t least = 1024;
+    if (size.raw() < least) {
+        config.fail(key, fmt::format("expected at least {} bytes, found {}", least, size.raw()));
+    }
+    return size;
+}
+
+Duration short_duration(ConfigReader& config, std::string_view key, Duration otherwise) {
+    const Duration given = config.duration(key, otherwise);
+    if (given > hours(1)) config.fail(key, "expected at most 1 h");
+    return given;
+}
+
+// What a mode of updating variables takes where the scenario does not say.
+struct ModeDefaults {
+    BucketKind buckets = BucketKind::tensors;
+    LaunchKind launch = LaunchKind::by_name;
+    std::string_view collective = "ring";
+};
+ModeDefaults defaults_of(VariableUpdate update) {
+    switch (update) {
+        case VariableUpdate::all_reduce:
+            return {BucketKind::filled, LaunchKind::in_order, "automatic"};
+        case VariableUpdate::replicated:
+            return {BucketKind::tensors, LaunchKind::in_order, "automatic"};
+        case VariableUpdate::distributed_all_reduce:
+            return {BucketKind::tensors, LaunchKind::in_order, "ring"};
+        case VariableUpdate::horovod: return {BucketKind::tensors, LaunchKind::coordinated, "ring"};
+        default: return {};
+    }
+}
+
+BucketRule read_buckets(ConfigReader& job, BucketKind otherwise) {
+    BucketRule rule;
+    rule.kind = otherwise;
+    auto config = job.object_if_present("buckets");
+    if (!config) return rule;
+    rule.kind = config->choice<BucketKind>("rule", bucket_kind_names,
+                                           bucket_kind_names[static_cast<std::size_t>(otherwise)]);
+    if (rule.kind == BucketKind::filled) {
+        rule.first = size_of(*config, "first", rule.first);
+        rule.size = size_of(*config, "size", rule.size);
+    } else if (rule.kind == BucketKind::chunks) {
+        rule.size = size_of(*config, "size", mebibytes(1));
+    }
+    config->finish();
+    return rule;
+}
+
+LaunchRule read_launch(ConfigReader& job, LaunchKind otherwise) {
+    LaunchRule rule;
+    rule.kind = otherwise;
+    auto config = job.object_if_present("launch");
+    if (!config) return rule;
+    rule.kind = config->choice<LaunchKind>("rule", launch_kind_names,
+                                           launch_kind_names[static_cast<std::size_t>(otherwise)]);
+    rule.overhead = short_duration(*config, "overhead", rule.overhead);
+    if (rule.kind == LaunchKind::coordinated) {
+        rule.cycle = short_duration(*config, "cycle", rule.cycle);
+        rule.fusion = size_of(*config, "fusion", rule.fusion);
+        rule.response_cache = config->flag("response_cache", rule.response_cache);
+        rule.message = short_duration(*config, "message", rule.message);
+    }
+    config->finish();
+    return rule;
+}
+
+void read_hindrances(ConfigReader& config, StepJob& job) {
+    if (auto stragglers = config.object_if_present("stragglers")) {
+        job.stragglers.independent = stragglers->number("independent", 0, 4, 0);
+        job.stragglers.persistent = stragglers->number("persistent", 0, 4, 0);
+        job.stragglers.machine = stragglers->number("machine", 0, 4, 0);
+        stragglers->finish();
+    }
+    if (auto validation = config.object_if_present("validation")) {
+        job.validation.every = validation->integer("every", 1, steps_most);
+        job.validation.samples = validation->integer("samples", 1, 1'000'000'000'000);
+        job.validation.distributed = validation->flag("distributed", true);
+        validation->finish();
+    }
+    if (auto input = config.object_if_present("input")) {
+        job.input.samples_per_second = input->rate("rate", "samples/s");
+        job.input.ahead = input->integer("ahead", 1, 10'000, job.input.ahead);
+        input->finish();
+    }
+}
+
+void take_workers(ConfigReader& config, std::span<const DeviceId> left, StepJob& job) {
+    const auto most = static_cast<std::int64_t>(left.size());
+    if (most == 0) config.fail("workers", "no worker of the cluster is left for this job");
+    constexpr std::int64_t any = 1 << 20;
+    const std::int64_t count = config.integer("workers", 1, any, most);
+    if (count > most) {
+        config.fail("workers",
+                    fmt::format("expected at most {}, the workers of the cluster that no other "
+                                "job has, found {}",
+                                most, count));
+    }
+    job.workers.assign(left.begin(), left.begin() + count);
+}
+
+std::string_view gpu_of(const ConfigReader& config, const Topology& topology, DeviceId worker) {
+    const std::string& preset = topology.machine(topology.device(worker).machine).preset;
+    const std::string_view gpu = machine_named(preset, config.file()).gpu;
+    if (gpu.empty()) {
+        config.fail("", fmt::format("expected machines with GPUs, found {} without", preset));
+    }
+    return gpu;
+}
+
+struct MemoryKind {
+    Precision precision = Precision::fp32;
+    MemoryRule rule;
+};
+
+MemoryKind read_memory_kind(ConfigReader& config) {
+    const auto precision = config.choice<Precision>("precision", precision_names, "fp32");
+    static constexpr std::array<std::string_view, 3> optimizers{"sgd", "momentum", "adam"};
+    const auto optimizer = config.choice<Optimizer>("optimizer", optimizers, "momentum");
+    return {precision, MemoryRule::of(precision, optimizer)};
+}
+
+// Fills in what each worker computes, after it has been checked that the batch fits.
+void read_compute(ConfigReader& config, const Topology& topology, const ModelProfile& model,
+                  const MemoryKind& memory, StepJobEntry& entry) {
+    const ComputeCurves curves(config);
+    std::string_view last;
+    Duration time;
+    Duration update;
+    for (const DeviceId worker : entry.job.workers) {
+        const std::string_view gpu = gpu_of(config, topology, worker);
+        if (gpu != last) {
+            last = gpu;
+            const GpuProfile& profile = gpu_named(gpu, config.file());
+            const std::string where = place(config, "batch");
+            double& least = entry.least_memory_gb_per_s;
+            least = least == 0 ? profile.memory_gb_per_s : std::min(least, profile.memory_gb_per_s);
+            if (entry.request.is_plain()) {
+                check_memory(model, profile, entry.job.batch, memory.rule, where);
+            } else {
+                check_layout_memory(model, profile, entry.request, memory.rule, where);
+            }
+            const CostCurve curve = curves.curve(model, profile, memory.precision, entry.curve);
+            time = curve.step_time(entry.job.batch);
+            // Of a layout's step, the update is played by itself, after the gradients' sums.
+            if (!entry.request.is_plain()) {
+                update = std::min(seconds(curve.update_seconds()), time);
+                time -= update;
+            }
+            entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", gpu);
+        }
+        entry.job.compute.push_back(time);
+        if (!entry.request.is_plain()) entry.job.update.push_back(update);
+    }
+}
+
+// What is computed and sent where, as the layout says; without one, the buckets of all gradients.
+void cut_model(ConfigReader& config, const ModelProfile& model, const MemoryKind& memory,
+               StepJobEntry& entry) {
+    StepJob& job = entry.job;
+    const LayoutRequest& request = entry.request;
+    const double micro_batches_s =
+        static_cast<double>(job.accumulation) * to_seconds(std::ranges::max(job.compute));
+    const double longest_update_s =
+        job.update.empty() ? 0 : to_seconds(std::ranges::max(job.update));
+    entry.alone_s = micro_batches_s;
+    entry.memory = layout_memory(model, request, memory.rule);
+    entry.whole = memory_need(model, job.batch, memory.rule);
+    if (request.is_plain()) {
+        job.buckets =
+            gradient_buckets(model, request.buckets, request.value_bytes, place(config, "buckets"));
+        entry.gradient = model.gradient_bytes(request.value_bytes);
+        entry.buckets = static_cast<std::int64_t>(job.buckets.size());
+        return;
+    }
+    double shares = 0;
+    std::vector<Bytes> sizes(static_cast<std::size_t>(request.degrees.pipeline));
+    std::vector<std::int64_t> counts(sizes.size());
+    for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
+        const StageWork& work = job.layout->stages[stage];
+        for (const ModelBlock& block : work.forward) shares += block.share;
+        for (const ModelBlock& block : work.backward) shares += block.share;
+        for (const GradientBucket& bucket : work.buckets) {
+            sizes[stage % sizes.size()] += bucket.bytes;
+            ++counts[stage % sizes.size()];
+        }
+    }
+    const auto most = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
+    entry.gradient = sizes[most];
+    entry.buckets = counts[most];
+    double updated = 0;
+    for (const double share : job.layout->update_shares) updated += share;
+    entry.alone_s =
+        (micro_batches_s * shares + longest_update_s * updated) / request.degrees.pipeline;
+}
+
+// Those that add up their gradients: all workers, or the replicas of a layout's first rank.
+std::vector<DeviceId> replicas_of(const StepJob& job) {
+    if (!job.layout) return job.workers;
+    std::vector<DeviceId> replicas;
+    for (std::int32_t d = 0; d < job.layout->degrees.data; ++d) {
+        replicas.push_back(job.workers[static_cast<std::size_t>(job.layout->rank(0, d, 0))]);
+    }
+    return replicas;
+}
+
+void choose_collective(ConfigReader& config, const Topology& topology, std::string_view otherwise,
+                       StepJobEntry& entry) {
+    StepJob& job = entry.job;
+    job.collective = config.choice<Collective>("collective", collective_names(), otherwise);
+    job.per_host = workers_per_machine(topology, job.workers);
+    const std::vector<DeviceId> replicas = replicas_of(job);
+    if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
+    const std::int32_t per_host = workers_per_machine(topology, replicas);
+    const std::string where = place(config, "collective");
+    if (job.collective == Collective::automatic) {
+        const auto priced = price_collectives(
+            topology, replicas, per_host,
+            job.layout ? job.layout->stages.front().buckets : reduced_parts(job), where);
+        job.collective = priced.front().algorithm;
+        entry.why = reason_for(priced);
+    }
+    ClusterNetwork network(topology);  // for the complaints
+    const PlacedCollective placed(network, job.collective, replicas, per_host, where);
+    if (entry.request.synchronised_norm) {
+        const std::array sums = {GradientBucket{"norm", bytes(4096)}};  // of 512 channels
+        job.layout->exchange_collective =
+            price_collectives(topology, replicas, per_host, sums, where).front().algorithm;
+    }
+}
+
+// Puts buckets on servers, or leaves them where they are.
+void update_variables(const ConfigReader& config, const Topology& topology,
+                      const ServerRequest& request, StepJobEntry& entry) {
+    StepJob& job = entry.job;
+    const std::string_view name = variable_update_names[static_cast<std::size_t>(request.update)];
+    entry.update = request.update;
+    if (request.update == VariableUpdate::all_reduce) return;
+    if (job.layout) config.fail("variable_update", fmt::format("{} updates whole models", name));
+    if (request.update == VariableUpdate::independent) job.buckets.clear();
+    if (request.update == VariableUpdate::replicated &&
+        topology.device(job.workers.front()).machine !=
+            topology.device(job.workers.back()).machine) {
+        config.fail("variable_update", "replicated is for the workers of one machine");
+    }
+    job.servers = servers_of(config, topology, job.workers, request);
+    job.sums_by_machine = request.update == VariableUpdate::distributed_replicated;
+    job.asynchronous = request.asynchronous;
+    if (job.servers.empty()) return;
+    const std::vector<Bytes> load = place_on_servers(job.buckets, job.servers.size());
+    entry.most_on_a_server = std::ranges::max(load);
+    if (job.asynchronous && job.input.samples_per_second > 0) {
+        config.fail("input", "workers that do not wait for each other have no common input");
+    }
+}
+
+// What measuring costs is what it sends: the noise scale comes from norms that ranks tell each
+// other anyway, the variance from a second all-reduce.
+void read_monitor(ConfigReader& config, StepJobEntry& entry) {
+    static constexpr std::array<std::string_view, 3> monitors{"none", "noise_scale",
+                                                              "gradient_variance"};
+    StepJob& job = entry.job;
+    if (config.one_of("monitor", monitors, "none") != "gradient_variance") return;
+    if (!job.servers.empty() || job.layout || entry.codec.name != "none" || job.buckets.empty()) {
+        config.fail("monitor",
+                    "gradient_variance is for whole gradients of all workers that are all-reduced");
+    }
+    add_squares(job.buckets);
+    entry.buckets = static_cast<std::int64_t>(job.buckets.size());
+}
+
+// Stragglers stretch steps, so sums of times stay far below what an Instant holds.
+void check_length(const ConfigReader& config, const StepJob& job) {
+    const double pass_s = to_seconds(std::ranges::max(job.compute));
+    double step_s = pass_s * static_cast<double>(job.accumulation);
+    if (job.input.samples_per_second > 0) {
+        step_s += static_cast<double>(job.samples_per_step()) / job.input.samples_per_second;
+    }
+    if (job.validation.every > 0) {
+        const double share =
+            static_cast<double>(job.validation.samples) / static_cast<double>(job.batch);
+        step_s += pass_s * (share + 1);
+    }
+    if (!(step_s * static_cast<double>(job.steps) <= to_seconds(days(366)))) {
+        config.fail("steps", "expected at most a year of steps, input and validation");
+    }
+}
+
+}  // namespace
+
+StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
+                           std::span<const DeviceId>& left) {
+    StepJobEntry entry;
+    StepJob& job = entry.job;
+    entry.model = config.text("model");
+    const ModelProfile model = model_named(entry.model, place(config, "model"));
+    job.name = config.text("name", entry.model);
+    if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
+    const ServerRequest servers = read_variable_update(config, topology, left);
+    const ModeDefaults defaults = defaults_of(servers.update);
+    take_workers(config, left, job);
+    left = left.subspan(job.workers.size());
+    job.batch = config.integer("batch", 1, 1'000'000);
+    job.accumulation = config.integer("accumulation", 1, 10'000, 1);
+    job.launch = read_launch(config, defaults.launch);
+    entry.codec = read_codec(config);
+    const MemoryKind memory = read_memory_kind(config);
+    entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
+    entry.request.micro_batches = job.accumulation;
+    entry.request.batch = job.batch;
+    entry.request.value_bytes = value_bytes(memory.precision);
+    entry.request.buckets = read_buckets(config, defaults.buckets);
+    if (!entry.request.is_plain()) {
+        job.layout = make_layout(model, entry.request, place(config, "layout"));
+    }
+    read_compute(config, topology, model, memory, entry);
+    cut_model(config, model, memory, entry);
+    read_hindrances(config, job);
+    update_variables(config, topology, servers, entry);
+    const Layout& degrees = entry.request.degrees;
+    if (job.validation.every > 0 &&
+        (job.asynchronous || degrees.tensor > 1 || degrees.pipeline > 1)) {
+        config.fail("validation", "is for synchronous workers that hold the whole model");
+    }
+    encode_gradients(config, model, entry);
+    read_monitor(config, entry);
+    if (job.servers.empty()) choose_collective(config, topology, defaults.collective, entry);
+    job.steps = config.integer("steps", 1, steps_most, 20);
+    check_length(config, job);
+    config.finish();
+    return entry;
+}
+
+}  // namespace ukemi

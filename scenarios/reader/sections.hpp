@@ -1,0 +1,64 @@
+// sections.hpp — the parts of a scenario file, each read by its own function.
+//
+// Every quantity has a largest value that a real job could need, so that no sum of them overflows:
+// a slip of the unit is a complaint with a path, and never a broken invariant an hour later.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "scenarios/reader/scenario.hpp"
+
+namespace ukemi {
+
+struct RealTask;
+
+inline constexpr std::int64_t instances_most = 100'000;
+inline constexpr Duration pause_longest = days(30);    // restart, notice, checkpoint and their like
+inline constexpr Duration step_longest = days(1);      // computing, encoding or exchange of a step
+inline constexpr Duration run_longest = days(3660);    // deadline, length of a generated market
+inline constexpr Duration work_longest = days(36600);  // of the work on the fewest instances
+
+// A duration within bounds, or a complaint that names them.
+Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least, Duration most,
+                          std::optional<Duration> otherwise = std::nullopt);
+
+// A key of a table of `what`, such as "8" in {"8": "41 s"}: a number from 1 to `most`.
+std::int64_t number_of(const ConfigReader& table, const std::string& key, std::int64_t most,
+                       std::string_view what);
+// {"1": "0 ms", "8": "12 ms"}, by the size of the group.
+TimeBySize read_time_table(ConfigReader& config, std::string_view key, Duration longest);
+// That, or one time for any size, such as "12 ms".
+TimeBySize read_times_by_size(ConfigReader& config, std::string_view key, Duration longest);
+
+void read_job(ConfigReader config, Scenario& scenario);  // after the cluster
+// "step_time" of the job: how long a step takes, by batch. False if there is none.
+bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario);
+// "transition" of the job: what changes of the group cost, if there is more to say of it than
+// "restart" and "resize".
+void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, JobSpec& job);
+// What the profile says of it, once the cluster is known.
+void expect_transitions(JobSpec& job);
+// The section "learning", if there is one: what a step is worth. After the job, the cluster and
+// "training".
+void read_learning(ConfigReader& root, Scenario& scenario);
+std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, ConfigReader& learning,
+                                                         Scenario& scenario);
+// What the ways in which that task's learners can be kept together cost on "network", and which of
+// them policies may turn to.
+void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job);
+void read_cluster(ConfigReader config, Scenario& scenario);
+// Of the section "market": notice, billing, bids and whatever else the provider makes the rules of.
+void read_market_rules(ConfigReader& market, Scenario& scenario);
+void read_market(ConfigReader config, const std::filesystem::path& folder, Scenario& scenario);
+// The section "training", if there is one: what live workers train, and how the first Plan does it.
+void read_training(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario);
+// The first Plan's codec at "codec", and whether error feedback may be kept. After the
+// synchronisation.
+void read_codec(ConfigReader& training, Plan& plan, bool& error_feedback);
+// At "step_time": what each codec makes of a step's exchange ("gradient", "link", "codecs").
+void read_codec_times(ConfigReader& step_time, StepTime& time);
+// What only job and cluster together can say: how long the work takes on the fewest instances.
+void check_work(const ConfigReader& root, const JobSpec& job);
+
+}  // namespace ukemi

@@ -1,0 +1,109 @@
+#include "scenarios/reader/simulated_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/input_error.hpp"
+#include "scenarios/reader/step_scenario.hpp"
+
+namespace ukemi {
+
+namespace {
+
+std::vector<std::int32_t> machine_counts(std::int32_t most) {
+    std::vector<std::int32_t> counts;
+    for (std::int32_t count = 1; count < most; count += std::max(1, count / 8)) {
+        counts.push_back(count);
+    }
+    counts.push_back(most);
+    return counts;
+}
+
+// How many workers each machine holds, if it can be asked for its first machines.
+std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t machines,
+                                  std::string_view where) {
+    const auto refuse = [&](std::string_view problem) {
+        throw InputError(where, "", fmt::format("{}: {}", scenario.file.string(), problem));
+    };
+    if (scenario.jobs.size() != 1) {
+        refuse(fmt::format("expected one job, found {}", scenario.jobs.size()));
+    }
+    if (scenario.jobs.front().job.accumulation != 1) {
+        refuse("expected no \"accumulation\": a Plan says how many micro-steps there are");
+    }
+    const StepJobEntry& entry = scenario.jobs.front();
+    const Layout& degrees = entry.request.degrees;
+    if (degrees.tensor > 1 || degrees.pipeline > 1) {
+        refuse("expected no \"layout\" that cuts the model: workers here are replicas");
+    }
+    if (entry.codec.name != "none") refuse("expected no \"codec\": a Plan says which there is");
+    if (entry.job.asynchronous) refuse("expected workers that wait for each other");
+    if (entry.job.validation.every > 0) refuse("expected no \"validation\" between the steps");
+    if (!scenario.events.links.empty() || !scenario.events.departures.empty()) {
+        refuse("expected no \"events\": a replay has its own");
+    }
+    const Topology& topology = scenario.topology;
+    std::vector<std::int32_t> workers(topology.machines().size(), 0);
+    for (const DeviceId worker : topology.workers()) {
+        ++workers[static_cast<std::size_t>(topology.device(worker).machine)];
+    }
+    if (static_cast<std::int64_t>(workers.size()) < machines) {
+        refuse(
+            fmt::format("expected at least {} machines, as many as the job may have here, "
+                        "found {}",
+                        machines, workers.size()));
+    }
+    if (std::ranges::any_of(workers, [&](std::int32_t one) { return one != workers.front(); })) {
+        refuse("expected machines with as many GPUs each");
+    }
+    return workers.front();
+}
+
+struct MeanStep {
+    Duration whole;
+    Duration compute;  // of the slowest kind of worker, nothing to wait for
+};
+
+MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std::int64_t batch) {
+    const std::vector<ConfigOverride> overrides = {{"/job/workers", fmt::format("{}", workers)},
+                                                   {"/job/batch", fmt::format("{}", batch)}};
+    const StepScenario scenario = read_step_scenario(file, overrides);
+    const StepJob& job = scenario.jobs.front().job;
+    const std::vector<StepJob> jobs = {job};
+    StepOptions options;
+    options.seed = scenario.seed;
+    const JobSteps result =
+        run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
+    const auto counted =
+        std::span(result.steps).subspan(static_cast<std::size_t>(scenario.warm_up));
+    const Duration total = counted.back().end - counted.front().begin;
+    return {nanoseconds(total.raw() / static_cast<std::int64_t>(counted.size())),
+            std::ranges::max(job.compute)};
+}
+
+}  // namespace
+
+StepTime simulated_steps(const std::filesystem::path& file, std::span<const std::int64_t> batches,
+                         std::int32_t machines, std::string_view where) {
+    const StepScenario scenario = read_step_scenario(file);
+    const std::int32_t gpus = workers_of_a_machine(scenario, machines, where);
+    StepTime time;
+    time.bytes = scenario.jobs.front().gradient.raw();
+    for (const std::int32_t count : machine_counts(machines)) {
+        GroupTime group{count, {}};
+        Duration longest;
+        for (const std::int64_t batch : batches) {
+            const MeanStep step = mean_step(file, static_cast<std::int64_t>(gpus) * count, batch);
+            longest = std::max(longest, step.whole);
+            group.steps.push_back({batch * gpus, longest});
+            if (count == 1) time.compute.push_back({batch * gpus, step.compute});
+        }
+        time.groups.push_back(std::move(group));
+    }
+    time.worker_batch_max = batches.back() * gpus;
+    return time;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,150 @@
+// step_scenario.cpp — reads a scenario of steps.
+#include "scenarios/reader/step_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "scenarios/reader/read_step_events.hpp"
+#include "scenarios/reader/read_step_job.hpp"
+#include "sim/cluster/cluster_file.hpp"
+
+namespace ukemi {
+
+namespace {
+
+void read_efficiency(ConfigReader& root, Topology& topology) {
+    auto config = root.object_if_present("efficiency");
+    if (!config) return;
+    for (const LinkKind kind :
+         {LinkKind::nvlink, LinkKind::pcie, LinkKind::socket, LinkKind::network}) {
+        topology.derate(kind, config->number(to_string(kind), 0.001, 1, 1));
+    }
+    config->finish();
+}
+
+void read_jobs(ConfigReader& root, StepScenario& scenario) {
+    const bool one = root.has("job");
+    if (one == root.has("jobs")) {
+        root.fail("", fmt::format("expected either \"job\" or \"jobs\" (a list), found {}",
+                                  one ? "both" : "neither"));
+    }
+    std::vector<ConfigReader> sections;
+    if (one) {
+        sections.push_back(root.object("job"));
+    } else {
+        sections = root.objects("jobs");
+    }
+    if (sections.empty()) root.fail("jobs", "expected at least one job");
+    const std::vector<DeviceId> workers = scenario.topology.workers();
+    std::span<const DeviceId> left = workers;
+    std::int64_t messages = 0;
+    for (ConfigReader& section : sections) {
+        StepJobEntry entry = read_step_job(section, scenario.topology, left);
+        const bool twice = std::ranges::any_of(scenario.jobs, [&](const StepJobEntry& other) {
+            return other.job.name == entry.job.name;
+        });
+        if (twice) section.fail("name", fmt::format("\"{}\" stands there twice", entry.job.name));
+        messages += messages_a_step(entry.job) * entry.job.steps;
+        if (messages > messages_most) {
+            section.fail("steps", fmt::format("expected at most {} buckets and blocks in the steps "
+                                              "of all jobs, found {}",
+                                              messages_most, messages));
+        }
+        scenario.jobs.push_back(std::move(entry));
+    }
+}
+
+void read_cross_traffic(ConfigReader& root, StepScenario& scenario) {
+    if (!root.has("cross_traffic")) return;
+    for (ConfigReader& config : root.objects("cross_traffic")) {
+        const auto machines = static_cast<std::int64_t>(scenario.topology.machines().size());
+        const auto worker_of = [&](std::string_view key) {
+            const auto machine = static_cast<MachineId>(config.integer(key, 0, machines - 1));
+            const std::vector<DeviceId> gpus =
+                scenario.topology.devices_of(DeviceKind::gpu, machine);
+            if (gpus.empty()) config.fail(key, "expected a machine with GPUs");
+            return gpus.front();
+        };
+        CrossTraffic traffic;
+        traffic.from = worker_of("from");
+        traffic.to = worker_of("to");
+        if (traffic.from == traffic.to) config.fail("to", "expected another machine than \"from\"");
+        traffic.flows = config.integer("flows", 1, 10'000, 1);
+        config.finish();
+        scenario.cross_traffic.push_back(traffic);
+    }
+}
+
+std::string description_of(const ClusterSpec& spec) {
+    std::string text;
+    for (const ZoneSpec& zone : spec.zones) {
+        text += fmt::format("{}{} x {} on {}", text.empty() ? "" : "; ", zone.count, zone.machine,
+                            fabric_names[static_cast<std::size_t>(zone.fabric.kind)]);
+    }
+    return text;
+}
+
+StepScenario read_step_root(ConfigReader root, const std::filesystem::path& file) {
+    StepScenario scenario;
+    scenario.file = file;
+    scenario.name = root.text("name");
+    if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
+    root.text("description", "");
+    scenario.seed = static_cast<std::uint64_t>(
+        root.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
+    ConfigReader cluster = root.object("cluster");
+    if (!names_machines(cluster) && root.has("market")) {
+        root.fail("market",
+                  "this is a job on a market: `ukemi replay` runs it; `ukemi simulate` "
+                  "runs steps on a \"cluster\" of machines");
+    }
+    const ClusterSpec spec = read_cluster(cluster);
+    scenario.cluster = description_of(spec);
+    scenario.topology = build_cluster(spec);
+    read_efficiency(root, scenario.topology);
+    read_jobs(root, scenario);
+    read_cross_traffic(root, scenario);
+    scenario.events = read_step_events(root, scenario);
+    const auto fewest = std::ranges::min(scenario.jobs, {}, [](const StepJobEntry& entry) {
+                            return entry.job.steps;
+                        }).job.steps;
+    scenario.warm_up =
+        root.integer("warm_up", 0, fewest - 1, std::min<std::int64_t>(2, fewest - 1));
+    root.finish();
+    scenario.resolved = root.resolved();
+    return scenario;
+}
+
+}  // namespace
+
+std::int64_t messages_a_step(const StepJob& job) {
+    auto count = static_cast<std::int64_t>(job.buckets.size());
+    if (job.asynchronous) count *= static_cast<std::int64_t>(job.workers.size());
+    if (!job.layout) return count;
+    const std::int64_t passes = job.accumulation * job.layout->degrees.data;
+    for (const StageWork& stage : job.layout->stages) {
+        count += passes * static_cast<std::int64_t>(stage.forward.size() + stage.backward.size());
+        count += static_cast<std::int64_t>(stage.buckets.size()) *
+                 std::max(job.layout->degrees.tensor, job.layout->degrees.data);
+    }
+    return count;
+}
+
+bool is_step_scenario(const std::filesystem::path& file) {
+    ConfigReader root = ConfigReader::from_file(file);
+    return root.is_object("cluster") && names_machines(root.object("cluster"));
+}
+
+StepScenario read_step_scenario(const std::filesystem::path& file,
+                                std::span<const ConfigOverride> overrides) {
+    return read_step_root(ConfigReader::from_file(file, overrides), file);
+}
+
+StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,
+                                     std::span<const ConfigOverride> overrides) {
+    return read_step_root(ConfigReader::from_text(text, file.string(), overrides), file);
+}
+
+}  // namespace ukemi

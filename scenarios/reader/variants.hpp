@@ -1,0 +1,43 @@
+// variants.hpp — one scenario document as many scenarios: every combination of values at some keys.
+//
+// What `--vary /json/pointer=VALUE,VALUE…` asks for. A variant is read and checked like any
+// scenario, so a value that no scenario may have is an InputError before anything runs; it names
+// the pointer and the value. Values are JSON where they parse as JSON, else text, as with `--set`.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/reader/scenario.hpp"
+
+namespace ukemi {
+
+inline constexpr std::size_t variants_max = 10'000;
+
+struct VariedKey {
+    std::string pointer;
+    std::vector<std::string> values;  // at least one, all different
+};
+
+// "/job/deadline=60h,70h". Commas within brackets, braces or quotes belong to a value.
+VariedKey parse_varied_key(std::string_view argument);
+
+// Every combination, in the order of the values; the last key changes fastest. Without keys, the
+// one scenario itself. The overrides hold for all of them.
+std::vector<Scenario> read_variants(const std::filesystem::path& file,
+                                    std::span<const ConfigOverride> overrides,
+                                    std::span<const VariedKey> keys);
+std::vector<Scenario> variants_from_text(std::string_view text, const std::filesystem::path& file,
+                                         std::span<const ConfigOverride> overrides,
+                                         std::span<const VariedKey> keys);
+
+// "/job/deadline=60h, /job/restart=0 s"; empty for what is no variant.
+std::string variant_label(std::span<const VariedValue> varied);
+
+// The same complaint, with the variant that it is about; unchanged for what is no variant.
+InputError about_variant(const InputError& error, std::span<const VariedValue> varied);
+
+}  // namespace ukemi

@@ -1,0 +1,391 @@
+#include "sim/job/training.hpp"
+
+#include <algorithm>
+
+#include "sim/learning/bends.hpp"
+
+namespace ukemi {
+
+namespace {
+constexpr Duration longest_segment = days(36'500);
+}
+
+double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples) {
+    INVARIANT(!curve.empty());
+    const auto after = std::ranges::upper_bound(curve, samples, {}, &NoisePoint::samples);
+    if (after == curve.begin()) return curve.front().noise_scale;
+    const NoisePoint& left = *(after - 1);
+    if (after == curve.end()) return left.noise_scale;
+    const double part = static_cast<double>(samples - left.samples) /
+                        static_cast<double>(after->samples - left.samples);
+    return left.noise_scale + part * (after->noise_scale - left.noise_scale);
+}
+
+Training::Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue,
+                   std::uint64_t seed)
+    : job_(&job), controller_(&controller), ledger_(&ledger), queue_(&queue) {
+    if (job.learning) {
+        learning_ = job.learning->drawn(seed);
+        learned_ = learned_at_start_ = learned_safe_ = learning_->start();
+    }
+    show_what_is_left();
+}
+
+LearningStep Training::step_settings() const {
+    const Plan& plan = controller_->plan();
+    const std::int32_t workers = std::max(workers_, job_->workers_min);
+    return {samples_per_step(plan, workers),
+            plan.learning_rate,
+            workers,
+            plan.learners_per_gpu,
+            plan.synchronisation,
+            plan.codec,
+            plan.codec_level,
+            workers_ > 0 ? ranks_ : nullptr};
+}
+
+// Policies are told what a real job could know: the way to go at the present worth of a step, and
+// nothing of this run's luck.
+void Training::show_what_is_left() {
+    if (!learning_) return;
+    const LearningStep step = step_settings();
+    const bool done = learned_.progress >= learning_->target();
+    const std::int64_t guess = job_->learning->samples_left(learned_, step);
+    controller_->work_is_left(done ? 0 : std::max(step.batch, guess));
+}
+
+std::int64_t Training::samples_safe() const {
+    return job_->profile.lossless ? controller_->samples_done() : samples_safe_;
+}
+
+Duration Training::transition_remaining(Instant now) const {
+    return phase_ == JobPhase::transition ? until_ - now : Duration{};
+}
+
+void Training::report(Instant now) {
+    if (phase_ != JobPhase::running) return;
+    const std::int64_t steps = steps_within(rate_, now - since_);
+    const std::int64_t news = steps - steps_reported_;
+    std::int64_t samples = 0;
+    INVARIANT(!__builtin_mul_overflow(news, per_step_, &samples));
+    controller_->uneven_steps_finished(news, samples);
+    steps_reported_ = steps;
+    if (learning_) {
+        learned_ = learning_->after(learned_at_start_, steps, step_);
+        show_what_is_left();
+    }
+    samples_high_ = std::max(samples_high_, controller_->samples_done());
+}
+
+Instant Training::next_step_boundary(Instant now) const {
+    if (phase_ != JobPhase::running) return now;
+    const std::int64_t steps = steps_within(rate_, now - since_);
+    const Instant last = since_ + time_for(rate_, steps);
+    const bool fluid = rate_.steps >= rate_.per.raw();  // a step is not longer than a nanosecond
+    return last == now || fluid ? now : since_ + time_for(rate_, steps + 1);
+}
+
+void Training::settle_steps(Instant now) {
+    report(now);
+    const std::int64_t behind = std::max<std::int64_t>(0, high_at_start_ - samples_at_start_);
+    const std::int64_t redone = std::min(steps_reported_, (behind + per_step_ - 1) / per_step_);
+    const Duration worked = time_for(rate_, steps_reported_);
+    ledger_->elapse(since_ + time_for(rate_, redone), Cause::redone);
+    ledger_->elapse(since_ + worked, Cause::useful);
+    ledger_->elapse(now, Cause::wasted);
+    run_since_checkpoint_ += worked;
+    made_.steps += steps_reported_;
+    made_.time += worked;
+}
+
+void Training::settle(Instant now) {
+    switch (phase_) {
+        case JobPhase::waiting: break;
+        case JobPhase::transition:
+            add_phases(phase_costs_, phases_, now - since_, workers_);
+            ledger_->elapse(now, Cause::transition);
+            break;
+        case JobPhase::running: settle_steps(now); break;
+        case JobPhase::checkpointing: ledger_->elapse(now, Cause::checkpoint); break;
+        case JobPhase::finished: break;
+    }
+    // Nobody is a member now, or the members' clock has just been set: bring it to the present.
+    ledger_->elapse(now, Cause::idle);
+    since_ = now;
+}
+
+void Training::cancel_what_is_due() {
+    queue_->cancel(due_);
+    queue_->cancel(checkpoint_due_);
+    queue_->cancel(hook_due_);
+    queue_->cancel(phase_due_);
+}
+
+void Training::await_boundary(Instant now) {
+    queue_->cancel(boundary_due_);
+    boundary_due_ = queue_->schedule(next_step_boundary(now), Phase::completion, PlanDue{});
+}
+
+bool Training::start(InstanceId instance, Instant now) {
+    if (job_->profile.spawn <= Duration{}) return true;
+    queue_->schedule(now + job_->profile.spawn, Phase::completion, WorkerStarted{instance});
+    return false;
+}
+
+Learned Training::shown(const LearningState& state, const LearningStep& step) const {
+    const double share =
+        static_cast<double>(state.progress) / static_cast<double>(learning_->target());
+    Learned all{std::min(share, 1.0), learning_->metric(state)};
+    const double noise = learning_->gradient(state, step).noise_scale;
+    if (noise > 0) all.noise_scale = noise;
+    return all;
+}
+
+std::optional<Learned> Training::learned() const {
+    if (!learning_) return std::nullopt;
+    return shown(learned_, step_settings());
+}
+
+std::vector<LearnedAt> Training::learned_on_the_way(Instant until) const {
+    if (!learning_ || phase_ != JobPhase::running) return {};
+    const std::int64_t most = steps_within(rate_, until - since_) - steps_reported_;
+    std::vector<LearnedAt> points;
+    for (const std::int64_t steps : bends(*learning_, learned_, step_, most)) {
+        points.push_back({since_ + time_for(rate_, steps_reported_ + steps),
+                          controller_->samples_done() + steps * per_step_,
+                          shown(learning_->after(learned_, steps, step_), step_)});
+    }
+    return points;
+}
+
+std::optional<std::uint64_t> Training::model_digest() const {
+    return learning_ ? learning_->digest(learned_) : std::nullopt;
+}
+
+// What a step waits for, with whatever else is on the network.
+Duration Training::communication_at(Instant now) const {
+    Duration time = exposed_communication(job_->profile, controller_->plan(), workers_);
+    for (const Interference& one : job_->interference) {
+        const bool now_there = one.from <= now && now < one.until;
+        if (now_there && one.collective == controller_->plan().collective) {
+            time = seconds(to_seconds(time) * one.factor);
+        }
+    }
+    return time;
+}
+
+// Steps until the network has changed, at least one.
+std::optional<std::int64_t> Training::steps_to_other_pace(Instant now) const {
+    Instant next = Instant::never();
+    for (const Interference& one : job_->interference) {
+        if (one.from > now) next = std::min(next, one.from);
+        if (one.until > now) next = std::min(next, one.until);
+    }
+    if (next == Instant::never()) return std::nullopt;
+    const std::int64_t whole = steps_within(rate_, next - now);
+    return whole + (time_for(rate_, whole) < next - now || whole == 0 ? 1 : 0);
+}
+
+// Of a step, what the slowest worker computes. A table of whole steps says nothing of their parts.
+Duration Training::computing_in(Duration step) const {
+    const Duration rest = step - communication_;
+    if (!job_->profile.step_time) return rest;
+    const ExchangeView parts = exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
+    const Int128 whole = Int128{parts.compute.raw()} + parts.exposed.raw();
+    if (whole <= 0) return rest;
+    return nanoseconds(static_cast<std::int64_t>(rest.raw() * Int128{parts.compute.raw()} / whole));
+}
+
+// In a synchronous step all wait for the slowest. Where nothing is known of a step's parts, they
+// are not shown; unless workers differ, which would not be seen otherwise: then all of it is taken
+// for computing.
+void Training::observe_workers(Observation& seen) const {
+    seen.worker_views.clear();
+    if (phase_ != JobPhase::running || members_.empty()) return;
+    const Duration step = time_for(rate_, 1);
+    if (step < nanoseconds(1000)) return;  // time is its work
+    const Duration computing = computing_in(step);
+    for (const auto& [instance, speed] : members_) {
+        WorkerView view{instance, step, {}, {}, {}};
+        if (parts_known_) {
+            const Int128 own = static_cast<Int128>(computing.raw()) * speed_per_mille_ / speed;
+            view.compute = nanoseconds(static_cast<std::int64_t>(own));
+            view.exposed_communication = step - view.compute;
+        }
+        seen.worker_views.push_back(view);
+    }
+}
+
+void Training::observe(Observation& seen) const {
+    observe_workers(seen);
+    seen.exchange = {};
+    if (job_->profile.step_time && workers_ > 0) {
+        seen.exchange = exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
+    }
+    if (learning_) {
+        const LearningStep step = step_settings();
+        seen.gradient = learning_->gradient(learned_, step);
+        const auto error = learning_->codec_error(learned_, step);
+        if (error && workers_ > 0) seen.exchange.relative_error = *error;
+        return;
+    }
+    if (job_->noise_scale.empty()) return;
+    seen.gradient.noise_scale = noise_scale_at(job_->noise_scale, controller_->samples_done());
+}
+
+void Training::stop(Instant now) {
+    settle(now);
+    cancel_what_is_due();
+    phase_ = JobPhase::waiting;
+    workers_ = 0;
+}
+
+void Training::begin_transition(const TransitionOrder& order, Instant now) {
+    const auto workers = static_cast<std::int32_t>(order.members.size());
+    INVARIANT(phase_ == JobPhase::waiting && workers >= job_->workers_min);
+    settle(now);
+    workers_ = workers;
+    speed_per_mille_ = std::ranges::min(order.speeds);
+    members_.clear();
+    for (std::size_t rank = 0; order.workers_shown && rank < order.members.size(); ++rank) {
+        members_.emplace_back(order.members[rank], order.speeds[rank]);
+    }
+    std::ranges::sort(members_);
+    parts_known_ = order.workers_differ || !job_->profile.communication.empty() ||
+                   job_->profile.step_time.has_value();
+    if (learning_) {
+        ranks_ =
+            std::make_shared<std::vector<InstanceId>>(order.members.begin(), order.members.end());
+    }
+    ++transitions_;
+    phase_ = JobPhase::transition;
+    phases_ = order.phases;
+    until_ = now + sum_of(phases_);
+    due_ = queue_->schedule(until_, Phase::completion, TransitionEnded{});
+    if (order.phases_told_apart) phase_began(now);
+}
+
+TransitionPhase Training::transition_phase(Instant now) const {
+    if (phase_ != JobPhase::transition) return TransitionPhase::none;
+    return phase_after(phases_, now - since_);
+}
+
+// The beginning of the next one is an event; the last one ends with the transition.
+void Training::phase_began(Instant now) {
+    Instant next = since_;
+    for (const Duration time : phases_) {
+        if (next > now) break;
+        next = next + time;
+    }
+    if (next <= now || next >= until_) return;
+    phase_due_ = queue_->schedule(next, Phase::completion, PhaseBegan{});
+}
+
+// The work's end, or how far ahead it is known that it is not there yet.
+LookAhead Training::look_ahead(std::int64_t samples_left, std::int64_t most) const {
+    if (!learning_) return {(samples_left + per_step_ - 1) / per_step_, true};
+    return learning_->look_ahead(learned_, step_, most);
+}
+
+void Training::begin_running(Instant now) {
+    INVARIANT(workers_ >= job_->workers_min);
+    settle(now);
+    cancel_what_is_due();
+    phase_ = JobPhase::running;
+    rate_ = rate_of(job_->profile, controller_->plan(), workers_);
+    communication_ = communication_at(now);
+    if (communication_ > Duration{}) {  // the slow compute more slowly; the network is what it is
+        const Duration calm = exposed_communication(job_->profile, controller_->plan(), workers_);
+        const StepRate computing{1, time_for(rate_, 1) - calm};
+        rate_ = slowed(scaled(computing, speed_per_mille_), communication_);
+    } else {
+        rate_ = scaled(rate_, speed_per_mille_);
+    }
+    per_step_ = samples_per_step(controller_->plan(), workers_);
+    step_ = step_settings();
+    learned_at_start_ = learned_;
+    steps_reported_ = 0;
+    samples_at_start_ = controller_->samples_done();
+    high_at_start_ = samples_high_;
+    const std::int64_t left = controller_->samples_total() - samples_at_start_;
+    INVARIANT(left > 0);
+    // More steps than anybody waits for, if the target is never reached.
+    const Int128 fit = static_cast<Int128>(longest_segment.raw()) * rate_.steps / rate_.per.raw();
+    const auto farthest = static_cast<std::int64_t>(std::max<Int128>(fit, 1));
+    auto hook_in = controller_->steps_until_hook(workers_);
+    const auto other_pace_in = steps_to_other_pace(now);
+    if (other_pace_in) hook_in = std::min(hook_in.value_or(*other_pace_in), *other_pace_in);
+    const LookAhead ahead = look_ahead(left, std::min(farthest, hook_in.value_or(farthest)));
+    const std::int64_t steps_left = ahead.target ? ahead.steps : farthest;
+    if (ahead.target) {
+        due_ =
+            queue_->schedule(now + time_for(rate_, ahead.steps), Phase::completion, WorkFinished{});
+    }
+    const std::int64_t look_in = ahead.target ? hook_in.value_or(ahead.steps) : ahead.steps;
+    if (look_in < steps_left) {
+        hook_due_ =
+            queue_->schedule(now + time_for(rate_, look_in), Phase::completion, StepReached{});
+    }
+    const Duration interval = controller_->plan().checkpoint_interval;
+    if (job_->profile.lossless || interval == never_checkpoint) return;
+    const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
+    if (rest >= time_for(rate_, steps_left)) return;
+    // Where steps are looked at, what is due at this boundary is saved here: a look at every step
+    // would put it off for ever. Elsewhere a step comes first.
+    const bool looked_at = look_in < steps_left && run_since_checkpoint_ > Duration{};
+    const std::int64_t least = looked_at ? 0 : 1;
+    const std::int64_t steps = std::max(least, steps_within(rate_, rest));
+    if (steps >= steps_left) return;
+    checkpoint_due_ =
+        queue_->schedule(now + time_for(rate_, steps), Phase::completion, CheckpointDue{});
+}
+
+void Training::save_before(Instant deadline, Instant now) {
+    if (phase_ != JobPhase::running || job_->profile.lossless) return;
+    report(now);
+    const Duration to_spare = whole_seconds(1);
+    const Instant latest = deadline - job_->profile.checkpoint - to_spare;
+    if (latest < now) return;  // no time left to save
+    const Instant boundary = since_ + time_for(rate_, steps_within(rate_, latest - since_));
+    const Instant start = boundary >= now ? boundary : latest;  // a long step is torn
+    if (start == now && !unsaved()) return;                     // nothing to add to the last one
+    queue_->cancel(checkpoint_due_);
+    checkpoint_due_ = queue_->schedule(start, Phase::completion, CheckpointDue{});
+}
+
+void Training::begin_checkpoint(Instant now) {
+    INVARIANT(!job_->profile.lossless);
+    settle(now);
+    cancel_what_is_due();
+    phase_ = JobPhase::checkpointing;
+    until_ = now + job_->profile.checkpoint;
+    due_ = queue_->schedule(until_, Phase::completion, CheckpointEnded{});
+}
+
+void Training::finish_checkpoint(Instant now) {
+    INVARIANT(phase_ == JobPhase::checkpointing);
+    settle(now);
+    samples_safe_ = controller_->samples_done();
+    learned_safe_ = learned_;
+    steps_safe_ = controller_->steps_done();
+    run_since_checkpoint_ = Duration{};
+    ++checkpoints_;
+}
+
+void Training::finish(Instant now) {
+    settle(now);
+    cancel_what_is_due();
+    phase_ = JobPhase::finished;
+    workers_ = 0;
+}
+
+void Training::roll_back() {
+    INVARIANT(phase_ == JobPhase::waiting);
+    if (!unsaved()) return;
+    controller_->rolled_back(samples_safe_, steps_safe_);
+    learned_ = learned_safe_;
+    show_what_is_left();
+    run_since_checkpoint_ = Duration{};
+}
+
+}  // namespace ukemi

@@ -1,0 +1,62 @@
+#include "sim/job/transition_costs.hpp"
+
+#include <algorithm>
+
+#include "sim/network/flow_network.hpp"
+
+namespace ukemi {
+
+// What one sends to many shares its uplink, what one receives from many its downlink; links that
+// carry alike are as fast as each other, so one flow of each kind tells the time of all.
+Duration state_transfer_time(const StateTransfer& transfer, std::int32_t holders,
+                             std::int32_t joiners) {
+    const bool moves = transfer.size > Bytes{} && transfer.bandwidth.raw() > 0;
+    if (!moves || holders < 1 || joiners < 1) return {};
+    const std::int32_t senders = transfer.from_all ? holders : 1;
+    FlowNetwork network;
+    const LinkId uplink = network.add_link({transfer.bandwidth, transfer.latency});
+    const LinkId downlink = network.add_link({transfer.bandwidth, Duration{}});
+    const auto edges_up = static_cast<std::uint32_t>(joiners);
+    const auto edges_down = static_cast<std::uint32_t>(senders);
+    const std::array<Hop, 2> hops{Hop{uplink, edges_up}, Hop{downlink, edges_down}};
+    const RouteId route = network.add_coupled_route(hops, transfer.latency);
+    network.start(route, static_cast<double>(transfer.size.raw()) / senders, 0);
+    while (network.step(Instant::never())) {
+        if (!network.happenings().empty()) break;
+    }
+    return network.now().since_start();
+}
+
+CostOrigin origin_of(const TransitionCosts& costs, GroupChange change, TransitionPhase phase) {
+    const ChangeCosts& own = costs.of(change);
+    switch (phase) {
+        case TransitionPhase::spawn: return own.spawn_from;
+        case TransitionPhase::rendezvous: return own.rendezvous_from;
+        case TransitionPhase::warm_up: return own.warm_up_from;
+        case TransitionPhase::transfer:
+            return change == GroupChange::grow ? costs.transfer_from : CostOrigin::none;
+        case TransitionPhase::none:
+        case TransitionPhase::notice:
+        case TransitionPhase::drain: break;
+    }
+    return CostOrigin::none;
+}
+
+PhaseTimes phase_times(const TransitionCosts& costs, GroupChange change, std::int32_t workers,
+                       std::int32_t holders) {
+    const ChangeCosts& own = costs.of(change);
+    PhaseTimes times{};
+    const auto set = [&](TransitionPhase phase, Duration time) {
+        times[static_cast<std::size_t>(phase)] = time;
+    };
+    set(TransitionPhase::spawn, time_for_size(own.spawn, workers));
+    set(TransitionPhase::rendezvous, time_for_size(own.rendezvous, workers));
+    if (change == GroupChange::grow) {
+        set(TransitionPhase::transfer,
+            state_transfer_time(costs.transfer, holders, workers - holders));
+    }
+    set(TransitionPhase::warm_up, time_for_size(own.warm_up, workers));
+    return times;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,404 @@
+// world.cpp — the run as a whole: the loop, the questions to the policies, and the result.
+#include "sim/job/world.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "sim/job/training.hpp"
+
+namespace ukemi {
+
+namespace {
+
+ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) {
+    const JobSpec& job = *setup.job;
+    ControllerSetup result;
+    result.plan = job.plan;
+    result.capabilities =
+        setup.make_trainer ? setup.capabilities : simulated_capabilities(*setup.market, job);
+    result.policies = std::move(setup.policies);
+    result.predictor = make_profile_predictor(job.profile);
+    result.oracle = setup.oracle ? &oracle : nullptr;
+    result.seed = setup.seed;
+    result.samples_total = job.samples_total;
+    result.samples_per_epoch = job.samples_per_epoch;
+    result.log = setup.log;
+    return result;
+}
+
+bool trains_differently(const Plan& before, const Plan& after) {
+    return before.learners_per_gpu != after.learners_per_gpu ||
+           before.global_batch != after.global_batch ||
+           before.batch_per_learner != after.batch_per_learner ||
+           before.accumulation != after.accumulation ||
+           before.learning_rate != after.learning_rate ||
+           before.synchronisation != after.synchronisation || before.codec != after.codec ||
+           before.codec_level != after.codec_level;
+}
+
+// Whether the steps and checkpoints that follow are not those of the old Plan.
+bool goes_on_differently(const Plan& before, const Plan& after) {
+    return before.checkpoint_interval != after.checkpoint_interval ||
+           before.collective != after.collective || trains_differently(before, after);
+}
+
+// Knobs whose cost a step's time says.
+void add_what_steps_know(const StepTime& time, Capabilities& can) {
+    if (!time.codecs.empty()) can.knobs = can.knobs | KnobSet{Knob::codec};
+    for (const CodecTime& row : time.codecs) {
+        can.codecs.push_back({row.codec, row.level, row.level, false, row.usual_level});
+    }
+    if (!time.exchanges.empty()) can.knobs = can.knobs | KnobSet{Knob::synchronisation};
+    for (const ExchangeTime& row : time.exchanges) {
+        can.synchronisations.push_back(row.synchronisation);
+    }
+    if (!time.learner_speeds.empty()) can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
+    can.learners_code = time.learner_speeds.empty();  // their messages are priced as one's
+}
+
+}  // namespace
+
+Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job) {
+    Capabilities can;
+    can.world = "simulated market";
+    can.knobs = {Knob::zone,    Knob::market,
+                 Knob::count,   Knob::checkpoint_interval,
+                 Knob::workers, Knob::checkpoint_on_notice};
+    if (job.learning) {
+        can.knobs = can.knobs | KnobSet{Knob::batch, Knob::accumulation};
+        if (job.learning->rate_of_plan()) can.knobs = can.knobs | KnobSet{Knob::learning_rate};
+    }
+    if (job.profile.step_time) add_what_steps_know(*job.profile.step_time, can);
+    if (!job.profile.learner_speeds.empty())
+        can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
+    if (!job.profile.communication.empty()) can.knobs = can.knobs | KnobSet{Knob::collective};
+    if (market.rules.uneven()) can.knobs = can.knobs | KnobSet{Knob::machines};
+    if (market.rules.bidding) can.knobs = can.knobs | KnobSet{Knob::bid};
+    can.zones = static_cast<std::uint32_t>(market.zones.size());
+    can.instance_types = 1;
+    can.instances_max = std::max({job.instances_max, job.plan.workers_max, fleet_count(job.plan)});
+    can.workers_min = job.workers_min;
+    return can;
+}
+
+World::World(WorldSetup setup)
+    : setup_(std::move(setup)),
+      job_(*setup_.job),
+      queue_(job_.limits),
+      market_(*setup_.market),
+      oracle_(*setup_.market),
+      controller_(controller_setup(setup_, oracle_)),
+      fleet_(market_, ledger_, queue_, setup_.seed) {
+    if (setup_.make_trainer) {
+        trainer_ = setup_.make_trainer(controller_, ledger_, queue_);
+    } else {
+        trainer_ = std::make_unique<Training>(job_, controller_, ledger_, queue_, setup_.seed);
+    }
+    seen_.zones.resize(market_.zone_count());
+    last_bids_.resize(market_.zone_count());
+    seen_.deadline = job_.deadline;
+    seen_.decision_interval = job_.tick;
+    seen_.workers_min = job_.workers_min;
+}
+
+RunResult World::run() {
+    for (std::uint32_t number = 0; number < market_.zone_count(); ++number) {
+        const ZoneId zone{number};
+        seen_.zones[number].zone = zone;
+        seen_.zones[number].speed_per_mille = setup_.market->zones[number].speed_per_mille;
+        const Instant capacity_at = market_.capacity_changes_at(zone);
+        const Instant price_at = market_.price_changes_at(zone);
+        if (capacity_at < Instant::never()) {
+            queue_.schedule(capacity_at, Phase::environment, CapacityChanged{zone});
+        }
+        if (price_at < Instant::never()) {
+            queue_.schedule(price_at, Phase::environment, PriceChanged{zone});
+        }
+    }
+    if (job_.give_up_at < Instant::never()) {
+        queue_.schedule(job_.give_up_at, Phase::measurement, GaveUp{});
+    }
+    if (job_.tick > Duration{}) {
+        ticks_ = 1;
+        queue_.schedule(Instant{} + job_.tick, Phase::decision, ClockTicked{});
+    }
+    ask({Hook::before_train, EventKind::none});
+    if (plans_ == 0) acquire();  // nobody changed the first Plan: it stands
+    reconcile();
+    schedule_ask_again();
+    record_timeline();
+    while (!ended_ && !is_stuck() && trainer_->wait(queue_.next_at())) {
+        const auto next = queue_.pop();
+        if (!next) continue;  // it was called off meanwhile
+        record_way(next->at);
+        hash_.add(next->at, next->phase, next->event);
+        if (setup_.on_event) setup_.on_event(next->at, next->phase, next->event);
+        std::visit([this](const auto& event) { handle(event); }, next->event);
+    }
+    if (!ended_) {
+        stuck_ = true;
+        end_run(false);
+    }
+    INVARIANT(ledger_.open_count() == 0 && fleet_.instances().empty());
+    return result();
+}
+
+// A market that stays as it is, a group that waits, no machine on its way, and policies that wait
+// for nothing but the market: their clock alone tells them nothing new once the deadline is over.
+bool World::is_stuck() {
+    const bool has_clock = job_.tick > Duration{};
+    std::size_t without_effect = 0;
+    if (job_.give_up_at < Instant::never()) ++without_effect;
+    if (ask_due_at_ < Instant::never()) ++without_effect;
+    if (has_clock) ++without_effect;
+    if (queue_.size() > without_effect || pending_plan_) return false;
+    if (trainer_->phase() != JobPhase::waiting) return false;
+    if (!std::ranges::all_of(fleet_.instances(), &Instance::started)) return false;
+    if (controller_.machines_ask_at() < job_.give_up_at) return false;
+    if (!has_clock) return true;
+    const bool deadline_to_come = job_.deadline < Instant::never() && queue_.now() <= job_.deadline;
+    return quiet_tick_ && !deadline_to_come;
+}
+
+RunResult World::broken_off() {
+    RunResult so_far = result();
+    so_far.finished = so_far.deadline_met = false;
+    so_far.cost = in_all(fleet_.metered(queue_.now()), egress_);
+    return so_far;
+}
+
+void World::note(EventKind kind) {
+    pending_kind_ = std::max(pending_kind_, kind);
+    quiet_tick_ = false;
+    if (job_.tick > Duration{} || settled_scheduled_ || ended_) return;
+    settled_scheduled_ = true;
+    queue_.schedule(queue_.now(), Phase::decision, Settled{});
+}
+
+// Fills in everything that the world knows; the Controller adds its accounting.
+void World::observe() {
+    const Instant now = queue_.now();
+    trainer_->report(now);
+    seen_.now = now;
+    seen_.phase = trainer_->phase();
+    seen_.transition_remaining = trainer_->transition_remaining(now);
+    seen_.transition_phase = transition_phase();
+    seen_.workers = trainer_->phase() == JobPhase::running ? trainer_->workers() : 0;
+    seen_.samples_safe = trainer_->samples_safe();
+    seen_.spot_held = fleet_.spot_held();
+    seen_.on_demand_held = fleet_.on_demand_held();
+    seen_.on_demand_price = market_.on_demand_price(ZoneId{0});
+    seen_.spent = in_all(fleet_.metered(now), egress_);
+    seen_.spot_losses = fleet_.revocations();
+    seen_.spot_loss_events = fleet_.revocation_events();
+    seen_.spot_time = fleet_.spot_time(now);
+    seen_.spot_capacity = 0;
+    for (ZoneView& zone : seen_.zones) {
+        const Fleet::Counts& counts = fleet_.counts(zone.zone);
+        zone.spot_capacity = visible_capacity(zone.zone);
+        zone.spot_price = market_.spot_price(zone.zone);
+        zone.on_demand_price = market_.on_demand_price(zone.zone);
+        const Move move = move_to(zone.zone);
+        zone.move_cost = move.cost;
+        zone.move_time = move.time;
+        zone.spot_held = counts.spot_held;
+        zone.on_demand_held = counts.on_demand_held;
+        zone.pending = counts.spot_pending + counts.on_demand_pending;
+        seen_.spot_capacity += zone.spot_capacity;
+    }
+    trainer_->observe(seen_);
+    show_ages();
+    seen_.notices.clear();
+    if (market_.data().notice <= Duration{}) return;
+    for (const Instance& instance : fleet_.instances()) {
+        if (instance.announced()) {
+            seen_.notices.push_back({instance.id, instance.zone, *instance.lost_at});
+        }
+    }
+}
+
+void World::show_ages() {
+    seen_.spot_since.clear();
+    if (!controller_.looks_at_ages()) return;
+    for (const Instance& instance : fleet_.instances()) {
+        if (instance.ready && instance.market == Market::spot) {
+            seen_.spot_since.push_back(instance.opened);
+        }
+    }
+    std::ranges::sort(seen_.spot_since);
+}
+
+void World::ask(ControlEvent event) {
+    INVARIANT(!controller_.awaiting_commit());
+    observe();
+    pending_kind_ = EventKind::none;
+    auto proposed = controller_.propose(event, seen_);
+    if (!proposed) return;
+    pending_plan_ = std::move(proposed);
+    commit_at_boundary();
+}
+
+void World::commit_at_boundary() {
+    const Instant now = queue_.now();
+    if (!trainer_->at_boundary(now)) {
+        trainer_->await_boundary(now);
+        return;
+    }
+    agreeing_ = !trainer_->agree(*pending_plan_, now);
+    if (agreeing_) return;  // PlanAgreed follows, or a loss
+    const Plan plan = *std::exchange(pending_plan_, std::nullopt);
+    commit(plan);
+}
+
+void World::commit(const Plan& plan) {
+    trainer_->report(queue_.now());
+    const bool again = committed_just_now(plan);
+    const bool goes_on_otherwise = goes_on_differently(controller_.plan(), plan);
+    const bool whole_program = job_.transition && job_.transition->whole_program;
+    if (whole_program && trains_differently(controller_.plan(), plan)) restart_due_ = true;
+    controller_.committed(plan.version);
+    ++plans_;
+    hash_.add_number(index_of(plan.version));
+    mark_surplus();
+    acquire();
+    swap_fleets();
+    reconcile();
+    // What a policy asked for is there now: it may look again. But policies that only answer each
+    // other would go on for ever.
+    if (!again) note(EventKind::phase_changed);
+    if (goes_on_otherwise && trainer_->phase() == JobPhase::running) {
+        resume_running();  // a new segment, with the new interval or batch
+    }
+}
+
+// Whether the same Plan, but for its version, was committed before at this very instant.
+bool World::committed_just_now(const Plan& plan) {
+    for (const FleetLine& line : plan.fleet) last_bids_[index_of(line.zone)] = line.bid;
+    if (plans_of_now_at_ != queue_.now()) plans_of_now_.clear();
+    plans_of_now_at_ = queue_.now();
+    Plan nameless = plan;
+    nameless.version = PlanVersion{};
+    const bool again = std::ranges::find(plans_of_now_, nameless) != plans_of_now_.end();
+    if (!again) plans_of_now_.push_back(std::move(nameless));
+    return again;
+}
+
+// The hooks of a step boundary are asked one after the other; a Plan that one of them leads to is
+// committed, or discarded, before the next is asked.
+void World::ask_step_hooks() {
+    while (!pending_plan_ && !ended_) {
+        const auto hook = controller_.next_hook();
+        if (!hook) return;
+        ask(*hook);
+    }
+}
+
+void World::discard_pending(std::string_view why) {
+    if (!pending_plan_) return;
+    controller_.discarded(pending_plan_->version, why);
+    pending_plan_.reset();
+    ++discarded_;
+    note(EventKind::instances_lost);
+}
+
+void World::schedule_ask_again() {
+    const Instant wanted = controller_.ask_at();
+    if (job_.tick > Duration{} || wanted == ask_due_at_) return;
+    queue_.cancel(ask_due_);
+    ask_due_at_ = wanted;
+    if (wanted == Instant::never() || ended_) return;
+    ask_due_ = queue_.schedule(std::max(wanted, queue_.now()), Phase::decision, AskedAgain{});
+}
+
+// The last step is done. With a clock, that is noticed at its next tick; without one, at once.
+void World::finish_work() {
+    const Instant now = queue_.now();
+    trainer_->finish(now);
+    disband();
+    discard_pending("the work is done");
+    while (const auto hook = controller_.next_hook()) {
+        observe();
+        const auto last_wish = controller_.propose(*hook, seen_);
+        if (last_wish) controller_.discarded(last_wish->version, "the work is done");
+    }
+    if (job_.tick > Duration{}) return;
+    finished_at_ = now;
+    end_run(true);
+}
+
+void World::end_run(bool finished) {
+    const Instant now = queue_.now();
+    discard_pending("the run is over");
+    trainer_->report(now);
+    disband();
+    ended_ = true;
+    trainer_->end(now);
+    release_all();
+    finished_ = finished;
+    if (controller_.has_hook(Hook::after_train)) {
+        observe();
+        const auto last_wish = controller_.propose({Hook::after_train, EventKind::none}, seen_);
+        if (last_wish) controller_.discarded(last_wish->version, "the run is over");
+    }
+    record_timeline();
+}
+
+std::size_t World::bytes_held() const {
+    return queue_.bytes_held() + ledger_.bytes_held() +
+           fleet_.instances().size() * sizeof(Instance) + timeline_.size() * sizeof(TimelineRow);
+}
+
+RunResult World::result() {
+    RunResult result;
+    result.seed = setup_.seed;
+    result.oracle = setup_.oracle;
+    result.finished = finished_;
+    const Instant end = finished_ ? finished_at_ : queue_.now();
+    result.duration = end.since_start();
+    result.stuck = stuck_;
+    if (job_.deadline < Instant::never()) {
+        result.deadline = job_.deadline.since_start();
+        result.deadline_met = finished_ && finished_at_ <= job_.deadline;
+    }
+    result.ticks = ticks_;
+    result.samples_done = std::min(controller_.samples_done(), controller_.samples_total());
+    result.samples_total = controller_.samples_total();
+    result.causes = ledger_.totals();
+    result.held = ledger_.held();
+    result.egress = egress_;
+    result.cost = in_all(ledger_.billed(), egress_);
+    INVARIANT(result.causes.time_sum() == result.held);
+    INVARIANT(result.causes.cost_sum() + result.egress == result.cost);
+    result.launches = fleet_.launches();
+    result.launch_failures = fleet_.launch_failures();
+    result.revocations = fleet_.revocations();
+    result.revocation_events = fleet_.revocation_events();
+    const StepsMade made = trainer_->steps_made();
+    const Duration mean = Duration::of(made.time.raw() / std::max<std::int64_t>(made.steps, 1));
+    if (mean >= nanoseconds(1000)) {  // else time is its work
+        result.steps = controller_.steps_done();
+        result.step_mean = mean;
+    }
+    if (const auto learned = trainer_->learned()) {
+        result.learned = learned->share;
+        result.accuracy = learned->metric;
+    }
+    result.transitions = trainer_->transitions();
+    result.checkpoints = trainer_->checkpoints();
+    result.plans = plans_;
+    result.discarded = discarded_;
+    result.refused = controller_.refused_count();
+    result.events = static_cast<std::int64_t>(queue_.popped_count());
+    hash_.add_number(result.cost.raw());
+    hash_.add_number(result.duration.raw());
+    if (const auto digest = trainer_->model_digest()) {
+        hash_.add_number(std::bit_cast<std::int64_t>(*digest));
+    }
+    result.event_hash = hash_.text();
+    if (job_.transition) result.phases = all_phase_costs();
+    result.timeline = std::move(timeline_);
+    return result;
+}
+
+}  // namespace ukemi

@@ -1,0 +1,195 @@
+// world.hpp — one simulated run: a job and its Controller on a recorded market.
+//
+// Give it a market, a job and policies; run() plays events in their total order until the work is
+// done or the run gives up. The world does what the Plan says (asks for instances, releases them,
+// forms the training group, saves) and what the market does to it; it decides nothing.
+//
+// A change of Plan is carried out at a step boundary; if an instance is lost before that, the
+// change is discarded and the policies are asked again. Machines that a Plan no longer wants keep
+// training until enough of their replacements are there, and save first if nobody else holds the
+// model. One World is one run on one thread; equal inputs give equal event hashes.
+//
+// What trains is a Trainer: a simulated one by default. With a live one the same World rules over
+// real workers: its market, its fleet, its questions to the policies are the very same code.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policies/controller.hpp"
+#include "records/run_result.hpp"
+#include "sim/engine/event.hpp"
+#include "sim/job/job_spec.hpp"
+#include "sim/job/trainer.hpp"
+#include "sim/market/fleet.hpp"
+#include "sim/market/market.hpp"
+
+namespace ukemi {
+
+// Makes what trains in a World, out of what the World owns and keeps alive.
+using MakeTrainer = std::function<std::unique_ptr<Trainer>(Controller& controller, Ledger& ledger,
+                                                           RunQueue& queue)>;
+
+struct WorldSetup {
+    const MarketData* market = nullptr;  // prepared; outlives the world
+    const JobSpec* job = nullptr;        // likewise
+    std::vector<std::unique_ptr<Policy>> policies;
+    bool oracle = false;
+    Capabilities capabilities;  // simulated_capabilities, unless a MakeTrainer says otherwise
+    MakeTrainer make_trainer;   // empty: a simulated group
+    std::uint64_t seed = 0;
+    bool keep_timeline = false;
+    ControllerLog* log = nullptr;
+    // Called for every event, with its line for an events.jsonl or a golden log.
+    std::function<void(Instant, Phase, const Event&)> on_event;
+};
+
+// What the simulated market can turn.
+Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job);
+
+class World {
+public:
+    explicit World(WorldSetup setup);
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    RunResult run();  // once
+    // After run() has thrown: what was counted until then. The cost is what the meters show; held
+    // time and its causes are of instances that were given back already.
+    RunResult broken_off();
+    std::size_t bytes_held() const;  // by what grows: events, instances, leases, the timeline
+
+private:
+    // Events (world_events.cpp).
+    void handle(const CapacityChanged& event);
+    void handle(const PriceChanged& event);
+    void handle(const InstanceReady& event);
+    void handle(const InstanceLost& event);
+    void handle(const TransitionEnded&);
+    void handle(const CheckpointDue&);
+    void handle(const CheckpointEnded&);
+    void handle(const WorkFinished&);
+    void handle(const PlanDue&);
+    void handle(const ClockTicked&);
+    void handle(const AskedAgain&);
+    void handle(const Settled&);
+    void handle(const GaveUp&);
+    void handle(const WorkerStarted& event);
+    void handle(const WorkerFailed& event);
+    void handle(const PlanAgreed&);
+    void handle(const StepReached&);
+    void handle(const LaunchFailed& event);
+    void handle(const LifetimeOver& event);
+    void handle(const ZoneGivesAgain& event);
+    void handle(const PhaseBegan&);
+    void heed_notices(std::int32_t announced_count);
+
+    // Membership (world_fleet.cpp).
+    std::size_t place_of(ZoneId zone, Market bought) const;
+    std::vector<std::int32_t>& wanted_by_place();
+    void acquire();               // launches what the Plan wants and the market gives
+    void check_launches() const;  // throws RunLimitReached
+    void mark_surplus();          // what the Plan no longer wants is retiring
+    bool to_be_replaced(const Instance& instance) const;
+    void swap_fleets();        // releases what retires, once that may be
+    void lose(InstanceId id);  // it is gone, and with it what it was doing
+    // It refuses for longer than before: looks at it again when it no longer does.
+    void await_zone(ZoneId zone, Instant refused_before);
+    Price bid_in(ZoneId zone) const;
+    std::int32_t visible_capacity(ZoneId zone) const;
+    static Dollars in_all(Dollars a, Dollars b);
+    void model_stays_where_it_is();
+    Move move_to(ZoneId zone) const;  // of the model, from where it is
+    Move move_of(std::span<Instance* const> group) const;
+    void release_all();
+    bool fleet_unsettled() const;  // somebody waits to join or to leave
+    bool state_held() const;       // somebody still has the present model
+    Instant state_lost_at() const;
+    void resume_running();
+    void save_before_loss();
+    bool unsaved() const { return controller_.samples_done() > trainer_->samples_safe(); }
+
+    // Transitions (world_transitions.cpp).
+    void reconcile();  // at a boundary: makes the training group what the fleet allows
+    void disband();    // the training group, at this moment
+    void release(InstanceId id, bool lost);
+    void start_worker(Instance& instance);
+    void end_spawn(Instance& instance);
+    void reattach();
+    std::vector<Instance*> next_group();
+    void form(std::vector<Instance*>& group);
+    PhaseTimes phases_of(std::int32_t holders, Duration move_time) const;
+    bool falls_together() const;
+    bool saves_first() const;
+    void begin_drain();
+    void end_drain();
+    TransitionPhase transition_phase() const;
+    PhaseCosts all_phase_costs() const;
+
+    // Decisions (world.cpp).
+    void note(EventKind kind);  // something happened that policies may want to look at
+    void observe();
+    void show_ages();
+    void ask(ControlEvent event);
+    void commit_at_boundary();
+    void commit(const Plan& plan);
+    bool committed_just_now(const Plan& plan);
+    void discard_pending(std::string_view why);
+    void schedule_ask_again();
+    void ask_step_hooks();  // those that are due, one after the other, as far as it can
+    void go_on_after_hooks();
+    void finish_work();
+    bool is_stuck();  // nothing that is still to come can bring the run on
+    void end_run(bool finished);
+    TimelineRow row_at(Instant now) const;  // but for what training does
+    void show(TimelineRow& row, const Learned& learned) const;
+    void record_way(Instant next);
+    void record_timeline();
+    RunResult result();
+
+    WorldSetup setup_;
+    const JobSpec& job_;
+    RunQueue queue_;
+    SpotMarket market_;
+    MarketOracle oracle_;
+    Ledger ledger_;
+    Controller controller_;
+    Fleet fleet_;
+    std::unique_ptr<Trainer> trainer_;
+    Observation seen_;
+    EventHash hash_;
+
+    std::optional<ZoneId> model_at_;  // where it is while no instance holds it
+    Dollars egress_;                  // paid for moving it
+    std::vector<Price> last_bids_;    // by zone, of the last line there
+    std::vector<Plan> plans_of_now_;  // committed at this very instant
+    Instant plans_of_now_at_;
+    std::vector<std::int32_t> wanted_;         // kept for its memory
+    std::vector<InstanceId> members_ids_;      // likewise
+    std::vector<std::int32_t> member_speeds_;  // likewise
+    PhaseCosts phase_costs_{};                 // beside the trainer's
+    std::optional<Instant> drain_since_;       // a checkpoint that something waits for
+    std::int32_t drain_workers_ = 0;
+    bool restart_due_ = false;  // a Plan that the program has to be started anew for
+    std::optional<Plan> pending_plan_;
+    EventKind pending_kind_ = EventKind::none;  // the most urgent since the last question
+    bool agreeing_ = false;                     // the members are taking the pending Plan over
+    bool settled_scheduled_ = false;
+    RunQueue::Ticket ask_due_;
+    Instant ask_due_at_ = Instant::never();
+    bool closing_ = false;  // the work is done, one more decision is carried out
+    bool ended_ = false;
+    bool finished_ = false;
+    bool stuck_ = false;
+    bool quiet_tick_ = false;  // the last tick's question changed nothing, nor did anything since
+    Instant finished_at_;
+    std::int64_t ticks_ = 0;
+    std::int64_t plans_ = 0;
+    std::int64_t discarded_ = 0;
+    Timeline timeline_;
+};
+
+}  // namespace ukemi

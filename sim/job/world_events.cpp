@@ -1,0 +1,246 @@
+// world_events.cpp — what each event does to the world. Events that come too late for what they
+// were about (a boundary of a run that is over) do nothing.
+#include <algorithm>
+
+#include "sim/job/world.hpp"
+
+namespace ukemi {
+
+void World::handle(const CapacityChanged& event) {
+    const Instant now = queue_.now();
+    market_.advance_capacity(event.zone);
+    const Instant next = market_.capacity_changes_at(event.zone);
+    if (next < Instant::never()) queue_.schedule(next, Phase::environment, CapacityChanged{event});
+    heed_notices(fleet_.revoke_excess(event.zone, now));
+    if (!closing_) acquire();
+    if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    note(EventKind::capacity_changed);
+    record_timeline();
+}
+
+void World::heed_notices(std::int32_t announced_count) {
+    if (announced_count == 0 || market_.data().notice <= Duration{}) return;
+    note(EventKind::revocation_notice);
+    save_before_loss();
+}
+
+void World::handle(const PriceChanged& event) {
+    market_.advance_price(event.zone, queue_.now());
+    const Instant next = market_.price_changes_at(event.zone);
+    if (next < Instant::never()) queue_.schedule(next, Phase::environment, PriceChanged{event});
+    if (market_.data().rules.bidding) {
+        heed_notices(fleet_.revoke_outbid(event.zone, queue_.now()));
+        if (!closing_) acquire();  // it may have fallen below what we bid
+        if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    }
+    note(EventKind::price_changed);
+    record_timeline();
+}
+
+void World::handle(const LifetimeOver& event) {
+    Instance* instance = fleet_.find(event.instance);
+    INVARIANT(instance != nullptr);
+    heed_notices(fleet_.lifetime_over(*instance) ? 1 : 0);
+    if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    record_timeline();
+}
+
+void World::handle(const LaunchFailed& event) {
+    const ZoneId zone = fleet_.find(event.instance)->zone;
+    const Instant refused_before = fleet_.spot_refused_until(zone);
+    fleet_.launch_failed(event.instance, queue_.now());
+    await_zone(zone, refused_before);
+    note(EventKind::capacity_changed);
+    record_timeline();
+}
+
+void World::handle(const ZoneGivesAgain& event) {
+    if (queue_.now() < fleet_.spot_refused_until(event.zone)) return;  // another one follows
+    if (!closing_) acquire();
+    if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    note(EventKind::capacity_changed);
+    record_timeline();
+}
+
+void World::handle(const InstanceReady& event) {
+    const Instant now = queue_.now();
+    Instance* instance = fleet_.find(event.instance);
+    INVARIANT(instance != nullptr);
+    fleet_.became_ready(*instance, now);
+    start_worker(*instance);
+    // Others may become ready at this very moment.
+    if (instance->started) trainer_->await_boundary(now);
+    note(EventKind::instances_ready);
+    record_timeline();
+}
+
+void World::handle(const InstanceLost& event) { lose(event.instance); }
+
+void World::handle(const WorkerFailed& event) {
+    if (fleet_.find(event.instance) != nullptr) lose(event.instance);
+}
+
+void World::lose(InstanceId id) {
+    const Instant now = queue_.now();
+    const Instance* instance = fleet_.find(id);
+    INVARIANT(instance != nullptr);
+    const bool had_state = instance->has_state;
+    trainer_->report(now);
+    if (controller_.finished() && trainer_->phase() == JobPhase::running) finish_work();
+    if (ended_) return;  // the work was done at this very moment
+    const bool saving = trainer_->phase() == JobPhase::checkpointing;
+    if (instance->member || (saving && had_state)) disband();
+    release(id, true);
+    if (had_state && falls_together()) {
+        for (Instance& one : fleet_.instances()) one.has_state = false;
+    }
+    if (!state_held() && unsaved() && trainer_->phase() != JobPhase::finished) {
+        disband();
+        trainer_->roll_back();
+    }
+    // Whoever is no member takes no part in an agreement.
+    if (!agreeing_) discard_pending("an instance was lost before the step boundary");
+    if (!closing_) acquire();
+    trainer_->await_boundary(now);  // once all that is lost at this moment is gone
+    note(EventKind::instances_lost);
+    record_timeline();
+}
+
+void World::handle(const WorkerStarted& event) {
+    Instance* instance = fleet_.find(event.instance);
+    if (instance == nullptr) return;
+    instance->started = true;
+    end_spawn(*instance);
+    trainer_->await_boundary(queue_.now());  // others may be there at this very moment
+    note(EventKind::instances_ready);
+    record_timeline();
+}
+
+void World::handle(const TransitionEnded&) {
+    for (Instance& one : fleet_.instances()) one.has_state = one.member;
+    if (job_.profile.lossless) model_stays_where_it_is();
+    resume_running();
+    swap_fleets();
+    reconcile();
+    if (trainer_->phase() == JobPhase::running) ask_step_hooks();
+    note(EventKind::phase_changed);
+    record_timeline();
+}
+
+void World::handle(const PhaseBegan&) {
+    trainer_->phase_began(queue_.now());
+    record_timeline();
+}
+
+void World::handle(const CheckpointDue&) {
+    if (trainer_->phase() == JobPhase::running) {
+        if (state_lost_at() < Instant::never()) {
+            begin_drain();
+        } else {
+            trainer_->begin_checkpoint(queue_.now());
+        }
+    }
+    record_timeline();
+}
+
+void World::handle(const CheckpointEnded&) {
+    const Instant now = queue_.now();
+    trainer_->finish_checkpoint(now);
+    end_drain();
+    const bool failed = unsaved();
+    if (!failed) model_stays_where_it_is();
+    // Those who were to leave may do so now; if the Plan has changed its mind, all go on.
+    if (trainer_->workers() > 0) {
+        resume_running();
+    } else {
+        trainer_->stop(now);
+    }
+    if (!failed) swap_fleets();  // else whoever has the model stays until it is saved
+    reconcile();
+    note(EventKind::phase_changed);
+    record_timeline();
+}
+
+void World::handle(const WorkFinished&) {
+    finish_work();
+    record_timeline();
+}
+
+void World::handle(const PlanDue&) {
+    trainer_->report(queue_.now());
+    if (controller_.finished()) {
+        if (trainer_->phase() == JobPhase::running) finish_work();
+        return;
+    }
+    if (pending_plan_) {
+        commit_at_boundary();
+    } else if (trainer_->at_boundary(queue_.now())) {
+        swap_fleets();
+        reconcile();
+    } else {
+        trainer_->await_boundary(queue_.now());
+    }
+    record_timeline();
+}
+
+void World::handle(const ClockTicked&) {
+    ++ticks_;
+    if (closing_) {
+        end_run(true);
+        return;
+    }
+    trainer_->report(queue_.now());
+    if (controller_.finished()) {
+        finished_at_ = queue_.now();
+        if (!job_.completion_after_decision) {
+            end_run(true);
+            return;
+        }
+        closing_ = true;
+    }
+    queue_.schedule(queue_.now() + job_.tick, Phase::decision, ClockTicked{});
+    const std::int64_t plans_before = plans_;
+    if (!pending_plan_) ask({Hook::on_event, std::max(pending_kind_, EventKind::clock)});
+    quiet_tick_ = plans_ == plans_before && !pending_plan_;
+    record_timeline();
+}
+
+void World::handle(const AskedAgain&) {
+    ask_due_at_ = Instant::never();
+    note(EventKind::clock);
+}
+
+void World::handle(const Settled&) {
+    settled_scheduled_ = false;
+    if (pending_plan_) return;  // the commit or the discard asks again
+    ask({Hook::on_event, pending_kind_});
+    schedule_ask_again();
+    record_timeline();
+}
+
+void World::handle(const GaveUp&) { end_run(false); }
+
+void World::handle(const PlanAgreed&) {
+    agreeing_ = false;
+    if (pending_plan_) {
+        const Plan plan = *std::exchange(pending_plan_, std::nullopt);
+        commit(plan);
+    }
+    go_on_after_hooks();
+}
+
+void World::handle(const StepReached&) {
+    if (trainer_->phase() != JobPhase::running) return;
+    trainer_->report(queue_.now());
+    if (pending_plan_) commit_at_boundary();  // it waited for this very boundary
+    go_on_after_hooks();
+}
+
+void World::go_on_after_hooks() {
+    ask_step_hooks();
+    const bool all_asked = !pending_plan_ && !ended_;
+    if (all_asked && trainer_->phase() == JobPhase::running) resume_running();
+    record_timeline();
+}
+
+}  // namespace ukemi

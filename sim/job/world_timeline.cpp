@@ -1,0 +1,55 @@
+// world_timeline.cpp — the rows of a run's timeline: after each event, and where learning bends
+// between two of them.
+#include <algorithm>
+
+#include "sim/job/world.hpp"
+
+namespace ukemi {
+
+TimelineRow World::row_at(Instant now) const {
+    TimelineRow row;
+    row.at = now;
+    row.phase = trainer_->phase();
+    row.spot_held = fleet_.spot_held();
+    row.on_demand_held = fleet_.on_demand_held();
+    row.workers = trainer_->workers();
+    if (job_.transition) row.transition_phase = transition_phase();
+    for (std::uint32_t zone = 0; zone < market_.zone_count(); ++zone) {
+        row.spot_capacity += market_.spot_capacity(ZoneId{zone});
+    }
+    row.spot_price = market_.spot_price(ZoneId{0});
+    row.spent = in_all(fleet_.metered(now), egress_);
+    row.spot_losses = fleet_.revocations();
+    return row;
+}
+
+void World::show(TimelineRow& row, const Learned& learned) const {
+    row.learned = learned.share;
+    row.accuracy = learned.metric;
+    row.noise_scale = learned.noise_scale;
+    row.batch = samples_per_step(controller_.plan(), std::max(row.workers, job_.workers_min));
+}
+
+// Between events only training goes on, and what it learns need not do so in straight lines.
+void World::record_way(Instant next) {
+    if (!setup_.keep_timeline) return;
+    for (const LearnedAt& point : trainer_->learned_on_the_way(next)) {
+        TimelineRow row = row_at(point.at);
+        row.samples_done = point.samples_done;
+        show(row, point.learned);
+        timeline_.push_back(row);
+    }
+}
+
+void World::record_timeline() {
+    if (!setup_.keep_timeline) return;
+    const Instant now = queue_.now();
+    trainer_->report(now);
+    TimelineRow row = row_at(now);
+    row.samples_done = controller_.samples_done();
+    if (const auto learned = trainer_->learned()) show(row, *learned);
+    if (!timeline_.empty() && timeline_.back().at == now) timeline_.pop_back();
+    timeline_.push_back(row);
+}
+
+}  // namespace ukemi

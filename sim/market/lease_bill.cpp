@@ -1,0 +1,40 @@
+#include "sim/market/lease_bill.hpp"
+
+#include <algorithm>
+
+namespace ukemi {
+
+namespace {
+
+Price bounded(Price price, const std::optional<Price>& most) {
+    return most ? std::min(price, *most) : price;
+}
+
+}  // namespace
+
+Charge charge_of_lease(const BillingRule& rule, PriceCursor price, Instant opened, Duration held,
+                       Duration paid, std::optional<Price> most) {
+    Charge charge;
+    const Instant end = opened + paid;
+    const bool by_step = rule.price_at_beginning && rule.granularity > Duration{};
+    if (by_step) {
+        const Instant given_back = opened + held;
+        for (Instant begin = opened; begin < end; begin = begin + rule.granularity) {
+            while (price.next_at() <= std::min(begin, given_back)) price.advance();
+            charge.add(bounded(price.value(), most), std::min(rule.granularity, end - begin));
+        }
+        return charge;
+    }
+    const Instant changes_until = std::min(end, opened + held);
+    Instant now = opened;
+    while (price.next_at() <= now) price.advance();
+    while (price.next_at() < changes_until) {
+        charge.add(bounded(price.value(), most), price.next_at() - now);
+        now = price.next_at();
+        price.advance();
+    }
+    charge.add(bounded(price.value(), most), end - now);
+    return charge;
+}
+
+}  // namespace ukemi

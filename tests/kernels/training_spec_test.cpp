@@ -1,0 +1,109 @@
+// training_spec_test.cpp — the spec travels as text and comes back equal, or is refused by path.
+#include "kernels/training_spec.hpp"
+
+#include <catch2/catch.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/input_error.hpp"
+
+using namespace ukemi;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+namespace {
+
+TrainingSpec full_spec() {
+    TrainingSpec spec;
+    spec.data = {.kind = "idx",
+                 .images = "folder/im\"ages",
+                 .labels = "labels",
+                 .samples = 1000,
+                 .features = 3,
+                 .classes = 4,
+                 .seed = 5};
+    spec.model = {.kind = "mlp", .hidden = {128, 64}};
+    spec.optimiser = {.momentum = 0.9,
+                      .weight_decay = 1e-4,
+                      .averaging_rate = 1.0 / 3,
+                      .averaging_momentum = 0.1};
+    spec.step = {.bucket_bytes = 12'345,
+                 .launch = LaunchMode::coordinated,
+                 .seed = std::numeric_limits<std::int64_t>::max(),
+                 .noise_smoothing = 0.6};
+    spec.seed = 7;
+    return spec;
+}
+
+std::string complaint(const json& document) {
+    try {
+        training_spec_from(document.dump());
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+json with(std::string_view pointer, const json& value) {
+    json document = json::parse(training_spec_text(full_spec()));
+    document[json::json_pointer(std::string(pointer))] = value;
+    return document;
+}
+
+}  // namespace
+
+TEST_CASE("training spec: the text holds every field", "[training_spec]") {
+    const TrainingSpec spec = full_spec();
+    const TrainingSpec read = training_spec_from(training_spec_text(spec));
+    CHECK(read.data.kind == "idx");
+    CHECK(read.data.images == spec.data.images);
+    CHECK(read.data.labels == "labels");
+    CHECK(read.data.samples == 1000);
+    CHECK(read.data.features == 3);
+    CHECK(read.data.classes == 4);
+    CHECK(read.data.seed == 5);
+    CHECK(read.model.kind == "mlp");
+    CHECK(read.model.hidden == std::vector<std::int32_t>{128, 64});
+    CHECK(read.optimiser.momentum == 0.9);
+    CHECK(read.optimiser.weight_decay == 1e-4);
+    CHECK(read.optimiser.averaging_rate == 1.0 / 3);
+    CHECK(read.optimiser.averaging_momentum == 0.1);
+    CHECK(read.step.bucket_bytes == 12'345);
+    CHECK(read.step.launch == LaunchMode::coordinated);
+    CHECK(read.step.seed == std::numeric_limits<std::int64_t>::max());
+    CHECK(read.step.noise_smoothing == 0.6);
+    CHECK(read.seed == 7);
+    CHECK(training_spec_text(read) == training_spec_text(spec));
+    CHECK(training_spec_text(training_spec_from(training_spec_text({}))) == training_spec_text({}));
+}
+
+TEST_CASE("training spec: the identity tells jobs apart", "[training_spec]") {
+    TrainingSpec spec = full_spec();
+    const std::uint64_t identity = job_identity(spec);
+    CHECK(job_identity(full_spec()) == identity);
+    spec.optimiser.weight_decay = 2e-4;
+    CHECK(job_identity(spec) != identity);
+}
+
+TEST_CASE("training spec: other texts are refused by path", "[training_spec]") {
+    CHECK(complaint(with("/seed", 8)) == "accepted");
+    CHECK_THAT(complaint(with("/data/kind", "cifar")), Contains("at /data/kind"));
+    CHECK_THAT(complaint(with("/model/kind", "lenet")), Contains("at /model/kind"));
+    CHECK_THAT(complaint(with("/model/hidden", json::array({128}))), Contains("/model/hidden/0"));
+    CHECK_THAT(complaint(with("/model/hidden/1/units", 2.5)), Contains("at /model/hidden/1/units"));
+    CHECK_THAT(complaint(with("/optimiser/momentum", -0.1)), Contains("at /optimiser/momentum"));
+    CHECK_THAT(complaint(with("/optimiser/momentum", nullptr)), Contains("at /optimiser/momentum"));
+    CHECK_THAT(complaint(with("/step/launch", "coordinate")),
+               Contains("did you mean \"coordinated\"?"));
+    CHECK_THAT(complaint(with("/step/bucket_bytes", 0)), Contains("at /step/bucket_bytes"));
+    CHECK_THAT(complaint(with("/seed", -1)), Contains("at /seed"));
+    CHECK_THAT(complaint(with("/seeds", 1)), Contains("unknown key \"seeds\""));
+    json document = with("/seed", 1);
+    document.erase("model");
+    CHECK_THAT(complaint(document), Contains("\"model\""));
+    CHECK_THROWS_AS(training_spec_from("{\"data\": "), InputError);
+    TrainingSpec odd;
+    odd.data.images = "\xff\xfe";
+    CHECK_THROWS_WITH(training_spec_text(odd), Contains("/data/images: expected a path in UTF-8"));
+}

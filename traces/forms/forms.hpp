@@ -1,0 +1,82 @@
+// forms.hpp — every reader's entry for the table in reader.cpp, and what several of them share.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_scanner.hpp"
+#include "traces/forms/json_documents.hpp"
+#include "traces/reader.hpp"
+
+namespace ukemi {
+
+TraceForm plain_availability_form();
+TraceForm plain_price_form();
+TraceForm skypilot_json_form();
+TraceForm skynomad_csv_form();
+TraceForm skypilot_strategy_form();
+TraceForm stamped_price_form();
+TraceForm probe_counts_form();
+TraceForm bamboo_events_form();
+TraceForm bamboo_counts_form();
+TraceForm aws_price_history_json_form();
+TraceForm aws_price_history_csv_form();
+TraceForm aws_price_history_text_form();
+TraceForm skynomad_prices_form();
+TraceForm probe_round_form();
+TraceForm step_list_form();
+TraceForm survival_log_form();
+TraceForm launch_log_form();
+TraceForm azure_prices_form();
+TraceForm price_tracker_form();
+TraceForm parcae_segment_form();
+TraceForm parcae_intervals_form();
+TraceForm lifetimes_form();
+TraceForm price_list_csv_form();
+TraceForm price_list_json_form();
+TraceForm gcp_list_price_form();
+TraceForm spot_advisor_form();
+TraceForm interruption_bands_form();
+
+// The first line of `head` that is neither blank nor a "#" comment, without its line ending.
+std::string_view first_row(std::string_view head);
+
+// The fields of the first row, without blanks and quotes around them; of JSON, one empty field.
+std::vector<std::string> first_fields(std::string_view head, char separator = ',');
+// Whether all of these (in small letters) are among the first fields, whatever their case.
+bool has_columns(std::string_view head, std::initializer_list<std::string_view> names);
+
+// Whether an object or a list begins here.
+bool begins_json(std::string_view head);
+
+// "file:line:column: problem"
+[[noreturn]] void fail_in(const TracePage& page, std::size_t offset, std::string_view problem);
+
+// Scans `document`, a part of the page's text, to its end. Complaints name the place in the page.
+void read_document(const TracePage& page, const JsonDocument& document,
+                   const std::function<void(JsonScanner&)>& read);
+
+// The first key of a JSON object that begins at `head`; empty if that is not what begins there.
+// `after` is what follows its colon, blanks skipped: '\0' if nothing.
+struct FirstKey {
+    std::string_view key;
+    char after = '\0';
+};
+FirstKey first_key(std::string_view head);
+
+// The times of a file of stamped rows (a column "date", "timestamp" or "time"), nanoseconds since
+// 1970, for forms that have none of their own; refused if they do not go up.
+std::vector<std::int64_t> sample_times(const std::filesystem::path& file);
+
+// Whether a one means "not available", given what the form's own files mean by it.
+bool one_means_unavailable(Polarity asked, Polarity documented);
+
+// For forms that count: refuses the inverted polarity, which only zeros and ones can have.
+void refuse_inverted_counts(const ReadOptions& options, std::string_view file,
+                            std::string_view form);
+
+}  // namespace ukemi
