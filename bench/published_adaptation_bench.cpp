@@ -1,9 +1,9 @@
 // published_adaptation_bench.cpp — the published runs of an autoscaling engine (Or et al.,
 // MLSys'20) beside the simulated ones: completion, machine time, and the search for the right size.
 //
-// The runs are scenarios/autoscaling_*.json, varied over where they start. Throughputs are inputs
-// (the authors' static runs), from which completion follows once the last size is known: `from
-// input`, beside the static run of that size, a guess without any simulation. How long a worker
+// The runs are scenarios/size/autoscaling_*.json, varied over where they start. Throughputs are
+// inputs (the authors' static runs), from which completion follows once the last size is known:
+// `from input`, beside the static run of that size, a guess without any simulation. How long a worker
 // takes to start is `fitted`: within the range of their logs it was chosen so that CIFAR-10's
 // changes come when they came. A search ends when the group has its last size. Beside them, the
 // same job under rules that look at utilisation (autoscaling_by_utilisation.json), where what
@@ -111,7 +111,7 @@ std::vector<PublishedRun> published_runs(const Workload& workload) {
 
 // By the list of that number in the scenario.
 Simulated simulated(const std::string& name, int start, std::size_t list = 0) {
-    const auto file = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / (name + ".json");
+    const auto file = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/size" / (name + ".json");
     const std::vector<ConfigOverride> overrides{{"/cluster/count_start", fmt::format("{}", start)}};
     const Scenario scenario = read_scenario(file, overrides);
     const NamedMarket market = make_market(scenario, scenario.seed);

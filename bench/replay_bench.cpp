@@ -5,7 +5,8 @@
 //    three runs; recorded, not run here). Its traces are used where they are found, the shipped
 //    generator's otherwise.
 // 2. Scale: 90 days, 64 instances, 10 zones, 20 policy lists, reading nothing.
-// 3. An epoch of 68,507 steps on 64 machines (scenarios/megatron_epoch.json) in a generated market
+// 3. An epoch of 68,507 steps on 64 machines (scenarios/size/megatron_epoch.json) in a generated
+// market
 //    that takes some away, by each of its policy lists: reading nothing.
 //
 // Prints medians over repetitions of processor time and of wall time, their spread, and the
@@ -89,7 +90,7 @@ std::vector<fs::path> write_traces(const fs::path& folder) {
 void bench_peer_job(const fs::path& scenarios) {
     const fs::path folder = fs::temp_directory_path() / fmt::format("ukemi-bench-{}", getpid());
     fs::create_directories(folder);
-    const Scenario scenario = read_scenario(scenarios / "cant_be_late_gen1.json");
+    const Scenario scenario = read_scenario(scenarios / "market/cant_be_late_gen1.json");
     ExperimentSetup setup;
     setup.traces = write_traces(folder);
     setup.seeds = {1};
@@ -158,7 +159,7 @@ void bench_scale() {
 void bench_epoch(const fs::path& scenarios) {
     const std::vector<ConfigOverride> overrides{
         {"/market/generate", R"({"market": "p3-64-group", "length": "9 d"})"}};
-    const Scenario scenario = read_scenario(scenarios / "megatron_epoch.json", overrides);
+    const Scenario scenario = read_scenario(scenarios / "size/megatron_epoch.json", overrides);
     const NamedMarket market = make_market(scenario, 1);
     for (const PolicyList& list : scenario.policies) {
         RunResult result;

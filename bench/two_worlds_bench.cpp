@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     const fs::path out = argc > 1 ? argv[1] : "results/two_worlds_bench";
     fs::create_directories(out);
     const fs::path source = UKEMI_SOURCE_DIR;
-    const Scenario base = read_scenario(source / "scenarios/two_worlds.json");
+    const Scenario base = read_scenario(source / "scenarios/learners/two_worlds.json");
     CalibrationOptions options;
     options.workers_max = 2;
     options.steps = 200;

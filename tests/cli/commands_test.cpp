@@ -41,7 +41,7 @@ TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
 TEST_CASE("ukemi train and calibrate: cuda without a GPU is refused before anything starts",
           "[cli]") {
     const ScratchFolder scratch;
-    const std::string scenario = UKEMI_SOURCE_DIR "/scenarios/two_worlds.json";
+    const std::string scenario = UKEMI_SOURCE_DIR "/scenarios/learners/two_worlds.json";
     // Hides the GPUs of a machine that has some.
     ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
     for (const std::string command : {"train", "calibrate", "predict"}) {
@@ -137,7 +137,7 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
 
 TEST_CASE("ukemi train: what a worker would refuse is refused before any starts", "[cli]") {
     const ScratchFolder scratch;
-    const std::string scenario = UKEMI_SOURCE_DIR "/scenarios/two_worlds.json";
+    const std::string scenario = UKEMI_SOURCE_DIR "/scenarios/learners/two_worlds.json";
     for (const std::string command : {"train", "calibrate"}) {
         CAPTURE(command);
         const Ran ran = run_ukemi(scratch.path(), {command, scenario, "--out", "out", "--set",
@@ -248,7 +248,7 @@ TEST_CASE("ukemi describe: a machine in words and as a picture", "[cli]") {
 TEST_CASE("ukemi check: every file is looked at, and one bad file is exit code 2", "[cli]") {
     const ScratchFolder scratch;
     const auto bad = write_file(scratch.path() / "bad.json", "{}");
-    const std::string good = shipped("demo.json").string();
+    const std::string good = shipped("market/demo.json").string();
     const Ran ran = run_ukemi(scratch.path(), {"check", "bad.json", good});
     CHECK(ran.code == 2);
     CHECK(ran.err == "ukemi: bad.json: at /: missing key \"name\"\n");
@@ -258,7 +258,8 @@ TEST_CASE("ukemi check: every file is looked at, and one bad file is exit code 2
 
 TEST_CASE("ukemi check: what changes of the group cost, and where the numbers come from", "[cli]") {
     const ScratchFolder scratch;
-    const Ran ran = run_ukemi(scratch.path(), {"check", shipped("resize_costs.json").string()});
+    const Ran ran =
+        run_ukemi(scratch.path(), {"check", shipped("size/resize_costs.json").string()});
     CHECK(ran.code == 0);
     const auto has = [](const Ran& output, std::string_view change, std::string_view phase,
                         std::string_view time, std::string_view origin) {
@@ -302,7 +303,7 @@ TEST_CASE("ukemi check: what --resolved prints is the same scenario with nothing
           "[cli]") {
     const ScratchFolder scratch;
     const Ran first =
-        run_ukemi(scratch.path(), {"check", "--resolved", shipped("demo.json").string()});
+        run_ukemi(scratch.path(), {"check", "--resolved", shipped("market/demo.json").string()});
     CHECK(first.code == 0);
     CHECK_THAT(first.out, Catch::Contains("\"after_last_row\": \"end\""));
     write_file(scratch.path() / "again.json", first.out);
@@ -321,7 +322,8 @@ TEST_CASE("ukemi check: reads scenarios of steps, too, and each command names th
     const Ran replay = run_ukemi(scratch.path(), {"replay", steps});
     CHECK(replay.code == 2);
     CHECK_THAT(replay.err, Catch::Contains("at /cluster: names machines: `ukemi simulate` runs"));
-    const Ran simulate = run_ukemi(scratch.path(), {"simulate", shipped("demo.json").string()});
+    const Ran simulate =
+        run_ukemi(scratch.path(), {"simulate", shipped("market/demo.json").string()});
     CHECK(simulate.code == 2);
     CHECK_THAT(simulate.err, Catch::Contains("at /market: this is a job on a market: `ukemi "
                                              "replay` runs it"));

@@ -61,7 +61,7 @@ double on_line(const Points& points, double at) {
 
 TEST_CASE("ukemi compare: recorded curves are drawn as they were recorded", "[cli]") {
     const ScratchFolder scratch;
-    const fs::path file = shipped("recorded_curves.json");
+    const fs::path file = shipped("batch/recorded_curves.json");
     const Ran ran = run_ukemi(scratch.path(), {"compare", file.string(), "--set",
                                                "/learning/spread=0", "--out", "out", "-j", "1"});
     INFO(ran.err);
@@ -98,7 +98,7 @@ TEST_CASE("ukemi compare: recorded curves are drawn as they were recorded", "[cl
 TEST_CASE("ukemi compare: no band of a share leaves 0 to 1", "[cli]") {
     const ScratchFolder scratch;
     const Ran ran = run_ukemi(
-        scratch.path(), {"compare", shipped("recorded_curves.json").string(), "--set",
+        scratch.path(), {"compare", shipped("batch/recorded_curves.json").string(), "--set",
                          "/learning/spread=0.5", "--seeds", "1..3", "--out", "out", "-j", "1"});
     INFO(ran.err);
     REQUIRE(ran.code == 0);
@@ -188,9 +188,9 @@ TEST_CASE("ukemi compare: seeds give a band, and files and figures stand in the 
 TEST_CASE("ukemi compare: phases of transitions are a figure, a row each", "[cli]") {
     const ScratchFolder scratch;
     const Ran ran = run_ukemi(
-        scratch.path(),
-        {"compare", shipped("resize_costs.json").string(), "--vary", "policy=gain_resize+on_demand",
-         "--vary", "/job/transition/system=or_et_al,kungfu", "--out", "out", "-j", "1"});
+        scratch.path(), {"compare", shipped("size/resize_costs.json").string(), "--vary",
+                         "policy=gain_resize+on_demand", "--vary",
+                         "/job/transition/system=or_et_al,kungfu", "--out", "out", "-j", "1"});
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     const std::string rows = text_in(scratch.path() / "out/transition_phases.csv");

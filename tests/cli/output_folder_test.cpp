@@ -146,7 +146,7 @@ TEST_CASE("output folder: killed before there was anything, nothing or the whole
 
 TEST_CASE("output folder: while one is written, others are kept out", "[cli][results]") {
     const ScratchFolder scratch;
-    write_file(scratch / "small.json", text_in(shipped("demo.json")));
+    write_file(scratch / "small.json", text_in(shipped("market/demo.json")));
     const std::vector<std::string> replay{"replay", "small.json", "--out",
                                           "out",    "--policies", "on_demand"};
     {
@@ -162,7 +162,7 @@ TEST_CASE("output folder: while one is written, others are kept out", "[cli][res
 TEST_CASE("output folder: of three processes started together, one writes and two are refused",
           "[cli][results]") {
     const ScratchFolder scratch;
-    write_file(scratch / "s.json", text_in(shipped("demo.json")));
+    write_file(scratch / "s.json", text_in(shipped("market/demo.json")));
     for (int round = 0; round < 3; ++round) {
         const std::string out = "out" + std::to_string(round);
         std::array<Ran, 3> ran;
@@ -244,7 +244,7 @@ TEST_CASE("output folder: what comes while a run is on is not lost either", "[cl
 
 TEST_CASE("output folder: what cannot be replaced is refused before the run", "[cli][results]") {
     const ScratchFolder scratch;
-    write_file(scratch / "s.json", text_in(shipped("demo.json")));
+    write_file(scratch / "s.json", text_in(shipped("market/demo.json")));
     write_file(scratch / "in/out/here.txt", "x");
     fs::create_symlink("nowhere", scratch / "dangling");
     struct Wrong {
@@ -287,7 +287,7 @@ TEST_CASE("output folder: through a link, what it names is replaced", "[cli][res
 TEST_CASE("output folder: every command that writes one refuses, and replaces with --force",
           "[cli][results]") {
     const ScratchFolder scratch;
-    write_file(scratch / "s.json", text_in(shipped("demo.json")));
+    write_file(scratch / "s.json", text_in(shipped("market/demo.json")));
     write_file(scratch / "t.csv", "t_s,instances\n0,1\n3600,0\n7200,1\n");
     REQUIRE(run_ukemi(scratch.path(), {"replay", "s.json", "--out", "results"}).code == 0);
     const std::vector<std::vector<std::string>> commands = {
@@ -337,7 +337,7 @@ TEST_CASE("output file: refuses what is there, and what is no file", "[cli][resu
         const OutputFile held(scratch / "b", false);
         CHECK_THAT(write(scratch / "b", true), Catch::Contains("another process is writing"));
     }
-    const std::string scenario = shipped("two_worlds.json").string();
+    const std::string scenario = shipped("learners/two_worlds.json").string();
     for (const std::vector<std::string>& arguments :
          {std::vector<std::string>{"calibrate", scenario, "--out", "a.json"},
           {"simulate", shipped("steps/shared_switches.json").string(), "--csv", "a.json"},

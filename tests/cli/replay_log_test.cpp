@@ -15,7 +15,7 @@ using nlohmann::json;
 // Records demo.json with every question; the path of the log.
 fs::path record(const fs::path& folder, const std::string& policies, bool all_questions = true) {
     std::vector<std::string> arguments{
-        "replay", shipped("demo.json").string(), "--policies", policies, "--out", "run"};
+        "replay", shipped("market/demo.json").string(), "--policies", policies, "--out", "run"};
     if (all_questions) arguments.emplace_back("--log-observations");
     const Ran ran = run_ukemi(folder, arguments);
     INFO(ran.err);
@@ -75,7 +75,7 @@ TEST_CASE("ukemi replay-log: the demo's policies say again what they said", "[cl
 TEST_CASE("ukemi replay-log: a list of policies with parameters beside their names replays",
           "[cli][replay_log]") {
     const ScratchFolder scratch;
-    json scenario = json::parse(text_in(shipped("demo.json")));
+    json scenario = json::parse(text_in(shipped("market/demo.json")));
     scenario.erase("replay");
     scenario["policies"] = json::parse(R"([{"name": "uniform_progress", "safety_net": "simple"},
                         {"name": "daly", "mean_time_between_failures": "3 h"}])");

@@ -37,7 +37,7 @@ json runs_of(const Ran& ran) {
 TEST_CASE("ukemi replay: --json is one document with the books of every run balanced",
           "[cli][replay]") {
     const ScratchFolder scratch;
-    const std::string demo = shipped("demo.json").string();
+    const std::string demo = shipped("market/demo.json").string();
     const Ran ran = run_ukemi(scratch.path(), {"replay", demo, "--json", "--seeds", "1,2"});
     CHECK(ran.err.empty());
     const json runs = runs_of(ran);
@@ -71,7 +71,7 @@ TEST_CASE("ukemi replay: --json is one document with the books of every run bala
 TEST_CASE("ukemi replay: the same seed gives the same bits, on any number of threads",
           "[cli][replay]") {
     const ScratchFolder scratch;
-    const std::string demo = shipped("demo.json").string();
+    const std::string demo = shipped("market/demo.json").string();
     const Ran one =
         run_ukemi(scratch.path(), {"replay", demo, "--json", "--seeds", "1..3", "-j", "1"});
     const Ran four =
@@ -88,8 +88,8 @@ TEST_CASE("ukemi replay: the same seed gives the same bits, on any number of thr
 TEST_CASE("ukemi replay: the table is sorted by cost and at most 100 columns wide",
           "[cli][replay]") {
     const ScratchFolder scratch;
-    const Ran ran = run_ukemi(
-        scratch.path(), {"replay", shipped("demo.json").string(), "--no-files", "--seeds", "1..3"});
+    const Ran ran = run_ukemi(scratch.path(), {"replay", shipped("market/demo.json").string(),
+                                               "--no-files", "--seeds", "1..3"});
     CHECK(ran.code == 0);
     CHECK(ran.err.empty());  // no progress where nobody watches
     CHECK(names_in(scratch.path()).empty());
@@ -176,7 +176,7 @@ TEST_CASE("ukemi replay: which way round zeros and ones were read is said", "[cl
 TEST_CASE("ukemi replay: phases of transitions are a table, columns and lines of the timeline",
           "[cli][replay]") {
     const ScratchFolder scratch;
-    const std::string file = shipped("resize_costs.json").string();
+    const std::string file = shipped("size/resize_costs.json").string();
     const Ran ran = run_ukemi(scratch.path(), {"replay", file, "--out", "r", "--policies",
                                                "throughput_resize+on_demand"});
     INFO(ran.err);

@@ -119,7 +119,7 @@ TEST_CASE("live run: learners are added and taken back by what is measured", "[l
 TEST_CASE("live run: the tuner of learners runs in both worlds from one scenario", "[live]") {
     const ScratchFolder folder;
     Scenario scenario = read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) /
-                                      "scenarios/averaging_learners.json");
+                                      "scenarios/learners/averaging_learners.json");
     scenario.job.samples_total = 100'000;
     const NamedMarket market = calm_market(scenario);
     const FinishedRun simulated = run_one(scenario, market, scenario.policies.front(),

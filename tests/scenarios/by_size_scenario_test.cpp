@@ -107,7 +107,7 @@ Group seen(const GroupState& state) {
 
 TEST_CASE("by size: in collectives_by_size the best collective is another at each size",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "collectives_by_size.json");
+    const Scenario scenario = read_scenario(scenario_folder / "exchange/collectives_by_size.json");
     const std::map<std::int32_t, Collective> best = {
         {4, Collective::clique}, {8, Collective::ring}, {16, Collective::double_binary_tree}};
     CHECK(scenario.job.plan.collective == best.at(4));  // the first Plan has it
@@ -152,7 +152,8 @@ TEST_CASE("by size: in collectives_by_size the best collective is another at eac
         const auto name = collective_names()[static_cast<std::size_t>(one.collective)];
         const std::vector<ConfigOverride> always{
             {"/policy_parameters/topology_by_size/sizes", fmt::format(R"({{"1": "{}"}})", name)}};
-        const Scenario held = read_scenario(scenario_folder / "collectives_by_size.json", always);
+        const Scenario held =
+            read_scenario(scenario_folder / "exchange/collectives_by_size.json", always);
         CAPTURE(name);
         CHECK(time_s(ask(held, "topology_by_size+scheduled_resize+on_demand")) >
               time_s(tries) + 10);
@@ -163,7 +164,8 @@ TEST_CASE("by size: a log with times by size is answered again as it was", "[sce
     const std::vector<ConfigOverride> shorter{
         {"/job/samples", "300000"},
         {"/policy_parameters/scheduled_resize/schedule", "4:200,8:200,16:1"}};
-    const Scenario scenario = read_scenario(scenario_folder / "collectives_by_size.json", shorter);
+    const Scenario scenario =
+        read_scenario(scenario_folder / "exchange/collectives_by_size.json", shorter);
     RunOptions options;
     options.decisions = true;
     options.all_questions = true;
@@ -179,7 +181,7 @@ TEST_CASE("by size: a log with times by size is answered again as it was", "[sce
 
 TEST_CASE("by size: in average_when_large replicas are one model until the group has grown",
           "[scenario][learning]") {
-    Scenario scenario = read_scenario(scenario_folder / "average_when_large.json");
+    Scenario scenario = read_scenario(scenario_folder / "learners/average_when_large.json");
     constexpr std::int64_t at_two = 1000;  // steps, as scheduled
     const auto model = scenario.job.learning;
     const auto run = [&](std::string_view policies, std::map<std::int64_t, Group>& groups) {

@@ -168,7 +168,7 @@ TEST_CASE("codec scenario: the first Plan's codec is read, and what cannot be is
 TEST_CASE("codec scenario: codecs_on_slow_links shows that compression pays there",
           "[scenario][codec]") {
     const Scenario scenario = read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) /
-                                            "scenarios/codecs_on_slow_links.json");
+                                            "scenarios/exchange/codecs_on_slow_links.json");
     REQUIRE(scenario.policies.size() == 3);
     std::vector<RunResult> results;
     for (const PolicyList& list : scenario.policies) {

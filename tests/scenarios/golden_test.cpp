@@ -71,7 +71,7 @@ std::string readable_log(const std::string& scenario_file) {
 
 std::string hashes(int threads) {
     std::string text;
-    for (const std::string file : {"scenarios/demo.json", "scenarios/smoke/one_machine.json",
+    for (const std::string file : {"scenarios/market/demo.json", "scenarios/smoke/one_machine.json",
                                    "scenarios/smoke/two_zones.json"}) {
         const Scenario scenario = read_scenario(source / file);
         ExperimentSetup setup;

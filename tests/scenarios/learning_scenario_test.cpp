@@ -11,7 +11,7 @@ namespace ukemi {
 namespace {
 
 const std::filesystem::path learning_scenario =
-    std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "batch_schedules.json";
+    std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "batch/batch_schedules.json";
 
 Scenario learning(std::string_view section,
                   std::string_view step_time = R"({"per_sample": "1 ms"})",
@@ -124,7 +124,7 @@ Scenario shipped_as(const char* name) {
 
 TEST_CASE("learning scenario: recorded_curves takes the samples that were recorded",
           "[scenario][learning]") {
-    const auto results = learned_with(shipped_as("recorded_curves.json"),
+    const auto results = learned_with(shipped_as("batch/recorded_curves.json"),
                                       "constant_batch:128,constant_batch:512,constant_batch:2048");
     REQUIRE(results.size() == 3);
     // To 94 % between the rows at 0.929 and 0.9444: at 3.71 million samples, give or take the
@@ -138,7 +138,7 @@ TEST_CASE("learning scenario: recorded_curves takes the samples that were record
 
 TEST_CASE("learning scenario: in elastic_batch the batch follows the workers, or does not",
           "[scenario][learning]") {
-    const Scenario scenario = shipped_as("elastic_batch.json");
+    const Scenario scenario = shipped_as("batch/elastic_batch.json");
     ExperimentSetup setup;
     setup.policies = {scenario.policies[0], scenario.policies[1]};
     setup.seeds = {1};
@@ -154,7 +154,7 @@ TEST_CASE("learning scenario: in elastic_batch the batch follows the workers, or
 
 TEST_CASE("learning scenario: goodput is best on both tasks, and one fixed batch is not",
           "[scenario][learning]") {
-    for (const char* name : {"batch_schedules.json", "cifar_batches.json"}) {
+    for (const char* name : {"batch/batch_schedules.json", "batch/cifar_batches.json"}) {
         CAPTURE(name);
         const auto results = learned_with(shipped_as(name),
                                           "goodput_batch+ada_scale,constant_batch:1024+ada_scale,"

@@ -105,8 +105,8 @@ TEST_CASE("peer: every run of Can't Be Late, generation 1, costs and lasts the s
     const auto overhead_h = expected.at("restart_overhead_hours").get<double>();
     Comparison all;
     for (const json& run : expected.at("runs")) {
-        const Scenario scenario =
-            with("cant_be_late_gen1.json", run.at("deadline_hours").get<double>(), overhead_h);
+        const Scenario scenario = with("market/cant_be_late_gen1.json",
+                                       run.at("deadline_hours").get<double>(), overhead_h);
         const json& traces = inputs.at("sets").at(run.at("set").get<std::string>()).at("traces");
         compare(all, scenario, names.at(run.at("policy").get<std::string>()), traces,
                 run.at("cost"), run.at("ticks"));
@@ -132,8 +132,9 @@ TEST_CASE("peer: every run of Can't Be Late, generation 3, costs and lasts the s
     const json expected = read_json(*folder / "cbl_gen3_expected.json");
     Comparison all;
     for (const json& run : expected.at("runs")) {
-        const Scenario scenario = with("cant_be_late_gen3.json", run.at("deadline_h").get<double>(),
-                                       run.at("overhead_h").get<double>());
+        const Scenario scenario =
+            with("market/cant_be_late_gen3.json", run.at("deadline_h").get<double>(),
+                 run.at("overhead_h").get<double>());
         const json& traces = inputs.at("sets").at(run.at("env").get<std::string>());
         compare(all, scenario, names.at(run.at("policy").get<std::string>()), traces,
                 run.at("costs"), run.at("ticks"));

@@ -48,7 +48,7 @@ std::vector<RunResult> results_of(const Scenario& scenario, std::string_view pol
 TEST_CASE("real learning: in real_gradients following the noise scale beats the small batch",
           "[scenario][learning]") {
     const Scenario scenario = read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" /
-                                            "real_gradients.json");
+                                            "learners/real_gradients.json");
     const auto results = results_of(scenario, "constant_batch:64,noise_scale_batch+ada_scale");
     REQUIRE(results.size() == 4);
     for (const RunResult& result : results) {
@@ -257,7 +257,8 @@ TEST_CASE("real learning: in real_policies policies turn what true gradients go 
     // Towards an easier target than the file's, so that it is soon there.
     const std::vector<ConfigOverride> easier = {{"/learning/target", "0.6", "test"}};
     const Scenario scenario = read_scenario(
-        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "real_policies.json", easier);
+        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "learners/real_policies.json",
+        easier);
     const auto results = results_of(scenario,
                                     "on_demand,accordion+on_demand,adaptive_codec+on_demand,"
                                     "tune_learners+ada_sgd+on_demand");

@@ -23,11 +23,23 @@ std::vector<std::filesystem::path> json_files(const std::filesystem::path& in,
     return files;
 }
 
+// All but those of single steps and the small ones of the golden logs.
+std::vector<std::filesystem::path> shipped_files() {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(scenario_folder)) {
+        const auto name = entry.path().filename();
+        if (!entry.is_directory() || name == "steps" || name == "smoke") continue;
+        for (const auto& file : json_files(entry.path())) files.push_back(file);
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
 }  // namespace
 
 TEST_CASE("shipped scenario: each is right and named after its file", "[scenario]") {
-    const auto files = json_files(scenario_folder);
-    REQUIRE(files.size() >= 6);
+    const auto files = shipped_files();
+    REQUIRE(files.size() >= 30);
     for (const auto& file : files) {
         CAPTURE(file);
         const Scenario scenario = read_scenario(file);
@@ -42,7 +54,7 @@ TEST_CASE("shipped scenario: each is right and named after its file", "[scenario
 }
 
 TEST_CASE("shipped scenario: read back from its resolved text, each says the same", "[scenario]") {
-    auto files = json_files(scenario_folder);
+    auto files = shipped_files();
     for (const auto& file : json_files(scenario_folder / "smoke")) files.push_back(file);
     for (const auto& file : files) {
         CAPTURE(file);
@@ -62,7 +74,7 @@ TEST_CASE("shipped scenario: read back from its resolved text, each says the sam
 
 TEST_CASE("shipped scenario: every policy is in one of them", "[scenario]") {
     std::set<std::string_view> used;
-    for (const auto& file : json_files(scenario_folder)) {
+    for (const auto& file : shipped_files()) {
         for (const PolicyList& list : read_scenario(file).policies) {
             for (const PolicyList::Item& item : list.items) used.insert(item.entry->name);
         }
@@ -79,7 +91,7 @@ TEST_CASE("shipped scenario: every policy is in one of them", "[scenario]") {
 
 TEST_CASE("shipped scenario: on 36 recorded markets careful rules save money and are in time",
           "[scenario][recorded]") {
-    const Scenario scenario = read_scenario(scenario_folder / "recorded_weeks.json");
+    const Scenario scenario = read_scenario(scenario_folder / "market/recorded_weeks.json");
     ExperimentSetup setup;
     setup.traces = json_files(scenario_folder.parent_path() / "tests/data/markets", ".gz");
     REQUIRE(setup.traces.size() == 36);
@@ -106,7 +118,7 @@ TEST_CASE("shipped scenario: on 36 recorded markets careful rules save money and
 TEST_CASE("shipped scenario: elastic_on_spot pays spot prices and never on-demand", "[scenario]") {
     // Ten seeds: the fleet follows the capacity, all work gets done, and what is paid lies between
     // the least spot price (0.918 USD/h) and the on-demand price (3.06) for each hour held.
-    const Scenario scenario = read_scenario(scenario_folder / "elastic_on_spot.json");
+    const Scenario scenario = read_scenario(scenario_folder / "market/elastic_on_spot.json");
     ExperimentSetup setup;
     setup.policies = parse_policies("follow_capacity+spot_only+daly", scenario, "test");
     setup.seeds = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
@@ -124,7 +136,7 @@ TEST_CASE("shipped scenario: elastic_on_spot pays spot prices and never on-deman
 }
 
 TEST_CASE("shipped scenario: in three_zones it pays to go where the capacity is", "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "three_zones.json");
+    const Scenario scenario = read_scenario(scenario_folder / "market/three_zones.json");
     REQUIRE(make_market(scenario, 1).data.zones.size() == 3);
     ExperimentSetup setup;
     setup.policies = parse_policies("greedy+daly,follow_capacity+greedy+daly", scenario, "test");
@@ -143,7 +155,7 @@ TEST_CASE("shipped scenario: in three_zones it pays to go where the capacity is"
 
 TEST_CASE("shipped scenario: late_and_scarce meets its deadline with every careful policy",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "late_and_scarce.json");
+    const Scenario scenario = read_scenario(scenario_folder / "market/late_and_scarce.json");
     ExperimentSetup setup;
     setup.policies = parse_policies("on_demand,greedy,uniform_progress,rc_threshold,time_sliced",
                                     scenario, "test");
@@ -163,7 +175,7 @@ TEST_CASE("shipped scenario: late_and_scarce meets its deadline with every caref
 
 TEST_CASE("shipped scenario: grow_with_noise takes a worker after each epoch whose noise rose",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "grow_with_noise.json");
+    const Scenario scenario = read_scenario(scenario_folder / "batch/grow_with_noise.json");
     const NamedMarket market = make_market(scenario, scenario.seed);
     const FinishedRun run =
         run_one(scenario, market, scenario.policies.front(), scenario.seed, {true, true, true});
@@ -181,7 +193,7 @@ TEST_CASE("shipped scenario: grow_with_noise takes a worker after each epoch who
 
 TEST_CASE("shipped scenario: in the bidding era spot is cheap and is taken when it is not",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "bidding_era.json");
+    const Scenario scenario = read_scenario(scenario_folder / "market/bidding_era.json");
     const NamedMarket market = make_market(scenario, 1);
     const auto run = [&](std::string_view policies) {
         return run_one(scenario, market, parse_policies(policies, scenario, "test").front(), 1)
@@ -197,7 +209,7 @@ TEST_CASE("shipped scenario: in the bidding era spot is cheap and is taken when 
 
 TEST_CASE("shipped scenario: between two regions, who moves waits less and pays for it",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "two_regions.json");
+    const Scenario scenario = read_scenario(scenario_folder / "market/two_regions.json");
     const NamedMarket market = make_market(scenario, 1);
     const auto run = [&](std::string_view policies) {
         return run_one(scenario, market, parse_policies(policies, scenario, "test").front(), 1)
@@ -214,7 +226,7 @@ TEST_CASE("shipped scenario: between two regions, who moves waits less and pays 
 
 TEST_CASE("shipped scenario: autoscaling rules settle where they say it stops paying",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "autoscaling.json");
+    const Scenario scenario = read_scenario(scenario_folder / "size/autoscaling.json");
     const NamedMarket market = make_market(scenario, 1);
     RunOptions options;
     options.timeline = true;

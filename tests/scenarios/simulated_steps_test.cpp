@@ -118,7 +118,7 @@ TEST_CASE("simulated steps: a scenario says which file and which batches", "[sim
 }
 
 TEST_CASE("simulated steps: the shipped scenario replays a market with them", "[simulated_steps]") {
-    const Scenario scenario = read_scenario(scenarios / "elastic_network.json");
+    const Scenario scenario = read_scenario(scenarios / "size/elastic_network.json");
     REQUIRE(scenario.job.profile.step_time);
     const auto rate = [&](std::int32_t workers) {
         return 1 / to_seconds(step_of(*scenario.job.profile.step_time, scenario.job.plan, workers));

@@ -221,8 +221,8 @@ TEST_CASE("step scenario: what replays of collectives wait for is what steps wai
         std::vector<std::int32_t> machines;
     };
     for (const Typed& typed :
-         {Typed{"collectives.json", "four_of_eight_gpus.json", {4}},
-          Typed{"collectives_by_size.json", "resnet56_in_racks.json", {4, 8, 16}}}) {
+         {Typed{"exchange/collectives.json", "four_of_eight_gpus.json", {4}},
+          Typed{"exchange/collectives_by_size.json", "resnet56_in_racks.json", {4, 8, 16}}}) {
         const Scenario replayed = read_scenario(folder / typed.replay);
         Plan plan = replayed.job.plan;
         for (const ExposedCommunication& one : replayed.job.profile.communication) {

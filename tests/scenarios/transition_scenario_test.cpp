@@ -68,7 +68,8 @@ TEST_CASE("transition scenario: resize_costs shows what systems make of the same
     const auto with_system = [](std::string_view system, std::string_view policies) {
         const std::vector<ConfigOverride> overrides{
             {"/job/transition/system", std::string(system)}};
-        return run_of(read_scenario(scenario_folder / "resize_costs.json", overrides), policies);
+        return run_of(read_scenario(scenario_folder / "size/resize_costs.json", overrides),
+                      policies);
     };
     constexpr std::string_view rule = "throughput_resize+on_demand";
     const RunResult overlapping = with_system("or_et_al", rule);
@@ -115,7 +116,7 @@ TEST_CASE("transition scenario: the published autoscaling runs are scenarios",
         return sizes;
     };
     const auto cifar = [&](std::int32_t start) {
-        return sizes_from("autoscaling_cifar10.json", start);
+        return sizes_from("size/autoscaling_cifar10.json", start);
     };
     CHECK(cifar(4) == Sizes{4, 8, 4});
     CHECK(cifar(8) == Sizes{8, 12, 4});
@@ -124,7 +125,7 @@ TEST_CASE("transition scenario: the published autoscaling runs are scenarios",
     CHECK(cifar(20) == Sizes{20, 24, 16, 12, 8, 4, 8, 4});
     CHECK(cifar(24) == Sizes{24, 20, 16, 12, 8, 4, 8, 4});
     const auto imagenet = [&](std::int32_t start) {
-        return sizes_from("autoscaling_imagenet.json", start);
+        return sizes_from("size/autoscaling_imagenet.json", start);
     };
     CHECK(imagenet(32) == Sizes{32, 40, 48, 56, 64});
     CHECK(imagenet(48) == Sizes{48, 56, 64});
@@ -133,21 +134,21 @@ TEST_CASE("transition scenario: the published autoscaling runs are scenarios",
 }
 
 TEST_CASE("transition scenario: stragglers are replaced, and learners tuned", "[scenario]") {
-    const Scenario stragglers = read_scenario(scenario_folder / "stragglers.json");
+    const Scenario stragglers = read_scenario(scenario_folder / "size/stragglers.json");
     const RunResult slow = run_of(stragglers, "on_demand");
     const RunResult replaced = run_of(stragglers, "replace_stragglers+on_demand");
     CHECK(replaced.finished);
     CHECK(replaced.launches > slow.launches);
     CHECK(replaced.duration < slow.duration);
     CHECK(replaced.cost < slow.cost);
-    const Scenario learners = read_scenario(scenario_folder / "learners.json");
+    const Scenario learners = read_scenario(scenario_folder / "learners/learners.json");
     const RunResult one = run_of(learners, "on_demand");
     const RunResult tuned = run_of(learners, "tune_learners+on_demand");
     CHECK(to_seconds(one.duration) / to_seconds(tuned.duration) == Approx(1.9).epsilon(0.03));
 }
 
 TEST_CASE("transition scenario: collectives are tried, or chosen by size", "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "collectives.json");
+    const Scenario scenario = read_scenario(scenario_folder / "exchange/collectives.json");
     CHECK(scenario.job.plan.collective == Collective::hierarchical);  // the first has the best
     const RunResult best = run_of(scenario, "on_demand");
     const RunResult tried = run_of(scenario, "measured_collective+on_demand");
@@ -164,7 +165,7 @@ TEST_CASE("transition scenario: in bamboo.json redundancy does more than the che
     const auto with_system = [](std::string_view system) {
         const std::vector<ConfigOverride> overrides{
             {"/job/transition/system", std::string(system)}};
-        return run_of(read_scenario(scenario_folder / "bamboo.json", overrides),
+        return run_of(read_scenario(scenario_folder / "size/bamboo.json", overrides),
                       "spread_zones+spot_only+daly_checkpoint");
     };
     const RunResult redundant = with_system("bamboo");
@@ -178,9 +179,10 @@ TEST_CASE("transition scenario: in bamboo.json redundancy does more than the che
 
 TEST_CASE("transition scenario: the arithmetic of KungFu's Megatron epoch", "[scenario][golden]") {
     // Mai et al., OSDI'20 talk: 2.10 days on 512 GPUs, 92,613 USD on demand, 15,152 USD on spot.
-    const Scenario scenario = read_scenario(scenario_folder / "megatron_epoch.json");
+    const Scenario scenario = read_scenario(scenario_folder / "size/megatron_epoch.json");
     const std::vector<ConfigOverride> overrides{{"/job/transition", R"({"rendezvous": "0 s"})"}};
-    const Scenario free_start = read_scenario(scenario_folder / "megatron_epoch.json", overrides);
+    const Scenario free_start =
+        read_scenario(scenario_folder / "size/megatron_epoch.json", overrides);
     const RunResult on_demand = run_of(free_start, "on_demand");
     const RunResult spot = run_of(free_start, "spot_only");
     CHECK(on_demand.steps == 68'507);
@@ -194,7 +196,7 @@ TEST_CASE("transition scenario: the arithmetic of KungFu's Megatron epoch", "[sc
 TEST_CASE("transition scenario: the Megatron epoch on recorded availability",
           "[scenario][recorded]") {
     const auto data = recorded_data();
-    const Scenario scenario = read_scenario(scenario_folder / "megatron_epoch.json");
+    const Scenario scenario = read_scenario(scenario_folder / "size/megatron_epoch.json");
     ExperimentSetup setup;
     for (const std::string_view name :
          {"gcp-bamboo-v100x1-east1c.csv", "aws-bamboo-p3.csv", "aws-v100-16node-us-east-2b.csv"}) {
@@ -226,7 +228,7 @@ TEST_CASE("transition scenario: the Megatron epoch on recorded availability",
 
 TEST_CASE("transition scenario: a spot, a batch, a topology and a checkpoint policy together",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "all_together.json");
+    const Scenario scenario = read_scenario(scenario_folder / "market/all_together.json");
     const NamedMarket market = make_market(scenario, scenario.seed);
     RunOptions options;
     options.timeline = true;

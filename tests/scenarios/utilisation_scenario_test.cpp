@@ -44,7 +44,7 @@ TEST_CASE("utilisation scenario: busy devices call for all machines there are, a
         const std::vector<ConfigOverride> overrides{
             {"/cluster/count_start", fmt::format("{}", start)}};
         const Scenario scenario =
-            read_scenario(scenario_folder / "autoscaling_by_utilisation.json", overrides);
+            read_scenario(scenario_folder / "size/autoscaling_by_utilisation.json", overrides);
         CAPTURE(start);
         const SizedRun throughput = sized_run_of(scenario, by_throughput);
         const SizedRun utilisation = sized_run_of(scenario, by_utilisation);
@@ -72,7 +72,7 @@ TEST_CASE("utilisation scenario: whole steps do not say which part of them is co
     const std::vector<ConfigOverride> overrides{
         {"/policy_parameters/utilisation_resize", R"({"spawn": 4})"}};
     const Scenario scenario =
-        read_scenario(scenario_folder / "autoscaling_by_utilisation.json", overrides);
+        read_scenario(scenario_folder / "size/autoscaling_by_utilisation.json", overrides);
     const SizedRun blind = sized_run_of(scenario, "utilisation_resize:0.8+on_demand");
     CHECK(blind.most == 12);
     CHECK(blind.result.plans == 0);

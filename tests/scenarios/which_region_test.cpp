@@ -31,8 +31,8 @@ std::map<std::string, double> mean_usd(const Scenario& scenario, std::vector<std
 
 TEST_CASE("which_region: every list meets its deadline for less than on-demand costs",
           "[scenario]") {
-    const Scenario scenario =
-        read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "which_region.json");
+    const Scenario scenario = read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" /
+                                            "market/which_region.json");
     const auto usd = mean_usd(scenario, {1, 2, 3});
     for (const auto& [policy, cost] : usd) {
         CAPTURE(policy);
