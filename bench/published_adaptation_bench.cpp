@@ -3,11 +3,11 @@
 //
 // The runs are scenarios/size/autoscaling_*.json, varied over where they start. Throughputs are
 // inputs (the authors' static runs), from which completion follows once the last size is known:
-// `from input`, beside the static run of that size, a guess without any simulation. How long a worker
-// takes to start is `fitted`: within the range of their logs it was chosen so that CIFAR-10's
-// changes come when they came. A search ends when the group has its last size. Beside them, the
-// same job under rules that look at utilisation (autoscaling_by_utilisation.json), where what
-// counts as that is an input, too. Needs the reference rows beside the checkout. Usage:
+// `from input`, beside the static run of that size, a guess without any simulation. How long a
+// worker takes to start is `fitted`: within the range of their logs it was chosen so that
+// CIFAR-10's changes come when they came. A search ends when the group has its last size. Beside
+// them, the same job under rules that look at utilisation (autoscaling_by_utilisation.json), where
+// what counts as that is an input, too. Needs the reference rows beside the checkout. Usage:
 // bench_published_adaptation [all] [--csv FILE]   (all: every change of every run)
 #include <fmt/format.h>
 
