@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "analysis/output_folder.hpp"
 #include "cli/backends.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
-#include "cli/output_folder.hpp"
 #include "runtime/calibration.hpp"
 #include "runtime/cost_comparison.hpp"
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <span>
 
+#include "analysis/learning_lines.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
-#include "cli/learning_lines.hpp"
 #include "scenarios/reader/scenario.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "sim/job/transition_systems.hpp"

@@ -6,14 +6,14 @@
 #include <optional>
 #include <thread>
 
+#include "analysis/comparison.hpp"
+#include "analysis/idle_variation.hpp"
+#include "analysis/learning_lines.hpp"
+#include "analysis/phase_means.hpp"
+#include "analysis/results.hpp"
+#include "analysis/table.hpp"
 #include "base/input_error.hpp"
 #include "cli/command.hpp"
-#include "cli/comparison.hpp"
-#include "cli/idle_variation.hpp"
-#include "cli/learning_lines.hpp"
-#include "cli/phase_means.hpp"
-#include "cli/results.hpp"
-#include "cli/table.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/reader/variants.hpp"
 

@@ -7,14 +7,14 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/describe_figures.hpp"
+#include "analysis/output_folder.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
-#include "cli/describe_figures.hpp"
 #include "cli/describe_topology.hpp"
-#include "cli/output_folder.hpp"
 #include "traces/character_chart.hpp"
 #include "traces/lifetime_law.hpp"
 #include "traces/market_statistics.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/output_folder.hpp"
+#include "analysis/output_folder.hpp"
 
 namespace ukemi {
 

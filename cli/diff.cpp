@@ -5,9 +5,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analysis/run_comparison.hpp"
 #include "base/input_error.hpp"
 #include "cli/command.hpp"
-#include "cli/run_comparison.hpp"
 #include "records/json_fields.hpp"
 
 namespace ukemi {

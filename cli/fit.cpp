@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/output_folder.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fit_learning.hpp"
-#include "cli/output_folder.hpp"
 #include "traces/market_comparison.hpp"
 #include "traces/market_file.hpp"
 #include "traces/market_fit.hpp"

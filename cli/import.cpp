@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/output_folder.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "cli/import_nccl.hpp"
-#include "cli/output_folder.hpp"
 #include "traces/reader.hpp"
 #include "traces/timestamp.hpp"
 

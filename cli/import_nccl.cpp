@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "analysis/output_folder.hpp"
 #include "base/plain_text.hpp"
-#include "cli/output_folder.hpp"
 #include "kernels/machine_costs.hpp"
 #include "traces/nccl_tests.hpp"
 #include "traces/reader.hpp"

@@ -10,9 +10,9 @@
 #include <exception>
 #include <system_error>
 
+#include "analysis/build_info.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
-#include "cli/build_info.hpp"
 #include "cli/command.hpp"
 #include "sim/engine/event_queue.hpp"
 

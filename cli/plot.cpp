@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "analysis/results.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
-#include "cli/results.hpp"
 
 namespace ukemi {
 

@@ -4,10 +4,10 @@
 
 #include <memory>
 
+#include "analysis/output_folder.hpp"
 #include "base/input_error.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
-#include "cli/output_folder.hpp"
 #include "runtime/prediction.hpp"
 
 namespace ukemi {

@@ -8,11 +8,11 @@
 #include <optional>
 #include <thread>
 
+#include "analysis/idle_variation.hpp"
+#include "analysis/results.hpp"
+#include "analysis/table.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
-#include "cli/idle_variation.hpp"
-#include "cli/results.hpp"
-#include "cli/table.hpp"
 #include "records/run_json.hpp"
 #include "scenarios/reader/variants.hpp"
 

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "analysis/output_folder.hpp"
 #include "base/csv_writer.hpp"
 #include "base/statistics.hpp"
 #include "cli/command.hpp"
-#include "cli/output_folder.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "sim/step/perfetto_trace.hpp"
 

@@ -10,12 +10,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analysis/results.hpp"
+#include "analysis/table.hpp"
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
-#include "cli/results.hpp"
-#include "cli/table.hpp"
 #include "records/run_json.hpp"
 #include "runtime/calibration.hpp"
 #include "sim/job/world.hpp"

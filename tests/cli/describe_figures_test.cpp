@@ -1,7 +1,7 @@
 // describe_figures_test.cpp — `ukemi describe --out`: what is drawn of recorded markets.
 #include <catch2/catch.hpp>
 
-#include "cli/describe_figures.hpp"
+#include "analysis/describe_figures.hpp"
 #include "tests/cli/child.hpp"
 #include "traces/reader.hpp"
 

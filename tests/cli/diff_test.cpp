@@ -3,8 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/run_comparison.hpp"
 #include "base/input_error.hpp"
-#include "cli/run_comparison.hpp"
 #include "tests/cli/child.hpp"
 
 namespace ukemi {

@@ -1,5 +1,5 @@
 // idle_variation_test.cpp — which varied keys changed nothing.
-#include "cli/idle_variation.hpp"
+#include "analysis/idle_variation.hpp"
 
 #include <catch2/catch.hpp>
 

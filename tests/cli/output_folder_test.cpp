@@ -1,16 +1,16 @@
 // output_folder_test.cpp — what may be replaced and what not, and that nothing is ever half there:
 // with SIGKILL at 500 places, with and without a file system that exchanges.
-#include "cli/output_folder.hpp"
+#include "analysis/output_folder.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <thread>
 
+#include "analysis/results.hpp"
+#include "analysis/written_files.hpp"
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
-#include "cli/results.hpp"
-#include "cli/written_files.hpp"
 #include "tests/cli/child.hpp"
 #include "tests/cli/killed_child.hpp"
 #include "tests/scenarios/scenario_text.hpp"

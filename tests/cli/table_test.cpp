@@ -1,8 +1,8 @@
 // table_test.cpp — the table that replay prints.
 #include <catch2/catch.hpp>
 
+#include "analysis/table.hpp"
 #include "base/plain_text.hpp"
-#include "cli/table.hpp"
 #include "tests/cli/child.hpp"
 
 namespace ukemi {

@@ -12,10 +12,10 @@
 #include <fstream>
 #include <string_view>
 
+#include "analysis/results.hpp"
+#include "analysis/run_comparison.hpp"
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
-#include "cli/results.hpp"
-#include "cli/run_comparison.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace ukemi {

@@ -26,10 +26,12 @@ constexpr std::array layers = {
     Layer{"scenarios", " base policies traces records kernels sim "},
     Layer{"runtime", " base policies traces records kernels sim scenarios "},
     Layer{"plots", " base "},
-    Layer{"cli", " base policies traces records kernels sim scenarios runtime plots "},
+    Layer{"analysis", " base policies traces records kernels sim scenarios plots "},
+    Layer{"cli", " base policies traces records kernels sim scenarios runtime plots analysis "},
     Layer{"examples", " base policies traces records kernels "},
     Layer{"bench", " base policies traces records kernels sim scenarios runtime plots "},
-    Layer{"tests", " base policies traces records kernels sim scenarios runtime plots cli "},
+    Layer{"tests",
+          " base policies traces records kernels sim scenarios runtime plots analysis cli "},
 };
 
 const Layer* layer_of(std::string_view folder) {

@@ -1,4 +1,4 @@
-#include "cli/idle_variation.hpp"
+#include "analysis/idle_variation.hpp"
 
 #include <fmt/format.h>
 

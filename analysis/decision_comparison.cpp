@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analysis/run_comparison.hpp"
 #include "base/json_document.hpp"
 #include "base/plain_text.hpp"
-#include "cli/run_comparison.hpp"
 
 namespace ukemi {
 

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "analysis/phase_means.hpp"
+#include "analysis/results.hpp"
+#include "analysis/table.hpp"
 #include "base/read_file.hpp"
-#include "cli/phase_means.hpp"
-#include "cli/results.hpp"
-#include "cli/table.hpp"
 #include "traces/csv_scanner.hpp"
 
 namespace ukemi {

@@ -1,4 +1,4 @@
-#include "cli/comparison.hpp"
+#include "analysis/comparison.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "analysis/table.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
-#include "cli/table.hpp"
 #include "scenarios/reader/variants.hpp"
 
 namespace ukemi {

@@ -1,5 +1,5 @@
 // describe_figures.cpp — from series to points: thinned where nobody could see them all.
-#include "cli/describe_figures.hpp"
+#include "analysis/describe_figures.hpp"
 
 #include <fmt/format.h>
 

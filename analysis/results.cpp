@@ -1,5 +1,5 @@
 // results.cpp — writes a results folder, all of it or nothing.
-#include "cli/results.hpp"
+#include "analysis/results.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "analysis/build_info.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_digest.hpp"
-#include "cli/build_info.hpp"
 #include "records/run_json.hpp"
 
 namespace ukemi {

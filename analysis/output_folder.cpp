@@ -1,6 +1,6 @@
 // output_folder.cpp — the lock comes first: all that follows may rely on being alone with the
 // names that begin with a dot and the target's own.
-#include "cli/output_folder.hpp"
+#include "analysis/output_folder.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,10 +14,10 @@
 #include <cstdio>
 #include <system_error>
 
+#include "analysis/written_files.hpp"
 #include "base/file_kind.hpp"
 #include "base/input_error.hpp"
 #include "base/read_file.hpp"
-#include "cli/written_files.hpp"
 
 namespace ukemi {
 

@@ -1,4 +1,4 @@
-#include "cli/build_info.hpp"
+#include "analysis/build_info.hpp"
 
 #include <fmt/format.h>
 

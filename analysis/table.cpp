@@ -1,4 +1,4 @@
-#include "cli/table.hpp"
+#include "analysis/table.hpp"
 
 #include <fmt/format.h>
 

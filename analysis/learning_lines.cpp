@@ -1,4 +1,4 @@
-#include "cli/learning_lines.hpp"
+#include "analysis/learning_lines.hpp"
 
 #include <fmt/format.h>
 

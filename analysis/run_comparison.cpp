@@ -1,4 +1,4 @@
-#include "cli/run_comparison.hpp"
+#include "analysis/run_comparison.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "analysis/results.hpp"
 #include "base/json_document.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
-#include "cli/results.hpp"
 #include "records/ledger.hpp"
 #include "records/timeline.hpp"
 #include "traces/csv_scanner.hpp"

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "analysis/phase_means.hpp"
+#include "analysis/table.hpp"
 #include "base/plain_text.hpp"
-#include "cli/phase_means.hpp"
-#include "cli/table.hpp"
 
 namespace ukemi {
 

@@ -1,6 +1,6 @@
 // written_files.cpp — the manifest is a list to compare with, never one to follow: folders are
 // walked, links are not, and a name in it that leads elsewhere meets no file.
-#include "cli/written_files.hpp"
+#include "analysis/written_files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/output_folder.hpp"
+#include "analysis/output_folder.hpp"
 #include "plots/figures.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/reader/variants.hpp"

@@ -1,8 +1,8 @@
-#include "cli/phase_means.hpp"
+#include "analysis/phase_means.hpp"
 
 #include <algorithm>
 
-#include "cli/table.hpp"
+#include "analysis/table.hpp"
 #include "scenarios/reader/variants.hpp"
 
 namespace ukemi {
