@@ -32,10 +32,11 @@ constexpr std::array<std::string_view, 8> element_names = {"system", "cpu", "pci
 
 class Dump {
 public:
-    Dump(const XmlElement& root, std::string_view file) : file_(file) {
+    explicit Dump(const XmlFile& file) : file_(file) {
+        const pugi::xml_node root = file.root();
         machine_ = topology_.add_machine({"machine0", {}, 0, {}});
-        if (root.name != "system") refuse(root, "expected <system>");
-        for (const XmlElement& child : root.children) {
+        if (root.name() != std::string_view("system")) refuse(root, "expected <system>");
+        for (const pugi::xml_node child : root.children()) {
             require(child, {"cpu"});
             add_cpu(child);
         }
@@ -48,7 +49,7 @@ public:
 
 private:
     struct Gpu {
-        const XmlElement* element;
+        pugi::xml_node element;
         std::string bus;
         DeviceId id;
         DeviceId socket;
@@ -59,37 +60,43 @@ private:
         double gb_per_s;
     };
 
-    [[noreturn]] void refuse(const XmlElement& at, std::string_view problem) const {
-        throw InputError(file_, at.line, at.column, problem);
+    [[noreturn]] void refuse(pugi::xml_node at, std::string_view problem) const {
+        file_.refuse(at, problem);
     }
 
-    void require(const XmlElement& element, std::initializer_list<std::string_view> allowed) const {
-        if (std::find(allowed.begin(), allowed.end(), element.name) != allowed.end()) return;
+    // The element's name, if it is allowed here.
+    std::string_view require(pugi::xml_node element,
+                             std::initializer_list<std::string_view> allowed) const {
+        const std::string_view name = element.name();
+        if (std::ranges::find(allowed, name) != allowed.end()) return name;
         std::string list;
-        for (const std::string_view name : allowed) {
-            list += fmt::format("{}<{}>", list.empty() ? "" : " or ", name);
+        for (const std::string_view one : allowed) {
+            list += fmt::format("{}<{}>", list.empty() ? "" : " or ", one);
         }
-        refuse(element, fmt::format("expected {}, found <{}>{}", list, element.name,
-                                    did_you_mean(element.name, element_names)));
+        refuse(element, fmt::format("expected {}, found <{}>{}", list, name,
+                                    did_you_mean(name, element_names)));
     }
 
-    std::int64_t number(const XmlElement& element, std::string_view key, std::int64_t min,
-                        std::int64_t max, std::optional<std::int64_t> otherwise) const {
-        const auto text = element.attribute(key);
-        if ((!text || text->empty()) && otherwise) return *otherwise;
-        if (!text) refuse(element, fmt::format("<{}> has no attribute {}", element.name, key));
-        const auto value = parse_whole(*text, DecimalGrammar::relaxed);
+    std::int64_t number(pugi::xml_node element, const char* key, std::int64_t min, std::int64_t max,
+                        std::optional<std::int64_t> otherwise) const {
+        const pugi::xml_attribute attribute = element.attribute(key);
+        const std::string_view text = attribute.value();
+        if (text.empty() && otherwise) return *otherwise;
+        if (!attribute) {
+            refuse(element, fmt::format("<{}> has no attribute {}", element.name(), key));
+        }
+        const auto value = parse_whole(text, DecimalGrammar::relaxed);
         if (!value || *value < min || *value > max) {
             refuse(element, fmt::format("{}: expected a whole number from {} to {}, found {}", key,
-                                        min, max, ukemi::quoted(*text)));
+                                        min, max, ukemi::quoted(text)));
         }
         return *value;
     }
 
     // "8.0 GT/s PCIe" and "16"; line codes: 8 of 10 bits up to 5 GT/s, 128 of 130 from 8 GT/s on.
-    BytesPerSecond pcie_rate(const XmlElement& pci) const {
+    BytesPerSecond pcie_rate(pugi::xml_node pci) const {
         const std::int64_t width = number(pci, "link_width", 1, 32, 16);
-        std::string_view speed = pci.attribute("link_speed").value_or("");
+        std::string_view speed = pci.attribute("link_speed").value();
         if (speed.empty() || speed.starts_with("Unknown")) speed = "8.0 GT/s";
         const std::size_t length = decimal_length(speed, DecimalGrammar::relaxed);
         const auto tenths = parse_decimal(speed.substr(0, length), 1, DecimalGrammar::relaxed);
@@ -104,61 +111,60 @@ private:
         return BytesPerSecond::of(transfers * static_cast<double>(width) * code / 8);
     }
 
-    void add_cpu(const XmlElement& cpu) {
+    void add_cpu(pugi::xml_node cpu) {
         if (sockets_.size() == sockets_max)
             refuse(cpu, fmt::format("more than {} <cpu>", sockets_max));
         const DeviceId id =
             topology_.add_device(DeviceKind::cpu, machine_, fmt::format("cpu{}", sockets_.size()));
-        const std::string_view arch = cpu.attribute("arch").value_or("");
-        const std::string_view vendor = cpu.attribute("vendor").value_or("");
+        const std::string_view arch = cpu.attribute("arch").value();
+        const std::string_view vendor = cpu.attribute("vendor").value();
         const double rate = arch.starts_with("ppc64")  ? machine_tables::x_bus
                             : vendor == "AuthenticAMD" ? machine_tables::xgmi
                                                        : machine_tables::qpi_2;
         sockets_.push_back({id, rate});
-        for (const XmlElement& child : cpu.children) {
-            require(child, {"pci", "nic"});
-            if (child.name == "pci") add_pci(child, id, id);
-            if (child.name == "nic") add_nic(child, id, pcie_x16_rate(3));  // without a PCI device
+        for (const pugi::xml_node child : cpu.children()) {
+            const std::string_view name = require(child, {"pci", "nic"});
+            if (name == "pci") add_pci(child, id, id);
+            if (name == "nic") add_nic(child, id, pcie_x16_rate(3));  // without a PCI device
         }
     }
 
-    void add_pci(const XmlElement& pci, DeviceId parent, DeviceId socket) {
+    void add_pci(pugi::xml_node pci, DeviceId parent, DeviceId socket) {
         const BytesPerSecond rate = pcie_rate(pci);
-        const bool bridge = std::any_of(pci.children.begin(), pci.children.end(),
-                                        [](const XmlElement& one) { return one.name == "pci"; });
+        const bool bridge = !pci.child("pci").empty();
         DeviceId below = parent;
         if (bridge) {
             below = topology_.add_device(DeviceKind::pcie_switch, machine_,
                                          fmt::format("pcie{}", bridges_++));
             topology_.connect(below, parent, LinkKind::pcie, 1, rate, pcie_other);
         }
-        for (const XmlElement& child : pci.children) {
-            require(child, {"pci", "gpu", "nic"});
-            if (child.name == "pci") add_pci(child, below, socket);
-            if (child.name == "gpu") add_gpu(child, pci, below, rate, socket);
-            if (child.name == "nic") add_nic(child, below, rate);
+        for (const pugi::xml_node child : pci.children()) {
+            const std::string_view name = require(child, {"pci", "gpu", "nic"});
+            if (name == "pci") add_pci(child, below, socket);
+            if (name == "gpu") add_gpu(child, pci, below, rate, socket);
+            if (name == "nic") add_nic(child, below, rate);
         }
     }
 
-    void add_gpu(const XmlElement& gpu, const XmlElement& pci, DeviceId parent, BytesPerSecond rate,
+    void add_gpu(pugi::xml_node gpu, pugi::xml_node pci, DeviceId parent, BytesPerSecond rate,
                  DeviceId socket) {
         if (gpus_.size() == gpus_max) refuse(gpu, fmt::format("more than {} <gpu>", gpus_max));
-        const auto bus = pci.attribute("busid");
-        if (!bus) refuse(pci, "<pci> has no attribute busid");
+        const std::string_view bus = pci.attribute("busid").value();
+        if (bus.empty()) refuse(pci, "<pci> has no attribute busid");
         const DeviceId id =
             topology_.add_device(DeviceKind::gpu, machine_, fmt::format("gpu{}", gpus_.size()));
         topology_.connect(id, parent, LinkKind::pcie, 1, rate, pcie_gpu);
         for (const Gpu& other : gpus_) {
-            if (other.bus == *bus) {
-                refuse(pci, fmt::format("two GPUs at busid {}", ukemi::quoted(*bus)));
+            if (other.bus == bus) {
+                refuse(pci, fmt::format("two GPUs at busid {}", ukemi::quoted(bus)));
             }
         }
-        gpus_.push_back({&gpu, std::string(*bus), id, socket, number(gpu, "sm", 1, 999, 70)});
-        for (const XmlElement& child : gpu.children) require(child, {"nvlink", "c2c"});
+        gpus_.push_back({gpu, std::string(bus), id, socket, number(gpu, "sm", 1, 999, 70)});
+        for (const pugi::xml_node child : gpu.children()) require(child, {"nvlink", "c2c"});
     }
 
-    void add_nic(const XmlElement& nic, DeviceId parent, BytesPerSecond rate) {
-        for (const XmlElement& net : nic.children) {
+    void add_nic(pugi::xml_node nic, DeviceId parent, BytesPerSecond rate) {
+        for (const pugi::xml_node net : nic.children()) {
             require(net, {"net"});
             // Mbit/s; the network that it belongs to is not in the file, so only zero matters.
             number(net, "speed", 1, 100'000'000, 10'000);
@@ -187,8 +193,8 @@ private:
     void add_nvlinks(const Gpu& gpu) {
         const double lane = gpu.capability < 70 ? 20 : 25;  // GB/s; P100, and all since
         std::map<DeviceId, std::uint32_t> lanes;            // a switch has several entries
-        for (const XmlElement& link : gpu.element->children) {
-            if (link.name != "nvlink") continue;
+        for (const pugi::xml_node link : gpu.element.children()) {
+            if (link.name() != std::string_view("nvlink")) continue;
             const auto count = static_cast<std::uint32_t>(number(link, "count", 1, 64, {}));
             lanes[target_of(gpu, link)] += count;
         }
@@ -198,7 +204,7 @@ private:
             if (to_gpu && index_of(target) < index_of(gpu.id)) {
                 if (topology_.lanes_between(gpu.id, target, LinkKind::nvlink) == count) continue;
                 refuse(
-                    *gpu.element,
+                    gpu.element,
                     fmt::format("{} lists {} NVLinks to {}, which lists {}",
                                 topology_.device(gpu.id).name, count, topology_.device(target).name,
                                 topology_.lanes_between(gpu.id, target, LinkKind::nvlink)));
@@ -210,11 +216,11 @@ private:
         }
     }
 
-    DeviceId target_of(const Gpu& gpu, const XmlElement& link) {
-        const std::string_view kind = link.attribute("tclass").value_or("");
+    DeviceId target_of(const Gpu& gpu, pugi::xml_node link) {
+        const std::string_view kind = link.attribute("tclass").value();
         if (kind == "0x068001") return gpu.socket;
         if (kind.starts_with("0x0680")) return plane();
-        const std::string_view bus = link.attribute("target").value_or("");
+        const std::string_view bus = link.attribute("target").value();
         for (const Gpu& other : gpus_) {
             if (other.bus != bus) continue;
             if (other.id == gpu.id) refuse(link, "an NVLink from a GPU to itself");
@@ -223,7 +229,7 @@ private:
         refuse(link, fmt::format("target: there is no GPU at {}", ukemi::quoted(bus)));
     }
 
-    std::string_view file_;
+    const XmlFile& file_;
     Topology topology_;
     MachineId machine_{};
     std::vector<Socket> sockets_;
@@ -236,8 +242,8 @@ private:
 }  // namespace
 
 Topology parse_nccl_topology(std::string_view text, std::string_view file) {
-    const XmlElement root = parse_xml(text, file);
-    Topology topology = Dump(root, file).finished();
+    const XmlFile xml(text, file);
+    Topology topology = Dump(xml).finished();
     check_connected(topology);
     return topology;
 }

@@ -1,196 +1,73 @@
-// xml_reader.cpp — one pass, by descent.
+// xml_reader.cpp — pugixml reads; this refuses, and says where.
 #include "sim/cluster/xml_reader.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/input_error.hpp"
 #include "base/text_scan.hpp"
 
 namespace ukemi {
+
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.' || c == ':';
-}
-
-class XmlParser {
-public:
-    XmlParser(std::string_view text, std::string_view file) : text_(text), file_(file) {}
-
-    XmlElement document() {
-        if (text_.size() > xml_bytes_max) {
-            throw InputError(file_, 1, 1, fmt::format("more than {} bytes", xml_bytes_max));
-        }
-        if (const std::size_t bad = first_invalid_utf8(text_); bad != std::string_view::npos) {
-            at_ = bad;
-            fail("expected UTF-8");
-        }
-        if (begins("\xEF\xBB\xBF")) at_ += 3;
-        skip_space();
-        if (begins("<?xml")) {
-            const std::size_t end = text_.find("?>", at_);
-            if (end == std::string_view::npos) fail("the declaration does not end");
-            at_ = end + 2;
-        }
-        skip_space_and_comments();
-        XmlElement root = element(0);
-        skip_space_and_comments();
-        if (at_ < text_.size()) fail("expected the end of the file after the root element");
-        return root;
-    }
-
-private:
-    [[noreturn]] void fail_at(std::size_t offset, std::string_view problem) const {
-        const TextPlace place = place_of(text_, offset);
-        throw InputError(file_, place.line, place.column, problem);
-    }
-    [[noreturn]] void fail(std::string_view problem) const { fail_at(at_, problem); }
-
-    bool begins(std::string_view what) const { return text_.substr(at_, what.size()) == what; }
-
-    void skip_space() {
-        while (at_ < text_.size() && is_space(text_[at_])) ++at_;
-    }
-
-    void skip_space_and_comments() {
-        for (skip_space(); begins("<!--"); skip_space()) {
-            const std::size_t end = text_.find("-->", at_ + 4);
-            if (end == std::string_view::npos) fail("the comment does not end");
-            at_ = end + 3;
-        }
-    }
-
-    void expect(std::string_view what) {
-        if (!begins(what)) fail(fmt::format("expected \"{}\", found {}", what, found()));
-        at_ += what.size();
-    }
-
-    std::string found() const {
-        if (at_ >= text_.size()) return "the end of the file";
-        return ukemi::quoted(text_.substr(at_, std::min<std::size_t>(12, text_.size() - at_)));
-    }
-
-    std::string name() {
-        const std::size_t begin = at_;
-        while (at_ < text_.size() && is_name(text_[at_])) ++at_;
-        if (at_ == begin) fail(fmt::format("expected a name, found {}", found()));
-        return std::string(text_.substr(begin, at_ - begin));
-    }
-
-    std::string value() {
-        if (!begins("\"") && !begins("'")) {
-            fail(fmt::format("expected a value in quotes, found {}", found()));
-        }
-        const char quote = text_[at_++];
-        std::string text;
-        for (;; ++at_) {
-            if (at_ >= text_.size()) fail("the value does not end");
-            if (text_[at_] == quote) break;
-            if (text_[at_] == '<') fail("\"<\" in a value");
-            text += text_[at_] == '&' ? entity() : text_[at_];
-        }
-        ++at_;
-        return text;
-    }
-
-    char entity() {  // leaves at_ on its last character
-        constexpr std::pair<std::string_view, char> entities[] = {
-            {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
-        for (const auto& [written, meant] : entities) {
-            if (!begins(written)) continue;
-            at_ += written.size() - 1;
-            return meant;
-        }
-        fail("unknown entity");
-    }
-
-    // Elements come in order, so that the text is looked through once and not once an element.
-    TextPlace next_place() {
-        for (; counted_ < at_; ++counted_) {
-            if (text_[counted_] != '\n') continue;
-            ++line_;
-            line_begin_ = counted_ + 1;
-        }
-        return {line_, at_ - line_begin_ + 1};
-    }
-
-    XmlElement element(std::size_t depth) {
-        if (depth >= xml_depth_max) fail(fmt::format("more than {} levels", xml_depth_max));
-        if (++count_ > xml_elements_max)
-            fail(fmt::format("more than {} elements", xml_elements_max));
-        const std::size_t begin = at_;
-        const TextPlace place = next_place();
-        expect("<");
-        XmlElement one;
-        one.name = name();
-        one.line = place.line;
-        one.column = place.column;
-        attributes(one);
-        if (begins("/>")) {
-            at_ += 2;
-            return one;
-        }
-        expect(">");
-        for (;;) {
-            skip_space_and_comments();
-            if (begins("</")) break;
-            if (at_ >= text_.size()) {
-                fail_at(begin, fmt::format("<{}> is never closed", one.name));
-            }
-            if (!begins("<")) fail(fmt::format("expected an element, found {}", found()));
-            one.children.push_back(element(depth + 1));
-        }
-        at_ += 2;
-        const std::size_t closing = at_;
-        if (name() != one.name) {
-            fail_at(closing, fmt::format("expected </{}>, opened in line {}", one.name, one.line));
-        }
-        skip_space();
-        expect(">");
-        return one;
-    }
-
-    void attributes(XmlElement& one) {
-        for (;;) {
-            const std::size_t before = at_;
-            skip_space();
-            if (begins("/>") || begins(">")) return;
-            if (at_ == before)
-                fail(fmt::format("expected white space or \">\", found {}", found()));
-            const std::size_t begin = at_;
-            std::string key = name();
-            if (one.attribute(key)) fail_at(begin, fmt::format("attribute {} appears twice", key));
-            skip_space();
-            expect("=");
-            skip_space();
-            one.attributes.emplace_back(std::move(key), value());
-        }
-    }
-
-    std::string_view text_;
-    std::string_view file_;
-    std::size_t at_ = 0;
-    std::size_t count_ = 0;
-    std::size_t counted_ = 0;  // bytes whose lines are counted
-    std::size_t line_ = 1;
-    std::size_t line_begin_ = 0;
-};
+// All that is there becomes a node, comments aside: what is no element is to be refused.
+constexpr unsigned int with_everything = pugi::parse_pi | pugi::parse_cdata | pugi::parse_escapes |
+                                         pugi::parse_declaration | pugi::parse_doctype |
+                                         pugi::parse_trim_pcdata | pugi::parse_fragment;
 
 }  // namespace
 
-std::optional<std::string_view> XmlElement::attribute(std::string_view wanted) const {
-    for (const auto& [key, value] : attributes) {
-        if (key == wanted) return value;
+XmlFile::XmlFile(std::string_view text, std::string_view file) : text_(text), file_(file) {
+    if (text.size() > xml_bytes_max) refuse_at(0, fmt::format("more than {} bytes", xml_bytes_max));
+    if (const std::size_t bad = first_invalid_utf8(text); bad != std::string_view::npos) {
+        refuse_at(bad, "expected UTF-8");
     }
-    return std::nullopt;
+    if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
+        refuse_at(zero, "a zero byte");  // would be the end for pugixml
+    }
+    const pugi::xml_parse_result result =
+        document_.load_buffer(text.data(), text.size(), with_everything, pugi::encoding_utf8);
+    if (!result) {
+        refuse_at(static_cast<std::size_t>(result.offset),
+                  fmt::format("expected XML: {}", result.description()));
+    }
+    if (document_.first_child().type() == pugi::node_declaration) {
+        document_.remove_child(document_.first_child());
+    }
+    if (!root()) refuse_at(text.size(), "expected an element, found the end of the file");
+    check_children(document_, 0);
+    if (const pugi::xml_node more = root().next_sibling()) {
+        refuse(more, "expected the end of the file after the root element");
+    }
 }
 
-XmlElement parse_xml(std::string_view text, std::string_view file) {
-    return XmlParser(text, file).document();
+void XmlFile::check_children(pugi::xml_node parent, std::size_t depth) const {
+    for (const pugi::xml_node child : parent.children()) {
+        if (child.type() != pugi::node_element) {
+            refuse(child, "expected an element, found text, CDATA, a DTD or an instruction");
+        }
+        if (depth >= xml_depth_max) refuse(child, fmt::format("more than {} levels", depth));
+        std::set<std::string_view> names;
+        for (const pugi::xml_attribute attribute : child.attributes()) {
+            if (names.insert(attribute.name()).second) continue;
+            refuse(child, fmt::format("attribute {} appears twice", attribute.name()));
+        }
+        check_children(child, depth + 1);
+    }
+}
+
+void XmlFile::refuse(pugi::xml_node at, std::string_view problem) const {
+    // Of an element it is its name's; -1, if none is known.
+    const std::ptrdiff_t offset = at.offset_debug() - (at.type() == pugi::node_element ? 1 : 0);
+    refuse_at(static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0)), problem);
+}
+
+void XmlFile::refuse_at(std::size_t offset, std::string_view problem) const {
+    const TextPlace place = place_of(text_, offset);
+    throw InputError(file_, place.line, place.column, problem);
 }
 
 }  // namespace ukemi

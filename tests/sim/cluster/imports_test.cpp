@@ -95,19 +95,24 @@ TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
         {"count=\"1\"", "count=\"2\"", "gpu1 lists 1 NVLinks to gpu0, which lists 2"},
         {"target=\"0000:07:00.0\"", "target=\"0000:77:00.0\"", "there is no GPU at"},
         {"target=\"0000:07:00.0\"", "target=\"0000:06:00.0\"", "an NVLink from a GPU to itself"},
-        {"<gpu dev=\"0\"", "<gpo dev=\"0\"", "expected </gpo>, opened in line 6"},
+        {"<gpu dev=\"0\"", "<gpo dev=\"0\"",
+         "dump.xml:11:11: expected XML: Start-end tags mismatch"},
         {"speed=\"100000\"", "speed=\"0\"", "speed: expected a whole number from 1"},
         {"busid=\"0000:07:00.0\"", "busid=\"0000:06:00.0\"", "two GPUs at busid"},
-        {"<cpu ", "<gpu ", "expected </gpu>"},
+        {"<cpu ", "<gpu ", "Start-end tags mismatch"},
         {"<system version=\"1\">", "<system version=\"1\">\n<tree/>",
          "dump.xml:3:1: expected <cpu>"},
-        {"<?xml version=\"1.0\"?>", "<?xml version=\"1.0\"", "the declaration does not end"},
+        {"<?xml version=\"1.0\"?>", "<?xml version=\"1.0\"", "Error parsing document declaration"},
         {"numaid=\"0\"", "numaid=\"0\" numaid=\"1\"", "attribute numaid appears twice"},
-        {"numaid=\"0\"", "numaid=0", "expected a value in quotes"},
-        {"numaid=\"0\"", "numaid=\"&what;\"", "unknown entity"},
-        {"Intel\">", "Intel\">text", "dump.xml:3:55: expected an element, found \"text"},
-        {"</system>", "", "<system> is never closed"},
+        {"numaid=\"0\"", "numaid=0", "Error parsing element attribute"},
+        {"count=\"1\"", "count=\"&what;\"", "found \"&what;\""},
+        {"Intel\">", "Intel\">text", "dump.xml:3:55: expected an element, found text"},
+        {"</system>", "", "Start-end tags mismatch"},
         {"</system>", "</system><a/>", "expected the end of the file"},
+        {"</system>", "</system>a", "expected an element, found text"},
+        {"<system version=\"1\">", "<!DOCTYPE a><system>", "dump.xml:2:11: expected an element"},
+        {"<system version=\"1\">", "<?a b?><system>", "expected an element, found text, CDATA"},
+        {"Intel\">", "Intel\"><![CDATA[a]]>", "expected an element, found text, CDATA"},
     }));
     const std::string text = changed(dgx1_xml(), from, to);
     CAPTURE(from, to);
@@ -153,20 +158,27 @@ TEST_CASE("imports: nothing at all is refused", "[imports]") {
     CHECK_THROWS_AS(parse_nccl_topology("", "dump.xml"), InputError);
     CHECK_THROWS_AS(read_nccl_topology("no such file"), InputError);
     std::string deep;
-    for (int i = 0; i < 100; ++i) deep += "<a>";
-    CHECK_THROWS_WITH(parse_xml(deep, "dump.xml"), Catch::Contains("more than 64 levels"));
+    for (int i = 0; i < 100; ++i) deep = "<a>" + deep + "</a>";
+    CHECK_THROWS_WITH(XmlFile(deep, "dump.xml"),
+                      Catch::Contains("dump.xml:1:193: more than 64 levels"));
+    const std::string long_text(xml_bytes_max + 1, ' ');
+    CHECK_THROWS_WITH(XmlFile(long_text, "dump.xml"), Catch::Contains("more than 4194304 bytes"));
+    const std::string_view cut("<a/>\0<b/>", 10);
+    CHECK_THROWS_WITH(XmlFile(cut, "dump.xml"), Catch::Contains("dump.xml:1:5: a zero byte"));
+    CHECK_THROWS_WITH(XmlFile("<a>\xff</a>", "dump.xml"),
+                      Catch::Contains("dump.xml:1:4: expected UTF-8"));
 }
 
 TEST_CASE("imports: XML keeps order, places and entities", "[imports]") {
-    const XmlElement root =
-        parse_xml("<!-- a --><a x='1 &lt; 2'>\n  <b y=\"&quot;\"/>\n<b/></a>\n<!-- b -->", "f");
-    CHECK(root.attribute("x") == "1 < 2");
-    CHECK_FALSE(root.attribute("z").has_value());
-    REQUIRE(root.children.size() == 2);
-    CHECK(root.children[0].attribute("y") == "\"");
-    CHECK(root.children[0].line == 2);
-    CHECK(root.children[0].column == 3);
-    CHECK(root.children[1].line == 3);
+    const XmlFile xml(
+        "\xEF\xBB\xBF<!-- a --><a x='1 &lt; 2'>\n  <b y=\"&quot;\"/>\n<c/></a>\n<!-- b -->", "f");
+    const pugi::xml_node root = xml.root();
+    CHECK(root.attribute("x").value() == std::string_view("1 < 2"));
+    CHECK_FALSE(root.attribute("z"));
+    CHECK(root.child("b").attribute("y").value() == std::string_view("\""));
+    CHECK(root.child("b").next_sibling() == root.child("c"));
+    CHECK_THROWS_WITH(xml.refuse(root.child("b"), "no"), "f:2:3: no");
+    CHECK_THROWS_WITH(xml.refuse(root.child("c"), "no"), "f:3:1: no");
 }
 
 }  // namespace ukemi
