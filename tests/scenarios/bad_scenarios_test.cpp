@@ -41,7 +41,7 @@ constexpr Refusal refusals[] = {
      ": at /job/clock/completion: expected one of before_decision, after_decision, found "
      "\"before_decisions\" (did you mean \"before_decision\"?)"},
     {"codec_level_not_whole",
-     ": at /training/codec/level: expected a whole number (rank) from 1 to 4096, found 1.5"},
+     ": at /training/codec: expected a whole number (rank) from 1 to 4096, found 1.5"},
     {"codec_without_times",
      ": at /job/step_time/codecs/0/synchronisation: missing: expected times by the number of "
      "workers, or \"bytes\" and a \"link\" at step_time"},
