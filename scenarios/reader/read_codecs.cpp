@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/link_spec.hpp"
 #include "kernels/codec.hpp"
 #include "scenarios/reader/read_codec.hpp"
 #include "scenarios/reader/sections.hpp"
@@ -15,12 +16,7 @@
 namespace ukemi {
 namespace {
 
-struct CodecLink {
-    BytesPerSecond bandwidth;
-    Duration latency;
-};
-
-TimeBySize times_of(const CodecLink& link, std::int64_t bytes, bool reduces) {
+TimeBySize times_of(const LinkSpec& link, std::int64_t bytes, bool reduces) {
     const double pass_s = static_cast<double>(bytes) / link.bandwidth.raw();
     TimeBySize times;
     for (std::int32_t n = 1; n <= instances_most; n = n < 64 ? n + 1 : n + n / 4) {
@@ -32,7 +28,7 @@ TimeBySize times_of(const CodecLink& link, std::int64_t bytes, bool reduces) {
     return times;
 }
 
-CodecTime read_row(ConfigReader& config, const std::optional<CodecLink>& link) {
+CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>& link) {
     CodecTime row;
     const CodecChoice choice = read_codec(config);
     if (choice.codec == Codec::none) {
@@ -74,14 +70,11 @@ void read_plan_codec(ConfigReader& training, Plan& plan, bool& error_feedback) {
 }
 
 void read_codec_times(ConfigReader& config, StepTime& time) {
-    std::optional<CodecLink> link;
+    std::optional<LinkSpec> link;
     if (config.has("gradient")) time.bytes = config.bytes("gradient").raw();
     if (auto given = config.object_if_present("link")) {
-        link = CodecLink{
-            given->bandwidth("bandwidth"),
-            bounded_duration(*given, "latency", Duration{}, whole_seconds(60), Duration{})};
+        link = read_link(*given);
         given->finish();
-        if (!(link->bandwidth.raw() > 0)) config.fail("link", "expected a bandwidth above zero");
         if (time.bytes <= 0) config.fail("link", "goes with \"gradient\", its bytes");
         if (!time.synchronisation.empty()) {
             config.fail("link", "stands beside \"synchronisation\": expected one of them");
