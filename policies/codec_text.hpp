@@ -1,4 +1,4 @@
-// codec_text.hpp — a codec and its level as policies' parameters name them: "power_sgd:2", "fp16".
+// codec_text.hpp — a codec and its level as everybody names them: "power_sgd:2", "fp16".
 #pragma once
 
 #include <string>
@@ -16,8 +16,11 @@ struct CodecChoice {
     friend bool operator==(const CodecChoice&, const CodecChoice&) = default;
 };
 
-// Reads the parameter `key`; InputError by path for what names no codec. Whether a world has the
-// codec with this level, its Capabilities say.
+std::string text_of(const CodecChoice& choice);  // without the level where that is 0
+// InputError, at this path of the file, for what names no codec. Whether the codec has the level,
+// its table says (kernels/codec.hpp), and whether a world has it, its Capabilities.
+CodecChoice parse_codec(std::string_view text, std::string_view file, std::string_view path);
+
 CodecChoice read_codec_choice(ConfigReader& parameters, std::string_view key,
                               std::string_view otherwise);
 // Several, between commas or "/", which stands for a comma in lists of policies; at least one.

@@ -15,6 +15,7 @@
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
 #include "kernels/training_rules.hpp"
+#include "policies/codec_text.hpp"
 
 namespace ukemi {
 
@@ -27,12 +28,6 @@ std::string hexadecimal(std::uint64_t digest) { return fmt::format("{:016x}", di
 std::string_view name_of_synchronisation(const StepSetting& setting) {
     return synchronisation_names()[static_cast<std::size_t>(setting.synchronisation)];
 }
-std::string codec_text(const StepSetting& setting) {
-    const auto name = codec_names()[static_cast<std::size_t>(setting.codec)];
-    return setting.codec_level > 0 ? fmt::format("{}:{}", name, setting.codec_level)
-                                   : std::string(name);
-}
-
 // Halfway between neighbours of those that were measured with so many workers.
 std::vector<std::int64_t> batches_between(const LiveCosts& costs, std::int32_t workers) {
     std::set<std::int64_t> measured;
@@ -123,13 +118,9 @@ void take_part(std::string_view key, std::string_view value, StepSetting& settin
     } else if (key == "collective") {
         setting.collective = kind_of<Collective>(value, collective_names(), key, option);
     } else if (key == "codec") {
-        const std::size_t colon = value.find(':');
-        setting.codec = kind_of<Codec>(value.substr(0, colon), codec_names(), key, option);
-        setting.codec_level = 0;
-        if (colon != std::string_view::npos) {
-            setting.codec_level =
-                number_of<double>(value.substr(colon + 1), 0, 1e9, "a level", option);
-        }
+        const CodecChoice choice = parse_codec(value, option, "");
+        setting.codec = choice.codec;
+        setting.codec_level = choice.level;
     } else {
         throw InputError(
             option, "",
@@ -364,7 +355,7 @@ std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view d
         csv.add(setting.workers).add(setting.batch).add(setting.micro_steps);
         csv.add(name_of_synchronisation(setting));
         csv.add(collective_names()[static_cast<std::size_t>(setting.collective)]);
-        csv.add(codec_text(setting)).add(run.predicted.steps);
+        csv.add(text_of(CodecChoice{setting.codec, setting.codec_level})).add(run.predicted.steps);
         csv.add(run.predicted.step_s).add(run.step.median()).add(run.step_error());
         csv.add(run.predicted.step_least_s).add(run.least.quantile(0)).add(run.least_error());
         csv.add(run.predicted.total_s).add(run.total.median()).add(run.total_error());

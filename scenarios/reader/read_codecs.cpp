@@ -8,29 +8,15 @@
 
 #include <algorithm>
 
+#include "base/link_spec.hpp"
 #include "kernels/codec.hpp"
+#include "scenarios/reader/read_codec.hpp"
 #include "scenarios/reader/sections.hpp"
 
 namespace ukemi {
 namespace {
 
-struct CodecLink {
-    BytesPerSecond bandwidth;
-    Duration latency;
-};
-
-Codec codec_named(const std::string& name) {
-    return static_cast<Codec>(std::ranges::find(codec_names(), name) - codec_names().begin());
-}
-
-double read_level(ConfigReader& config, Codec codec) {
-    const double level = config.number("level", 0, 1e9, 0);
-    const std::string refusal = codec_refusal(codec, level);
-    if (!refusal.empty()) config.fail("level", refusal);
-    return level;
-}
-
-TimeBySize times_of(const CodecLink& link, std::int64_t bytes, bool reduces) {
+TimeBySize times_of(const LinkSpec& link, std::int64_t bytes, bool reduces) {
     const double pass_s = static_cast<double>(bytes) / link.bandwidth.raw();
     TimeBySize times;
     for (std::int32_t n = 1; n <= instances_most; n = n < 64 ? n + 1 : n + n / 4) {
@@ -42,11 +28,14 @@ TimeBySize times_of(const CodecLink& link, std::int64_t bytes, bool reduces) {
     return times;
 }
 
-CodecTime read_row(ConfigReader& config, const std::optional<CodecLink>& link) {
+CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>& link) {
     CodecTime row;
-    row.codec = codec_named(config.one_of("codec", codec_names().subspan(1)));
-    row.level = read_level(config, row.codec);
-    row.level = level_meant(row.codec, row.level);
+    const CodecChoice choice = read_codec(config);
+    if (choice.codec == Codec::none) {
+        config.fail("codec", "expected a codec other than none");
+    }
+    row.codec = choice.codec;
+    row.level = level_meant(choice.codec, choice.level);
     row.usual_level = row.level == level_meant(row.codec, 0);
     row.encoding = bounded_duration(config, "encoding", Duration{}, step_longest, Duration{});
     row.relative_error = config.number("relative_error", 0, 1e6, 0);
@@ -68,21 +57,11 @@ CodecTime read_row(ConfigReader& config, const std::optional<CodecLink>& link) {
 
 }  // namespace
 
-void read_codec(ConfigReader& training, Plan& plan, bool& error_feedback) {
-    auto config = training.object_if_present("codec");
-    if (!config) return;
-    plan.codec = codec_named(config->one_of("kind", codec_names()));
-    plan.codec_level = read_level(*config, plan.codec);
-    const bool contracts = entry_of(plan.codec).contracts;
-    const bool said = config->has("error_feedback");
-    error_feedback = config->flag("error_feedback", error_feedback);
-    if (said && error_feedback && !contracts) {
-        config->fail("error_feedback",
-                     fmt::format("{} may be off by more than the gradient itself: its errors would "
-                                 "grow, not fade",
-                                 entry_of(plan.codec).name));
-    }
-    config->finish();
+void read_plan_codec(ConfigReader& training, Plan& plan, bool& error_feedback) {
+    const CodecChoice choice = read_codec(training);
+    plan.codec = choice.codec;
+    plan.codec_level = choice.level;
+    error_feedback = read_error_feedback(training, plan.codec, error_feedback);
     if (plan.codec != Codec::none && plan.synchronisation != Synchronisation::s_sgd) {
         training.fail("codec",
                       "goes with \"synchronisation\": \"s_sgd\": averaging exchanges "
@@ -91,14 +70,11 @@ void read_codec(ConfigReader& training, Plan& plan, bool& error_feedback) {
 }
 
 void read_codec_times(ConfigReader& config, StepTime& time) {
-    std::optional<CodecLink> link;
+    std::optional<LinkSpec> link;
     if (config.has("gradient")) time.bytes = config.bytes("gradient").raw();
     if (auto given = config.object_if_present("link")) {
-        link = CodecLink{
-            given->bandwidth("bandwidth"),
-            bounded_duration(*given, "latency", Duration{}, whole_seconds(60), Duration{})};
+        link = read_link(*given);
         given->finish();
-        if (!(link->bandwidth.raw() > 0)) config.fail("link", "expected a bandwidth above zero");
         if (time.bytes <= 0) config.fail("link", "goes with \"gradient\", its bytes");
         if (!time.synchronisation.empty()) {
             config.fail("link", "stands beside \"synchronisation\": expected one of them");

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "base/link_spec.hpp"
 #include "policies/codec_text.hpp"
 #include "scenarios/reader/sections.hpp"
 #include "sim/learning/real/group_codecs.hpp"
@@ -20,8 +21,7 @@ namespace {
 
 struct Network {
     bool there = false;  // else exchanges take no time
-    double bytes_per_s = 0;
-    Duration latency;
+    LinkSpec link;
     std::int64_t model_bytes = 0;
     double scale = 1;             // of what travels
     double operations_per_s = 0;  // of codecs; 0: they take no time
@@ -33,10 +33,7 @@ Network read_network(ConfigReader& learning, const RealTask& task) {
     auto config = learning.object_if_present("network");
     if (!config) return network;
     network.there = true;
-    network.bytes_per_s = config->bandwidth("bandwidth").raw();
-    if (!(network.bytes_per_s > 0)) config->fail("bandwidth", "expected a bandwidth above zero");
-    network.latency =
-        bounded_duration(*config, "latency", Duration{}, whole_seconds(60), Duration{});
+    network.link = read_link(*config);
     if (config->has("model_size")) {
         const std::int64_t wanted = config->bytes("model_size").raw();
         constexpr std::int64_t size_most = 1'000'000'000'000'000;
@@ -115,8 +112,8 @@ public:
         // At most two models, or messages, go to or come from each of the others.
         const double exchange_s =
             2.0 * job_.instances_max *
-            (2 * static_cast<double>(network_.model_bytes) / network_.bytes_per_s +
-             to_seconds(network_.latency));
+            (2 * static_cast<double>(network_.model_bytes) / network_.link.bandwidth.raw() +
+             to_seconds(network_.link.latency));
         if (exchange_s <= to_seconds(step_part_longest)) return;
         learning.fail("network",
                       fmt::format("an exchange among {} workers may take {:.3g} s: expected at "
@@ -141,7 +138,7 @@ private:
         const ExchangeCost cost =
             exchange_cost(rule, task_.synchronisation, n, network_.model_bytes, scaled(coded.bytes),
                           coded.gathers);
-        return exchange_time(cost, network_.latency, network_.bytes_per_s);
+        return exchange_time(cost, network_.link.latency, network_.link.bandwidth.raw());
     }
     Duration wait(const SynchronisationRule& rule, std::int32_t n) const {
         const std::int32_t learners = n * job_.plan.learners_per_gpu;

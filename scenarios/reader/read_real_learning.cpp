@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "kernels/codec.hpp"
 #include "kernels/setting_ranges.hpp"
+#include "scenarios/reader/read_codec.hpp"
 #include "scenarios/reader/sections.hpp"
 #include "sim/learning/real/real_gradients.hpp"
 #include "sim/learning/real/rules.hpp"
@@ -29,31 +29,11 @@ std::string_view rule_of_plan(Synchronisation synchronisation) {
 }
 
 // The first Plan's codec; a policy may turn to the others that `codecs` lists.
-void read_codec(ConfigReader& learning, SynchronisationSettings& settings, Plan& plan) {
-    settings.error_feedback = learning.flag("error_feedback", settings.error_feedback);
-    auto config = learning.object_if_present("codec");
-    if (!config) return;
-    std::vector<std::string_view> names;
-    for (const CodecEntry& entry : all_codecs()) names.push_back(entry.name);
-    const CodecEntry& entry = *find_codec(config->one_of("name", names));
-    plan.codec = entry.kind;
-    if (!entry.level.empty()) {
-        plan.codec_level =
-            config->number("level", entry.level_min, entry.level_max, entry.level_default);
-        if (entry.whole_levels && plan.codec_level != std::floor(plan.codec_level)) {
-            config->fail("level",
-                         fmt::format("expected a whole number, found {}", plan.codec_level));
-        }
-    }
-    if (config->has("error_feedback") && learning.has("error_feedback")) {
-        config->fail("error_feedback", "stands beside that at /learning: expected one of them");
-    }
-    settings.error_feedback = config->flag("error_feedback", settings.error_feedback);
-    if (config->has("error_feedback") && settings.error_feedback && !entry.contracts) {
-        config->fail("error_feedback",
-                     fmt::format("does not converge with {}, which is no contraction", entry.name));
-    }
-    config->finish();
+void read_first_codec(ConfigReader& learning, SynchronisationSettings& settings, Plan& plan) {
+    const CodecChoice choice = read_codec(learning);
+    plan.codec = choice.codec;
+    plan.codec_level = level_meant(choice.codec, choice.level);
+    settings.error_feedback = read_error_feedback(learning, choice.codec, settings.error_feedback);
     const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
     if (plan.codec != Codec::none && !rule.codecs) {
         learning.fail("codec", fmt::format("goes with s_sgd, whose gradients travel; {} sends {}",
@@ -97,7 +77,7 @@ SynchronisationSettings read_synchronisation(ConfigReader& learning, Scenario& s
         }
     }
     plan.synchronisation = find_synchronisation_rule(settings.rule)->kind;
-    read_codec(learning, settings, plan);
+    read_first_codec(learning, settings, plan);
     return settings;
 }
 

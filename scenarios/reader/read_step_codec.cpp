@@ -3,23 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include "scenarios/reader/read_codec.hpp"
 
 namespace ukemi {
 
-StepCodec read_codec(ConfigReader& config) {
+StepCodec read_step_codec(ConfigReader& config) {
+    const CodecChoice said = read_codec(config);
     StepCodec choice;
-    std::vector<std::string_view> names;
-    for (const CodecEntry& codec : all_codecs()) names.push_back(codec.name);
-    choice.name = config.one_of("codec", names, "none");
-    const CodecEntry& codec = *find_codec(choice.name);
-    if (!codec.level.empty() && config.has("codec_level")) {
-        choice.level = config.number("codec_level", codec.level_min, codec.level_max);
-        if (codec.whole_levels && choice.level != std::floor(choice.level)) {
-            config.fail("codec_level", fmt::format("expected a whole number ({}), found {}",
-                                                   codec.level, choice.level));
-        }
-    }
+    choice.name = entry_of(said.codec).name;
+    choice.level = said.level;
     if (choice.name == "none") return choice;
     if (auto rates = config.object_if_present("codec_rates")) {
         choice.encode_rate = rates->rate("encode", "operations/s");

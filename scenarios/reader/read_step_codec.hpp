@@ -7,8 +7,8 @@
 
 namespace ukemi {
 
-// "codec", "codec_level" and "codec_rates".
-StepCodec read_codec(ConfigReader& config);
+// "codec" and "codec_rates".
+StepCodec read_step_codec(ConfigReader& config);
 
 // What the entry's codec makes of its buckets. Without rates, an operation moves one value of four
 // bytes through the memory of the slowest kind of GPU, at three quarters of its rate.

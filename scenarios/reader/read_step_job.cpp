@@ -333,7 +333,7 @@ StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
     job.batch = config.integer("batch", 1, 1'000'000);
     job.accumulation = config.integer("accumulation", 1, 10'000, 1);
     job.launch = read_launch(config, defaults.launch);
-    entry.codec = read_codec(config);
+    entry.codec = read_step_codec(config);
     const MemoryKind memory = read_memory_kind(config);
     entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
     entry.request.micro_batches = job.accumulation;

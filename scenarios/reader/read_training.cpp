@@ -134,7 +134,7 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
         config->integer("bucket_kib", 1, bucket_bytes_most / kib, 1024) * kib);
     static constexpr std::array<std::string_view, 2> launches{"by_name", "coordinated"};
     spec.step.launch = config->choice<LaunchMode>("launch", launches, "by_name");
-    read_codec(*config, plan, spec.step.error_feedback);
+    read_plan_codec(*config, plan, spec.step.error_feedback);
     read_workers_learners(*config, plan);
     config->finish();
     if (plan.global_batch > 0 && plan.global_batch < scenario.job.instances_max) {

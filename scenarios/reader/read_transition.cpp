@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/link_spec.hpp"
 #include "scenarios/reader/live_costs.hpp"
 #include "scenarios/reader/sections.hpp"
 #include "sim/job/transition_systems.hpp"
@@ -45,8 +46,9 @@ StateTransfer read_transfer(ConfigReader& config, std::optional<Bytes> model_siz
     if (!own) return transfer;
     if (!model_size) config.fail("transfer", "needs \"model_size\" of the job: what is sent");
     transfer.size = *model_size;
-    transfer.bandwidth = own->bandwidth("bandwidth");
-    transfer.latency = bounded_duration(*own, "latency", Duration{}, whole_seconds(60), Duration{});
+    const LinkSpec link = read_link(*own);
+    transfer.bandwidth = link.bandwidth;
+    transfer.latency = link.latency;
     static constexpr std::array<std::string_view, 2> senders{"one", "all"};
     transfer.from_all = own->one_of("from", senders, "one") == "all";
     own->finish();

@@ -55,7 +55,7 @@ void read_market(ConfigReader config, const std::filesystem::path& folder, Scena
 void read_training(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario);
 // The first Plan's codec at "codec", and whether error feedback may be kept. After the
 // synchronisation.
-void read_codec(ConfigReader& training, Plan& plan, bool& error_feedback);
+void read_plan_codec(ConfigReader& training, Plan& plan, bool& error_feedback);
 // At "step_time": what each codec makes of a step's exchange ("gradient", "link", "codecs").
 void read_codec_times(ConfigReader& step_time, StepTime& time);
 // What only job and cluster together can say: how long the work takes on the fewest instances.

@@ -7,6 +7,7 @@
 
 #include "base/invariant.hpp"
 #include "base/statistics.hpp"
+#include "policies/codec_text.hpp"
 
 namespace ukemi {
 
@@ -64,8 +65,7 @@ std::string setting_text(const StepSetting& setting) {
         text += fmt::format(", {}", name(collective_names(), setting.collective));
     }
     if (setting.codec != Codec::none) {
-        text += fmt::format(", {}", name(codec_names(), setting.codec));
-        if (setting.codec_level > 0) text += fmt::format(":{}", setting.codec_level);
+        text += ", " + text_of({setting.codec, setting.codec_level});
     }
     return text;
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/link_spec.hpp"
 #include "base/read_file.hpp"
 #include "sim/cluster/nccl_topology.hpp"
 #include "sim/cluster/smi_topology.hpp"
@@ -33,10 +34,9 @@ FabricSpec read_network(ConfigReader& config) {
         fabric.sides[1] = whole("y", machines_max, 1);
         fabric.sides[2] = whole("z", machines_max, 1);
     }
-    if (config.has("bandwidth")) {
-        fabric.bandwidth = gigabits_per_second(config.rate("bandwidth", "Gbit/s"));
-    }
-    fabric.latency = config.duration("latency", Duration{});
+    const LinkSpec link = read_link(config, LinkSpec{});
+    fabric.bandwidth = link.bandwidth;
+    fabric.latency = link.latency;
     config.finish();
     return fabric;
 }
@@ -67,8 +67,9 @@ ClusterSpec read_cluster(ConfigReader& config) {
     }
     if (spec.zones.empty()) config.fail("zones", "expected at least one zone");
     if (auto between = config.object_if_present("between_zones")) {
-        spec.zone_bandwidth = gigabits_per_second(between->rate("bandwidth", "Gbit/s"));
-        spec.zone_latency = between->duration("latency");
+        const LinkSpec link = read_link(*between);
+        spec.zone_bandwidth = link.bandwidth;
+        spec.zone_latency = link.latency;
         between->finish();
     }
     config.finish();

@@ -58,9 +58,9 @@ constexpr Wrong wrong[] = {
      "multi_binary_tree_star, hierarchical, parameter_server, found \"rign\" (did you mean "
      "\"ring\"?)"},
     {"/job/codec", "fp8",
-     ": at /job/codec: expected one of none, fp16, qsgd, qsgd_shared, terngrad, "
-     "terngrad_shared, sign, sign_reduced, scaled_sign, top_k, top_k_agreed, random_k, "
-     "power_sgd, atomo, found \"fp8\""},
+     ": at /job/codec: expected one of none, fp16, qsgd, terngrad, sign, top_k, random_k, "
+     "power_sgd, atomo, qsgd_shared, terngrad_shared, sign_reduced, scaled_sign, top_k_agreed, "
+     "found \"fp8\""},
     {"/job/precision", "bf16", ": at /job/precision: v100_sxm2_16gb has no bf16 arithmetic"},
     {"/job/batch_norm", "global",
      ": at /job/batch_norm: expected one of local, synchronised, found \"global\" (did you "
@@ -333,8 +333,8 @@ TEST_CASE("step scenario: what modes of updating variables cannot have is refuse
           "small.json: at /job/codec: fp16 takes gradients of whole models on every worker");
     CHECK(complaint(R"("variable_update": "independent", "codec": "fp16")") ==
           "small.json: at /job/codec: there is nothing to encode: nothing is sent");
-    CHECK(complaint(R"("codec": "power_sgd", "codec_level": 1.5)") ==
-          "small.json: at /job/codec_level: expected a whole number (rank), found 1.5");
+    CHECK(complaint(R"("codec": "power_sgd:1.5")") ==
+          "small.json: at /job/codec: expected a whole number (rank) from 1 to 4096, found 1.5");
     CHECK(complaint(R"("codec": "power_sgd", "buckets": {"rule": "chunks"})") ==
           "small.json: at /job/codec: power_sgd takes whole tensors, and \"chunks\" cuts them");
 }

@@ -89,7 +89,7 @@ const std::vector<json>& sections() {
         json::parse(R"({"model": {"kind": "mlp", "hidden": 4, "layers": 2},
                         "data": {"kind": "synthetic", "samples": 100, "features": 16,
                                  "classes": 3}})"),
-        json::parse(R"({"model": {"kind": "cnn", "filters": 2}, "codec": {"kind": "top_k"},
+        json::parse(R"({"model": {"kind": "cnn", "filters": 2}, "codec": "top_k",
                         "data": {"kind": "synthetic", "samples": 100, "features": 16}})"),
         json::parse(R"({"synchronisation": "synchronous_averaging", "learners": 2,
                         "data": {"kind": "synthetic", "samples": 100, "features": 16}})"),

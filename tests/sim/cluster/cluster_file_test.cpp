@@ -46,7 +46,7 @@ TEST_CASE("cluster file: what is wrong is named by its path", "[cluster_file]") 
         {R"({"machine": "p3.2xlarge", "network": {"kind": "star"}})", "/network/kind"},
         {R"({"machine": "p3.2xlarge", "network": {"kind": "ring", "spines": 2}})", "\"spines\""},
         {R"({"machine": "p3.2xlarge", "network": {"kind": "ring", "bandwidth": "0 Gbit/s"}})",
-         "at /network/bandwidth: expected a rate above 0"},
+         "at /network/bandwidth: expected a bandwidth above zero"},
         {R"({"zones": []})", "at least one zone"},
         {R"({"zones": [{"machine": "p3.2xlarge", "size": 1}]})", "\"size\""},
     }));

@@ -1,0 +1,73 @@
+// old_forms_test.cpp — what scenarios said once is refused, and the message names what says it now.
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "base/config_reader.hpp"
+#include "scenarios/reader/scenario.hpp"
+#include "scenarios/reader/step_scenario.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+
+using namespace ukemi;
+
+namespace {
+
+constexpr std::string_view job_text = R"({"name": "old", "seed": 1,
+    "job": {"samples": 4096, "batch": 32, "model_size": "1 GB",
+            "step_time": {"fixed": "1 s", "per_sample": "10 ms"}},
+    "training": {"data": {"kind": "synthetic", "samples": 1280, "features": 16, "classes": 5},
+                 "model": {"kind": "mlp"}},
+    "cluster": {"count": 4}, "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+    "replay": ["constant_batch:32"]})";
+constexpr std::string_view steps_text = R"({"name": "old", "seed": 1,
+    "cluster": {"machine": "p3.2xlarge", "count": 2},
+    "job": {"model": "resnet32", "batch": 16, "steps": 1}})";
+const std::string real = R"({"model": "real_gradients", )";
+
+struct OldForm {
+    bool of_steps = false;
+    std::string pointer;
+    std::string value;
+    std::string complaint;  // after the file
+};
+
+const std::vector<OldForm>& old_forms() {
+    static const std::string codec =
+        ": is no longer read as an object: write \"codec\": \"top_k:0.01\" (the level after a "
+        "colon), and \"error_feedback\" beside it";
+    static const std::string level =
+        ": is no longer read: write it behind the codec's name, as in \"codec\": \"top_k:0.01\"";
+    static const std::vector<OldForm> all{
+        {false, "/training/codec", R"({"kind": "power_sgd", "level": 4})",
+         "/training/codec" + codec},
+        {false, "/learning", real + R"("codec": {"name": "top_k", "level": 0.1}})",
+         "/learning/codec" + codec},
+        {false, "/job/step_time/codecs",
+         R"([{"codec": "top_k", "level": 0.1, "synchronisation": {"1": "1 s"}}])",
+         "/job/step_time/codecs/0/level" + level},
+        {true, "/job/codec_level", "0.1", "/job/codec_level" + level},
+    };
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("old forms: the scenarios that they are put into are read", "[scenario]") {
+    CHECK_NOTHROW(scenario_from_text(job_text, "old.json"));
+    CHECK_NOTHROW(step_scenario_from_text(steps_text, "old.json"));
+}
+
+TEST_CASE("old forms: each is refused with the new one named", "[scenario]") {
+    for (const OldForm& old : old_forms()) {
+        CAPTURE(old.pointer, old.value);
+        const std::vector<ConfigOverride> set{{old.pointer, old.value, "--set"}};
+        CHECK(complaint_of([&] {
+                  if (old.of_steps) {
+                      step_scenario_from_text(steps_text, "old.json", set);
+                  } else {
+                      scenario_from_text(job_text, "old.json", set);
+                  }
+              }) == "old.json: at " + old.complaint);
+    }
+}
