@@ -23,30 +23,15 @@ namespace ukemi {
 
 namespace {
 
-std::string knob_list(KnobSet knobs) {
-    std::string text;
-    for (std::size_t index = 0; index < knob_count; ++index) {
-        if (!knobs.has(static_cast<Knob>(index))) continue;
-        if (!text.empty()) text += ' ';
-        text += knob_names()[index];
-    }
-    return text;
-}
-
 void list_policies() {
     MarketData market;
     market.zones.resize(1);
     const KnobSet simulated = simulated_capabilities(market, JobSpec{}).knobs;
-    // Where a scenario says more: "learning", codecs, collectives, learners, bids, slow machines.
-    const KnobSet sometimes{
-        Knob::batch,           Knob::accumulation, Knob::learning_rate,    Knob::codec,
-        Knob::synchronisation, Knob::collective,   Knob::learners_per_gpu, Knob::bid,
-        Knob::machines};
     const KnobSet live = live_capabilities(market, JobSpec{}).knobs | KnobSet{Knob::bid};
     const auto worlds = [&](KnobSet knobs) {
-        std::string text = simulated.includes(knobs)                 ? "sim"
-                           : (simulated | sometimes).includes(knobs) ? "(sim)"
-                                                                     : "";
+        std::string text = simulated.includes(knobs)           ? "sim"
+                           : simulated_knobs().includes(knobs) ? "(sim)"
+                                                               : "";
         if (live.includes(knobs)) text += text.empty() ? "live" : " live";
         return text;
     };
@@ -54,7 +39,7 @@ void list_policies() {
     for (const PolicyEntry& entry : all_policies()) {
         ConfigReader none = ConfigReader::from_text("{}", entry.name);
         const KnobSet knobs = make_policy(entry, none)->knobs();
-        fmt::print("{:<24}{:<21}{:<12}{}\n", entry.name, knob_list(knobs), worlds(knobs),
+        fmt::print("{:<24}{:<21}{:<12}{}\n", entry.name, knob_list(knobs, " "), worlds(knobs),
                    entry.summary);
         const std::string alias =
             entry.alias.empty() ? "" : fmt::format("; short: {}", entry.alias);

@@ -7,23 +7,14 @@
 #include <cmath>
 #include <utility>
 
+#include "policies/plan_fields.hpp"
+
 namespace ukemi {
 
 namespace {
 
 bool runs_in_reverse(Hook hook) {
     return hook == Hook::after_step || hook == Hook::after_epoch || hook == Hook::after_train;
-}
-
-std::string knob_list(KnobSet knobs) {
-    std::string text;
-    for (std::size_t index = 0; index < knob_count; ++index) {
-        const Knob knob = static_cast<Knob>(index);
-        if (!knobs.has(knob)) continue;
-        if (!text.empty()) text += ", ";
-        text += name_of(knob);
-    }
-    return text;
 }
 
 bool samples_can_be_counted(const Capabilities& world, const Plan& plan) {
@@ -35,10 +26,19 @@ bool samples_can_be_counted(const Capabilities& world, const Plan& plan) {
     return true;
 }
 
+// What a sentence about a value may name.
+template <class Value>
+auto number_in(const Value& value) {
+    if constexpr (std::is_arithmetic_v<Value>) {
+        return value;
+    } else {
+        return "";
+    }
+}
+
 std::string stream_name(const Policy& policy) { return fmt::format("policy/{}", policy.name()); }
 
 std::string codec_refusal(const Capabilities& world, const Plan& to) {
-    if (!std::isfinite(to.codec_level)) return fmt::format("a codec level of {}", to.codec_level);
     if (to.codec == Codec::none || !world.knobs.has(Knob::codec)) return {};
     const std::string_view name = codec_names()[static_cast<std::size_t>(to.codec)];
     const bool gradients = to.synchronisation == Synchronisation::s_sgd;
@@ -84,16 +84,12 @@ std::string refusal(const Capabilities& world, const Plan& to) {
     if (held > world.instances_max) {
         return fmt::format("{} instances where {} are allowed", held, world.instances_max);
     }
-    if (to.workers_max < 1) return fmt::format("{} workers", to.workers_max);
-    if (to.learners_per_gpu < 1) return fmt::format("{} learners per GPU", to.learners_per_gpu);
-    if (to.batch_per_learner < 1) return fmt::format("a batch of {}", to.batch_per_learner);
-    if (to.global_batch < 0 || to.global_batch > 1'000'000'000)
-        return fmt::format("a global batch of {}", to.global_batch);
-    if (to.accumulation < 1) return fmt::format("accumulation of {} steps", to.accumulation);
-    if (to.checkpoint_interval <= Duration{}) return "a checkpoint interval that is not positive";
-    if (!(to.learning_rate >= 0 && std::isfinite(to.learning_rate))) {
-        return fmt::format("a learning rate of {}", to.learning_rate);
-    }
+    std::string impossible;
+    for_each_line(plan_fields, [&](const auto& field) {
+        if (!impossible.empty() || field.possible(to.*field.planned)) return;
+        impossible = fmt::format(fmt::runtime(field.refused), number_in(to.*field.planned));
+    });
+    if (!impossible.empty()) return impossible;
     const auto& known = world.synchronisations;
     if (!known.empty() && std::ranges::find(known, to.synchronisation) == known.end()) {
         return fmt::format("{}, which the {} does not have",
@@ -106,13 +102,6 @@ std::string refusal(const Capabilities& world, const Plan& to) {
     }
     const std::string codec = codec_refusal(world, to);
     if (!codec.empty()) return codec;
-    if (std::min({to.layout.data, to.layout.pipeline, to.layout.tensor}) < 1) {
-        return "a layout with nothing in one direction";
-    }
-    const auto not_below = std::ranges::greater_equal{};
-    if (std::ranges::adjacent_find(to.replaced, not_below) != to.replaced.end()) {
-        return "machines to replace that are not in ascending order";
-    }
     if (!samples_can_be_counted(world, to)) return "more samples in a step than can be counted";
     return {};
 }

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "policies/plan_fields.hpp"
+
 namespace ukemi {
 
 namespace {
@@ -59,26 +61,9 @@ Decision resized_to(std::int32_t size) {
 
 KnobSet knobs_turned(const Decision& decision) {
     KnobSet turned;
-    if (decision.fleet) {
-        turned =
-            turned | KnobSet{Knob::zone, Knob::instance_type, Knob::market, Knob::count, Knob::bid};
-    }
-    if (decision.zone_counts) turned = turned | KnobSet{Knob::zone, Knob::count};
-    if (decision.market) turned = turned | KnobSet{Knob::market};
-    if (decision.count) turned = turned | KnobSet{Knob::count};
-    if (decision.bid || decision.zone_bids) turned = turned | KnobSet{Knob::bid};
-    if (decision.workers_max) turned = turned | KnobSet{Knob::workers};
-    if (decision.learners_per_gpu) turned = turned | KnobSet{Knob::learners_per_gpu};
-    if (decision.batch_per_learner || decision.global_batch) turned = turned | KnobSet{Knob::batch};
-    if (decision.accumulation) turned = turned | KnobSet{Knob::accumulation};
-    if (decision.learning_rate) turned = turned | KnobSet{Knob::learning_rate};
-    if (decision.synchronisation) turned = turned | KnobSet{Knob::synchronisation};
-    if (decision.collective) turned = turned | KnobSet{Knob::collective};
-    if (decision.codec || decision.codec_level) turned = turned | KnobSet{Knob::codec};
-    if (decision.layout) turned = turned | KnobSet{Knob::layout};
-    if (decision.checkpoint_interval) turned = turned | KnobSet{Knob::checkpoint_interval};
-    if (decision.checkpoint_on_notice) turned = turned | KnobSet{Knob::checkpoint_on_notice};
-    if (decision.replaced) turned = turned | KnobSet{Knob::machines};
+    for_each_line(decision_fields, [&](const auto& field) {
+        if (decision.*field.decided) turned = turned | field.knobs;
+    });
     return turned;
 }
 
@@ -109,20 +94,9 @@ void apply(const Decision& decision, Plan& plan) {
     if (decision.fleet || decision.zone_counts) {
         std::ranges::stable_sort(plan.fleet, {}, line_order);
     }
-    plan.workers_max = decision.workers_max.value_or(plan.workers_max);
-    plan.learners_per_gpu = decision.learners_per_gpu.value_or(plan.learners_per_gpu);
-    plan.batch_per_learner = decision.batch_per_learner.value_or(plan.batch_per_learner);
-    plan.global_batch = decision.global_batch.value_or(plan.global_batch);
-    plan.accumulation = decision.accumulation.value_or(plan.accumulation);
-    plan.learning_rate = decision.learning_rate.value_or(plan.learning_rate);
-    plan.synchronisation = decision.synchronisation.value_or(plan.synchronisation);
-    plan.collective = decision.collective.value_or(plan.collective);
-    plan.codec = decision.codec.value_or(plan.codec);
-    plan.codec_level = decision.codec_level.value_or(plan.codec_level);
-    plan.layout = decision.layout.value_or(plan.layout);
-    plan.checkpoint_interval = decision.checkpoint_interval.value_or(plan.checkpoint_interval);
-    plan.checkpoint_on_notice = decision.checkpoint_on_notice.value_or(plan.checkpoint_on_notice);
-    if (decision.replaced) plan.replaced = *decision.replaced;
+    for_each_line(plan_fields, [&](const auto& field) {
+        if (decision.*field.decided) plan.*field.planned = *(decision.*field.decided);
+    });
 }
 
 }  // namespace ukemi

@@ -24,6 +24,8 @@ enum class JobPhase : std::uint8_t {
     checkpointing,  // saving; no steps meanwhile
     finished,
 };
+inline constexpr std::array<std::string_view, 5> job_phase_names{"waiting", "transition", "running",
+                                                                 "checkpointing", "finished"};
 
 // What a change of the group is at; names are data.
 enum class TransitionPhase : std::uint8_t {

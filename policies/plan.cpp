@@ -17,25 +17,15 @@ Market fleet_market(const Plan& plan) {
     return plan.fleet.empty() ? Market::none : plan.fleet.front().market;
 }
 
-std::span<const std::string_view> knob_names() {
-    static constexpr std::array<std::string_view, knob_count> names{"zone",
-                                                                    "instance_type",
-                                                                    "market",
-                                                                    "count",
-                                                                    "bid",
-                                                                    "workers",
-                                                                    "learners_per_gpu",
-                                                                    "batch",
-                                                                    "accumulation",
-                                                                    "learning_rate",
-                                                                    "synchronisation",
-                                                                    "collective",
-                                                                    "codec",
-                                                                    "layout",
-                                                                    "checkpoint_interval",
-                                                                    "checkpoint_on_notice",
-                                                                    "machines"};
-    return names;
+std::string knob_list(KnobSet knobs, std::string_view between) {
+    std::string text;
+    for (std::size_t index = 0; index < knob_count; ++index) {
+        const Knob knob = static_cast<Knob>(index);
+        if (!knobs.has(knob)) continue;
+        if (!text.empty()) text += between;
+        text += name_of(knob);
+    }
+    return text;
 }
 
 std::span<const std::string_view> market_names() {

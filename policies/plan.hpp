@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -129,7 +131,24 @@ enum class Knob : std::uint8_t {
     checkpoint_on_notice,
     machines,  // which of them, not how many
 };
-inline constexpr std::size_t knob_count = 17;
+inline constexpr std::string_view knob_name_list[] = {"zone",
+                                                      "instance_type",
+                                                      "market",
+                                                      "count",
+                                                      "bid",
+                                                      "workers",
+                                                      "learners_per_gpu",
+                                                      "batch",
+                                                      "accumulation",
+                                                      "learning_rate",
+                                                      "synchronisation",
+                                                      "collective",
+                                                      "codec",
+                                                      "layout",
+                                                      "checkpoint_interval",
+                                                      "checkpoint_on_notice",
+                                                      "machines"};
+inline constexpr std::size_t knob_count = std::size(knob_name_list);
 
 class KnobSet {
 public:
@@ -154,13 +173,14 @@ private:
     std::uint32_t bits_ = 0;
 };
 
-std::span<const std::string_view> knob_names();  // in the order of Knob
+constexpr std::span<const std::string_view> knob_names() { return knob_name_list; }
 std::span<const std::string_view> market_names();
 std::span<const std::string_view> synchronisation_names();
 std::span<const std::string_view> collective_names();
 std::span<const std::string_view> codec_names();
 
 inline std::string_view name_of(Knob knob) { return knob_names()[static_cast<std::size_t>(knob)]; }
+std::string knob_list(KnobSet knobs, std::string_view between = ", ");  // their names
 inline std::string_view name_of(Market market) {
     return market_names()[static_cast<std::size_t>(market)];
 }

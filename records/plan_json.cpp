@@ -3,73 +3,73 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "records/json_fields.hpp"
+#include "policies/plan_fields.hpp"
+#include "records/json_record.hpp"
 
 namespace ukemi {
 
 using nlohmann::json;
 
-namespace {
+template <>
+inline constexpr std::tuple json_table<FleetLine>{
+    always("zone", &FleetLine::zone),
+    always("instance_type", &FleetLine::instance_type),
+    always("market", &FleetLine::market),
+    always("count", &FleetLine::count),
+    always("bid_nano_usd_per_hour", &FleetLine::bid),
+};
+static_assert(line_count(json_table<FleetLine>) == member_count<FleetLine>());
 
-json line_json(const FleetLine& line) {
-    return {{"zone", index_of(line.zone)},
-            {"instance_type", line.instance_type},
-            {"market", name_of(line.market)},
-            {"count", line.count},
-            {"bid_nano_usd_per_hour", line.bid.raw()}};
+template <>
+inline constexpr std::tuple json_table<Layout>{
+    always("data", &Layout::data),
+    always("pipeline", &Layout::pipeline),
+    always("tensor", &Layout::tensor),
+};
+static_assert(line_count(json_table<Layout>) == member_count<Layout>());
+
+template <>
+inline constexpr std::tuple json_table<ZoneCount>{
+    always("zone", &ZoneCount::zone),
+    always("count", &ZoneCount::count),
+};
+
+template <>
+inline constexpr std::tuple json_table<ZoneBid>{
+    always("zone", &ZoneBid::zone),
+    always("bid_nano_usd_per_hour", &ZoneBid::bid),
+};
+
+template <>
+inline constexpr std::tuple json_table<CodecRange>{
+    always("codec", &CodecRange::codec),
+    always("level_min", &CodecRange::level_min),
+    always("level_max", &CodecRange::level_max),
+    always("whole_levels", &CodecRange::whole_levels),
+    always("has_default", &CodecRange::has_default),
+};
+static_assert(line_count(json_table<CodecRange>) == member_count<CodecRange>());
+
+void read_element(const char* key, const json& element, InstanceId& id) {
+    const bool fits = element.is_number_unsigned() && element.get<std::uint64_t>() <= 0xffffffffU;
+    if (!fits) Fields::refuse(key, "numbers of instances");
+    id = InstanceId{element.get<std::uint32_t>()};
 }
 
-FleetLine line_from(const json& object) {
-    FleetLine line;
-    Fields fields(object);
-    read_index(fields, "zone", line.zone);
-    fields.integer("instance_type", line.instance_type);
-    fields.name("market", market_names(), line.market);
-    fields.integer("count", line.count);
-    fields.quantity("bid_nano_usd_per_hour", line.bid);
-    fields.finish();
-    return line;
+void read_element(const char* key, const json& element, Instant& moment) {
+    const bool fits =
+        element.is_number_unsigned() &&
+        element.get<std::uint64_t>() <= static_cast<std::uint64_t>(json_time_max.raw());
+    if (!fits) Fields::refuse(key, "moments that are not negative");
+    moment = Instant::at(nanoseconds(element.get<std::int64_t>()));
 }
-
-json fleet_json(const std::vector<FleetLine>& fleet) {
-    json lines = json::array();
-    for (const FleetLine& line : fleet) lines.push_back(line_json(line));
-    return lines;
-}
-
-json layout_json(const Layout& layout) {
-    return {{"data", layout.data}, {"pipeline", layout.pipeline}, {"tensor", layout.tensor}};
-}
-
-std::string_view named(std::span<const std::string_view> names, auto value) {
-    return names[static_cast<std::size_t>(value)];
-}
-
-json ids_json(const std::vector<InstanceId>& ids) {
-    json list = json::array();
-    for (const InstanceId id : ids) list.push_back(index_of(id));
-    return list;
-}
-
-}  // namespace
 
 json to_json(const Plan& plan) {
-    json object = {{"version", index_of(plan.version)},
-                   {"fleet", fleet_json(plan.fleet)},
-                   {"workers_max", plan.workers_max},
-                   {"learners_per_gpu", plan.learners_per_gpu},
-                   {"batch_per_learner", plan.batch_per_learner},
-                   {"global_batch", plan.global_batch},
-                   {"accumulation", plan.accumulation},
-                   {"learning_rate", real_json(plan.learning_rate)},
-                   {"synchronisation", named(synchronisation_names(), plan.synchronisation)},
-                   {"collective", named(collective_names(), plan.collective)},
-                   {"codec", named(codec_names(), plan.codec)},
-                   {"codec_level", real_json(plan.codec_level)},
-                   {"layout", layout_json(plan.layout)},
-                   {"checkpoint_interval_ns", plan.checkpoint_interval.raw()},
-                   {"checkpoint_on_notice", plan.checkpoint_on_notice}};
-    if (!plan.replaced.empty()) object["replaced"] = ids_json(plan.replaced);
+    json object = {{"version", index_of(plan.version)}, {"fleet", value_json(plan.fleet)}};
+    for_each_line(plan_fields, [&](const auto& field) {
+        write_value(object, field.key, plan.*field.planned, usual<Plan>().*field.planned,
+                    field.written);
+    });
     return object;
 }
 
@@ -77,30 +77,9 @@ Plan plan_from(const json& object) {
     Plan plan;
     Fields fields(object);
     read_index(fields, "version", plan.version);
-    fields.list("fleet", [&](const json& line) { plan.fleet.push_back(line_from(line)); });
-    fields.integer("workers_max", plan.workers_max);
-    fields.integer("learners_per_gpu", plan.learners_per_gpu);
-    fields.integer("batch_per_learner", plan.batch_per_learner);
-    fields.integer("global_batch", plan.global_batch);
-    fields.integer("accumulation", plan.accumulation);
-    fields.real("learning_rate", plan.learning_rate);
-    fields.name("synchronisation", synchronisation_names(), plan.synchronisation);
-    fields.name("collective", collective_names(), plan.collective);
-    fields.name("codec", codec_names(), plan.codec);
-    fields.real("codec_level", plan.codec_level);
-    if (const json* layout = fields.find("layout")) {
-        Fields parts(*layout);
-        parts.integer("data", plan.layout.data);
-        parts.integer("pipeline", plan.layout.pipeline);
-        parts.integer("tensor", plan.layout.tensor);
-        parts.finish();
-    }
-    fields.quantity("checkpoint_interval_ns", plan.checkpoint_interval);
-    fields.flag("checkpoint_on_notice", plan.checkpoint_on_notice);
-    fields.list("replaced", [&](const json& id) {
-        const bool fits = id.is_number_unsigned() && id.get<std::uint64_t>() <= 0xffffffffU;
-        if (!fits) Fields::refuse("replaced", "numbers of instances");
-        plan.replaced.push_back(InstanceId{id.get<std::uint32_t>()});
+    read_value(fields, "fleet", plan.fleet, ReadRange::any);
+    for_each_line(plan_fields, [&](const auto& field) {
+        read_value(fields, field.key, plan.*field.planned, ReadRange::any);
     });
     fields.finish();
     return plan;
@@ -108,51 +87,10 @@ Plan plan_from(const json& object) {
 
 json to_json(const Decision& decision) {
     json object = json::object();
-    if (decision.fleet) object["fleet"] = fleet_json(*decision.fleet);
-    if (decision.zone_counts) {
-        json counts = json::array();
-        for (const ZoneCount& each : *decision.zone_counts) {
-            counts.push_back({{"zone", index_of(each.zone)}, {"count", each.count}});
-        }
-        object["zone_counts"] = counts;
-    }
-    const auto number = [&](const char* key, const auto& value) {
-        if (value) object[key] = *value;
-    };
-    const auto real = [&](const char* key, const std::optional<double>& value) {
-        if (value) object[key] = real_json(*value);
-    };
-    if (decision.market) object["market"] = name_of(*decision.market);
-    number("count", decision.count);
-    if (decision.bid) object["bid_nano_usd_per_hour"] = decision.bid->raw();
-    if (decision.zone_bids) {
-        json bids = json::array();
-        for (const ZoneBid& each : *decision.zone_bids) {
-            bids.push_back(
-                {{"zone", index_of(each.zone)}, {"bid_nano_usd_per_hour", each.bid.raw()}});
-        }
-        object["zone_bids"] = bids;
-    }
-    number("workers_max", decision.workers_max);
-    number("learners_per_gpu", decision.learners_per_gpu);
-    number("batch_per_learner", decision.batch_per_learner);
-    number("global_batch", decision.global_batch);
-    number("accumulation", decision.accumulation);
-    real("learning_rate", decision.learning_rate);
-    const auto name = [&](const char* key, std::span<const std::string_view> names,
-                          const auto& value) {
-        if (value) object[key] = named(names, *value);
-    };
-    name("synchronisation", synchronisation_names(), decision.synchronisation);
-    name("collective", collective_names(), decision.collective);
-    name("codec", codec_names(), decision.codec);
-    real("codec_level", decision.codec_level);
-    if (decision.layout) object["layout"] = layout_json(*decision.layout);
-    if (decision.checkpoint_interval) {
-        object["checkpoint_interval_ns"] = decision.checkpoint_interval->raw();
-    }
-    number("checkpoint_on_notice", decision.checkpoint_on_notice);
-    if (decision.replaced) object["replaced"] = ids_json(*decision.replaced);
+    for_each_line(decision_fields, [&](const auto& field) {
+        const auto& wish = decision.*field.decided;
+        if (wish) object[field.key] = value_json(*wish);
+    });
     if (decision.ask_again_in) object["ask_again_in_ns"] = decision.ask_again_in->raw();
     if (!decision.reason.empty()) object["reason"] = decision.reason;
     return object;
@@ -169,35 +107,13 @@ json to_json(const Capabilities& capabilities) {
                    {"instance_types", capabilities.instance_types},
                    {"instances_max", capabilities.instances_max},
                    {"workers_min", capabilities.workers_min}};
-    for (const CodecRange& each : capabilities.codecs) {
-        object["codecs"].push_back({{"codec", named(codec_names(), each.codec)},
-                                    {"level_min", real_json(each.level_min)},
-                                    {"level_max", real_json(each.level_max)},
-                                    {"whole_levels", each.whole_levels},
-                                    {"has_default", each.has_default}});
-    }
+    if (!capabilities.codecs.empty()) object["codecs"] = value_json(capabilities.codecs);
     if (!capabilities.learners_code) object["learners_code"] = false;
-    for (const Synchronisation each : capabilities.synchronisations) {
-        object["synchronisations"].push_back(named(synchronisation_names(), each));
+    if (!capabilities.synchronisations.empty()) {
+        object["synchronisations"] = value_json(capabilities.synchronisations);
     }
     return object;
 }
-
-namespace {
-
-CodecRange codec_range_from(const json& object) {
-    CodecRange range;
-    Fields fields(object);
-    fields.name("codec", codec_names(), range.codec);
-    fields.real("level_min", range.level_min);
-    fields.real("level_max", range.level_max);
-    fields.flag("whole_levels", range.whole_levels);
-    fields.flag("has_default", range.has_default);
-    fields.finish();
-    return range;
-}
-
-}  // namespace
 
 Capabilities capabilities_from(const json& object) {
     Capabilities can;
@@ -212,7 +128,7 @@ Capabilities capabilities_from(const json& object) {
     fields.integer_from("instance_types", 1U, can.instance_types);
     fields.integer_from("instances_max", 1, can.instances_max);
     fields.integer_from("workers_min", 1, can.workers_min);
-    fields.list("codecs", [&](const json& one) { can.codecs.push_back(codec_range_from(one)); });
+    read_value(fields, "codecs", can.codecs, ReadRange::any);
     fields.flag("learners_code", can.learners_code);
     fields.list("synchronisations", [&](const json& name) {
         const auto found = std::ranges::find(synchronisation_names(), name.get<std::string>());
@@ -271,7 +187,7 @@ void read_learner_speeds(Fields& fields, std::vector<std::int32_t>& speeds) {
 
 // One point is the time at any size; logs have said that with a bare number from the beginning.
 json communication_json(const ExposedCommunication& one) {
-    json object = {{"collective", named(collective_names(), one.collective)}};
+    json object = {{"collective", value_json(one.collective)}};
     if (one.times.size() == 1) {
         object["time_ns"] = one.times.front().time.raw();
     } else {
@@ -318,7 +234,7 @@ json step_time_json(const StepTime& time) {
     }
     if (time.bytes != 0) object["bytes"] = time.bytes;
     for (const CodecTime& row : time.codecs) {
-        object["codecs"].push_back({{"codec", named(codec_names(), row.codec)},
+        object["codecs"].push_back({{"codec", value_json(row.codec)},
                                     {"level", real_json(row.level)},
                                     {"usual_level", row.usual_level},
                                     {"encoding_ns", row.encoding.raw()},
@@ -327,9 +243,8 @@ json step_time_json(const StepTime& time) {
                                     {"synchronisation", sized_times_json(row.synchronisation)}});
     }
     for (const ExchangeTime& row : time.exchanges) {
-        object["exchanges"].push_back(
-            {{"synchronisation", named(synchronisation_names(), row.synchronisation)},
-             {"times", sized_times_json(row.times)}});
+        object["exchanges"].push_back({{"synchronisation", value_json(row.synchronisation)},
+                                       {"times", sized_times_json(row.times)}});
     }
     if (!time.learner_speeds.empty()) object["learner_speeds_per_mille"] = time.learner_speeds;
     return object;

@@ -1,7 +1,6 @@
 #include "records/timeline.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "base/csv_writer.hpp"
@@ -9,9 +8,7 @@
 namespace ukemi {
 
 std::string_view job_phase_name(JobPhase phase) {
-    static constexpr std::array<std::string_view, 5> names{"waiting", "transition", "running",
-                                                           "checkpointing", "finished"};
-    return names[static_cast<std::size_t>(phase)];
+    return job_phase_names[static_cast<std::size_t>(phase)];
 }
 
 std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "policies/plan_fields.hpp"
 #include "sim/job/training.hpp"
 
 namespace ukemi {
@@ -27,60 +28,7 @@ ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) 
     return result;
 }
 
-bool trains_differently(const Plan& before, const Plan& after) {
-    return before.learners_per_gpu != after.learners_per_gpu ||
-           before.global_batch != after.global_batch ||
-           before.batch_per_learner != after.batch_per_learner ||
-           before.accumulation != after.accumulation ||
-           before.learning_rate != after.learning_rate ||
-           before.synchronisation != after.synchronisation || before.codec != after.codec ||
-           before.codec_level != after.codec_level;
-}
-
-// Whether the steps and checkpoints that follow are not those of the old Plan.
-bool goes_on_differently(const Plan& before, const Plan& after) {
-    return before.checkpoint_interval != after.checkpoint_interval ||
-           before.collective != after.collective || trains_differently(before, after);
-}
-
-// Knobs whose cost a step's time says.
-void add_what_steps_know(const StepTime& time, Capabilities& can) {
-    if (!time.codecs.empty()) can.knobs = can.knobs | KnobSet{Knob::codec};
-    for (const CodecTime& row : time.codecs) {
-        can.codecs.push_back({row.codec, row.level, row.level, false, row.usual_level});
-    }
-    if (!time.exchanges.empty()) can.knobs = can.knobs | KnobSet{Knob::synchronisation};
-    for (const ExchangeTime& row : time.exchanges) {
-        can.synchronisations.push_back(row.synchronisation);
-    }
-    if (!time.learner_speeds.empty()) can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
-    can.learners_code = time.learner_speeds.empty();  // their messages are priced as one's
-}
-
 }  // namespace
-
-Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job) {
-    Capabilities can;
-    can.world = "simulated market";
-    can.knobs = {Knob::zone,    Knob::market,
-                 Knob::count,   Knob::checkpoint_interval,
-                 Knob::workers, Knob::checkpoint_on_notice};
-    if (job.learning) {
-        can.knobs = can.knobs | KnobSet{Knob::batch, Knob::accumulation};
-        if (job.learning->rate_of_plan()) can.knobs = can.knobs | KnobSet{Knob::learning_rate};
-    }
-    if (job.profile.step_time) add_what_steps_know(*job.profile.step_time, can);
-    if (!job.profile.learner_speeds.empty())
-        can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
-    if (!job.profile.communication.empty()) can.knobs = can.knobs | KnobSet{Knob::collective};
-    if (market.rules.uneven()) can.knobs = can.knobs | KnobSet{Knob::machines};
-    if (market.rules.bidding) can.knobs = can.knobs | KnobSet{Knob::bid};
-    can.zones = static_cast<std::uint32_t>(market.zones.size());
-    can.instance_types = 1;
-    can.instances_max = std::max({job.instances_max, job.plan.workers_max, fleet_count(job.plan)});
-    can.workers_min = job.workers_min;
-    return can;
-}
 
 World::World(WorldSetup setup)
     : setup_(std::move(setup)),
@@ -254,9 +202,9 @@ void World::commit_at_boundary() {
 void World::commit(const Plan& plan) {
     trainer_->report(queue_.now());
     const bool again = committed_just_now(plan);
-    const bool goes_on_otherwise = goes_on_differently(controller_.plan(), plan);
+    const Restarted restarted = restarted_by(controller_.plan(), plan);
     const bool whole_program = job_.transition && job_.transition->whole_program;
-    if (whole_program && trains_differently(controller_.plan(), plan)) restart_due_ = true;
+    if (whole_program && restarted == Restarted::training) restart_due_ = true;
     controller_.committed(plan.version);
     ++plans_;
     hash_.add_number(index_of(plan.version));
@@ -267,7 +215,7 @@ void World::commit(const Plan& plan) {
     // What a policy asked for is there now: it may look again. But policies that only answer each
     // other would go on for ever.
     if (!again) note(EventKind::phase_changed);
-    if (goes_on_otherwise && trainer_->phase() == JobPhase::running) {
+    if (restarted != Restarted::nothing && trainer_->phase() == JobPhase::running) {
         resume_running();  // a new segment, with the new interval or batch
     }
 }

@@ -47,8 +47,9 @@ struct WorldSetup {
     std::function<void(Instant, Phase, const Event&)> on_event;
 };
 
-// What the simulated market can turn.
+// What the simulated market can turn: here, and at most.
 Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job);
+KnobSet simulated_knobs();
 
 class World {
 public:

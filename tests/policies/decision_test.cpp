@@ -2,9 +2,11 @@
 #include "policies/decision.hpp"
 
 #include <catch2/catch.hpp>
+#include <set>
 #include <utility>
 
 #include "base/rng.hpp"
+#include "tests/policies/plan_values.hpp"
 
 using namespace ukemi;
 
@@ -35,17 +37,6 @@ Plan changed(Plan plan, const Decision& decision, KnobSet knobs) {
     return plan;
 }
 
-// One field set, one field of the Plan changed, one knob turned.
-template <class Set, class Expect>
-void check_field(Knob knob, Set set, Expect expect) {
-    CAPTURE(name_of(knob));
-    Decision decision;
-    set(decision);
-    Plan expected = plan_of({line(0, 2)});
-    expect(expected);
-    CHECK(changed(plan_of({line(0, 2)}), decision, {knob}) == expected);
-}
-
 }  // namespace
 
 TEST_CASE("decision: an empty one changes nothing", "[decision]") {
@@ -57,45 +48,51 @@ TEST_CASE("decision: an empty one changes nothing", "[decision]") {
 }
 
 TEST_CASE("decision: each field of training changes its own field of the Plan", "[decision]") {
-    check_field(
-        Knob::workers, [](Decision& d) { d.workers_max = 7; }, [](Plan& p) { p.workers_max = 7; });
-    check_field(
-        Knob::learners_per_gpu, [](Decision& d) { d.learners_per_gpu = 2; },
-        [](Plan& p) { p.learners_per_gpu = 2; });
-    check_field(
-        Knob::batch, [](Decision& d) { d.batch_per_learner = 64; },
-        [](Plan& p) { p.batch_per_learner = 64; });
-    check_field(
-        Knob::accumulation, [](Decision& d) { d.accumulation = 4; },
-        [](Plan& p) { p.accumulation = 4; });
-    check_field(
-        Knob::learning_rate, [](Decision& d) { d.learning_rate = 0.25; },
-        [](Plan& p) { p.learning_rate = 0.25; });
-    check_field(
-        Knob::synchronisation, [](Decision& d) { d.synchronisation = Synchronisation::local_sgd; },
-        [](Plan& p) { p.synchronisation = Synchronisation::local_sgd; });
-    check_field(
-        Knob::collective, [](Decision& d) { d.collective = Collective::ring; },
-        [](Plan& p) { p.collective = Collective::ring; });
-    check_field(
-        Knob::codec, [](Decision& d) { d.codec = Codec::qsgd; },
-        [](Plan& p) { p.codec = Codec::qsgd; });
-    check_field(
-        Knob::codec, [](Decision& d) { d.codec_level = 4; }, [](Plan& p) { p.codec_level = 4; });
-    check_field(
-        Knob::layout,
-        [](Decision& d) {
-            d.layout = Layout{4, 2, 1};
-        },
-        [](Plan& p) {
-            p.layout = {4, 2, 1};
+    const Plan plan = plan_of({line(0, 2)});
+    for_each_line(plan_fields, [&](const auto& field) {
+        CAPTURE(field.key);
+        const auto wanted = another(plan.*field.planned);
+        CHECK(field.possible(wanted));
+        Decision decision;
+        decision.*field.decided = wanted;
+        Plan expected = plan;
+        expected.*field.planned = wanted;
+        CHECK(changed(plan, decision, field.knobs) == expected);
+        CHECK(restarted_by(plan, expected) == field.restarted);
+    });
+}
+
+TEST_CASE("plan fields: each line has a key and members of its own", "[decision]") {
+    std::set<std::string_view> keys;
+    std::set<const void*> members;
+    const Plan plan;
+    const Decision decision;
+    for_each_line(plan_fields, [&](const auto& field) { members.insert(&(plan.*field.planned)); });
+    for_each_line(decision_fields, [&](const auto& field) {
+        keys.insert(field.key);
+        members.insert(&(decision.*field.decided));
+    });
+    CHECK(keys.size() == line_count(decision_fields));
+    CHECK(members.size() == line_count(plan_fields) + line_count(decision_fields));
+}
+
+TEST_CASE("plan fields: what a change restarts", "[decision]") {
+    const auto restarts = [](Restarted what) {
+        std::vector<std::string_view> keys;
+        for_each_line(plan_fields, [&](const auto& field) {
+            if (field.restarted == what) keys.emplace_back(field.key);
         });
-    check_field(
-        Knob::checkpoint_interval, [](Decision& d) { d.checkpoint_interval = minutes(9); },
-        [](Plan& p) { p.checkpoint_interval = minutes(9); });
-    check_field(
-        Knob::checkpoint_on_notice, [](Decision& d) { d.checkpoint_on_notice = true; },
-        [](Plan& p) { p.checkpoint_on_notice = true; });
+        return keys;
+    };
+    using Keys = std::vector<std::string_view>;
+    CHECK(restarts(Restarted::nothing) ==
+          Keys{"workers_max", "layout", "checkpoint_on_notice", "replaced"});
+    CHECK(restarts(Restarted::segment) == Keys{"checkpoint_interval_ns", "collective"});
+    Plan after = plan_of({line(0, 2)});
+    after.collective = Collective::ring;
+    after.codec = Codec::qsgd;
+    CHECK(restarted_by(plan_of({line(0, 9)}), after) == Restarted::training);  // the most
+    CHECK(restarted_by(after, after) == Restarted::nothing);
 }
 
 TEST_CASE("decision: market and bid are those of every line", "[decision]") {
