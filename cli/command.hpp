@@ -11,21 +11,9 @@
 
 namespace ukemi {
 
-void add_replay(CLI::App& app);
-void add_check(CLI::App& app);
-void add_compare(CLI::App& app);
-void add_diff(CLI::App& app);
-void add_list(CLI::App& app);
-void add_import(CLI::App& app);
-void add_describe(CLI::App& app);
-void add_fit(CLI::App& app);
-void add_replay_log(CLI::App& app);
-void add_plot(CLI::App& app);
-void add_train(CLI::App& app);
-void add_calibrate(CLI::App& app);
-void add_predict(CLI::App& app);
-void add_worker(CLI::App& app);
-void add_simulate(CLI::App& app);
+#define COMMAND(name) void add_##name(CLI::App& app);
+#include "cli/command_table.def"
+#undef COMMAND
 
 // Files that match a shell pattern, sorted; a pattern that matches nothing is an InputError.
 std::vector<std::filesystem::path> expand_glob(const std::string& pattern, std::string_view where);

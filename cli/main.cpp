@@ -104,21 +104,9 @@ int run(int argc, char** argv) {
     app.footer(
         "Exit codes: 0 done, 1 the machine failed, 2 the input was wrong.\n"
         "`ukemi COMMAND --help` says more about each.");
-    ukemi::add_replay(app);
-    ukemi::add_compare(app);
-    ukemi::add_train(app);
-    ukemi::add_calibrate(app);
-    ukemi::add_predict(app);
-    ukemi::add_check(app);
-    ukemi::add_list(app);
-    ukemi::add_import(app);
-    ukemi::add_describe(app);
-    ukemi::add_fit(app);
-    ukemi::add_replay_log(app);
-    ukemi::add_plot(app);
-    ukemi::add_diff(app);
-    ukemi::add_worker(app);
-    ukemi::add_simulate(app);
+#define COMMAND(name) ukemi::add_##name(app);
+#include "cli/command_table.def"
+#undef COMMAND
     refuse_empty_values(app);
     try {
         app.parse(argc, argv);

@@ -1,4 +1,4 @@
-// figures.cpp — the table of figures. One line each.
+// figures.cpp — the figures of figure_table.def, and when there is input for each.
 #include "plots/figures.hpp"
 
 #include <algorithm>
@@ -35,34 +35,11 @@ bool has_deadlines(const FigureInput& input) {
     return deadlines.size() > 1;
 }
 
+#define FIGURE(name, has_input, summary) {#name, summary, has_input, draw_##name},
 constexpr Figure figures[] = {
-    {"cost_and_time", "per policy: dollars and hours over all runs, and deadlines missed", has_runs,
-     draw_cost_and_time},
-    {"cost_by_cause", "per policy: what the dollars bought, from useful work to waste", has_runs,
-     draw_cost_by_cause},
-    {"timeline", "one run: instances, prices, revocations and progress over time", has_timelines,
-     draw_timeline},
-    {"cost_against_deadline", "per policy and trace: what more time saves (--vary /job/deadline)",
-     has_deadlines, draw_cost_against_deadline},
-    {"market_over_time", "instances and prices of each zone over time (ukemi describe --out)",
-     has_markets, draw_market_over_time},
-    {"lifetimes", "how long instances, and runs with any, last: recorded and generated",
-     has_survivals, draw_lifetimes},
-    {"losses_by_hour", "losses in each hour of the day: recorded and generated", has_hours,
-     draw_losses_by_hour},
-    {"topology", "a machine or a cluster: its devices and the cables between them", has_topology,
-     draw_topology},
-    {"learned_over_time", "per run: the way to the target, or the metric (ukemi compare --out)",
-     has_learning, draw_learned_over_time},
-    {"batch_over_time", "per run: the batch it trained with (ukemi compare --out)", has_learning,
-     draw_batch_over_time},
-    {"metric_over_samples", "per run: the metric by the samples used (ukemi compare --out)",
-     has_metric_by_samples, draw_metric_over_samples},
-    {"noise_over_samples", "per run: the gradient noise scale over training (ukemi compare --out)",
-     has_noise, draw_noise_over_samples},
-    {"transition_phases", "per system or policy: what changes of the group cost, phase by phase",
-     has_transitions, draw_transition_phases},
+#include "plots/figure_table.def"
 };
+#undef FIGURE
 
 }  // namespace
 

@@ -177,43 +177,11 @@ struct FigureResult {
 };
 
 // The folder is created. Throws std::system_error where the data cannot be written.
-FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem::path& folder,
-                                const FigureOptions& options = {});
-FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem::path& folder,
-                                const FigureOptions& options = {});
-// One figure for each of the variants that differ in more than the deadline.
-FigureResult draw_cost_against_deadline(const FigureInput& input,
-                                        const std::filesystem::path& folder,
-                                        const FigureOptions& options = {});
-// One figure for each timeline.
-FigureResult draw_timeline(const FigureInput& input, const std::filesystem::path& folder,
-                           const FigureOptions& options = {});
-
-// One figure for each market; its zones below each other, on one time axis.
-FigureResult draw_market_over_time(const FigureInput& input, const std::filesystem::path& folder,
-                                   const FigureOptions& options = {});
-// One figure for each kind of lifetime.
-FigureResult draw_lifetimes(const FigureInput& input, const std::filesystem::path& folder,
-                            const FigureOptions& options = {});
-FigureResult draw_losses_by_hour(const FigureInput& input, const std::filesystem::path& folder,
-                                 const FigureOptions& options = {});
-// What it is made of, from the network above to the GPUs below.
-FigureResult draw_topology(const FigureInput& input, const std::filesystem::path& folder,
-                           const FigureOptions& options = {});
-
-// A line for each run that learns: `ukemi compare --out`.
-FigureResult draw_learned_over_time(const FigureInput& input, const std::filesystem::path& folder,
-                                    const FigureOptions& options = {});
-FigureResult draw_batch_over_time(const FigureInput& input, const std::filesystem::path& folder,
-                                  const FigureOptions& options = {});
-FigureResult draw_metric_over_samples(const FigureInput& input, const std::filesystem::path& folder,
-                                      const FigureOptions& options = {});
-FigureResult draw_noise_over_samples(const FigureInput& input, const std::filesystem::path& folder,
-                                     const FigureOptions& options = {});
-
-// A row for each system or policy whose transitions have phases, in the order given.
-FigureResult draw_transition_phases(const FigureInput& input, const std::filesystem::path& folder,
-                                    const FigureOptions& options = {});
+#define FIGURE(name, ...)                                                                   \
+    FigureResult draw_##name(const FigureInput& input, const std::filesystem::path& folder, \
+                             const FigureOptions& options = {});
+#include "plots/figure_table.def"
+#undef FIGURE
 
 struct Figure {
     std::string_view name;

@@ -16,15 +16,15 @@ struct PolicyEntry {
     std::string_view alias;    // a short form for the command line, or empty
     std::string_view summary;  // one line, for `ukemi list policies`
     std::string_view source;   // where its rule comes from
-    bool needs_oracle;
-    bool needs_deadline;
     // The parameters are the keys of the policy's object in the scenario.
     std::unique_ptr<Policy> (*make)(ConfigReader& parameters);
+    bool needs_oracle = false;
+    bool needs_deadline = false;
     // The parameter that a list may set in short: "constant_batch:256". Empty: none.
     std::string_view short_parameter = "";
 };
 
-// All policies, in the order of registry.cpp: an explicit table, because a static library drops
+// All policies, in the order of policy_table.def: an explicit table, because a static library drops
 // objects that register themselves.
 std::span<const PolicyEntry> all_policies();
 

@@ -1,4 +1,4 @@
-// reader.cpp — the table of forms, finding the right one, and what is the same for all of them.
+// reader.cpp — the forms, finding the right one, and what is the same for all of them.
 #include "traces/reader.hpp"
 
 #include <fmt/format.h>
@@ -79,37 +79,11 @@ std::string trace_name(const std::filesystem::path& file) {
 }
 
 std::span<const TraceForm> all_trace_forms() {
-    // Headers first, then rows without one, then JSON by its keys. Where two could be meant, the
-    // one that asks for more stands first.
+#define FORM(name) name##_form(),
     static const std::array forms{
-        plain_availability_form(),
-        plain_price_form(),
-        skynomad_csv_form(),
-        probe_counts_form(),
-        lifetimes_form(),
-        price_list_csv_form(),
-        interruption_bands_form(),
-        azure_prices_form(),
-        aws_price_history_text_form(),
-        stamped_price_form(),
-        aws_price_history_csv_form(),
-        skypilot_strategy_form(),
-        bamboo_events_form(),
-        bamboo_counts_form(),
-        step_list_form(),
-        survival_log_form(),
-        launch_log_form(),
-        parcae_segment_form(),
-        aws_price_history_json_form(),
-        parcae_intervals_form(),
-        probe_round_form(),
-        price_tracker_form(),
-        spot_advisor_form(),
-        price_list_json_form(),
-        skynomad_prices_form(),
-        skypilot_json_form(),
-        gcp_list_price_form(),
+#include "traces/forms/form_table.def"
     };
+#undef FORM
     return forms;
 }
 

@@ -73,7 +73,8 @@ std::string to_string(const Finding& finding) {
 
 bool is_header(std::string_view path) { return path.ends_with(".hpp"); }
 bool is_code(std::string_view path) {
-    return is_header(path) || path.ends_with(".cpp") || path.ends_with(".cu");
+    return is_header(path) || path.ends_with(".cpp") || path.ends_with(".cu") ||
+           path.ends_with(".def");
 }
 
 std::string_view top_folder(std::string_view path) {

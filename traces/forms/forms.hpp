@@ -1,4 +1,4 @@
-// forms.hpp — every reader's entry for the table in reader.cpp, and what several of them share.
+// forms.hpp — what the readers of form_table.def share, and their functions.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,9 @@
 
 namespace ukemi {
 
-TraceForm plain_availability_form();
-TraceForm plain_price_form();
-TraceForm skypilot_json_form();
-TraceForm skynomad_csv_form();
-TraceForm skypilot_strategy_form();
-TraceForm stamped_price_form();
-TraceForm probe_counts_form();
-TraceForm bamboo_events_form();
-TraceForm bamboo_counts_form();
-TraceForm aws_price_history_json_form();
-TraceForm aws_price_history_csv_form();
-TraceForm aws_price_history_text_form();
-TraceForm skynomad_prices_form();
-TraceForm probe_round_form();
-TraceForm step_list_form();
-TraceForm survival_log_form();
-TraceForm launch_log_form();
-TraceForm azure_prices_form();
-TraceForm price_tracker_form();
-TraceForm parcae_segment_form();
-TraceForm parcae_intervals_form();
-TraceForm lifetimes_form();
-TraceForm price_list_csv_form();
-TraceForm price_list_json_form();
-TraceForm gcp_list_price_form();
-TraceForm spot_advisor_form();
-TraceForm interruption_bands_form();
+#define FORM(name) TraceForm name##_form();
+#include "traces/forms/form_table.def"
+#undef FORM
 
 // The first line of `head` that is neither blank nor a "#" comment, without its line ending.
 std::string_view first_row(std::string_view head);
