@@ -1,4 +1,8 @@
 // json_scanner.cpp — the grammar of RFC 8259, one function a rule, and the complaints.
+//
+// A second parser beside nlohmann's, whose SAX interface took 4.9 times as long for 60 MB of price
+// history, 2.4 times for decimals, 5.5 times for a list of 0 and 1 (against whole_numbers); and a
+// reader of a form asks for what comes next, where SAX would call it back at each value.
 #include "base/json_scanner.hpp"
 
 #include <fmt/format.h>

@@ -167,7 +167,7 @@ std::int64_t RandomStream::poisson(double mean) {
 }
 
 // Algorithm AS 241, PPND16 (Wichura 1988, Applied Statistics 37): rational approximations, to about
-// 16 digits.
+// 16 digits. Not Boost.Math: draws reach events, and its bits lean on libm.
 double normal_quantile(double probability) {
     INVARIANT(probability > 0 && probability < 1);
     static constexpr std::array<double, 8> a{3.3871328727963666080e0,  1.3314166789178437745e+2,

@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <vector>
-
-#include "base/invariant.hpp"
 
 namespace ukemi {
 namespace {
@@ -63,6 +60,11 @@ double quantile(std::span<const double> sorted_values, double q) {
     const double weight = position - static_cast<double>(below);
     // An exact hit must not touch its neighbour: 0 × infinity is not a number.
     return weight == 0 ? low : low + weight * (sorted_values[below + 1] - low);
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return quantile(values, 0.5);
 }
 
 }  // namespace ukemi

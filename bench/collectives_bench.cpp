@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "base/invariant.hpp"
+#include "base/statistics.hpp"
 #include "kernels/gloo_communicator.hpp"
 #include "kernels/launcher.hpp"
 
@@ -114,11 +115,6 @@ std::shared_ptr<gloo::rendezvous::Context> connect_theirs(SharedNotes& notes, in
     auto context = std::make_shared<gloo::rendezvous::Context>(rank, size);
     context->connectFullMesh(notes, device);
     return context;
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
 }
 
 struct Contender {

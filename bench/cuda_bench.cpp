@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/statistics.hpp"
 #include "kernels/cuda/cases.hpp"
 #include "kernels/cuda/device_network.hpp"
 #include "kernels/cuda/handles.hpp"
@@ -64,7 +65,7 @@ Times times_of(cudaStream_t stream, int repetitions, const std::function<void()>
     std::vector<double> all;
     for (int i = 0; i < repetitions; ++i) all.push_back(seconds_of(stream, runs, run));
     std::ranges::sort(all);
-    return {all.front(), all[all.size() / 2], all.back()};
+    return {all.front(), median(all), all.back()};
 }
 
 int attribute(cudaDeviceAttr which, int device) {

@@ -15,6 +15,7 @@
 #include <queue>
 #include <vector>
 
+#include "base/statistics.hpp"
 #include "sim/engine/event_queue.hpp"
 
 namespace {
@@ -156,11 +157,6 @@ double ns_per_hold(std::size_t holds, Run run) {
     run(holds);
     const auto ticks = static_cast<double>(std::clock() - start);
     return ticks / CLOCKS_PER_SEC * 1e9 / static_cast<double>(holds);
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
 }
 
 // Fills a queue, then drains it: patterns that defeat queues which guess at the distribution.

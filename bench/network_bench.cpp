@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/statistics.hpp"
 #include "sim/network/collective_runs.hpp"
 #include "sim/network/reference_scenarios.hpp"
 
@@ -35,11 +36,6 @@ struct Timed {
     double simulated_s = 0;
     double wall_s = 0;
 };
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
 
 Timed ours(const ReferenceScenario& scenario) {
     const ReferenceResult result = run_reference(scenario, false);

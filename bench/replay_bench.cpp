@@ -22,6 +22,7 @@
 #include <fstream>
 #include <functional>
 
+#include "base/statistics.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "sim/job/world.hpp"
 #include "traces/generator.hpp"
@@ -54,7 +55,7 @@ Times repeat(int repetitions, const std::function<void()>& work) {
 }
 
 std::string shown(const std::vector<double>& sorted) {
-    return fmt::format("{:.4f} s ({:.4f} to {:.4f})", sorted[sorted.size() / 2], sorted.front(),
+    return fmt::format("{:.4f} s ({:.4f} to {:.4f})", median(sorted), sorted.front(),
                        sorted.back());
 }
 
@@ -105,7 +106,7 @@ void bench_peer_job(const fs::path& scenarios) {
             }
         });
         const double peer_s = policy == "greedy" ? 7.1 : 11.3;
-        const double median_s = times.processor_s[times.processor_s.size() / 2];
+        const double median_s = median(times.processor_s);
         fmt::print(
             "1000 traces x {:<12} one core, files included: processor {}, wall {}\n"
             "    {} ticks, {:.0f} ns a tick; the authors' simulator, recorded: {} s, "
@@ -147,7 +148,7 @@ void bench_scale() {
             events += run_one(scenario, market, list, 1).result.events;
         }
     });
-    const double median_s = times.processor_s[times.processor_s.size() / 2];
+    const double median_s = median(times.processor_s);
     fmt::print(
         "90 days, 64 instances, 10 zones, {} policy lists, one core: processor {}, wall {}\n"
         "    {} events, {:.0f} ns each with the questions they raise; largest resident set "

@@ -13,7 +13,7 @@ struct MeasuredTimes {  // wall seconds, in the order in which they were taken
     std::vector<double> s;
 
     double mean() const { return summarise(s).mean; }
-    double median() const { return quantile(0.5); }
+    double median() const { return ukemi::median(s); }
     double quantile(double q) const {  // of at least one value
         std::vector<double> sorted = s;
         std::ranges::sort(sorted);

@@ -1,4 +1,7 @@
 // worker_process.cpp — fork and execve; between them only what is safe in a threaded program.
+//
+// Not Boost.Process: nearly all of this is what happens in the child (death with its parent, a
+// process group of its own, one core, signals, descriptors), which would be its hooks to write.
 #include "runtime/worker_process.hpp"
 
 #include <fcntl.h>

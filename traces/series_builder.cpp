@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/statistics.hpp"
 #include "traces/timestamp.hpp"
 
 namespace ukemi {
@@ -19,14 +22,11 @@ Spacing spacing_of(const std::vector<std::int64_t>& stamps) {
             spacing.longest_at = stamps[i];
         }
     }
-    std::vector<std::int64_t> sorted = gaps;
-    const std::size_t middle = (sorted.size() - 1) / 2;
-    std::sort(sorted.begin(), sorted.end());
-    spacing.usual = nanoseconds(sorted[middle]);
-    spacing.shortest = nanoseconds(sorted.front());
-    for (const std::int64_t gap : gaps) {
-        if (gap - sorted[middle] > sorted[middle] / 2) ++spacing.holes;
-    }
+    const std::int64_t usual = lower_median(gaps);
+    spacing.usual = nanoseconds(usual);
+    spacing.shortest = nanoseconds(std::ranges::min(gaps));
+    spacing.holes = static_cast<std::size_t>(
+        std::ranges::count_if(gaps, [&](std::int64_t gap) { return gap - usual > usual / 2; }));
     return spacing;
 }
 

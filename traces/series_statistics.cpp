@@ -9,19 +9,14 @@
 #include <optional>
 #include <vector>
 
+#include "base/statistics.hpp"
+
 namespace ukemi {
 
 namespace {
 
 double ratio(Int128 part, Int128 whole) {
     return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-Duration median(std::vector<Duration> runs) {
-    if (runs.empty()) return {};
-    const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
-    std::nth_element(runs.begin(), middle, runs.end());
-    return *middle;
 }
 
 void add_runs(const AvailabilitySeries& series, SeriesStatistics& statistics) {
@@ -35,8 +30,8 @@ void add_runs(const AvailabilitySeries& series, SeriesStatistics& statistics) {
         (is_up ? up : down).push_back(end_of_step(series, i) - run_start);
         run_start = end_of_step(series, i);
     }
-    statistics.up_run_median = median(std::move(up));
-    statistics.down_run_median = median(std::move(down));
+    if (!up.empty()) statistics.up_run_median = upper_median(std::move(up));
+    if (!down.empty()) statistics.down_run_median = upper_median(std::move(down));
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// timestamp.cpp — the calendar by hand: what C++20 has for it is not in every library yet.
+// timestamp.cpp — the calendar is <chrono>'s; reading and writing are done here, because parse()
+// and time zones of C++20 are not in every library yet and take more than trace files may hold.
 #include "traces/timestamp.hpp"
 
 #include <fmt/format.h>
 
-#include <array>
+#include <chrono>
 #include <cstddef>
 
 #include "base/text_scan.hpp"
@@ -12,23 +13,7 @@ namespace ukemi {
 
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
-constexpr std::int64_t seconds_per_day = 86'400;
-
-bool is_leap(std::int64_t year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
-
-int days_in_month(std::int64_t year, int month) {
-    constexpr std::array<int, 12> lengths{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return month == 2 && is_leap(year) ? 29 : lengths[static_cast<std::size_t>(month - 1)];
-}
-
-// Whole days from 1970-01-01 to the first of January of `year`.
-std::int64_t days_before_year(std::int64_t year) {
-    const auto leap_years_before = [](std::int64_t y) {
-        return (y - 1) / 4 - (y - 1) / 100 + (y - 1) / 400;
-    };
-    return (year - 1970) * 365 + leap_years_before(year) - leap_years_before(1970);
-}
+namespace chrono = std::chrono;
 
 // Exactly `digits` digits at the start of `text`, taken off it; -1 if they are not there.
 int take_digits(std::string_view& text, std::size_t digits) {
@@ -58,16 +43,16 @@ std::optional<std::int64_t> take_fraction(std::string_view& text) {
     return value;
 }
 
-// "Z", "+02:00", "-0700" or nothing: seconds that local time is ahead of UTC.
-std::optional<std::int64_t> take_offset(std::string_view& text) {
-    if (text.empty() || take(text, 'Z')) return 0;
+// "Z", "+02:00", "-0700" or nothing: how far local time is ahead of UTC.
+std::optional<chrono::minutes> take_offset(std::string_view& text) {
+    if (text.empty() || take(text, 'Z')) return chrono::minutes(0);
     const bool behind = text.front() == '-';
     if (!take(text, '+') && !take(text, '-')) return std::nullopt;
     const int hours = take_digits(text, 2);
     take(text, ':');
     const int minutes = take_digits(text, 2);
     if (hours < 0 || hours > 14 || minutes < 0 || minutes > 59) return std::nullopt;
-    const std::int64_t ahead = hours * 3600 + minutes * 60;
+    const chrono::minutes ahead(hours * 60 + minutes);
     return behind ? -ahead : ahead;
 }
 
@@ -77,9 +62,13 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
     const int year = take_digits(text, 4);
     if (year < 1970 || year > 2199 || !take(text, '-')) return std::nullopt;
     const int month = take_digits(text, 2);
-    if (month < 1 || month > 12 || !take(text, '-')) return std::nullopt;
+    if (month < 1 || !take(text, '-')) return std::nullopt;
     const int day = take_digits(text, 2);
-    if (day < 1 || day > days_in_month(year, month)) return std::nullopt;
+    if (day < 1) return std::nullopt;
+    const chrono::year_month_day date(chrono::year(year),
+                                      chrono::month(static_cast<unsigned>(month)),
+                                      chrono::day(static_cast<unsigned>(day)));
+    if (!date.ok()) return std::nullopt;
     if (!take(text, 'T') && !take(text, ' ')) return std::nullopt;
     const int hour = take_digits(text, 2);
     if (hour < 0 || hour > 23 || !take(text, ':')) return std::nullopt;
@@ -92,34 +81,22 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
     const auto ahead = take_offset(text);
     if (!ahead || !text.empty()) return std::nullopt;
 
-    std::int64_t days = days_before_year(year) + day - 1;
-    for (int m = 1; m < month; ++m) days += days_in_month(year, m);
-    return (days * seconds_per_day + hour * 3600 + minute * 60 + whole_second - *ahead) * second +
-           *fraction;
+    const chrono::sys_seconds at = chrono::sys_days(date) + chrono::hours(hour) +
+                                   chrono::minutes(minute) + chrono::seconds(whole_second) - *ahead;
+    return chrono::nanoseconds(at.time_since_epoch()).count() + *fraction;
 }
 
 std::string format_timestamp(std::int64_t nanoseconds_since_1970) {
-    std::int64_t seconds = nanoseconds_since_1970 / second;
-    std::int64_t fraction = nanoseconds_since_1970 % second;
-    if (fraction < 0) {
-        fraction += second;
-        --seconds;
-    }
-    std::int64_t days = seconds / seconds_per_day;
-    std::int64_t rest = seconds % seconds_per_day;
-    if (rest < 0) {
-        rest += seconds_per_day;
-        --days;
-    }
-    std::int64_t year = 1969;  // an offset can lead one day before 1970
-    while (days_before_year(year + 1) <= days) ++year;
-    days -= days_before_year(year);
-    int month = 1;
-    for (; days >= days_in_month(year, month); ++month) days -= days_in_month(year, month);
-    std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", year, month, days + 1,
-                                   rest / 3600, rest / 60 % 60, rest % 60);
-    if (fraction != 0) {
-        std::string digits = fmt::format(".{:09}", fraction);
+    const chrono::sys_time<chrono::nanoseconds> at{chrono::nanoseconds(nanoseconds_since_1970)};
+    const chrono::sys_days day = chrono::floor<chrono::days>(at);
+    const chrono::year_month_day date(day);
+    const chrono::hh_mm_ss time(at - day);
+    std::string text =
+        fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                    time.hours().count(), time.minutes().count(), time.seconds().count());
+    if (time.subseconds().count() != 0) {
+        std::string digits = fmt::format(".{:09}", time.subseconds().count());
         digits.erase(digits.find_last_not_of('0') + 1);
         text += digits;
     }

@@ -1,3 +1,7 @@
+// input_pipeline.cpp — threads fill batches, and a map puts them in order.
+//
+// Not oneTBB's bounded queue: that is first in, first out, and batches come out by number,
+// whichever thread was faster. The pool of buffers is what bounds it.
 #include "kernels/learners/input_pipeline.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "policies/size/straggler_rule.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/invariant.hpp"
 #include "base/statistics.hpp"
@@ -19,14 +20,13 @@ void StragglerDetector::see(std::span<const WorkerView> workers) {
         if (worker.compute > Duration{}) speeds.push_back(1 / to_seconds(worker.compute));
     }
     if (speeds.empty()) return;
-    std::ranges::sort(speeds);
-    const double median = quantile(speeds, 0.5);
+    const double usual = median(std::move(speeds));
     std::erase_if(share_, [&](const auto& known) {
         return std::ranges::find(workers, known.first, &WorkerView::instance) == workers.end();
     });
     for (const WorkerView& worker : workers) {
         if (worker.compute <= Duration{}) continue;
-        const double share = 1 / to_seconds(worker.compute) / median;
+        const double share = 1 / to_seconds(worker.compute) / usual;
         const auto [known, is_new] = share_.try_emplace(worker.instance, share);
         if (!is_new) known->second += new_weight_ * (share - known->second);
     }

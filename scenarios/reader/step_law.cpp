@@ -13,11 +13,6 @@ namespace ukemi {
 
 namespace {
 
-double median_of(std::vector<double> values) {
-    std::ranges::sort(values);
-    return quantile(values, 0.5);
-}
-
 double samples_of(const StepSetting& setting) {
     return static_cast<double>(setting.batch) * setting.micro_steps;
 }
@@ -113,7 +108,7 @@ StepLaw::StepLaw(std::span<const MeasuredStep> measured)
                  micro.push_back((one.s - without_exchange(group, one.setting)) /
                                  (one.setting.micro_steps - 1));
              });
-        if (!micro.empty()) group.micro_s = std::max(median_of(micro), 0.0);
+        if (!micro.empty()) group.micro_s = std::max(median(micro), 0.0);
         std::map<Kind, std::vector<LinePoint>> points;
         each([&](const StepSetting& s) { return kind_of(s) != plain && s.micro_steps == 1; },
              [&](const MeasuredStep& one) {
@@ -129,7 +124,7 @@ StepLaw::StepLaw(std::span<const MeasuredStep> measured)
                  left[kind_of(one.setting)].push_back(one.s - without_exchange(group, one.setting));
              });
         for (const auto& [kind, values] : left) {
-            group.exchange_s[kind] = group.lines.contains(kind) ? 0 : median_of(values);
+            group.exchange_s[kind] = group.lines.contains(kind) ? 0 : median(values);
         }
         group.exchange_s[plain] = 0;
         each(

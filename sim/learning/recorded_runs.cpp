@@ -169,10 +169,7 @@ std::map<double, double> compute_medians(const std::filesystem::path& file) {
         if (compute > 0) times[needed(rows, batch, file)].push_back(compute);
     }
     std::map<double, double> medians;
-    for (auto& [size, values] : times) {
-        std::ranges::sort(values);
-        medians[size] = 0.5 * (values[(values.size() - 1) / 2] + values[values.size() / 2]);
-    }
+    for (const auto& [size, values] : times) medians[size] = median(values);
     return medians;
 }
 

@@ -73,3 +73,12 @@ TEST_CASE("statistics: quantiles are of type 7", "[statistics]") {
         CHECK(quantile(std::vector<double>{1, 2, infinity}, 0.5) == 2);
     }
 }
+
+TEST_CASE("statistics: a median is a mean of two, or one that was seen", "[statistics]") {
+    CHECK(median({4, 1, 3, 2}) == 2.5);
+    CHECK(median({5, 1, 3}) == 3);
+    CHECK(lower_median(std::vector<int>{40, 10, 30, 20}) == 20);
+    CHECK(upper_median(std::vector<int>{40, 10, 30, 20}) == 30);
+    CHECK(lower_median(std::vector<int>{7}) == 7);
+    CHECK(upper_median(std::vector<int>{3, 9, 5}) == 5);
+}
