@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "base/plain_text.hpp"
@@ -96,6 +97,7 @@ namespace {
 // The lines of one scenario, cheapest first; what the notes below the table are about is noted.
 struct Notes {
     bool oracle = false;
+    std::set<std::string> forecasts;  // other than exact
     bool unfinished = false;
     std::size_t stuck = 0;  // runs
     std::size_t runs = 0;   // of a policy, at most
@@ -111,6 +113,7 @@ std::string met_percent(const Row& row) {
 std::string policy_lines(std::span<const RunResult> runs, Notes& notes) {
     std::vector<std::string> policies;
     for (const RunResult& run : runs) {
+        if (run.predictor != "exact") notes.forecasts.insert(run.predictor);
         if (std::ranges::find(policies, run.policy) == policies.end()) {
             policies.push_back(run.policy);
         }
@@ -162,6 +165,10 @@ std::string policy_table(std::span<const RunResult> runs) {
     if (varied) text += "\n";
     text += fmt::format("{} run{} a policy\n", notes.runs, notes.runs == 1 ? "" : "s");
     if (notes.oracle) text += "* an oracle: knows the future\n";
+    if (!notes.forecasts.empty()) {
+        text += fmt::format("what policies expected was {} (\"predictor\")\n",
+                            fmt::join(notes.forecasts, " or "));
+    }
     if (notes.unfinished) text += "! some runs did not finish their work\n";
     if (notes.stuck > 0) {
         text += fmt::format("{} run{} could not go on: nothing to come would have changed that\n",

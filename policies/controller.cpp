@@ -369,7 +369,7 @@ std::optional<Plan> Controller::propose(const ControlEvent& event, Observation& 
     seen.samples_total = samples_total_;
     seen.steps_done = steps_done_;
     seen.epoch = samples_per_epoch_ > 0 ? samples_done_ / samples_per_epoch_ : 0;
-    predictor_->observe(seen);
+    predictor_->observe(seen, plan_);
     answers_.clear();
     ask_all(event, seen);
     ask_at_ = Instant::never();

@@ -15,13 +15,13 @@ std::int64_t steps_within(StepRate rate, Duration time) {
     return static_cast<std::int64_t>(steps);
 }
 
-namespace {
-
 Int128 nanoseconds_for(StepRate rate, std::int64_t steps) {
     INVARIANT(rate.steps > 0 && rate.per > Duration{} && steps >= 0);
     if (rate.steps == rate.per.raw()) return steps;
     return (static_cast<Int128>(steps) * rate.per.raw() + rate.steps - 1) / rate.steps;
 }
+
+namespace {
 
 // Of two rates, so long that both have enough whole steps in it to be interpolated between.
 Duration common_span(StepRate a, StepRate b) {
@@ -55,6 +55,11 @@ StepRate times_ratio(StepRate rate, std::int64_t numerator, std::int64_t denomin
 }
 
 }  // namespace
+
+StepRate stretched(StepRate rate, std::int64_t numerator, std::int64_t denominator) {
+    INVARIANT(numerator > 0 && denominator > 0);
+    return numerator == denominator ? rate : times_ratio(rate, denominator, numerator);
+}
 
 StepRate slowed(StepRate rate, Duration more) { return {1, time_for(rate, 1) + more}; }
 
@@ -121,56 +126,6 @@ StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t worke
     const StepRate rate = compute_rate(profile, plan, workers);
     const Duration exposed = exposed_communication(profile, plan, workers);
     return exposed > Duration{} ? slowed(rate, exposed) : rate;
-}
-
-namespace {
-
-class ProfilePredictor final : public Predictor {
-public:
-    explicit ProfilePredictor(JobProfile profile) : profile_(std::move(profile)) {}
-
-    Duration work_time(std::int64_t samples, const Plan& plan,
-                       std::int32_t workers) const override {
-        const std::int64_t per_step = samples_per_step(plan, workers);
-        const std::int64_t steps = samples / per_step + (samples % per_step != 0 ? 1 : 0);
-        const Int128 training =
-            std::min(nanoseconds_for(rate_of(profile_, plan, workers), steps), longest);
-        if (profile_.lossless || plan.checkpoint_interval == never_checkpoint) {
-            return nanoseconds(static_cast<std::int64_t>(training));
-        }
-        // Saves come at step boundaries: after the whole steps that fit into the interval.
-        const StepRate rate = rate_of(profile_, plan, workers);
-        const Int128 fit =
-            static_cast<Int128>(plan.checkpoint_interval.raw()) * rate.steps / rate.per.raw();
-        const Int128 apart = std::max<Int128>(fit, 1) * rate.per.raw() / rate.steps;
-        const Int128 saves = training / std::max<Int128>(apart, 1);
-        const Int128 with_saves = training + saves * profile_.checkpoint.raw();
-        return nanoseconds(static_cast<std::int64_t>(std::min(with_saves, longest)));
-    }
-    Duration transition_time(const Plan&, const Plan&) const override {
-        // Whether somebody will have the state by then, nobody can know.
-        return profile_.provisioning + profile_.spawn + std::max(profile_.restart, profile_.resize);
-    }
-    Duration checkpoint_time(const Plan&) const override {
-        return profile_.lossless ? Duration{} : profile_.checkpoint;
-    }
-    Duration restore_time(const Plan&) const override {
-        return profile_.lossless ? Duration{} : profile_.restore;
-    }
-    bool loses_work() const override { return !profile_.lossless; }
-    void observe(const Observation&) override {}
-
-private:
-    // A guess stays below what a Duration holds, with room to add to it: nobody waits longer.
-    static constexpr Int128 longest = days(36'500).raw();
-
-    JobProfile profile_;
-};
-
-}  // namespace
-
-std::unique_ptr<Predictor> make_profile_predictor(JobProfile profile) {
-    return std::make_unique<ProfilePredictor>(std::move(profile));
 }
 
 }  // namespace ukemi

@@ -1,7 +1,8 @@
 // job_profile.hpp — how fast a job runs and what its interruptions cost, as measured beforehand.
 //
-// The numbers of a scenario (or of a calibration) in one value. The simulator uses it as its truth
-// and ProfilePredictor as its guess; where the two should differ, a world disturbs its copy.
+// The numbers of a scenario (or of a calibration) in one value. The simulator uses it as its truth,
+// a Predictor as its guess; where the two should differ, the job names another Predictor
+// (predictor_choice.hpp).
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,15 @@ struct StepRate {
     Duration per;
     friend bool operator==(const StepRate&, const StepRate&) = default;
 };
-std::int64_t steps_within(StepRate rate, Duration time);  // whole steps, rounded down
-Duration time_for(StepRate rate, std::int64_t steps);     // rounded up: the last step is done
+std::int64_t steps_within(StepRate rate, Duration time);    // whole steps, rounded down
+Duration time_for(StepRate rate, std::int64_t steps);       // rounded up: the last step is done
+Int128 nanoseconds_for(StepRate rate, std::int64_t steps);  // the same, however long
 
 StepRate scaled(StepRate rate,
                 std::int32_t per_mille);        // so much of it; never rounded where it fits
 StepRate slowed(StepRate rate, Duration more);  // each step takes so much longer
+// Each step takes numerator ÷ denominator as long; equal parts leave the rate as it is.
+StepRate stretched(StepRate rate, std::int64_t numerator, std::int64_t denominator);
 
 struct ThroughputPoint {
     std::int32_t workers = 1;

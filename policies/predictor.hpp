@@ -1,8 +1,8 @@
 // predictor.hpp — what a policy that must look ahead may ask: durations under another Plan.
 //
-// A Predictor is a pure function of a calibrated profile and of the Observations so far. It never
-// sees the simulator's own truth. An Oracle does; a policy gets one only when the scenario names
-// it, and results then say so.
+// A Predictor is a pure function of a profile and of the Observations so far; predictor_choice.hpp
+// has those that a scenario can choose between. An Oracle knows what is to come; a policy gets one
+// only when the scenario names it, and results then say so.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,16 @@ public:
     // checkpoints that the Plan takes.
     virtual Duration work_time(std::int64_t samples, const Plan& plan,
                                std::int32_t workers) const = 0;
-    // From asking for the machines of `to` until the first useful step.
+    // From asking for the machines of `to` until the first useful step, with those of `from` held:
+    // a Plan{} holds none.
     virtual Duration transition_time(const Plan& from, const Plan& to) const = 0;
     virtual Duration checkpoint_time(const Plan& plan) const = 0;  // training stands still
     virtual Duration restore_time(const Plan& plan) const = 0;
     // Whether steps that were finished can be lost; not so where saving is free and continuous.
     virtual bool loses_work() const { return false; }
 
-    virtual void observe(const Observation& seen) = 0;  // once per question, before the policies
+    // Once per question, before the policies; `plan` is the one committed.
+    virtual void observe(const Observation& seen, const Plan& plan) = 0;
 };
 
 class Oracle {

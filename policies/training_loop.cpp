@@ -71,7 +71,7 @@ TrainingLoop::TrainingLoop(TrainingLoopSetup setup) {
     ControllerSetup inner;
     inner.policies = policies_of(setup);
     inner.plan = std::move(setup.plan);
-    inner.predictor = make_profile_predictor(profile_of(setup));
+    inner.predictor = make_predictor(setup.predictor, profile_of(setup), setup.seed);
     inner.seed = setup.seed;
     inner.samples_total = setup.samples_total;
     inner.samples_per_epoch = setup.samples_per_epoch;

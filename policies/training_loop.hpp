@@ -38,7 +38,7 @@
 #include <vector>
 
 #include "policies/controller.hpp"
-#include "policies/job_profile.hpp"
+#include "policies/predictor_choice.hpp"
 
 namespace ukemi {
 
@@ -46,9 +46,10 @@ struct TrainingLoopSetup {
     std::string policies;  // JSON: {"policies": [{"name": …, its parameters…}, …]}
     Plan plan;             // the first
     Capabilities capabilities{"own training loop", {}, 1, 1, 1, 1, every_hook};
-    // What policies that look ahead are told of the job's speed and pauses; they decide as well as
-    // this is true. Without any throughput it is a step a second at any size.
+    // What policies that look ahead are told of the job's speed and pauses, until the steps that
+    // are reported tell better. Without any throughput it is a step a second at any size.
     JobProfile profile;
+    PredictorChoice predictor{PredictorKind::calibrated};
     std::uint64_t seed = 0;
     std::int64_t samples_total = 0;
     std::int64_t samples_per_epoch = 0;  // zero: one epoch

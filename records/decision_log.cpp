@@ -56,6 +56,30 @@ json answers_json(std::span<const PolicyAnswer> answers) {
     return list;
 }
 
+json predictor_json(const PredictorChoice& choice) {
+    return {{"kind", name_of(choice.kind)},
+            {"step_time", choice.step_time},
+            {"transition_time", choice.transition_time},
+            {"checkpoint_time", choice.checkpoint_time},
+            {"spread", choice.spread}};
+}
+
+PredictorChoice predictor_from(const json& object) {
+    PredictorChoice choice;
+    Fields fields(object);
+    const auto share = [&](const char* key, double& value, double least, double most) {
+        fields.real(key, value);
+        if (!(value >= least && value <= most)) Fields::refuse(key, "a share within its range");
+    };
+    fields.name("kind", predictor_kind_names, choice.kind);
+    share("step_time", choice.step_time, predictor_share_min, predictor_share_max);
+    share("transition_time", choice.transition_time, predictor_share_min, predictor_share_max);
+    share("checkpoint_time", choice.checkpoint_time, predictor_share_min, predictor_share_max);
+    share("spread", choice.spread, 0, predictor_spread_max);
+    fields.finish();
+    return choice;
+}
+
 }  // namespace
 
 DecisionLogHeader log_header_of(const TrainingLoopSetup& setup, std::string_view scenario) {
@@ -68,6 +92,7 @@ DecisionLogHeader log_header_of(const TrainingLoopSetup& setup, std::string_view
     header.samples_per_epoch = setup.samples_per_epoch;
     header.plan = setup.plan;
     header.capabilities = setup.capabilities;
+    header.predictor = setup.predictor;
     header.profile = profile_of(setup);
     for (NamedPolicy& named : policies_from_json(setup.policies)) {
         header.policies.push_back({std::move(named.name), std::move(named.parameters)});
@@ -95,6 +120,9 @@ DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(heade
                  {"profile", to_json(header.profile)},
                  {"policies", policies}};
     if (header.learned) line["learned"] = true;
+    if (header.predictor.kind != PredictorKind::exact) {
+        line["predictor"] = predictor_json(header.predictor);
+    }
     text_ = line_of(line);
 }
 
@@ -210,7 +238,10 @@ private:
         if (setup.capabilities.workers_min > setup.capabilities.instances_max) {
             fail("fewer instances than the job needs");
         }
-        setup.predictor = make_profile_predictor(profile_from(fields.need("profile")));
+        PredictorChoice predictor;
+        if (const json* named = fields.find("predictor")) predictor = predictor_from(*named);
+        setup.predictor =
+            make_predictor(predictor, profile_from(fields.need("profile")), setup.seed);
         fields.list("policies", [&](const json& one) { add_policy(setup, one); });
         fields.finish();
         const std::string conflict = policy_conflict(setup.policies, setup.capabilities);

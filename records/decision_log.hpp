@@ -1,10 +1,10 @@
 // decision_log.hpp — decisions.jsonl: what the policies of a run were shown and what they said.
 //
 // One JSON object a line. The first says everything that the policies were built from (names,
-// parameters, seed, first Plan, capabilities, profile), so that the log stands alone; then a line a
-// question (with a digest of its Observation), and a line for each Plan that was committed or
-// discarded. A log with every question in
-// it can be fed to the same policies again (replay_decisions) and must give the same answers.
+// parameters, seed, first Plan, capabilities, Predictor and its profile), so that the log stands
+// alone; then a line a question (with a digest of its Observation), and a line for each Plan that
+// was committed or discarded. A log with every question in it can be fed to the same policies again
+// (replay_decisions) and must give the same answers.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 #include "policies/capabilities.hpp"
 #include "policies/controller.hpp"
-#include "policies/job_profile.hpp"
+#include "policies/predictor_choice.hpp"
 #include "policies/training_loop.hpp"
 
 namespace ukemi {
@@ -37,7 +37,8 @@ struct DecisionLogHeader {
     std::int64_t samples_per_epoch = 0;
     Plan plan;
     Capabilities capabilities;
-    JobProfile profile;
+    PredictorChoice predictor;
+    JobProfile profile;  // that it starts from
     std::vector<LoggedPolicy> policies;
 };
 

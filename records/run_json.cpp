@@ -95,6 +95,7 @@ std::vector<Column> columns_of(const RunResult& run) {
         columns.push_back({name + "_instance_s", real_or_nothing(instance_s)});
     }
     columns.push_back({"stuck", run.stuck});
+    columns.push_back({"predictor", run.predictor});
     const auto after_seed = std::ranges::find(columns, "oracle", &Column::name);
     std::vector<Column> varied;
     for (const VariedValue& one : run.varied) varied.push_back({one.pointer, Given{one.value}});

@@ -26,7 +26,8 @@ struct RunResult {
     std::string trace;   // name of the market's series
     std::string policy;  // "greedy+daly_checkpoint"
     std::uint64_t seed = 0;
-    bool oracle = false;  // a policy knew the future
+    bool oracle = false;              // a policy knew the future
+    std::string predictor = "exact";  // what policies asked how long things take
     std::vector<VariedValue> varied;
     std::optional<Duration> deadline;
 

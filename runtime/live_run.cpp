@@ -166,6 +166,18 @@ void keep_model(LiveTrainer& trainer, LiveRecord& record) {
     }
 }
 
+// Nobody knows beforehand how long real workers take: what the scenario says is where it starts.
+JobSpec live_job(const Scenario& scenario, const MarketData& market) {
+    JobSpec job = job_on(scenario, market);
+    if (job.predictor.kind == PredictorKind::disturbed) {
+        throw InputError(scenario.file.string(), "/predictor",
+                         "a live run corrects its forecast by what it measures: expected "
+                         "\"calibrated\", found \"disturbed\"");
+    }
+    job.predictor.kind = PredictorKind::calibrated;
+    return job;
+}
+
 void fill_measured(RunResult& result, const LiveRecord& record) {
     if (record.steps.empty()) return;
     result.loss = record.steps.back().report.loss;
@@ -176,7 +188,7 @@ void fill_measured(RunResult& result, const LiveRecord& record) {
 
 LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
                  std::uint64_t seed, const LiveOptions& options) {
-    const JobSpec job = job_on(scenario, market.data);
+    const JobSpec job = live_job(scenario, market.data);
     const Capabilities world_can = live_capabilities(market.data, job);
     check_policies(list, scenario, world_can);
     LiveSetup live = live_setup(scenario, seed, options);

@@ -47,7 +47,7 @@ public:
     }
     Duration restore_time(const Plan& plan) const override { return here_.restore_time(plan); }
     bool loses_work() const override { return here_.loses_work(); }
-    void observe(const Observation&) override {}  // whoever owns `here` lets it observe
+    void observe(const Observation&, const Plan&) override {}  // the owner of `here` does that
 
 private:
     static constexpr Int128 longest = days(36'500).raw();
@@ -135,7 +135,7 @@ private:
 
     // Without a move, which cheapest_stay counts by zone.
     static Duration restart_of(const PolicyView& view) {
-        return view.predictor.transition_time(view.plan, view.plan) +
+        return view.predictor.transition_time(Plan{}, view.plan) +
                view.predictor.restore_time(view.plan);
     }
 

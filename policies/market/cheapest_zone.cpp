@@ -40,7 +40,7 @@ private:
         terms.work =
             std::min(stay_.holding_time, view.predictor.work_time(left, plan, plan.workers_max));
         terms.restart =
-            view.predictor.transition_time(plan, plan) + view.predictor.restore_time(plan);
+            view.predictor.transition_time(Plan{}, plan) + view.predictor.restore_time(plan);
         const ZoneView* best = cheapest_stay(seen.zones, terms, seen, seen.workers_min,
                                              main_zone(plan), stay_.least_saving);
         Decision decision;

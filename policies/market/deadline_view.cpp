@@ -38,7 +38,7 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan) {
         seen.samples_safe == seen.samples_done
             ? result.work_left
             : work(std::max<std::int64_t>(0, seen.samples_total - seen.samples_safe));
-    result.overhead = view.predictor.transition_time(plan, plan) +
+    result.overhead = view.predictor.transition_time(Plan{}, plan) +
                       view.predictor.restore_time(plan) + view.predictor.checkpoint_time(plan);
     // Wherever the model has to be brought.
     Duration longest_move;

@@ -39,7 +39,8 @@ DecisionLogHeader decision_log_header(const Scenario& scenario, const std::strin
     header.samples_total = job.samples_total;
     header.samples_per_epoch = job.samples_per_epoch;
     header.plan = job.plan;
-    header.profile = job.profile;
+    header.predictor = job.predictor;
+    header.profile = job.guess_at_start();
     for (const PolicyList::Item& item : list.items) {
         header.policies.push_back({std::string(item.entry->name), item.parameters});
     }

@@ -333,6 +333,7 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     JobSpec job = scenario.job;
     const std::int32_t slowest = slowest_speed(scenario, market);
     job.profile.provisioning = market.provisioning;
+    if (job.guess) job.guess->provisioning = market.provisioning;
     // Instance-time is summed in nanoseconds, which hold 292 years.
     const Duration longest = Duration::of(days(91'000).raw() / job.instances_max);
     if (scenario.give_up_after) {

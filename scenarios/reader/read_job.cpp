@@ -9,16 +9,14 @@
 
 namespace ukemi {
 
-namespace {
-
 // {"1": "100 samples/s", "8": …} or, for work given as time, {"1": 1.0, "8": 6.5}.
-std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, const Plan& plan) {
+std::vector<ThroughputPoint> read_throughput(ConfigReader& config, bool by_time, const Plan& plan) {
     std::vector<ThroughputPoint> points;
-    if (by_time && !job.has("throughput")) {
+    if (by_time && !config.has("throughput")) {
         points.push_back({1, {1, nanoseconds(1)}});
         return points;
     }
-    ConfigReader table = job.object("throughput");
+    ConfigReader table = config.object("throughput");
     for (const std::string& key : table.keys()) {
         const auto workers = static_cast<std::int32_t>(
             number_of(table, key, instances_most, "numbers of instances"));
@@ -42,10 +40,13 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& job, bool by_time, co
         points.push_back({workers, rate});
     }
     std::ranges::sort(points, {}, &ThroughputPoint::workers);
-    if (points.empty()) job.fail("throughput", "expected at least one point, such as {\"1\": 1.0}");
+    if (points.empty())
+        config.fail("throughput", "expected at least one point, such as {\"1\": 1.0}");
     table.finish();
     return points;
 }
+
+namespace {
 
 // {"ring": "20 ms", "star": {"2": "9 ms", "8": "45 ms"}}: what a step waits for under each
 // collective.

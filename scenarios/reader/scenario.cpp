@@ -160,6 +160,7 @@ Scenario read_root(ConfigReader root, const std::filesystem::path& file) {
         expect_transitions(scenario.job);  // where the scenario says more of them
         check_work(root, scenario.job);
     }
+    read_predictor(root, scenario);
     read_limits(root, scenario.job);
     static constexpr std::array<std::string_view, 2> oracles{"none", "future_availability"};
     scenario.oracle_allowed = root.one_of("oracle", oracles, "none") != "none";

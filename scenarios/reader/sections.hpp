@@ -48,6 +48,10 @@ std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, Con
 // them policies may turn to.
 void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job);
 void read_cluster(ConfigReader config, Scenario& scenario);
+// "throughput", by number of instances: a speed where the work is given as time, else a rate.
+std::vector<ThroughputPoint> read_throughput(ConfigReader& config, bool by_time, const Plan& plan);
+// "predictor": what policies ask how long things will take. After the job's profile.
+void read_predictor(ConfigReader& root, Scenario& scenario);
 // Of the section "market": notice, billing, bids and whatever else the provider makes the rules of.
 void read_market_rules(ConfigReader& market, Scenario& scenario);
 void read_market(ConfigReader config, const std::filesystem::path& folder, Scenario& scenario);

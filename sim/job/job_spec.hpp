@@ -9,6 +9,7 @@
 #include "base/quantity.hpp"
 #include "policies/job_profile.hpp"
 #include "policies/plan.hpp"
+#include "policies/predictor_choice.hpp"
 #include "sim/engine/event.hpp"
 #include "sim/job/transition_costs.hpp"
 #include "sim/learning/learning_model.hpp"
@@ -36,6 +37,8 @@ struct JobSpec {
     std::int64_t samples_per_epoch = 0;
     Instant deadline = Instant::never();
     JobProfile profile;
+    PredictorChoice predictor;        // that policies ask about the profile
+    std::optional<JobProfile> guess;  // that it starts from; empty: the profile
     std::int32_t workers_min = 1;
     std::vector<Interference> interference;  // on the profile's exposed communication
     std::vector<NoisePoint> noise_scale;     // what a simulated run shows as measured; may be empty
@@ -54,6 +57,8 @@ struct JobSpec {
     Instant give_up_at = Instant::never();
     RunQueue::Limits limits;
     std::int64_t launches_max = 1'000'000;  // machines asked for, over a whole run
+
+    const JobProfile& guess_at_start() const { return guess ? *guess : profile; }
 };
 
 }  // namespace ukemi

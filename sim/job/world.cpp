@@ -19,7 +19,7 @@ ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) 
     result.capabilities =
         setup.make_trainer ? setup.capabilities : simulated_capabilities(*setup.market, job);
     result.policies = std::move(setup.policies);
-    result.predictor = make_profile_predictor(job.profile);
+    result.predictor = make_predictor(job.predictor, job.guess_at_start(), setup.seed);
     result.oracle = setup.oracle ? &oracle : nullptr;
     result.seed = setup.seed;
     result.samples_total = job.samples_total;
@@ -301,6 +301,7 @@ RunResult World::result() {
     RunResult result;
     result.seed = setup_.seed;
     result.oracle = setup_.oracle;
+    result.predictor = name_of(job_.predictor.kind);
     result.finished = finished_;
     const Instant end = finished_ ? finished_at_ : queue_.now();
     result.duration = end.since_start();

@@ -26,6 +26,17 @@ TEST_CASE("live run: a calm one finishes, and its decisions can be replayed", "[
     CHECK(live.run.result.launches == 2);
     CHECK(live.record.steps.back().report.loss < live.record.steps.front().report.loss);
     CHECK(live.record.incidents.empty());
+    CHECK(live.run.result.predictor == "calibrated");
+    CHECK(live.run.decisions.find(R"("kind":"calibrated")") < live.run.decisions.find('\n'));
+}
+
+TEST_CASE("live run: a forecast that is off on purpose is refused", "[live]") {
+    const ScratchFolder folder;
+    Scenario scenario = live_scenario(1600, 2, "", "follow_capacity+spot_only");
+    scenario.job.predictor.kind = PredictorKind::disturbed;
+    CHECK(complaint_of([&] { run_it(scenario, calm_market(scenario), options_in(folder, 10)); }) ==
+          "live.json: at /predictor: a live run corrects its forecast by what it measures: "
+          "expected \"calibrated\", found \"disturbed\"");
 }
 
 TEST_CASE("live run: codecs are tried, changed on all workers at once, and judged", "[live]") {

@@ -1,0 +1,56 @@
+// read_predictor.cpp — "predictor": what policies ask how long work and changes will take, and how
+// far it is from the truth.
+#include "scenarios/reader/live_costs.hpp"
+#include "scenarios/reader/sections.hpp"
+
+namespace ukemi {
+
+namespace {
+
+// What it starts from instead of the job's own profile: a table, or a calibration of this training.
+void read_guess(ConfigReader& config, Scenario& scenario) {
+    JobSpec& job = scenario.job;
+    if (config.has("costs") && config.has("throughput")) {
+        config.fail("throughput", "stands beside \"costs\", which says it: expected one of them");
+    }
+    const bool by_time = job.samples_per_epoch == 0;  // work that is a duration has no epochs
+    if (config.has("throughput")) {
+        job.guess = job.profile;
+        job.guess->step_time.reset();
+        job.guess->throughput = read_throughput(config, by_time, job.plan);
+    }
+    if (!config.has("costs")) return;
+    if (by_time) config.fail("costs", "goes with \"samples\", and this job is given as \"work\"");
+    const std::filesystem::path given = config.text("costs");
+    if (given.empty()) config.fail("costs", "expected a file, found \"\"");
+    const auto file = scenario.file.parent_path() / given;
+    job.guess = measured_profile(read_costs(file), scenario, 1, file, {});
+}
+
+}  // namespace
+
+void read_predictor(ConfigReader& root, Scenario& scenario) {
+    PredictorChoice& choice = scenario.job.predictor;
+    if (!root.is_object("predictor")) {
+        choice.kind = root.choice<PredictorKind>("predictor", predictor_kind_names,
+                                                 name_of(PredictorKind::exact));
+        return;
+    }
+    ConfigReader config = root.object("predictor");
+    const std::string kind = config.one_of("kind", predictor_kind_names);
+    choice.kind = static_cast<PredictorKind>(std::ranges::find(predictor_kind_names, kind) -
+                                             predictor_kind_names.begin());
+    if (choice.kind != PredictorKind::exact) {
+        const auto share = [&](std::string_view key) {
+            return config.number(key, predictor_share_min, predictor_share_max, 1);
+        };
+        choice.step_time = share("step_time");
+        choice.transition_time = share("transition_time");
+        choice.checkpoint_time = share("checkpoint_time");
+        choice.spread = config.number("spread", 0, predictor_spread_max, 0);
+    }
+    if (choice.kind == PredictorKind::calibrated) read_guess(config, scenario);
+    config.finish();
+}
+
+}  // namespace ukemi
