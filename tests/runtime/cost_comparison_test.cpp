@@ -1,5 +1,6 @@
 // cost_comparison_test.cpp — a calibration that is made twice holds the spread that it states, and
 // one that states less than it holds is found out. No test depends on how long anything takes.
+#include "runtime/calibration.hpp"
 #include "runtime/cost_comparison.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ Scenario small_training() {
             "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
             "training": {"data": {"kind": "synthetic", "samples": 512, "features": 16,
                                   "classes": 4},
-                         "model": {"kind": "mlp", "hidden": 16}},
+                         "model": {"kind": "mlp", "hidden": [16]}},
             "replay": ["spot_only"]})",
                               "twice.json");
 }

@@ -103,7 +103,8 @@ constexpr Refusal refusals[] = {
     {"learners_share_a_batch",
      ": at /training/learners: averaging learners have a batch each: expected a batch of each "
      "worker, not one that all share"},
-    {"learners_with_batch", ": at /job/learners: goes with \"batch_per_worker\": each has a batch"},
+    {"learners_with_batch",
+     ": at /job/learner_speeds: goes with \"batch_per_worker\": each has a batch"},
     {"learners_with_codec",
      ": at /training/codec: goes with \"synchronisation\": \"s_sgd\": averaging exchanges models "
      "and "
