@@ -1,7 +1,7 @@
 // cost_comparison_test.cpp — a calibration that is made twice holds the spread that it states, and
 // one that states less than it holds is found out. No test depends on how long anything takes.
-#include "runtime/calibration.hpp"
 #include "runtime/cost_comparison.hpp"
+#include "runtime/calibration.hpp"
 
 #include <fmt/format.h>
 
