@@ -46,6 +46,12 @@ bool in_range(double value, double min, double max) {
     return std::isfinite(value) && value >= min && value <= max;
 }
 
+// Why it is no such number; empty if it is.
+std::string number_problem(const json& value, double min, double max) {
+    if (value.is_number() && in_range(value.get<double>(), min, max)) return {};
+    return fmt::format("expected {}, found {}", number_range(min, max), describe(value));
+}
+
 // Why it is no text for a name or a value; empty if it is. Names end up on terminals, which obey
 // control characters, and in tables of one line a row.
 std::string text_problem(const json& value) {
@@ -168,7 +174,11 @@ std::vector<double> ConfigReader::numbers(std::string_view key, double min, doub
     }
     std::vector<double> found;
     for (std::size_t i = 0; i < list.size(); ++i) {
-        found.push_back(checked_number(fmt::format("{}/{}", key, i), list[i], min, max));
+        const std::string problem = number_problem(list[i], min, max);
+        if (!problem.empty()) {
+            throw InputError(file(), fmt::format("{}/{}", path_of(key), i), problem);
+        }
+        found.push_back(list[i].get<double>());
     }
     return found;
 }
@@ -267,9 +277,8 @@ std::int64_t ConfigReader::integer(std::string_view key, std::int64_t min, std::
 
 double ConfigReader::checked_number(std::string_view key, const json& value, double min,
                                     double max) const {
-    if (!value.is_number() || !in_range(value.get<double>(), min, max)) {
-        fail(key, fmt::format("expected {}, found {}", number_range(min, max), describe(value)));
-    }
+    const std::string problem = number_problem(value, min, max);
+    if (!problem.empty()) fail(key, problem);
     return value.get<double>();
 }
 

@@ -83,7 +83,7 @@ void add_predict(CLI::App& app) {
         ->required();
     command
         ->add_option("--run", options->settings,
-                     "a run, as in workers=2,batch=96,learners=2,synchronisation=pair_averaging,"
+                     "a run, as in workers=2,batch=96,micro_steps=2,synchronisation=pair_averaging,"
                      "codec=top_k:0.01 (default: what lies between the measured ones)")
         ->allow_extra_args(false);
     command->add_option("--most", options->most, "runs at most, without --run (default: 8)")

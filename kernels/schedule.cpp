@@ -42,15 +42,8 @@ constexpr std::array schedule_table = {
     ScheduleEntry{Collective::star, make_star},
 };
 
-// Both move the least that is possible. Halving-doubling has fewer steps, but pays for the ranks
-// beyond a power of two with a whole buffer each way.
-Collective chosen_for(std::int32_t ranks) {
-    const bool power_of_two = std::has_single_bit(static_cast<std::uint32_t>(ranks));
-    return power_of_two ? Collective::halving_doubling : Collective::ring;
-}
-
 const ScheduleEntry* entry_of(Collective algorithm, std::int32_t ranks) {
-    if (algorithm == Collective::automatic) algorithm = chosen_for(ranks);
+    algorithm = collective_meant(algorithm, ranks);
     for (const ScheduleEntry& entry : schedule_table) {
         if (entry.algorithm == algorithm) return &entry;
     }
@@ -177,6 +170,14 @@ ChunkRange chunk_range(std::size_t count, std::int32_t chunks, std::int32_t firs
     };
     const auto begin = static_cast<std::size_t>(first);
     return {start(begin), start(begin + static_cast<std::size_t>(chunk_count))};
+}
+
+// Both move the least that is possible. Halving-doubling has fewer steps, but pays for the ranks
+// beyond a power of two with a whole buffer each way.
+Collective collective_meant(Collective algorithm, std::int32_t ranks) {
+    if (algorithm != Collective::automatic) return algorithm;
+    const bool power_of_two = std::has_single_bit(static_cast<std::uint32_t>(ranks));
+    return power_of_two ? Collective::halving_doubling : Collective::ring;
 }
 
 std::string schedule_refusal(Collective algorithm, std::int32_t ranks, std::int32_t per_host) {

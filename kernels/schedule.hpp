@@ -54,6 +54,8 @@ ChunkRange chunk_range(std::size_t count, std::int32_t chunks, std::int32_t firs
 // Ranks stand on hosts in blocks of `per_host`, all on one host if that is 0; only hierarchical and
 // the tree stars look at it, and hierarchical wants full blocks.
 std::string schedule_refusal(Collective algorithm, std::int32_t ranks, std::int32_t per_host = 0);
+// What `automatic` means among so many ranks; any other means itself.
+Collective collective_meant(Collective algorithm, std::int32_t ranks);
 // All-reduce over `ranks` ≥ 1 ranks; schedule_refusal must be empty. `automatic` takes the one that
 // suits so many ranks on one machine best, and its name says which.
 Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks, std::int32_t per_host = 0);

@@ -1,5 +1,7 @@
-// training_spec.cpp — the spec as JSON, read back as strictly as a scenario.
+// training_spec.cpp — what is trained: read from a scenario and from the wire by the same keys.
 #include "kernels/training_spec.hpp"
+
+#include <fmt/format.h>
 
 #include <array>
 #include <limits>
@@ -7,8 +9,10 @@
 
 #include "base/config_reader.hpp"
 #include "base/invariant.hpp"
+#include "base/old_forms.hpp"
 #include "base/text_scan.hpp"
 #include "kernels/bit_hash.hpp"
+#include "kernels/data_complaint.hpp"
 #include "kernels/setting_ranges.hpp"
 
 namespace ukemi {
@@ -17,71 +21,150 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view place = "training spec";
-constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t most_32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::array<std::string_view, 3> data_kinds{"synthetic", "idx", "digits"};
 constexpr std::array<std::string_view, 2> launch_names{"by_name", "coordinated"};
-constexpr std::array<std::string_view, 2> switch_names{"off", "on"};
 
-// Readers of scenarios give seeds up to 2^63 − 1, which JSON's integers hold.
-std::int64_t seed_json(std::uint64_t seed) {
-    INVARIANT(seed <= static_cast<std::uint64_t>(most));
-    return static_cast<std::int64_t>(seed);
-}
-std::uint64_t read_seed(ConfigReader& config) {
-    return static_cast<std::uint64_t>(config.integer("seed", 0, most));
-}
-std::int32_t read_small(ConfigReader& config, std::string_view key) {
-    return static_cast<std::int32_t>(config.integer(key, 0, most_32));
+// ---- data ---------------------------------------------------------------------------------------
+
+// The images of digits are one file, with their labels.
+std::string_view images_key(const DataSpec& data) {
+    return data.kind == "digits" ? "file" : "images";
 }
 
-std::string path_json(const std::filesystem::path& path, std::string_view key) {
+DataSpec read_data(ConfigReader& training, const std::filesystem::path& folder) {
+    DataSpec data;
+    auto config = training.object_if_present("data");
+    if (!config) {
+        data = {"synthetic", {}, {}, 4096, 32, 10, 1};
+        return data;
+    }
+    data.kind = config->one_of("kind", data_kinds);
+    const auto path = [&](std::string_view key) -> std::filesystem::path {
+        if (!config->has(key)) return {};
+        const std::filesystem::path given = config->text(key);
+        return given.empty() || given.is_absolute() ? given : folder / given;
+    };
+    constexpr std::int64_t samples_most = 10'000'000;
+    if (data.kind == "synthetic") {
+        data.samples = config->integer("samples", 1, samples_most, 4096);
+        data.features = static_cast<std::int32_t>(config->integer("features", 1, 100'000, 32));
+        data.classes = static_cast<std::int32_t>(config->integer("classes", 2, 256, 10));
+        data.seed = static_cast<std::uint64_t>(config->integer("seed", 0, 1'000'000'000, 1));
+    } else {
+        data.images = path(images_key(data));
+        if (data.kind == "idx") data.labels = path("labels");
+        data.samples = config->integer("samples_most", 0, samples_most, 0);
+    }
+    config->finish();
+    const DataComplaint complaint = data_complaint(data);
+    if (!complaint.problem.empty()) {
+        config->fail(complaint.key == "images" ? images_key(data) : complaint.key,
+                     complaint.problem);
+    }
+    return data;
+}
+
+std::string path_text(const std::filesystem::path& path, std::string_view key) {
     std::string text = path.string();
     if (first_invalid_utf8(text) != std::string_view::npos) {
-        throw InputError(place, std::string("/data/") + std::string(key),
+        throw InputError(place, fmt::format("/data/{}", key),
                          "expected a path in UTF-8, found " + ukemi::quoted(text));
     }
     return text;
 }
 
 json data_json(const DataSpec& data) {
-    return {{"kind", data.kind},
-            {"images", path_json(data.images, "images")},
-            {"labels", path_json(data.labels, "labels")},
-            {"samples", data.samples},
-            {"features", data.features},
-            {"classes", data.classes},
-            {"seed", seed_json(data.seed)}};
+    if (data.kind == "synthetic") {
+        return {{"kind", data.kind},
+                {"samples", data.samples},
+                {"features", data.features},
+                {"classes", data.classes},
+                {"seed", data.seed}};
+    }
+    const std::string_view images = images_key(data);
+    json object = {{"kind", data.kind},
+                   {images, path_text(data.images, images)},
+                   {"samples_most", data.samples}};
+    if (data.kind == "idx") object["labels"] = path_text(data.labels, "labels");
+    return object;
 }
 
-DataSpec read_data(ConfigReader config) {
-    DataSpec data;
-    data.kind = config.one_of("kind", data_kinds);
-    data.images = config.text("images");
-    data.labels = config.text("labels");
-    data.samples = config.integer("samples", 0, most);
-    data.features = read_small(config, "features");
-    data.classes = read_small(config, "classes");
-    data.seed = read_seed(config);
-    config.finish();
-    return data;
+// ---- model --------------------------------------------------------------------------------------
+
+// Whether there is such a model of such data: a worker would only find out when it builds it. The
+// shape of an IDX file is known once that is read.
+void check_model(const ConfigReader& training, const ModelSpec& model, const DataSpec& data) {
+    if (data.kind == "idx") return;
+    constexpr std::int32_t digit_pixels = 64;
+    const bool digits = data.kind == "digits";
+    DataSet shape;
+    shape.features = digits ? digit_pixels : data.features;
+    shape.classes = digits ? 10 : data.classes;
+    try {
+        make_model(model, shape);
+    } catch (const InputError& error) {
+        training.fail("model", error.what());
+    }
+}
+
+std::vector<std::int32_t> read_layers(ConfigReader& model) {
+    refuse_old_key(model, "layers", "the units of each layer, as in \"hidden\": [64, 64]");
+    if (!model.has("hidden")) return {64};
+    std::vector<std::int32_t> layers;
+    for (const double units : model.numbers("hidden", 1, mlp_units_max)) {
+        layers.push_back(static_cast<std::int32_t>(units));
+        if (layers.back() != units) model.fail("hidden", "expected whole numbers of units");
+    }
+    return layers;
+}
+
+ModelSpec read_model(ConfigReader& training, const DataSpec& data) {
+    ModelSpec model;
+    if (auto config = training.object_if_present("model")) {
+        model.kind = config->one_of("kind", model_kinds(), "softmax");
+        if (model.kind == "cnn") {
+            model.hidden = {
+                static_cast<std::int32_t>(config->integer("filters", 1, image_filters_max, 8))};
+        }
+        if (model.kind == "mlp") model.hidden = read_layers(*config);
+        config->finish();
+    }
+    check_model(training, model, data);
+    return model;
 }
 
 json model_json(const ModelSpec& model) {
-    json layers = json::array();
-    for (const std::int32_t units : model.hidden) layers.push_back({{"units", units}});
-    return {{"kind", model.kind}, {"hidden", layers}};
+    json object = {{"kind", model.kind}};
+    if (model.kind == "cnn") object["filters"] = model.hidden.at(0);
+    if (model.kind == "mlp") object["hidden"] = model.hidden;
+    return object;
 }
 
-ModelSpec read_model(ConfigReader config) {
-    ModelSpec model;
-    model.kind = config.one_of("kind", model_kinds());
-    for (ConfigReader& layer : config.objects("hidden")) {
-        model.hidden.push_back(read_small(layer, "units"));
-        layer.finish();
+// ---- optimiser and step -------------------------------------------------------------------------
+
+double read_within(ConfigReader& config, std::string_view key, const SettingRange& range,
+                   double otherwise) {
+    return config.number(key, range.least, range.most, otherwise);
+}
+
+OptimiserSettings read_optimiser(ConfigReader& training) {
+    OptimiserSettings settings;
+    for (const std::string_view key :
+         {"momentum", "weight_decay", "averaging_rate", "averaging_momentum"}) {
+        refuse_old_key(training, key,
+                       fmt::format("\"optimiser\": {{\"{}\": …}} with what else it has", key));
     }
-    config.finish();
-    return model;
+    auto config = training.object_if_present("optimiser");
+    if (!config) return settings;
+    settings.momentum = read_within(*config, "momentum", momentum_range, settings.momentum);
+    settings.weight_decay =
+        read_within(*config, "weight_decay", weight_decay_range, settings.weight_decay);
+    settings.averaging_rate =
+        read_within(*config, "averaging_rate", averaging_rate_range, settings.averaging_rate);
+    settings.averaging_momentum =
+        read_within(*config, "averaging_momentum", momentum_range, settings.averaging_momentum);
+    config->finish();
+    return settings;
 }
 
 json optimiser_json(const OptimiserSettings& optimiser) {
@@ -91,62 +174,72 @@ json optimiser_json(const OptimiserSettings& optimiser) {
             {"averaging_momentum", optimiser.averaging_momentum}};
 }
 
-double read_within(ConfigReader& config, std::string_view key, const SettingRange& range) {
-    return config.number(key, range.least, range.most);
-}
-
-OptimiserSettings read_optimiser(ConfigReader config) {
-    OptimiserSettings optimiser;
-    optimiser.momentum = read_within(config, "momentum", momentum_range);
-    optimiser.weight_decay = read_within(config, "weight_decay", weight_decay_range);
-    optimiser.averaging_rate = read_within(config, "averaging_rate", averaging_rate_range);
-    optimiser.averaging_momentum = read_within(config, "averaging_momentum", momentum_range);
-    config.finish();
-    return optimiser;
-}
-
-json step_json(const StepSettings& step) {
-    return {{"bucket_bytes", step.bucket_bytes},
-            {"launch", launch_names[static_cast<std::size_t>(step.launch)]},
-            {"noise_smoothing", step.noise_smoothing},
-            {"error_feedback", switch_names[step.error_feedback ? 1 : 0]},
-            {"seed", seed_json(step.seed)}};
-}
-
-StepSettings read_step(ConfigReader config) {
+StepSettings read_step(ConfigReader& training) {
     StepSettings step;
-    step.bucket_bytes =
-        static_cast<std::size_t>(config.integer("bucket_bytes", 1, bucket_bytes_most));
-    step.launch = config.one_of("launch", launch_names) == launch_names[0]
-                      ? LaunchMode::by_name
-                      : LaunchMode::coordinated;
-    step.noise_smoothing = read_within(config, "noise_smoothing", noise_smoothing_range);
-    step.error_feedback = config.one_of("error_feedback", switch_names) == switch_names[1];
-    step.seed = read_seed(config);
-    config.finish();
+    refuse_old_key(training, "bucket_kib", "\"bucket\": \"1024 KiB\"");
+    if (training.has("bucket")) {
+        const std::int64_t bytes = training.bytes("bucket").raw();
+        if (bytes < 1 || bytes > bucket_bytes_most) {
+            training.fail("bucket",
+                          fmt::format("expected from 1 byte to 1 GiB, found {} bytes", bytes));
+        }
+        step.bucket_bytes = static_cast<std::size_t>(bytes);
+    }
+    step.launch = training.choice<LaunchMode>("launch", launch_names, launch_names[0]);
+    step.noise_smoothing =
+        read_within(training, "noise_smoothing", noise_smoothing_range, step.noise_smoothing);
+    if (training.has("error_feedback")) {
+        step.error_feedback = training.flag("error_feedback", step.error_feedback);
+    }
     return step;
 }
 
+// ---- the wire -----------------------------------------------------------------------------------
+
+// Readers of scenarios give seeds up to 2^63 − 1, which JSON's integers hold.
+constexpr std::int64_t seed_most = std::numeric_limits<std::int64_t>::max();
+std::int64_t seed_json(std::uint64_t seed) {
+    INVARIANT(seed <= static_cast<std::uint64_t>(seed_most));
+    return static_cast<std::int64_t>(seed);
+}
+std::uint64_t read_seed(ConfigReader& config, std::string_view key) {
+    return static_cast<std::uint64_t>(config.integer(key, 0, seed_most));
+}
+
 }  // namespace
+
+TrainingSpec read_training_spec(ConfigReader& training, const std::filesystem::path& folder) {
+    TrainingSpec spec;
+    spec.data = read_data(training, folder);
+    spec.model = read_model(training, spec.data);
+    spec.optimiser = read_optimiser(training);
+    spec.step = read_step(training);
+    return spec;
+}
 
 std::string training_spec_text(const TrainingSpec& spec) {
     const json document = {{"data", data_json(spec.data)},
                            {"model", model_json(spec.model)},
                            {"optimiser", optimiser_json(spec.optimiser)},
-                           {"step", step_json(spec.step)},
-                           {"seed", seed_json(spec.seed)}};
+                           {"bucket", fmt::format("{} B", spec.step.bucket_bytes)},
+                           {"launch", launch_names[static_cast<std::size_t>(spec.step.launch)]},
+                           {"noise_smoothing", spec.step.noise_smoothing},
+                           {"error_feedback", spec.step.error_feedback},
+                           {"seed", seed_json(spec.seed)},
+                           {"step_seed", seed_json(spec.step.seed)}};
     return document.dump();
 }
 
 TrainingSpec training_spec_from(std::string_view text) {
     ConfigReader config = ConfigReader::from_text(text, place);
-    TrainingSpec spec;
-    spec.data = read_data(config.object("data"));
-    spec.model = read_model(config.object("model"));
-    spec.optimiser = read_optimiser(config.object("optimiser"));
-    spec.step = read_step(config.object("step"));
-    spec.seed = read_seed(config);
+    TrainingSpec spec = read_training_spec(config, {});
+    spec.seed = read_seed(config, "seed");
+    spec.step.seed = read_seed(config, "step_seed");
     config.finish();
+    // No worker fills in what it was not told.
+    if (training_spec_text(spec) != text) {
+        config.fail("", "expected every key, as training_spec_text writes it");
+    }
     return spec;
 }
 

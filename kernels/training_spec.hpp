@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "base/config_reader.hpp"
 #include "kernels/data_set.hpp"
 #include "kernels/model.hpp"
 #include "kernels/replica.hpp"
@@ -20,9 +22,15 @@ struct TrainingSpec {
     std::uint64_t seed = 0;
 };
 
-// JSON, for the control channel and for result files; text that is not such a spec is an
-// InputError, and so is a path that is not UTF-8. Every key is written and must be there. Seeds are
-// at most 2^63 − 1; a hidden layer is {"units": n}. Equal specs have equal texts.
+// The keys of a scenario's "training" that say what is trained, each with its default: "data" (its
+// files beside `folder`), "model", "optimiser", "bucket", "launch", "noise_smoothing" and
+// "error_feedback". Other keys and the seeds are the caller's. What no worker could build is
+// refused.
+TrainingSpec read_training_spec(ConfigReader& training, const std::filesystem::path& folder);
+
+// JSON, for the control channel and for result files: the same keys, and "seed" and "step_seed"
+// (at most 2^63 − 1). Text that is not such a spec is an InputError, and so is a path that is not
+// UTF-8. Every key is written and must be there. Equal specs have equal texts.
 std::string training_spec_text(const TrainingSpec& spec);
 TrainingSpec training_spec_from(std::string_view text);
 

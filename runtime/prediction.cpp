@@ -105,12 +105,12 @@ Kind kind_of(std::string_view text, std::span<const std::string_view> names, std
 void take_part(std::string_view key, std::string_view value, StepSetting& setting,
                std::string_view option) {
     static constexpr std::array<std::string_view, 6> keys{
-        "workers", "batch", "learners", "synchronisation", "collective", "codec"};
+        "workers", "batch", "micro_steps", "synchronisation", "collective", "codec"};
     if (key == "workers") {
         setting.workers = number_of<std::int32_t>(value, 1, 256, key, option);
     } else if (key == "batch") {
         setting.batch = number_of<std::int64_t>(value, 1, 1'000'000'000, key, option);
-    } else if (key == "learners") {
+    } else if (key == "micro_steps") {
         setting.micro_steps = number_of<std::int32_t>(value, 1, 1024, key, option);
     } else if (key == "synchronisation") {
         setting.synchronisation =
@@ -121,6 +121,10 @@ void take_part(std::string_view key, std::string_view value, StepSetting& settin
         const CodecChoice choice = parse_codec(value, option, "");
         setting.codec = choice.codec;
         setting.codec_level = choice.level;
+    } else if (key == "learners") {
+        throw InputError(option, "",
+                         "learners is no longer read: write micro_steps=2, the batches that a "
+                         "worker computes for a step");
     } else {
         throw InputError(
             option, "",
@@ -332,7 +336,7 @@ double ComparedRun::total_error() const { return predicted.total_s / total.media
 std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view digest) {
     CsvWriter csv({"workers",
                    "batch",
-                   "learners",
+                   "micro_steps",
                    "synchronisation",
                    "collective",
                    "codec",

@@ -48,8 +48,8 @@ struct Prediction {
 // under every measured kind, with every measured number of workers. Different kinds come first.
 std::vector<StepSetting> unmeasured_settings(const LiveCosts& costs, const Scenario& scenario,
                                              std::size_t most);
-// "workers=2,batch=96,learners=2,synchronisation=pair_averaging,codec=top_k:0.01", the rest as in
-// the scenario's Plan. InputError that names the option for anything else.
+// "workers=2,batch=96,micro_steps=2,synchronisation=pair_averaging,codec=top_k:0.01", the rest as
+// in the scenario's Plan. InputError that names the option for anything else.
 StepSetting parse_setting(std::string_view text, const Scenario& scenario, std::string_view option);
 
 // The scenario's job with this setting, long enough for so many steps.

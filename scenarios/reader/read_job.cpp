@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/old_forms.hpp"
 #include "scenarios/reader/sections.hpp"
 #include "sim/cluster/cluster_file.hpp"
 
@@ -88,17 +89,19 @@ void read_communication(ConfigReader& config, JobSpec& job) {
 }
 
 // {"1": 1.0, "2": 1.6, …}: what a machine does with so many learners on each of its GPUs.
-void read_learners(ConfigReader& job, JobProfile& profile, const Plan& plan) {
-    if (!job.has("learners")) return;
+void read_learner_speeds(ConfigReader& job, JobProfile& profile, const Plan& plan) {
+    refuse_old_key(job, "learners", "it as \"learner_speeds\": {\"1\": 1, \"2\": 1.6}");
+    if (!job.has("learner_speeds")) return;
     if (plan.global_batch > 0) {
-        job.fail("learners", "goes with \"batch_per_worker\": each has a batch");
+        job.fail("learner_speeds", "goes with \"batch_per_worker\": each has a batch");
     }
     if (profile.step_time && !profile.step_time->groups.empty()) {
-        job.fail("learners", "stands beside \"simulated\" at step_time: expected one of them");
+        job.fail("learner_speeds",
+                 "stands beside \"simulated\" at step_time: expected one of them");
     }
     std::vector<std::int32_t>& speeds =
         profile.step_time ? profile.step_time->learner_speeds : profile.learner_speeds;
-    ConfigReader table = job.object("learners");
+    ConfigReader table = job.object("learner_speeds");
     constexpr std::size_t most = 64;
     const std::size_t count = table.keys().size();
     for (std::size_t learners = 1; learners <= std::min(count, most); ++learners) {
@@ -106,7 +109,7 @@ void read_learners(ConfigReader& job, JobProfile& profile, const Plan& plan) {
         speeds.push_back(static_cast<std::int32_t>(round_nearest(speed * 1000)));
     }
     if (count == 0 || speeds.front() != 1000) {
-        job.fail("learners",
+        job.fail("learner_speeds",
                  "expected speeds relative to one learner, as in {\"1\": 1, \"2\": 1.6}");
     }
     table.finish();
@@ -234,7 +237,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
     } else if (!read_step_time(config, by_time, scenario)) {
         job.profile.throughput = read_throughput(config, by_time, job.plan);
     }
-    read_learners(config, job.profile, job.plan);
+    read_learner_speeds(config, job.profile, job.plan);
     if (!by_time) read_communication(config, job);
     if (config.has("deadline")) {
         job.deadline =

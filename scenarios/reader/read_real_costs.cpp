@@ -231,7 +231,7 @@ void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job)
         return;
     }
     if (settings.straggling > 0) {
-        learning.fail("synchronisation",
+        learning.fail("synchronisation_settings",
                       "\"straggling\" does not go with the times of whole "
                       "groups at /job/step_time, which have theirs");
     }

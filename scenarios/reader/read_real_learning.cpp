@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/old_forms.hpp"
 #include "kernels/codec.hpp"
 #include "kernels/setting_ranges.hpp"
 #include "scenarios/reader/read_codec.hpp"
+#include "scenarios/reader/read_synchronisation.hpp"
 #include "scenarios/reader/sections.hpp"
 #include "sim/learning/real/real_gradients.hpp"
 #include "sim/learning/real/rules.hpp"
@@ -51,10 +53,16 @@ SynchronisationSettings read_synchronisation(ConfigReader& learning, Scenario& s
         settings.averaging_rate = optimiser.averaging_rate;
         settings.averaging_momentum = optimiser.averaging_momentum;
     }
-    auto config = learning.object_if_present("synchronisation");
-    if (config) {
+    const bool said = learning.has("synchronisation");
+    settings.rule = read_synchronisation(learning, rule_names(), settings.rule);
+    const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
+    if (said && !rule.momentum && optimiser.momentum > 0) {
+        learning.fail("synchronisation", fmt::format("{} applies gradients as they come: leave "
+                                                     "\"momentum\" at /training/optimiser out",
+                                                     rule.name));
+    }
+    if (auto config = learning.object_if_present("synchronisation_settings")) {
         constexpr std::int64_t steps_most = 1'000'000'000;
-        settings.rule = config->one_of("rule", rule_names(), settings.rule);
         settings.averaging_rate = config->number("averaging_rate", 0, 1, settings.averaging_rate);
         settings.averaging_momentum =
             config->number("averaging_momentum", 0, 0.9999, settings.averaging_momentum);
@@ -69,20 +77,14 @@ SynchronisationSettings read_synchronisation(ConfigReader& learning, Scenario& s
             static_cast<std::int32_t>(config->integer("backups", 0, instances_most, 0));
         settings.straggling = config->number("straggling", 0, 4, 0);
         config->finish();
-        const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
-        if (!rule.momentum && optimiser.momentum > 0) {
-            config->fail("rule", fmt::format("{} applies gradients as they come: leave "
-                                             "\"momentum\" at /training out",
-                                             rule.name));
-        }
     }
-    plan.synchronisation = find_synchronisation_rule(settings.rule)->kind;
+    plan.synchronisation = rule.kind;
     read_first_codec(learning, settings, plan);
     return settings;
 }
 
 // What a machine can train in a sitting, and hold in memory.
-void check_sizes(const ConfigReader& root, const ConfigReader& learning, const JobSpec& job) {
+void check_sizes(const ConfigReader& root, const JobSpec& job) {
     constexpr std::int64_t samples_most = 100'000'000;
     if (job.samples_total > samples_most) {
         root.fail("job", fmt::format("expected at most {} samples that are really trained with, "
@@ -92,9 +94,9 @@ void check_sizes(const ConfigReader& root, const ConfigReader& learning, const J
     constexpr std::int64_t learners_most = 1024;
     const std::int64_t learners = std::int64_t{job.instances_max} * job.plan.learners_per_gpu;
     if (learners > learners_most) {
-        learning.fail("learners_per_worker",
-                      fmt::format("expected at most {} learners in all, found {} on {} workers",
-                                  learners_most, learners, job.instances_max));
+        root.fail("training",
+                  fmt::format("expected at most {} learners in all, found {} on {} workers",
+                              learners_most, learners, job.instances_max));
     }
 }
 
@@ -123,9 +125,8 @@ std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, Con
     task->optimiser = scenario.training->optimiser;
     task->noise_smoothing = learning.number("noise_smoothing", noise_smoothing_range.least,
                                             noise_smoothing_range.most, 0.99);
-    job.plan.learners_per_gpu = static_cast<std::int32_t>(
-        learning.integer("learners_per_worker", 1, 64, job.plan.learners_per_gpu));
-    check_sizes(root, learning, job);
+    refuse_old_key(learning, "learners_per_worker", "\"learners\" at /training");
+    check_sizes(root, job);
     task->synchronisation = read_synchronisation(learning, scenario);
     read_real_costs(learning, *task, job);
     const std::int64_t epoch = task->training.count;

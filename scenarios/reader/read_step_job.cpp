@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 
+#include "base/old_forms.hpp"
 #include "scenarios/reader/read_compute.hpp"
 #include "scenarios/reader/read_step_codec.hpp"
 #include "scenarios/reader/read_step_layout.hpp"
@@ -41,6 +42,9 @@ Duration short_duration(ConfigReader& config, std::string_view key, Duration oth
     return given;
 }
 
+// Stands where a Plan has `automatic`, which goes by the number of ranks alone.
+constexpr std::string_view cheapest = "cheapest";
+
 // What a mode of updating variables takes where the scenario does not say.
 struct ModeDefaults {
     BucketKind buckets = BucketKind::tensors;
@@ -50,9 +54,9 @@ struct ModeDefaults {
 ModeDefaults defaults_of(VariableUpdate update) {
     switch (update) {
         case VariableUpdate::all_reduce:
-            return {BucketKind::filled, LaunchKind::in_order, "automatic"};
+            return {BucketKind::filled, LaunchKind::in_order, cheapest};
         case VariableUpdate::replicated:
-            return {BucketKind::tensors, LaunchKind::in_order, "automatic"};
+            return {BucketKind::tensors, LaunchKind::in_order, cheapest};
         case VariableUpdate::distributed_all_reduce:
             return {BucketKind::tensors, LaunchKind::in_order, "ring"};
         case VariableUpdate::horovod: return {BucketKind::tensors, LaunchKind::coordinated, "ring"};
@@ -145,9 +149,14 @@ struct MemoryKind {
 
 MemoryKind read_memory_kind(ConfigReader& config) {
     const auto precision = config.choice<Precision>("precision", precision_names, "fp32");
-    static constexpr std::array<std::string_view, 3> optimizers{"sgd", "momentum", "adam"};
-    const auto optimizer = config.choice<Optimizer>("optimizer", optimizers, "momentum");
-    return {precision, MemoryRule::of(precision, optimizer)};
+    static constexpr std::array<std::string_view, 3> kinds{"sgd", "momentum", "adam"};
+    refuse_old_key(config, "optimizer", "\"optimiser\": {\"kind\": \"adam\"}");
+    auto optimiser = Optimizer::momentum;
+    if (auto section = config.object_if_present("optimiser")) {
+        optimiser = section->choice<Optimizer>("kind", kinds, "momentum");
+        section->finish();
+    }
+    return {precision, MemoryRule::of(precision, optimiser)};
 }
 
 // Fills in what each worker computes, after it has been checked that the batch fits.
@@ -237,7 +246,9 @@ std::vector<DeviceId> replicas_of(const StepJob& job) {
 void choose_collective(ConfigReader& config, const Topology& topology, std::string_view otherwise,
                        StepJobEntry& entry) {
     StepJob& job = entry.job;
-    job.collective = config.choice<Collective>("collective", collective_names(), otherwise);
+    std::vector<std::string_view> names(collective_names().begin(), collective_names().end());
+    names[static_cast<std::size_t>(Collective::automatic)] = cheapest;
+    job.collective = config.choice<Collective>("collective", names, otherwise);
     job.per_host = workers_per_machine(topology, job.workers);
     const std::vector<DeviceId> replicas = replicas_of(job);
     if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;

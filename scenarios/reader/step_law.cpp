@@ -54,7 +54,7 @@ Plan plan_with(Plan plan, const StepSetting& setting) {
 std::string setting_text(const StepSetting& setting) {
     std::string text = fmt::format("{} worker{}, batch {}", setting.workers,
                                    setting.workers == 1 ? "" : "s", setting.batch);
-    if (setting.micro_steps > 1) text += fmt::format(", {} learners", setting.micro_steps);
+    if (setting.micro_steps > 1) text += fmt::format(", {} micro-steps", setting.micro_steps);
     text += fmt::format(", {}", name(synchronisation_names(), setting.synchronisation));
     if (setting.collective != Collective::automatic) {
         text += fmt::format(", {}", name(collective_names(), setting.collective));

@@ -116,10 +116,7 @@ PhasedCollective phased_all_reduce(Collective algorithm, std::int32_t ranks,
                          "double_binary_tree is a pipeline: its ranks do not move in step, as the "
                          "fluid fidelity supposes");
     }
-    if (algorithm == Collective::automatic) {
-        const bool power_of_two = std::has_single_bit(static_cast<std::uint32_t>(ranks));
-        algorithm = power_of_two ? Collective::halving_doubling : Collective::ring;
-    }
+    algorithm = collective_meant(algorithm, ranks);
     const std::array one_ring = {ranks};
     const std::array hosts = {per_host == 0 ? ranks : per_host,
                               per_host == 0 ? 1 : ranks / per_host};

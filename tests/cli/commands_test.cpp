@@ -141,11 +141,12 @@ TEST_CASE("ukemi train: what a worker would refuse is refused before any starts"
     for (const std::string command : {"train", "calibrate"}) {
         CAPTURE(command);
         const Ran ran = run_ukemi(scratch.path(), {command, scenario, "--out", "out", "--set",
-                                                   "/training/weight_decay=2"});
+                                                   "/training/optimiser/weight_decay=2"});
         CHECK(ran.code == 2);
-        CHECK(ran.err == "ukemi: " + scenario +
-                             ": at /training/weight_decay: expected a number from 0 to 1, found "
-                             "2\n");
+        CHECK(ran.err ==
+              "ukemi: " + scenario +
+                  ": at /training/optimiser/weight_decay: expected a number from 0 to 1, found "
+                  "2\n");
     }
     const Ran seed =
         run_ukemi(scratch.path(), {"train", scenario, "--seed", "9223372036854775808"});

@@ -23,7 +23,8 @@ std::string scenario_text(std::int64_t samples) {
   "cluster": {"count_min": 2, "count_max": 2},
   "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
   "training": {"data": {"kind": "synthetic", "samples": 512, "features": 16, "classes": 4},
-               "model": {"kind": "mlp", "hidden": 16}, "learning_rate": 0.1, "momentum": 0.9},
+               "model": {"kind": "mlp", "hidden": [16]}, "learning_rate": 0.1,
+               "optimiser": {"momentum": 0.9}},
   "policy_parameters": {"periodic_checkpoint": {"interval": "5 s"}},
   "replay": ["spot_only+periodic_checkpoint"]}
 )";

@@ -2,6 +2,7 @@
 // one that states less than it holds is found out. No test depends on how long anything takes.
 #include "runtime/calibration.hpp"
 #include "runtime/cost_comparison.hpp"
+#include "runtime/calibration.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@ Scenario small_training() {
             "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
             "training": {"data": {"kind": "synthetic", "samples": 512, "features": 16,
                                   "classes": 4},
-                         "model": {"kind": "mlp", "hidden": 16}},
+                         "model": {"kind": "mlp", "hidden": [16]}},
             "replay": ["spot_only"]})",
                               "twice.json");
 }

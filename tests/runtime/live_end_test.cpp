@@ -225,7 +225,7 @@ TEST_CASE("live run: one that cannot go on any more ends, and says so", "[live]"
             "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
             "training": {"data": {"kind": "synthetic", "samples": 512, "features": 16,
                                   "classes": 4},
-                         "model": {"kind": "mlp", "hidden": 16}, "learning_rate": 0.1},
+                         "model": {"kind": "mlp", "hidden": [16]}, "learning_rate": 0.1},
             "replay": ["spot_only"]})",
         "live_end.json");
     // One machine, taken at 30 s of the scenario; nothing comes after it.

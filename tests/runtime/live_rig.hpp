@@ -23,8 +23,8 @@ namespace ukemi {
 
 inline constexpr std::string_view synthetic =
     R"("training": {"data": {"kind": "synthetic", "samples": 512, "features": 16, "classes": 4},
-                    "model": {"kind": "mlp", "hidden": 16}, "learning_rate": 0.1,
-                    "momentum": 0.9})";
+                    "model": {"kind": "mlp", "hidden": [16]}, "learning_rate": 0.1,
+                    "optimiser": {"momentum": 0.9}})";
 
 // `samples` in steps of 8 a worker, on up to `count` workers of a market with a price.
 inline Scenario live_scenario(std::int64_t samples, int count, std::string_view market_keys,

@@ -26,7 +26,7 @@ Scenario trained_scenario(std::string_view model = "16",
             "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
             "training": {{"data": {{"kind": "synthetic", "samples": 512, "features": 16,
                                    "classes": 4}},
-                          "model": {{"kind": "mlp", "hidden": {}}}}},
+                          "model": {{"kind": "mlp", "hidden": [{}]}}}},
             "replay": ["spot_only"]}})",
                                           job_keys, model),
                               folder / "predicted.json");
@@ -298,7 +298,7 @@ TEST_CASE("prediction: is written under its digest before anything runs, and els
     }
     CHECK(static_cast<std::int64_t>(steps_seen) == steps);
     const std::string csv = comparison_csv(compared, digest);
-    CHECK_THAT(csv, Catch::StartsWith("workers,batch,learners,synchronisation,collective,codec,"
+    CHECK_THAT(csv, Catch::StartsWith("workers,batch,micro_steps,synchronisation,collective,codec,"
                                       "steps,step_s_predicted,step_s_measured,step_error,") &&
                         Catch::Contains(digest));
     const std::string table = comparison_table(compared);
@@ -325,8 +325,11 @@ TEST_CASE("prediction: a run is named by its parts", "[prediction]") {
     CHECK(complaint("batch=0") == "--run: expected batch from 1 to 1000000000, found \"0\"");
     CHECK(complaint("synchronisation=s_sdg") ==
           "--run: no synchronisation \"s_sdg\" (did you mean \"s_sgd\"?)");
-    CHECK(complaint("learners=2,synchronisation=local_sgd") ==
+    CHECK(complaint("micro_steps=2,synchronisation=local_sgd") ==
           "--run: local_sgd cannot be trained here");
+    CHECK(complaint("learners=2") ==
+          "--run: learners is no longer read: write micro_steps=2, the batches that a worker "
+          "computes for a step");
 }
 
 TEST_CASE("calibration: a grid of real steps has every setting with its stretches",

@@ -47,6 +47,34 @@ const std::vector<OldForm>& old_forms() {
          R"([{"codec": "top_k", "level": 0.1, "synchronisation": {"1": "1 s"}}])",
          "/job/step_time/codecs/0/level" + level},
         {true, "/job/codec_level", "0.1", "/job/codec_level" + level},
+        {false, "/training/momentum", "0.9",
+         "/training/momentum: is no longer read: write \"optimiser\": {\"momentum\": …} with what "
+         "else it has"},
+        {false, "/training/averaging_rate", "0.1",
+         "/training/averaging_rate: is no longer read: write \"optimiser\": {\"averaging_rate\": "
+         "…} "
+         "with what else it has"},
+        {true, "/job/collective", "automatic",
+         "/job/collective: expected one of cheapest, ring, binary_tree, double_binary_tree, "
+         "halving_doubling, star, clique, binary_tree_star, multi_binary_tree_star, hierarchical, "
+         "parameter_server, found \"automatic\""},
+        {true, "/job/optimizer", "adam",
+         "/job/optimizer: is no longer read: write \"optimiser\": {\"kind\": \"adam\"}"},
+        {false, "/learning", real + R"("synchronisation": {"rule": "local_sgd", "period": 4}})",
+         "/learning/synchronisation: is no longer read as an object: write \"synchronisation\": "
+         "\"local_sgd\", and what belongs to the rule at \"synchronisation_settings\""},
+        {false, "/training/model/layers", "2",
+         "/training/model/layers: is no longer read: write the units of each layer, as in "
+         "\"hidden\": [64, 64]"},
+        {false, "/training/model/hidden", "64",
+         "/training/model/hidden: expected a list of numbers, found 64"},
+        {false, "/training/bucket_kib", "64",
+         "/training/bucket_kib: is no longer read: write \"bucket\": \"1024 KiB\""},
+        {false, "/job/learners", R"({"1": 1, "2": 1.6})",
+         "/job/learners: is no longer read: write it as \"learner_speeds\": {\"1\": 1, \"2\": "
+         "1.6}"},
+        {false, "/learning", real + R"("learners_per_worker": 2})",
+         "/learning/learners_per_worker: is no longer read: write \"learners\" at /training"},
     };
     return all;
 }

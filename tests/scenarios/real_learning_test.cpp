@@ -22,7 +22,7 @@ Scenario real(std::string_view learning, std::string_view market = R"({"spot_pri
                      "restart": "10 s", "checkpoint": {{"cost": "5 s", "restore": "5 s"}}}},
             "training": {{"data": {{"kind": "synthetic", "samples": 1280, "features": 16,
                                     "classes": 5}},
-                          "model": {{"kind": "mlp", "hidden": 8}}, "learning_rate": 0.2{}}},
+                          "model": {{"kind": "mlp", "hidden": [8]}}, "learning_rate": 0.2{}}},
             "learning": {}, "cluster": {{"count_min": 1, "count_max": 4}},
             "market": {}, "replay": ["constant_batch:32"]}})",
                                           training, learning, market),
@@ -142,9 +142,8 @@ TEST_CASE("real learning: what cannot be meant is refused with its place", "[sce
     using Catch::Contains;
     CHECK(complaint("") == "(no complaint)");
     CHECK_THAT(complaint(R"(, "target": 2)"), Contains("/learning/target"));
-    CHECK_THAT(complaint(R"(, "synchronisation": {"rule": "s_gsd"})"),
-               Contains("did you mean \"s_sgd\""));
-    CHECK_THAT(complaint(R"(, "codec": "top_k", "synchronisation": {"rule": "local_sgd"})"),
+    CHECK_THAT(complaint(R"(, "synchronisation": "s_gsd")"), Contains("did you mean \"s_sgd\""));
+    CHECK_THAT(complaint(R"(, "codec": "top_k", "synchronisation": "local_sgd")"),
                Contains("/learning/codec: goes with s_sgd"));
     CHECK_THAT(complaint(R"(, "codec": "qsgd", "error_feedback": true)"),
                Contains("/learning/error_feedback: qsgd may be off"));
@@ -152,19 +151,19 @@ TEST_CASE("real learning: what cannot be meant is refused with its place", "[sce
                Contains("/learning/codecs: expected one of none"));
     CHECK_THAT(complaint(R"(, "codecs": "power_sgd:1.5")"),
                Contains("/learning/codecs: expected a whole number"));
-    CHECK_THAT(complaint(R"(, "codecs": "fp16", "synchronisation": {"rule": "backup_workers"})"),
+    CHECK_THAT(complaint(R"(, "codecs": "fp16", "synchronisation": "backup_workers")"),
                Contains("go with s_sgd, and backup_workers stands for it"));
     CHECK_THAT(complaint(R"(, "network": {"bandwidth": "1 Gbit/s",
                          "codec_rate": "10 operations/s"})"),
                Contains("at least 1e6 operations/s"));
-    CHECK_THAT(
-        complaint(R"(, "synchronisation": {"rule": "parameter_server"})", R"(, "momentum": 0.9)"),
-        Contains("leave \"momentum\""));
-    CHECK(complaint(R"(, "learners_per_worker": 64)") == "(no complaint)");
+    CHECK_THAT(complaint(R"(, "synchronisation": "parameter_server")",
+                         R"(, "optimiser": {"momentum": 0.9})"),
+               Contains("leave \"momentum\""));
+    CHECK(complaint("", R"(, "learners": 64)") == "(no complaint)");
     CHECK_THAT(complaint_of([&] {
                    scenario_from_text(R"({"name": "large", "seed": 1,
             "job": {"samples": 40960, "batch": 32, "step_time": {"per_sample": "1 ms"}},
-            "training": {}, "learning": {"model": "real_gradients", "learners_per_worker": 64},
+            "training": {"learners": 64}, "learning": {"model": "real_gradients"},
             "cluster": {"count": 32}, "market": {"spot_price": "1 USD/h",
             "on_demand_price": "3 USD/h"}, "replay": ["constant_batch:32"]})",
                                       "large.json");
@@ -176,22 +175,23 @@ TEST_CASE("real learning: what cannot be meant is refused with its place", "[sce
 TEST_CASE("real learning: a rule costs what it sends", "[scenario][learning]") {
     const auto step = [](std::string_view rule, std::string_view more = "") {
         const Scenario scenario = real(fmt::format(
-            R"({{"model": "real_gradients", "synchronisation": {{"rule": "{}"{}}}, "network":
+            R"({{"model": "real_gradients", "synchronisation": "{}",
+                 "synchronisation_settings": {{{}}}, "network":
                  {{"bandwidth": "8 Gbit/s", "latency": "1 ms", "model_size": "100 MB"}}}})",
             rule, more));
         return step_of(*scenario.job.profile.step_time, scenario.job.plan, 4) - milliseconds(1080);
     };
     // A ring: 6 messages of 25 MB at 1 GB/s; a model to a pair; 2·3/4 of it to and from servers.
     CHECK(step("s_sgd") == milliseconds(156));
-    CHECK(step("local_sgd", R"(, "period": 4)") == milliseconds(39));
+    CHECK(step("local_sgd", R"("period": 4)") == milliseconds(39));
     CHECK(step("pair_averaging") == milliseconds(101));
     CHECK(step("parameter_server") == milliseconds(152));
     // Waiting for the slowest of 4 with a CV of 0.5 and mean 1; one backup less.
-    const double waits = to_seconds(step("s_sgd", R"(, "straggling": 0.5)")) - 0.156;
+    const double waits = to_seconds(step("s_sgd", R"("straggling": 0.5)")) - 0.156;
     CHECK(waits / 1.08 == Approx(0.56).margin(0.03));
-    CHECK(step("backup_workers", R"(, "straggling": 0.5, "backups": 1)") <
-          step("s_sgd", R"(, "straggling": 0.5)"));
-    CHECK(step("pair_averaging", R"(, "straggling": 0.5)") == milliseconds(101));
+    CHECK(step("backup_workers", R"("straggling": 0.5, "backups": 1)") <
+          step("s_sgd", R"("straggling": 0.5)"));
+    CHECK(step("pair_averaging", R"("straggling": 0.5)") == milliseconds(101));
 }
 
 TEST_CASE("real learning: a codec costs its bytes and its operations", "[scenario][learning]") {
@@ -228,7 +228,7 @@ TEST_CASE("real learning: a codec costs its bytes and its operations", "[scenari
 TEST_CASE("real learning: learners share a machine, and its step says so", "[scenario][learning]") {
     const auto text = [](std::string_view job) {
         return fmt::format(R"({{"name": "small", "seed": 1,
-            "job": {{"samples": 40960, {}, "learners": {{"1": 1, "2": 1.6}},
+            "job": {{"samples": 40960, {}, "learner_speeds": {{"1": 1, "2": 1.6}},
                      "step_time": {{"fixed": "1 s", "per_sample": "10 ms"}}}},
             "training": {{"data": {{"kind": "synthetic", "samples": 1280, "features": 16,
                                     "classes": 5}}}},
@@ -247,7 +247,7 @@ TEST_CASE("real learning: learners share a machine, and its step says so", "[sce
     plan.learners_per_gpu = 3;                            // flat beyond
     CHECK(step_of(time, plan, 4) == nanoseconds(2'062'500'000));
     CHECK_THAT(complaint_of([&] { scenario_from_text(text(R"("batch": 40)"), "small.json"); }),
-               Catch::Contains("/job/learners: goes with \"batch_per_worker\""));
+               Catch::Contains("/job/learner_speeds: goes with \"batch_per_worker\""));
 }
 
 TEST_CASE("real learning: in real_policies policies turn what true gradients go by",

@@ -122,5 +122,5 @@ TEST_CASE("step law: a setting is what a Plan does in a step, and makes one agai
     averaging.synchronisation = Synchronisation::synchronous_averaging;
     CHECK(plan_with(plan, averaging).learners_per_gpu == 1);
     CHECK(setting_of(plan_with(plan, averaging), 3) == averaging);
-    CHECK(setting_text(averaging) == "3 workers, batch 12, 3 learners, synchronous_averaging");
+    CHECK(setting_text(averaging) == "3 workers, batch 12, 3 micro-steps, synchronous_averaging");
 }

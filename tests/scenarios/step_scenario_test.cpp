@@ -53,7 +53,7 @@ constexpr Wrong wrong[] = {
      "has, found 5"},
     {"/job/workers", "0", ": at /job/workers: expected an integer from 1 to 1048576, found 0"},
     {"/job/collective", "rign",
-     ": at /job/collective: expected one of automatic, ring, binary_tree, "
+     ": at /job/collective: expected one of cheapest, ring, binary_tree, "
      "double_binary_tree, halving_doubling, star, clique, binary_tree_star, "
      "multi_binary_tree_star, hierarchical, parameter_server, found \"rign\" (did you mean "
      "\"ring\"?)"},
@@ -151,8 +151,8 @@ TEST_CASE("step scenario: what it says is what runs", "[scenario]") {
     CHECK(entry.job.compute.front() == nanoseconds(42'400'000 + 32 * 2'810'000));
     CHECK(scenario.warm_up == 2);
     CHECK(scenario.cross_traffic.size() == 1);
-    const std::vector<ConfigOverride> automatic = {{"/job/collective", "automatic", "--set"}};
-    const StepScenario chosen = step_scenario_from_text(small, "small.json", automatic);
+    const std::vector<ConfigOverride> cheapest = {{"/job/collective", "cheapest", "--set"}};
+    const StepScenario chosen = step_scenario_from_text(small, "small.json", cheapest);
     CHECK_THAT(chosen.jobs[0].why, Catch::Contains("ms alone; "));
 }
 
@@ -186,8 +186,8 @@ TEST_CASE("step scenario: machines with unequal numbers of workers have no hiera
     CHECK_THROWS_WITH(step_scenario_from_text(text, "unequal.json"),
                       "unequal.json: at /job/collective: hierarchical needs as many workers on "
                       "each machine");
-    const std::vector<ConfigOverride> automatic = {{"/job/collective", "automatic", "--set"}};
-    CHECK_NOTHROW(step_scenario_from_text(text, "unequal.json", automatic));
+    const std::vector<ConfigOverride> cheapest = {{"/job/collective", "cheapest", "--set"}};
+    CHECK_NOTHROW(step_scenario_from_text(text, "unequal.json", cheapest));
 }
 
 TEST_CASE("step scenario: Megatron-LM's 8.3 thousand million parameters on 512 V100 within 15 %",

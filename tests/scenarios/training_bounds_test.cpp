@@ -73,7 +73,14 @@ std::optional<Range> range_of(json training, const std::string& pointer) {
 std::vector<std::string> numbers_of(const json& node, const std::string& path = "") {
     std::vector<std::string> pointers;
     if (node.is_number()) return {path};
-    if (!node.is_object()) return {};
+    if (node.is_array()) {
+        for (std::size_t i = 0; i < node.size(); ++i) {
+            for (std::string& one : numbers_of(node[i], path + "/" + std::to_string(i))) {
+                pointers.push_back(std::move(one));
+            }
+        }
+    }
+    if (!node.is_object()) return pointers;
     for (const auto& [key, value] : node.items()) {
         for (std::string& one : numbers_of(value, path + "/" + key)) {
             pointers.push_back(std::move(one));
@@ -86,7 +93,7 @@ json resolved(const json& training) { return json::parse(read(training).resolved
 
 const std::vector<json>& sections() {
     static const std::vector<json> all{
-        json::parse(R"({"model": {"kind": "mlp", "hidden": 4, "layers": 2},
+        json::parse(R"({"model": {"kind": "mlp", "hidden": [4, 4]},
                         "data": {"kind": "synthetic", "samples": 100, "features": 16,
                                  "classes": 3}})"),
         json::parse(R"({"model": {"kind": "cnn", "filters": 2}, "codec": "top_k",
@@ -163,11 +170,12 @@ TEST_CASE("training bounds: what no worker could do is refused where it is read"
     const auto complaint = [](std::string_view training) {
         return complaint_of([&] { read(json::parse(training)); });
     };
-    CHECK(complaint(R"({"weight_decay": 2})") ==
-          "bounds.json: at /training/weight_decay: expected a number from 0 to 1, found 2");
-    CHECK_THAT(complaint(R"({"model": {"kind": "mlp", "layers": 17}})"),
-               Contains("at /training/model/layers: expected an integer from 1 to 16, found 17"));
-    CHECK_THAT(complaint(R"({"model": {"kind": "mlp", "hidden": 65536, "layers": 2}})"),
+    CHECK(
+        complaint(R"({"optimiser": {"weight_decay": 2}})") ==
+        "bounds.json: at /training/optimiser/weight_decay: expected a number from 0 to 1, found 2");
+    CHECK_THAT(complaint(R"({"model": {"kind": "mlp", "hidden": []}})"),
+               Contains("at /training/model: model: at /hidden: expected 1 to 16 hidden layers"));
+    CHECK_THAT(complaint(R"({"model": {"kind": "mlp", "hidden": [65536, 65536]}})"),
                Contains("at /training/model: model: expected a model of at most 268435456"));
     CHECK_THAT(complaint(R"({"model": {"kind": "lenet5"}})"),
                Contains("at /training/model: model: at /kind: lenet5 needs square images"));
