@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 std::string build_version() { return UKEMI_VERSION; }
 std::string build_commit() { return UKEMI_COMMIT; }
@@ -16,4 +16,4 @@ std::string build_description() {
     return fmt::format("ukemi {} ({}, {})", build_version(), build_commit(), compiler);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 std::string build_version();      // "0.1.0"
 std::string build_commit();       // as of the last configuration, or "unknown"
 std::string build_description();  // for --version
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

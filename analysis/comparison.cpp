@@ -11,19 +11,19 @@
 #include "base/plain_text.hpp"
 #include "scenarios/reader/variants.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace {
 
 double half_width(const Summary& summary) { return summary.mean_high_95 - summary.mean; }
 
-Candidate candidate_of(std::span<const RunResult* const> runs) {
+Candidate candidate_of(std::span<const records::RunResult* const> runs) {
     Candidate one;
     one.scenario = runs.front()->scenario;
-    one.variant = variant_label(runs.front()->varied);
+    one.variant = scenarios::variant_label(runs.front()->varied);
     one.policy = runs.front()->policy;
     std::vector<double> hours, samples, steps, dollars;
-    for (const RunResult* run : runs) {
+    for (const records::RunResult* run : runs) {
         ++one.runs;
         if (!run->finished) continue;
         ++one.reached;
@@ -74,11 +74,11 @@ std::vector<NamedSummary> quantities_of(const Candidate& one) {
 
 }  // namespace
 
-std::vector<Candidate> candidates_of(std::span<const RunResult> runs) {
-    std::vector<std::vector<const RunResult*>> groups;
-    for (const RunResult& run : runs) {
+std::vector<Candidate> candidates_of(std::span<const records::RunResult> runs) {
+    std::vector<std::vector<const records::RunResult*>> groups;
+    for (const records::RunResult& run : runs) {
         const auto same = std::ranges::find_if(groups, [&](const auto& group) {
-            const RunResult& first = *group.front();
+            const records::RunResult& first = *group.front();
             return first.policy == run.policy && first.varied == run.varied &&
                    first.scenario == run.scenario;
         });
@@ -231,4 +231,4 @@ std::string comparison_json(std::span<const Candidate> candidates) {
     return nlohmann::json{{"candidates", std::move(rows)}}.dump(2) + "\n";
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -14,7 +14,7 @@
 #include "base/statistics.hpp"
 #include "records/run_result.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 struct Candidate {
     std::string scenario;
@@ -29,7 +29,7 @@ struct Candidate {
 };
 
 // In the order of the runs.
-std::vector<Candidate> candidates_of(std::span<const RunResult> runs);
+std::vector<Candidate> candidates_of(std::span<const records::RunResult> runs);
 
 // At most 100 columns wide; what was not reached at all stands last, the rest from fast to slow.
 // Several scenarios stand one below the other, and then each policy's time in each as a multiple of
@@ -38,4 +38,4 @@ std::string comparison_table(std::span<const Candidate> candidates);
 std::string comparison_csv(std::span<const Candidate> candidates);
 std::string comparison_json(std::span<const Candidate> candidates);
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -8,7 +8,7 @@
 #include "base/json_document.hpp"
 #include "base/plain_text.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 using nlohmann::json;
 
@@ -106,4 +106,4 @@ DecisionComparison compare_decisions(std::string_view predicted, std::string_vie
     return result;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -16,7 +16,7 @@
 #include "traces/market_statistics.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace {
 
@@ -29,15 +29,15 @@ double in_unit(std::int32_t instances) { return instances; }
 double in_unit(Price price) { return to_dollars_per_hour(price); }
 
 template <class Value>
-PlotPoints points_of(const Series<Value>& series, double begin_h) {
-    PlotPoints points;
+plots::PlotPoints points_of(const traces::Series<Value>& series, double begin_h) {
+    plots::PlotPoints points;
     if (series.steps.size() <= steps_shown_max) {
-        for (const Step<Value>& step : series.steps) {
+        for (const traces::Step<Value>& step : series.steps) {
             points.emplace_back(begin_h + to_hours(step.at.since_start()), in_unit(step.value));
         }
         return points;
     }
-    const std::vector<double> means = column_means(series, columns_shown);
+    const std::vector<double> means = traces::column_means(series, columns_shown);
     const double column_h = to_hours(series.end.since_start()) / static_cast<double>(means.size());
     for (std::size_t i = 0; i < means.size(); ++i) {
         if (!points.empty() && points.back().second == means[i]) continue;
@@ -46,12 +46,12 @@ PlotPoints points_of(const Series<Value>& series, double begin_h) {
     return points;
 }
 
-bool is_thinned(const TraceSeries& one) {
+bool is_thinned(const traces::TraceSeries& one) {
     return (one.availability && one.availability->steps.size() > steps_shown_max) ||
            (one.price && one.price->steps.size() > steps_shown_max);
 }
 
-Duration length_of(const TraceSeries& one) {
+Duration length_of(const traces::TraceSeries& one) {
     Duration length;
     if (one.availability) length = one.availability->end.since_start();
     if (one.price) length = std::max(length, one.price->end.since_start());
@@ -60,12 +60,12 @@ Duration length_of(const TraceSeries& one) {
 
 // When each series begins on the calendar, in nanoseconds; nothing unless all say it and all have
 // some time in common, as zones of one market have.
-std::vector<std::int64_t> common_calendar(const std::vector<TraceSeries>& all) {
+std::vector<std::int64_t> common_calendar(const std::vector<traces::TraceSeries>& all) {
     std::vector<std::int64_t> begins;
     std::int64_t last_begin = 0;
     std::int64_t first_end = std::numeric_limits<std::int64_t>::max();
-    for (const TraceSeries& one : all) {
-        const auto begin = parse_timestamp(one.start);
+    for (const traces::TraceSeries& one : all) {
+        const auto begin = traces::parse_timestamp(one.start);
         if (!begin) return {};
         begins.push_back(*begin);
         last_begin = std::max(last_begin, *begin);
@@ -75,17 +75,17 @@ std::vector<std::int64_t> common_calendar(const std::vector<TraceSeries>& all) {
     return begins;
 }
 
-MarketInput market_input(const std::vector<TraceSeries>& all, std::span<const std::string> names,
-                         const std::string& title) {
-    MarketInput market;
+plots::MarketInput market_input(const std::vector<traces::TraceSeries>& all,
+                                std::span<const std::string> names, const std::string& title) {
+    plots::MarketInput market;
     market.title = title;
     const std::vector<std::int64_t> begins = common_calendar(all);
     const std::int64_t zero = begins.empty() ? 0 : *std::ranges::min_element(begins);
     market.time_axis = begins.empty()
                            ? (all.size() > 1 ? "time since each record begins (h)" : "time (h)")
-                           : fmt::format("time since {} (h)", format_timestamp(zero));
+                           : fmt::format("time since {} (h)", traces::format_timestamp(zero));
     for (std::size_t i = 0; i < all.size(); ++i) {
-        MarketZone& zone = market.zones.emplace_back();
+        plots::MarketZone& zone = market.zones.emplace_back();
         zone.name = names[i];
         if (is_thinned(all[i])) {
             const auto part = to_hours(length_of(all[i])) / static_cast<double>(columns_shown);
@@ -101,13 +101,13 @@ MarketInput market_input(const std::vector<TraceSeries>& all, std::span<const st
 
 // How long there was any instance, each time. The run with which a record begins is left out, as
 // nobody knows when it began; the one with which it ends is censored.
-void add_runs(const AvailabilitySeries& series, std::vector<Lifetime>& runs) {
+void add_runs(const traces::AvailabilitySeries& series, std::vector<traces::Lifetime>& runs) {
     std::optional<Instant> begin;
     for (std::size_t i = 1; i < series.steps.size(); ++i) {
         const bool any = series.steps[i].value > 0;
         if (any && series.steps[i - 1].value == 0) begin = series.steps[i].at;
         if (any || !begin) continue;
-        Lifetime& run = runs.emplace_back();
+        traces::Lifetime& run = runs.emplace_back();
         run.lasted = series.steps[i].at - *begin;
         run.was_lost = true;
         begin.reset();
@@ -117,15 +117,15 @@ void add_runs(const AvailabilitySeries& series, std::vector<Lifetime>& runs) {
 
 // How long until the next loss, each time: from a loss that left something, or from the first
 // instance after none. The one with which a record ends is censored.
-void add_waits(const AvailabilitySeries& series, std::vector<Lifetime>& waits) {
+void add_waits(const traces::AvailabilitySeries& series, std::vector<traces::Lifetime>& waits) {
     Instant begin;
     bool waiting = false;
     for (std::size_t i = 1; i < series.steps.size(); ++i) {
         const std::int32_t before = series.steps[i - 1].value;
-        const Step<std::int32_t>& now = series.steps[i];
+        const traces::Step<std::int32_t>& now = series.steps[i];
         const bool lost = now.value < before;
         if (lost && waiting) {
-            Lifetime& wait = waits.emplace_back();
+            traces::Lifetime& wait = waits.emplace_back();
             wait.lasted = now.at - begin;
             wait.was_lost = true;
         }
@@ -135,22 +135,22 @@ void add_waits(const AvailabilitySeries& series, std::vector<Lifetime>& waits) {
     if (waiting && series.end > begin) waits.emplace_back().lasted = series.end - begin;
 }
 
-using Durations = void (*)(const AvailabilitySeries&, std::vector<Lifetime>&);
+using Durations = void (*)(const traces::AvailabilitySeries&, std::vector<traces::Lifetime>&);
 
-std::vector<Lifetime> all_of(const std::vector<TraceSeries>& all, Durations add) {
-    std::vector<Lifetime> found;
-    for (const TraceSeries& one : all) {
+std::vector<traces::Lifetime> all_of(const std::vector<traces::TraceSeries>& all, Durations add) {
+    std::vector<traces::Lifetime> found;
+    for (const traces::TraceSeries& one : all) {
         if (one.availability) add(*one.availability, found);
     }
     return found;
 }
 
-void add_curve(SurvivalInput& input, const std::string& name, bool generated,
-               const std::vector<Lifetime>& lifetimes) {
-    const std::vector<SurvivalStep> steps = survival_of(lifetimes);
+void add_curve(plots::SurvivalInput& input, const std::string& name, bool generated,
+               const std::vector<traces::Lifetime>& lifetimes) {
+    const std::vector<traces::SurvivalStep> steps = traces::survival_of(lifetimes);
     if (steps.empty()) return;
-    const auto lost = std::ranges::count(lifetimes, true, &Lifetime::was_lost);
-    SurvivalCurve curve;
+    const auto lost = std::ranges::count(lifetimes, true, &traces::Lifetime::was_lost);
+    plots::SurvivalCurve curve;
     curve.name =
         fmt::format("{} ({} ended, {} censored)", name, lost, std::ssize(lifetimes) - lost);
     curve.generated = generated;
@@ -164,34 +164,34 @@ void add_curve(SurvivalInput& input, const std::string& name, bool generated,
 }
 
 // The law as a curve of 400 points up to its cap.
-void add_law(SurvivalInput& input, const MarketParameters& parameters) {
-    const LifetimeLaw& law = parameters.lifetimes;
+void add_law(plots::SurvivalInput& input, const traces::MarketParameters& parameters) {
+    const traces::LifetimeLaw& law = parameters.lifetimes;
     if (!law.is_on()) return;
     constexpr int points = 400;
-    SurvivalCurve curve;
+    plots::SurvivalCurve curve;
     curve.generated = true;
     curve.name = fmt::format("lifetime law of {} (cap {:g} h)", parameters.name, law.cap_h);
     double alive = 1;
     for (int i = 1; i <= points; ++i) {
         const double hours = law.cap_h * i / points;
-        alive = std::min(alive, 1 - gone_after(law, hours));
+        alive = std::min(alive, 1 - traces::gone_after(law, hours));
         curve.alive.emplace_back(hours, alive);
     }
     input.curves.push_back(std::move(curve));
 }
 
 // Pooled over the series that say when they were recorded and last a day at least.
-void add_hours(FigureInput& input, const std::string& name, bool generated,
-               const std::vector<TraceSeries>& all) {
-    HourlyLosses losses;
+void add_hours(plots::FigureInput& input, const std::string& name, bool generated,
+               const std::vector<traces::TraceSeries>& all) {
+    plots::HourlyLosses losses;
     losses.generated = generated;
     double days_seen = 0;
     std::int64_t total = 0;
     std::size_t series = 0;
-    for (const TraceSeries& one : all) {
+    for (const traces::TraceSeries& one : all) {
         if (!one.availability) continue;
         const std::string start = generated ? "1970-01-01T00:00:00Z" : one.start;
-        const auto hours = losses_by_hour(*one.availability, start);
+        const auto hours = traces::losses_by_hour(*one.availability, start);
         if (!hours) continue;
         days_seen += to_hours(one.availability->end.since_start()) / 24;
         ++series;
@@ -207,35 +207,37 @@ void add_hours(FigureInput& input, const std::string& name, bool generated,
     input.hourly_losses.push_back(std::move(losses));
 }
 
-Duration longest_of(const std::vector<TraceSeries>& all) {
+Duration longest_of(const std::vector<traces::TraceSeries>& all) {
     Duration longest = hours(1);
-    for (const TraceSeries& one : all) longest = std::max(longest, length_of(one));
+    for (const traces::TraceSeries& one : all) longest = std::max(longest, length_of(one));
     return longest;
 }
 
 // Only what the recording has, so that the two can be compared.
-std::vector<TraceSeries> generated_like(const std::vector<TraceSeries>& recorded,
-                                        const MarketParameters& parameters, Duration length) {
+std::vector<traces::TraceSeries> generated_like(const std::vector<traces::TraceSeries>& recorded,
+                                                const traces::MarketParameters& parameters,
+                                                Duration length) {
     const auto zones =
         static_cast<std::int32_t>(std::clamp<std::size_t>(recorded.size(), 1, zones_generated_max));
-    std::vector<TraceSeries> made = generate_market(parameters, 1, zones, length);
-    const auto has = [&](auto TraceSeries::*member) {
-        return std::ranges::any_of(recorded,
-                                   [&](const TraceSeries& one) { return bool(one.*member); });
+    std::vector<traces::TraceSeries> made = traces::generate_market(parameters, 1, zones, length);
+    const auto has = [&](auto traces::TraceSeries::*member) {
+        return std::ranges::any_of(
+            recorded, [&](const traces::TraceSeries& one) { return bool(one.*member); });
     };
-    for (TraceSeries& one : made) {
-        if (!has(&TraceSeries::availability)) one.availability.reset();
-        if (!has(&TraceSeries::price)) one.price.reset();
+    for (traces::TraceSeries& one : made) {
+        if (!has(&traces::TraceSeries::availability)) one.availability.reset();
+        if (!has(&traces::TraceSeries::price)) one.price.reset();
     }
     return made;
 }
 
 }  // namespace
 
-MarketParameters market_parameters_of(const std::string& name_or_file, std::string_view option) {
-    if (name_or_file.ends_with(".json")) return read_market_parameters(name_or_file);
+traces::MarketParameters market_parameters_of(const std::string& name_or_file,
+                                              std::string_view option) {
+    if (name_or_file.ends_with(".json")) return traces::read_market_parameters(name_or_file);
     std::vector<std::string_view> names;
-    for (const MarketParameters& one : all_market_parameters()) {
+    for (const traces::MarketParameters& one : traces::all_market_parameters()) {
         if (one.name == name_or_file) return one;
         names.push_back(one.name);
     }
@@ -246,17 +248,18 @@ MarketParameters market_parameters_of(const std::string& name_or_file, std::stri
                     ukemi::quoted(name_or_file), did_you_mean(name_or_file, names)));
 }
 
-FigureInput market_figures(const DescribedMarket& market,
-                           const std::optional<MarketParameters>& parameters, bool log_time) {
-    FigureInput input;
-    std::vector<TraceSeries> counted;  // generated, to be counted
+plots::FigureInput market_figures(const DescribedMarket& market,
+                                  const std::optional<traces::MarketParameters>& parameters,
+                                  bool log_time) {
+    plots::FigureInput input;
+    std::vector<traces::TraceSeries> counted;  // generated, to be counted
     if (!market.series.empty()) {
         input.markets.push_back(market_input(market.series, market.names, market.title));
         if (parameters) {
             const auto like = generated_like(market.series, *parameters, longest_of(market.series));
             std::vector<std::string> names;
-            for (const TraceSeries& one : like) names.push_back(one.zone);
-            MarketInput made =
+            for (const traces::TraceSeries& one : like) names.push_back(one.zone);
+            plots::MarketInput made =
                 market_input(like, names, fmt::format("generated: {}", parameters->name));
             made.file_stem = "market_over_time-generated";
             made.time_axis = "time (h)";
@@ -264,7 +267,7 @@ FigureInput market_figures(const DescribedMarket& market,
             counted = generated_like(market.series, *parameters, length_counted);
         }
     }
-    const auto add_survival = [&](SurvivalInput shown, Durations durations) {
+    const auto add_survival = [&](plots::SurvivalInput shown, Durations durations) {
         shown.log_time = log_time;
         add_curve(shown, market.title, false, all_of(market.series, durations));
         if (shown.curves.empty()) return;
@@ -283,7 +286,7 @@ FigureInput market_figures(const DescribedMarket& market,
                   {},
                   false},
                  add_runs);
-    SurvivalInput lifetimes;
+    plots::SurvivalInput lifetimes;
     lifetimes.title = "how long an instance lived (Kaplan-Meier)";
     lifetimes.time_axis = "time since the instance began (h)";
     lifetimes.log_time = log_time;
@@ -298,4 +301,4 @@ FigureInput market_figures(const DescribedMarket& market,
     return input;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -10,23 +10,25 @@
 #include "traces/generator.hpp"
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 // What is drawn: series of all the files that were described together, and lifetimes where the
 // files have them.
 struct DescribedMarket {
     std::string title;
-    std::vector<TraceSeries> series;
+    std::vector<traces::TraceSeries> series;
     std::vector<std::string> names;  // of the series, in a figure
-    std::vector<Lifetime> lifetimes;
+    std::vector<traces::Lifetime> lifetimes;
 };
 
 // A market of the generator by its name (`ukemi list markets`), or by a file of `ukemi fit`.
-MarketParameters market_parameters_of(const std::string& name_or_file, std::string_view option);
+traces::MarketParameters market_parameters_of(const std::string& name_or_file,
+                                              std::string_view option);
 
 // With parameters, the same number of zones is generated (seed 1): as long as the recording for the
 // market over time, and 300 days for what is counted.
-FigureInput market_figures(const DescribedMarket& market,
-                           const std::optional<MarketParameters>& parameters, bool log_time);
+plots::FigureInput market_figures(const DescribedMarket& market,
+                                  const std::optional<traces::MarketParameters>& parameters,
+                                  bool log_time);
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -8,23 +8,23 @@
 #include <optional>
 #include <tuple>
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace {
 
 // What a run is beside this key's value; nothing if it has no such key.
-std::optional<std::string> others_of(const RunResult& run, const std::string& pointer) {
+std::optional<std::string> others_of(const records::RunResult& run, const std::string& pointer) {
     std::string text = fmt::format("{}\n{}\n{}\n{}", run.scenario, run.trace, run.policy, run.seed);
     bool has_it = false;
-    for (const VariedValue& one : run.varied) {
+    for (const records::VariedValue& one : run.varied) {
         has_it = has_it || one.pointer == pointer;
         if (one.pointer != pointer) text += fmt::format("\n{}={}", one.pointer, one.value);
     }
     return has_it ? std::optional(text) : std::nullopt;
 }
 
-bool alike(const RunResult& a, const RunResult& b) {
-    const auto outcome = [](const RunResult& of) {
+bool alike(const records::RunResult& a, const records::RunResult& b) {
+    const auto outcome = [](const records::RunResult& of) {
         return std::tie(of.finished, of.deadline_met, of.duration, of.held, of.cost, of.egress,
                         of.samples_done, of.launches, of.revocations, of.transitions,
                         of.checkpoints, of.steps, of.learned, of.accuracy);
@@ -34,19 +34,19 @@ bool alike(const RunResult& a, const RunResult& b) {
 
 }  // namespace
 
-std::vector<std::string> keys_without_effect(std::span<const RunResult> results) {
+std::vector<std::string> keys_without_effect(std::span<const records::RunResult> results) {
     std::vector<std::string> pointers;
-    for (const RunResult& result : results) {
-        for (const VariedValue& one : result.varied) {
+    for (const records::RunResult& result : results) {
+        for (const records::VariedValue& one : result.varied) {
             if (std::ranges::find(pointers, one.pointer) == pointers.end()) {
                 pointers.push_back(one.pointer);
             }
         }
     }
     std::erase_if(pointers, [&](const std::string& pointer) {
-        std::map<std::string, const RunResult*> first;
+        std::map<std::string, const records::RunResult*> first;
         bool compared = false;
-        for (const RunResult& run : results) {
+        for (const records::RunResult& run : results) {
             const auto others = others_of(run, pointer);
             if (!others) continue;
             const auto [before, is_first] = first.emplace(*others, &run);
@@ -59,7 +59,7 @@ std::vector<std::string> keys_without_effect(std::span<const RunResult> results)
     return pointers;
 }
 
-void warn_of_idle_keys(std::span<const RunResult> results) {
+void warn_of_idle_keys(std::span<const records::RunResult> results) {
     for (const std::string& pointer : keys_without_effect(results)) {
         fmt::print(stderr,
                    "--vary {}: every result is the same whatever its value; does a policy, or "
@@ -68,4 +68,4 @@ void warn_of_idle_keys(std::span<const RunResult> results) {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -8,13 +8,13 @@
 
 #include "records/run_result.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 // Pointers of the keys, in the order of the first run that has them. Runs are compared with those
 // that differ from them in this key alone: time, cost, and what was done and learned.
-std::vector<std::string> keys_without_effect(std::span<const RunResult> results);
+std::vector<std::string> keys_without_effect(std::span<const records::RunResult> results);
 
 // A line for each of them on stderr.
-void warn_of_idle_keys(std::span<const RunResult> results);
+void warn_of_idle_keys(std::span<const records::RunResult> results);
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

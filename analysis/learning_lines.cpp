@@ -15,28 +15,28 @@
 #include "base/statistics.hpp"
 #include "scenarios/reader/variants.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace {
 
 constexpr int grid_points = 200;
 constexpr std::size_t places_max = 1000;  // of the runs' own, beside the grid
 
-double last_hour_shown(std::span<const RunResult> results) {
+double last_hour_shown(std::span<const records::RunResult> results) {
     double last_h = 0;
-    for (const RunResult& result : results) {
+    for (const records::RunResult& result : results) {
         if (result.finished) last_h = std::max(last_h, 1.5 * to_hours(result.duration));
     }
     return last_h > 0 ? last_h : std::numeric_limits<double>::infinity();
 }
 
-using RowValue = std::function<std::optional<double>(const TimelineRow&)>;
+using RowValue = std::function<std::optional<double>(const records::TimelineRow&)>;
 
 // (where, value) of one run, rising; what a loss took back and did again is shown once.
-PlotPoints points_of(const RunResult& result, bool by_samples, double last_h,
-                     const RowValue& value) {
-    PlotPoints points;
-    for (const TimelineRow& row : result.timeline) {
+plots::PlotPoints points_of(const records::RunResult& result, bool by_samples, double last_h,
+                            const RowValue& value) {
+    plots::PlotPoints points;
+    for (const records::TimelineRow& row : result.timeline) {
         const double at_h = to_hours(row.at.since_start());
         if (at_h > last_h) break;
         const double at = by_samples ? static_cast<double>(row.samples_done) : at_h;
@@ -47,8 +47,9 @@ PlotPoints points_of(const RunResult& result, bool by_samples, double last_h,
     return points;
 }
 
-double value_at(const PlotPoints& points, double at, bool joined) {
-    const auto after = std::ranges::upper_bound(points, at, {}, &PlotPoints::value_type::first);
+double value_at(const plots::PlotPoints& points, double at, bool joined) {
+    const auto after =
+        std::ranges::upper_bound(points, at, {}, &plots::PlotPoints::value_type::first);
     if (after == points.begin()) return points.front().second;
     const auto& left = *(after - 1);
     if (!joined || after == points.end()) return left.second;
@@ -87,9 +88,9 @@ Mean mean_of(std::vector<double> values, const Look& look) {
 
 // Evenly from the first point to the last end, and where runs have points of their own, or at so
 // many of these as there is room for.
-std::vector<double> places_of(const std::vector<PlotPoints>& all) {
+std::vector<double> places_of(const std::vector<plots::PlotPoints>& all) {
     std::vector<double> own;
-    for (const PlotPoints& points : all) {
+    for (const plots::PlotPoints& points : all) {
         for (const auto& [at, value] : points) own.push_back(at);
     }
     std::ranges::sort(own);
@@ -108,11 +109,11 @@ std::vector<double> places_of(const std::vector<PlotPoints>& all) {
 
 // One run as it was; of several the mean and its interval; a run that ended before keeps its last
 // value.
-void add_line(std::span<const RunResult* const> runs, double last_h, const Look& look,
-              const RowValue& value, PlotPoints& line, PlotBand& band) {
-    std::vector<PlotPoints> all;
-    for (const RunResult* run : runs) {
-        PlotPoints points = points_of(*run, look.by_samples, last_h, value);
+void add_line(std::span<const records::RunResult* const> runs, double last_h, const Look& look,
+              const RowValue& value, plots::PlotPoints& line, plots::PlotBand& band) {
+    std::vector<plots::PlotPoints> all;
+    for (const records::RunResult* run : runs) {
+        plots::PlotPoints points = points_of(*run, look.by_samples, last_h, value);
         if (!points.empty()) all.push_back(std::move(points));
     }
     if (all.size() < 2) {
@@ -121,7 +122,7 @@ void add_line(std::span<const RunResult* const> runs, double last_h, const Look&
     }
     for (const double at : places_of(all)) {
         std::vector<double> values;
-        for (const PlotPoints& points : all) {
+        for (const plots::PlotPoints& points : all) {
             values.push_back(value_at(points, at, look.joined));
         }
         const Mean mean = mean_of(std::move(values), look);
@@ -132,25 +133,25 @@ void add_line(std::span<const RunResult* const> runs, double last_h, const Look&
 }
 
 // An accuracy or a hit rate, and no loss or word error rate: by what the runs show.
-bool metrics_are_shares(std::span<const RunResult> results) {
-    return std::ranges::all_of(results, [](const RunResult& result) {
-        return std::ranges::all_of(result.timeline, [](const TimelineRow& row) {
+bool metrics_are_shares(std::span<const records::RunResult> results) {
+    return std::ranges::all_of(results, [](const records::RunResult& result) {
+        return std::ranges::all_of(result.timeline, [](const records::TimelineRow& row) {
             return !row.accuracy || (*row.accuracy >= 0 && *row.accuracy <= 1);
         });
     });
 }
 
-std::string full_name(const RunResult& result, bool with_scenario) {
+std::string full_name(const records::RunResult& result, bool with_scenario) {
     std::string name = with_scenario ? result.scenario + ": " : "";
     name += result.policy;
-    const std::string variant = variant_label(result.varied);
+    const std::string variant = scenarios::variant_label(result.varied);
     return variant.empty() ? name : name + ", " + variant;
 }
 
 // Short enough for a key: without a policy that all have, and of a pointer its last part.
-std::string short_name(const RunResult& result, bool with_policy) {
+std::string short_name(const records::RunResult& result, bool with_policy) {
     std::string name = with_policy ? result.policy : "";
-    for (const VariedValue& one : result.varied) {
+    for (const records::VariedValue& one : result.varied) {
         if (!name.empty()) name += ", ";
         name += one.pointer.substr(one.pointer.rfind('/') + 1) + "=" + one.value;
     }
@@ -159,14 +160,15 @@ std::string short_name(const RunResult& result, bool with_policy) {
 
 }  // namespace
 
-std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
+std::vector<plots::LearningRun> learning_runs(std::span<const records::RunResult> results) {
     const double last_h = last_hour_shown(results);
     std::vector<std::string> names;
     std::set<std::string> policies;
-    std::map<std::string, std::vector<const RunResult*>> by_name;
-    const bool many = std::ranges::any_of(
-        results, [&](const RunResult& one) { return one.scenario != results.front().scenario; });
-    for (const RunResult& result : results) {
+    std::map<std::string, std::vector<const records::RunResult*>> by_name;
+    const bool many = std::ranges::any_of(results, [&](const records::RunResult& one) {
+        return one.scenario != results.front().scenario;
+    });
+    for (const records::RunResult& result : results) {
         const std::string name = full_name(result, many);
         policies.insert(result.policy);
         if (!by_name.contains(name)) names.push_back(name);
@@ -178,18 +180,18 @@ std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
     };
     for (const std::string& name : names) short_names.insert(shortened(name));
     const bool told_apart = short_names.size() == names.size();
-    const RowValue learned = [](const TimelineRow& row) { return row.learned; };
-    const RowValue metric = [](const TimelineRow& row) { return row.accuracy; };
-    const RowValue noise = [](const TimelineRow& row) { return row.noise_scale; };
-    const RowValue batch = [](const TimelineRow& row) -> std::optional<double> {
+    const RowValue learned = [](const records::TimelineRow& row) { return row.learned; };
+    const RowValue metric = [](const records::TimelineRow& row) { return row.accuracy; };
+    const RowValue noise = [](const records::TimelineRow& row) { return row.noise_scale; };
+    const RowValue batch = [](const records::TimelineRow& row) -> std::optional<double> {
         if (!row.batch) return std::nullopt;
         return static_cast<double>(*row.batch);
     };
     const bool shares = metrics_are_shares(results);
-    std::vector<LearningRun> lines;
+    std::vector<plots::LearningRun> lines;
     for (const std::string& name : names) {
         const auto& runs = by_name[name];
-        LearningRun line{told_apart ? shortened(name) : name, {}, {}, {}};
+        plots::LearningRun line{told_apart ? shortened(name) : name, {}, {}, {}};
         add_line(runs, last_h, {.share = true}, learned, line.learned, line.learned_band);
         if (line.learned.empty()) continue;
         add_line(runs, last_h, {.share = shares}, metric, line.metric, line.metric_band);
@@ -204,9 +206,9 @@ std::vector<LearningRun> learning_runs(std::span<const RunResult> results) {
     return lines;
 }
 
-std::string how_sure(std::span<const Scenario> scenarios) {
+std::string how_sure(std::span<const scenarios::Scenario> scenarios) {
     std::string lines;
-    for (const Scenario& scenario : scenarios) {
+    for (const scenarios::Scenario& scenario : scenarios) {
         if (!scenario.job.learning) continue;
         const std::string uncertainty = scenario.job.learning->uncertainty();
         if (uncertainty.empty()) continue;
@@ -216,4 +218,4 @@ std::string how_sure(std::span<const Scenario> scenarios) {
     return lines;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -19,7 +19,7 @@
 #include "base/input_error.hpp"
 #include "base/read_file.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace fs = std::filesystem;
 
@@ -341,7 +341,7 @@ void OutputFolder::add(const fs::path& file, const std::string& text) {
     write_file_atomically(target_ / file, text);
 }
 
-FigureResult OutputFolder::settled(FigureResult figures) const {
+plots::FigureResult OutputFolder::settled(plots::FigureResult figures) const {
     const std::string before = staged_.string();
     if (before.empty()) return figures;
     for (fs::path& file : figures.files) file = shown_ / file.lexically_relative(staged_);
@@ -404,10 +404,10 @@ void OutputFile::write(const std::string& text) {
 
 // ---- figures -----------------------------------------------------------------------------------
 
-bool say_figures(const FigureResult& figures) {
+bool say_figures(const plots::FigureResult& figures) {
     for (const std::string& note : figures.notes) fmt::print(stderr, "{}\n", note);
     if (!figures.problem.empty()) fmt::print(stderr, "figures: {}\n", figures.problem);
     return figures.problem.empty() || figures.skipped;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -17,7 +17,7 @@
 
 #include "plots/figures.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 // Keeps other processes out by a file .NAME.lock beside what is written. It goes with the process,
 // however that ends; a file that a dead process left is taken over.
@@ -67,7 +67,7 @@ public:
     void add(const std::filesystem::path& file, const std::string& text);  // after commit()
 
     // What was said of files in staging(), said of where they are in the end.
-    FigureResult settled(FigureResult figures) const;
+    plots::FigureResult settled(plots::FigureResult figures) const;
 
 private:
     void refuse_foreign(const std::string& otherwise) const;
@@ -98,6 +98,6 @@ private:
 
 // Says on standard error what could not be drawn. True unless that is a failure of the machine, as
 // it is not where gnuplot is not installed.
-bool say_figures(const FigureResult& figures);
+bool say_figures(const plots::FigureResult& figures);
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -5,7 +5,7 @@
 #include "analysis/table.hpp"
 #include "scenarios/reader/variants.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 void PhaseSums::add(std::string_view variant, std::string_view policy, double transitions,
                     const PhaseNumbers& standstill_s, const PhaseNumbers& machine_h) {
@@ -18,7 +18,7 @@ void PhaseSums::add(std::string_view variant, std::string_view policy, double tr
     }
     ++row->runs;
     row->transitions += transitions;
-    for (std::size_t phase = 0; phase < transition_phase_count; ++phase) {
+    for (std::size_t phase = 0; phase < policies::transition_phase_count; ++phase) {
         row->standstill_s[phase] += standstill_s[phase];
         row->machine_h[phase] += machine_h[phase];
     }
@@ -34,17 +34,17 @@ std::vector<PhaseMeans> PhaseSums::means() const {
     return means;
 }
 
-std::vector<PhaseMeans> phase_means(std::span<const RunResult> runs) {
+std::vector<PhaseMeans> phase_means(std::span<const records::RunResult> runs) {
     PhaseSums sums;
-    for (const RunResult& run : runs) {
+    for (const records::RunResult& run : runs) {
         if (!run.phases) continue;
         PhaseNumbers standstill_s{};
         PhaseNumbers machine_h{};
-        for (std::size_t phase = 0; phase < transition_phase_count; ++phase) {
+        for (std::size_t phase = 0; phase < policies::transition_phase_count; ++phase) {
             standstill_s[phase] = to_seconds((*run.phases)[phase].standstill);
             machine_h[phase] = to_hours((*run.phases)[phase].instance_time);
         }
-        sums.add(variant_label(run.varied), short_label(run.policy),
+        sums.add(scenarios::variant_label(run.varied), short_label(run.policy),
                  static_cast<double>(run.transitions), standstill_s, machine_h);
     }
     return sums.means();
@@ -69,26 +69,26 @@ std::string short_variant(std::string_view label) {
 
 }  // namespace
 
-std::vector<TransitionRow> transition_rows(std::span<const PhaseMeans> means) {
+std::vector<plots::TransitionRow> transition_rows(std::span<const PhaseMeans> means) {
     const auto differ = [&](std::string PhaseMeans::*part) {
         return std::ranges::any_of(
             means, [&](const PhaseMeans& one) { return one.*part != means.front().*part; });
     };
     const bool variants_differ = differ(&PhaseMeans::variant);
     const bool policies_differ = differ(&PhaseMeans::policy);
-    std::vector<TransitionRow> rows;
+    std::vector<plots::TransitionRow> rows;
     for (const PhaseMeans& one : means) {
-        TransitionRow& row = rows.emplace_back();
+        plots::TransitionRow& row = rows.emplace_back();
         if (variants_differ) row.name = short_variant(one.variant);
         if (!variants_differ || policies_differ) {
             row.name += row.name.empty() ? one.policy : ": " + one.policy;
         }
         row.transitions = one.transitions;
-        static_assert(transition_parts.size() == transition_phase_count - 1);
+        static_assert(plots::transition_parts.size() == policies::transition_phase_count - 1);
         std::copy(one.standstill_s.begin() + 1, one.standstill_s.end(), row.standstill_s.begin());
         std::copy(one.machine_h.begin() + 1, one.machine_h.end(), row.machine_h.begin());
     }
     return rows;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -10,9 +10,9 @@
 #include "plots/figures.hpp"
 #include "records/run_result.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
-using PhaseNumbers = std::array<double, transition_phase_count>;  // by TransitionPhase
+using PhaseNumbers = std::array<double, policies::transition_phase_count>;  // by TransitionPhase
 
 struct PhaseMeans {
     std::string variant;
@@ -34,8 +34,8 @@ private:
 };
 
 // Of the runs in which phases are told apart.
-std::vector<PhaseMeans> phase_means(std::span<const RunResult> runs);
+std::vector<PhaseMeans> phase_means(std::span<const records::RunResult> runs);
 // As a figure has them: what all rows have in common is in no name.
-std::vector<TransitionRow> transition_rows(std::span<const PhaseMeans> means);
+std::vector<plots::TransitionRow> transition_rows(std::span<const PhaseMeans> means);
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

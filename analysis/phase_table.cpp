@@ -7,7 +7,7 @@
 #include "analysis/table.hpp"
 #include "base/plain_text.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace {
 
@@ -25,7 +25,7 @@ std::string numbers(const PhaseNumbers& values) {
 
 }  // namespace
 
-std::string phase_table(std::span<const RunResult> runs) {
+std::string phase_table(std::span<const records::RunResult> runs) {
     const std::vector<PhaseMeans> rows = phase_means(runs);
     if (rows.empty()) return {};
     std::string text = fmt::format("\n{:<37}", "transitions by phase, mean of a run");
@@ -48,4 +48,4 @@ std::string phase_table(std::span<const RunResult> runs) {
     return text;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -12,7 +12,7 @@
 #include "base/read_file.hpp"
 #include "traces/csv_scanner.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -23,12 +23,12 @@ constexpr std::string_view timeline_header =
     "t_s,phase,spot_held,on_demand_held,workers,spot_capacity,spot_usd_per_instance_hour,"
     "progress,spent_usd,spot_losses";
 
-TimelineInput timeline_of(const fs::path& file, const std::string& name) {
-    TimelineInput shown;
+plots::TimelineInput timeline_of(const fs::path& file, const std::string& name) {
+    plots::TimelineInput shown;
     shown.title = name;
     const std::string text = read_file(file);
     const std::string path = file.string();  // which the scanner only looks at
-    CsvScanner rows(text, path);
+    traces::CsvScanner rows(text, path);
     std::string header(timeline_header);
     // Where something is learned, and where phases of transitions are told apart.
     for (const char* more :
@@ -40,7 +40,7 @@ TimelineInput timeline_of(const fs::path& file, const std::string& name) {
     std::int64_t losses = 0;
     while (rows.next_row(columns)) {
         const double at_h = to_hours(rows.seconds(0));
-        const auto add = [&](PlotPoints& points, double value) {
+        const auto add = [&](plots::PlotPoints& points, double value) {
             if (points.empty() || points.back().second != value) points.emplace_back(at_h, value);
         };
         add(shown.spot_held, rows.count(2));
@@ -61,7 +61,8 @@ TimelineInput timeline_of(const fs::path& file, const std::string& name) {
 // The deadlines by the folders of the runs, as write_results calls them.
 class RunDeadlines {
 public:
-    explicit RunDeadlines(std::span<const RunPoint> runs, std::span<const std::string> policies) {
+    explicit RunDeadlines(std::span<const plots::RunPoint> runs,
+                          std::span<const std::string> policies) {
         FolderNames variants;
         for (std::size_t i = 0; i < runs.size(); ++i) {
             fs::path own;
@@ -79,7 +80,8 @@ private:
     std::map<std::string, std::optional<double>> deadlines_;
 };
 
-void add_timelines(FigureInput& input, const fs::path& folder, const RunDeadlines& deadlines) {
+void add_timelines(plots::FigureInput& input, const fs::path& folder,
+                   const RunDeadlines& deadlines) {
     constexpr std::size_t timelines_max = 8;
     if (!fs::is_directory(folder / "runs")) return;
     std::vector<fs::path> files;
@@ -90,7 +92,7 @@ void add_timelines(FigureInput& input, const fs::path& folder, const RunDeadline
     if (files.size() > timelines_max) files.resize(timelines_max);
     std::set<std::string> stems;
     for (const fs::path& file : files) {
-        TimelineInput& shown = input.timelines.emplace_back(
+        plots::TimelineInput& shown = input.timelines.emplace_back(
             timeline_of(file / "timeline.csv", fs::relative(file, folder / "runs").string()));
         shown.deadline_h = deadlines.of(shown.title);
         shown.file_stem = "timeline-" + file_name_of(file.filename().string());
@@ -99,7 +101,8 @@ void add_timelines(FigureInput& input, const fs::path& folder, const RunDeadline
 }
 
 // The keys in which runs differ; text is shown as it is, all else as JSON.
-void add_variant(RunPoint& point, const json& run, const std::vector<std::string>& pointers) {
+void add_variant(plots::RunPoint& point, const json& run,
+                 const std::vector<std::string>& pointers) {
     if (run.contains("deadline_s") && !run.at("deadline_s").is_null()) {
         point.deadline_h = run.at("deadline_s").get<double>() / 3600;
     }
@@ -114,11 +117,11 @@ void add_variant(RunPoint& point, const json& run, const std::vector<std::string
 }
 
 // Where the run tells phases apart; results of older versions have none.
-void add_phases(PhaseSums& sums, const RunPoint& point, const json& run) {
+void add_phases(PhaseSums& sums, const plots::RunPoint& point, const json& run) {
     PhaseNumbers standstill_s{};
     PhaseNumbers machine_h{};
-    for (std::size_t phase = 1; phase < transition_phase_count; ++phase) {
-        const std::string name = fmt::format("{}_phase", transition_phase_names[phase]);
+    for (std::size_t phase = 1; phase < policies::transition_phase_count; ++phase) {
+        const std::string name = fmt::format("{}_phase", policies::transition_phase_names[phase]);
         const auto standstill = run.find(name + "_s");
         const auto instance = run.find(name + "_instance_s");
         const bool known = standstill != run.end() && standstill->is_number() &&
@@ -133,7 +136,7 @@ void add_phases(PhaseSums& sums, const RunPoint& point, const json& run) {
 
 }  // namespace
 
-FigureInput read_results(const fs::path& folder) {
+plots::FigureInput read_results(const fs::path& folder) {
     const fs::path runs_file = folder / "runs.json";
     const fs::path run_file = folder / "run.json";
     if (!fs::exists(runs_file) || !fs::exists(run_file)) {
@@ -148,13 +151,13 @@ FigureInput read_results(const fs::path& folder) {
                 pointers.push_back(key.at("pointer").get<std::string>());
             }
         }
-        FigureInput input;
+        plots::FigureInput input;
         std::vector<std::string> policies;  // by their full names
         PhaseSums phases;
-        static_assert(cause_count == cost_causes.size());
+        static_assert(records::cause_count == plots::cost_causes.size());
         const json document = json::parse(read_file(runs_file));
         for (const json& run : document.at("runs")) {
-            RunPoint point;
+            plots::RunPoint point;
             policies.push_back(run.at("policy").get<std::string>());
             point.policy = short_label(policies.back());
             point.trace = run.at("trace").get<std::string>();
@@ -163,8 +166,8 @@ FigureInput read_results(const fs::path& folder) {
             point.duration_h = run.at("duration_s").get<double>() / 3600;
             const json& met = run.at("deadline_met");
             point.deadline_met = met.is_null() ? std::nullopt : std::optional(met.get<bool>());
-            for (std::size_t cause = 0; cause < cause_count; ++cause) {
-                const std::string key = std::string(cost_causes[cause]) + "_usd";
+            for (std::size_t cause = 0; cause < records::cause_count; ++cause) {
+                const std::string key = std::string(plots::cost_causes[cause]) + "_usd";
                 point.usd_by_cause[cause] = run.at(key).get<double>();
             }
             add_variant(point, run, pointers);
@@ -185,32 +188,32 @@ FigureInput read_results(const fs::path& folder) {
     }
 }
 
-FigureResult draw_results(const FigureInput& input, const fs::path& folder,
-                          const FigureOptions& options) {
+plots::FigureResult draw_results(const plots::FigureInput& input, const fs::path& folder,
+                                 const plots::FigureOptions& options) {
     constexpr std::size_t variants_drawn_max = 12;
     std::vector<std::string> variants;
-    for (const RunPoint& run : input.runs) {
+    for (const plots::RunPoint& run : input.runs) {
         if (std::ranges::find(variants, run.variant) == variants.end()) {
             variants.push_back(run.variant);
         }
     }
-    if (variants.size() < 2) return draw_all(input, folder, options);
-    FigureResult all;
+    if (variants.size() < 2) return plots::draw_all(input, folder, options);
+    plots::FigureResult all;
     // Rows of one policy and several variants would mean nothing.
-    for (const Figure& figure : all_figures()) {
+    for (const plots::Figure& figure : plots::all_figures()) {
         const bool of_one_variant =
-            figure.draw == draw_cost_and_time || figure.draw == draw_cost_by_cause;
+            figure.draw == plots::draw_cost_and_time || figure.draw == plots::draw_cost_by_cause;
         if (of_one_variant || !figure.has_input(input)) continue;
-        add_result(all, figure.draw(input, folder, options));
+        plots::add_result(all, figure.draw(input, folder, options));
     }
     FolderNames names;
     for (std::size_t i = 0; i < std::min(variants.size(), variants_drawn_max); ++i) {
-        FigureInput part;
-        for (const RunPoint& run : input.runs) {
+        plots::FigureInput part;
+        for (const plots::RunPoint& run : input.runs) {
             if (run.variant == variants[i]) part.runs.push_back(run);
         }
         part.deadline_h = part.runs.front().deadline_h;
-        add_result(all, draw_all(part, folder / names.of(variants[i]), options));
+        plots::add_result(all, plots::draw_all(part, folder / names.of(variants[i]), options));
     }
     if (variants.size() > variants_drawn_max) {
         all.notes.push_back(fmt::format("the first {} of {} variants have figures of their own",
@@ -219,4 +222,4 @@ FigureResult draw_results(const FigureInput& input, const fs::path& folder,
     return all;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

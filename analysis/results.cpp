@@ -12,7 +12,7 @@
 #include "base/text_digest.hpp"
 #include "records/run_json.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -27,26 +27,27 @@ json inputs_json(const ReplayInputs& inputs) {
                   {"policies", inputs.policies},
                   {"seeds", inputs.seeds}};
     if (inputs.zones) about["zones"] = true;
-    for (const VariedKey& key : inputs.varied) {
+    for (const scenarios::VariedKey& key : inputs.varied) {
         about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
     }
     return about;
 }
 
-void write_run(OutputFolder& folder, const fs::path& own, const FinishedRun& run) {
-    folder.write(own / "timeline.csv", to_csv(run.result.timeline, run.result.samples_total));
+void write_run(OutputFolder& folder, const fs::path& own, const scenarios::FinishedRun& run) {
+    folder.write(own / "timeline.csv",
+                 records::to_csv(run.result.timeline, run.result.samples_total));
     if (!run.decisions.empty()) folder.write(own / "decisions.jsonl", run.decisions);
     for (const auto& [name, text] : run.files) folder.write(own / name, text);
     if (!run.events.empty()) folder.write(own / "events.jsonl", run.events);
 }
 
-void write_runs(OutputFolder& folder, std::span<const FinishedRun> runs) {
+void write_runs(OutputFolder& folder, std::span<const scenarios::FinishedRun> runs) {
     FolderNames variants;
-    for (const FinishedRun& run : runs) {
+    for (const scenarios::FinishedRun& run : runs) {
         if (run.decisions.empty() && run.events.empty() && run.result.timeline.empty()) continue;
-        const RunResult& result = run.result;
+        const records::RunResult& result = run.result;
         fs::path own = "runs";
-        if (!result.varied.empty()) own /= variants.of(variant_label(result.varied));
+        if (!result.varied.empty()) own /= variants.of(scenarios::variant_label(result.varied));
         own /= run_folder(result.policy, result.trace, result.seed);
         // Names that are equal once they are safe.
         while (fs::exists(folder.staging() / own)) own += "-";
@@ -87,8 +88,9 @@ fs::path default_results_folder(const ReplayInputs& inputs) {
     return fs::path("results") / fmt::format("{}-{:08x}", name, hash >> 32);
 }
 
-FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,
-                           std::span<const FinishedRun> runs, const FigureOptions& options) {
+plots::FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,
+                                  std::span<const scenarios::FinishedRun> runs,
+                                  const plots::FigureOptions& options) {
     try {
         json run_json = inputs_json(inputs);
         run_json["scenario_file"] = one_line(inputs.scenario->file.string());
@@ -97,13 +99,13 @@ FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,
                              {"build", build_description()}};
         if (!inputs.live.empty()) run_json["live"] = json::parse(inputs.live);
         folder.write("run.json", run_json.dump(2) + "\n");
-        std::vector<RunResult> results;
-        for (const FinishedRun& run : runs) results.push_back(run.result);
-        folder.write("summary.csv", runs_csv(results));
-        folder.write("runs.json", runs_json(results));
+        std::vector<records::RunResult> results;
+        for (const scenarios::FinishedRun& run : runs) results.push_back(run.result);
+        folder.write("summary.csv", records::runs_csv(results));
+        folder.write("runs.json", records::runs_json(results));
         write_runs(folder, runs);
         const fs::path& staging = folder.staging();
-        const FigureResult figures =
+        const plots::FigureResult figures =
             draw_results(read_results(staging), staging / "figures", options);
         folder.set_apart("figures");
         folder.commit();
@@ -114,4 +116,4 @@ FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -18,12 +18,12 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/reader/variants.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 // What the results are a function of, besides the build.
 struct ReplayInputs {
-    const Scenario* scenario = nullptr;  // the first of the variants
-    std::vector<VariedKey> varied;
+    const scenarios::Scenario* scenario = nullptr;  // the first of the variants
+    std::vector<scenarios::VariedKey> varied;
     std::vector<std::filesystem::path> traces;
     bool zones = false;                 // the traces are of one market
     std::vector<std::string> policies;  // labels
@@ -34,8 +34,9 @@ struct ReplayInputs {
 std::filesystem::path default_results_folder(const ReplayInputs& inputs);
 
 // Writes everything and draws the figures. Returns the figures and what could not be drawn.
-FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,
-                           std::span<const FinishedRun> runs, const FigureOptions& options);
+plots::FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,
+                                  std::span<const scenarios::FinishedRun> runs,
+                                  const plots::FigureOptions& options);
 
 // The name of a run's own folder in runs/, or in runs/<variant>/ where the scenario was varied.
 // (Runs whose names are equal once they are safe for a file system have dashes added.)
@@ -55,11 +56,12 @@ private:
 };
 
 // What `ukemi plot` draws: read back from a results folder.
-FigureInput read_results(const std::filesystem::path& folder);
+plots::FigureInput read_results(const std::filesystem::path& folder);
 
 // Draws what a results folder holds. Figures whose rows are policies are drawn for each of the
 // first variants by itself, in a folder of its name.
-FigureResult draw_results(const FigureInput& input, const std::filesystem::path& folder,
-                          const FigureOptions& options);
+plots::FigureResult draw_results(const plots::FigureInput& input,
+                                 const std::filesystem::path& folder,
+                                 const plots::FigureOptions& options);
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -17,7 +17,7 @@
 #include "records/timeline.hpp"
 #include "traces/csv_scanner.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -53,7 +53,7 @@ struct StoredResults {
 RecordedPhases phase_times(const fs::path& file) {
     const std::string text = read_file(file);
     const std::string path = file.string();  // which the scanner only looks at
-    CsvScanner rows(text, path);
+    traces::CsvScanner rows(text, path);
     rows.read_header();
     const std::size_t at = rows.column("t_s");
     const std::size_t phase = rows.column("phase");
@@ -62,8 +62,10 @@ RecordedPhases phase_times(const fs::path& file) {
     std::string_view doing;
     while (rows.next_row()) {
         const double now_s = to_seconds(rows.seconds(at));
-        if (doing == job_phase_name(JobPhase::running)) times.running_s += now_s - since_s;
-        if (doing == job_phase_name(JobPhase::transition)) times.transition_s += now_s - since_s;
+        if (doing == records::job_phase_name(policies::JobPhase::running))
+            times.running_s += now_s - since_s;
+        if (doing == records::job_phase_name(policies::JobPhase::transition))
+            times.transition_s += now_s - since_s;
         since_s = now_s;
         doing = rows.field(phase);
     }
@@ -150,7 +152,7 @@ std::vector<NamedValue> compared_values() {
     for (const char* name : {"finished", "deadline_met", "duration_s", "cost_usd", "held_s"}) {
         column(name);
     }
-    for (const std::string_view cause : cause_names()) column(std::string(cause) + "_s");
+    for (const std::string_view cause : records::cause_names()) column(std::string(cause) + "_s");
     column("steps");
     values.push_back({"step_s_mean", [=](const StoredRun& run) {
                           const Value stated = number_in(run.row, "step_s_mean");
@@ -295,4 +297,4 @@ ResultsComparison compare_results(const fs::path& predicted, const fs::path& mea
     return result;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

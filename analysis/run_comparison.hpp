@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 struct ComparedQuantity {
     std::string name;  // with its unit, as in runs.json where it comes from there
@@ -60,4 +60,4 @@ ResultsComparison compare_results(const std::filesystem::path& predicted,
 DecisionComparison compare_decisions(std::string_view predicted, std::string_view predicted_file,
                                      std::string_view measured, std::string_view measured_file);
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

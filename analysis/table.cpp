@@ -11,7 +11,7 @@
 #include "policies/registry.hpp"
 #include "scenarios/reader/variants.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace {
 
@@ -29,17 +29,17 @@ struct Row {
     std::size_t stuck = 0;
     std::size_t with_deadline = 0;
     std::size_t met = 0;
-    std::array<double, cause_count> share{};
+    std::array<double, records::cause_count> share{};
 };
 
-Row row_of(const std::string& policy, std::span<const RunResult> runs) {
+Row row_of(const std::string& policy, std::span<const records::RunResult> runs) {
     Row row;
     row.policy = policy;
     std::vector<double> costs;
     std::vector<double> hours;
     double held_s = 0;
-    std::array<double, cause_count> cause_s{};
-    for (const RunResult& run : runs) {
+    std::array<double, records::cause_count> cause_s{};
+    for (const records::RunResult& run : runs) {
         if (run.policy != policy) continue;
         row.oracle = row.oracle || run.oracle;
         costs.push_back(to_dollars(run.cost));
@@ -50,7 +50,7 @@ Row row_of(const std::string& policy, std::span<const RunResult> runs) {
         row.with_deadline += run.deadline.has_value();
         row.met += run.deadline && run.deadline_met;
         held_s += to_seconds(run.held);
-        for (std::size_t cause = 0; cause < cause_count; ++cause) {
+        for (std::size_t cause = 0; cause < records::cause_count; ++cause) {
             cause_s[cause] += to_seconds(run.causes.time[cause]);
         }
     }
@@ -58,7 +58,7 @@ Row row_of(const std::string& policy, std::span<const RunResult> runs) {
     row.cost = summarise(costs);
     row.hours = summarise(hours).mean;
     row.losses /= static_cast<double>(row.runs);
-    for (std::size_t cause = 0; cause < cause_count; ++cause) {
+    for (std::size_t cause = 0; cause < records::cause_count; ++cause) {
         row.share[cause] = held_s > 0 ? 100 * cause_s[cause] / held_s : 0;
     }
     return row;
@@ -84,7 +84,7 @@ std::string short_label(std::string_view label) {
     std::string text;
     while (true) {
         const std::string_view name = label.substr(0, label.find('+'));
-        const PolicyEntry* entry = find_policy(name);
+        const policies::PolicyEntry* entry = policies::find_policy(name);
         text += entry != nullptr && !entry->alias.empty() ? entry->alias : name;
         if (name.size() == label.size()) return text;
         label.remove_prefix(name.size() + 1);
@@ -110,9 +110,9 @@ std::string met_percent(const Row& row) {
                        100 * static_cast<double>(row.met) / static_cast<double>(row.with_deadline));
 }
 
-std::string policy_lines(std::span<const RunResult> runs, Notes& notes) {
+std::string policy_lines(std::span<const records::RunResult> runs, Notes& notes) {
     std::vector<std::string> policies;
-    for (const RunResult& run : runs) {
+    for (const records::RunResult& run : runs) {
         if (run.predictor != "exact") notes.forecasts.insert(run.predictor);
         if (std::ranges::find(policies, run.policy) == policies.end()) {
             policies.push_back(run.policy);
@@ -144,7 +144,7 @@ std::string policy_lines(std::span<const RunResult> runs, Notes& notes) {
 
 }  // namespace
 
-std::string policy_table(std::span<const RunResult> runs) {
+std::string policy_table(std::span<const records::RunResult> runs) {
     std::string text = fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   share of held time, %\n",
                                    "policy", "cost_usd", "+/-95%", "hours", "met%", "losses");
     text += fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   use red tra chk idl was\n", "",
@@ -153,11 +153,11 @@ std::string policy_table(std::span<const RunResult> runs) {
     const bool varied = !runs.empty() && !runs.front().varied.empty();
     while (!runs.empty()) {  // those of one variant stand together
         const auto other = std::ranges::find_if(
-            runs, [&](const RunResult& run) { return run.varied != runs.front().varied; });
+            runs, [&](const records::RunResult& run) { return run.varied != runs.front().varied; });
         const auto count = static_cast<std::size_t>(other - runs.begin());
         if (varied) {
-            text +=
-                fmt::format("\n{}\n", shortened(variant_label(runs.front().varied), table_width));
+            text += fmt::format(
+                "\n{}\n", shortened(scenarios::variant_label(runs.front().varied), table_width));
         }
         text += policy_lines(runs.first(count), notes);
         runs = runs.subspan(count);
@@ -177,4 +177,4 @@ std::string policy_table(std::span<const RunResult> runs) {
     return text;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

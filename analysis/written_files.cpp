@@ -19,7 +19,7 @@
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -177,4 +177,4 @@ bool remove_written(const fs::path& folder) {
     return remove_listed(folder, folder, listed_in(folder));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace ukemi {
+namespace ukemi::analysis {
 
 inline constexpr std::string_view manifest_name = "manifest.json";
 
@@ -37,4 +37,4 @@ std::optional<ForeignFile> foreign_file(const std::filesystem::path& folder);
 // True if nothing is left.
 bool remove_written(const std::filesystem::path& folder);
 
-}  // namespace ukemi
+}  // namespace ukemi::analysis

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace ukemi::live {
+namespace ukemi {
 
 class FileDescriptor {
 public:
@@ -33,4 +33,4 @@ private:
     int descriptor_ = -1;
 };
 
-}  // namespace ukemi::live
+}  // namespace ukemi

@@ -36,6 +36,8 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 using Clock = std::chrono::steady_clock;
 
 constexpr int rounds = 5;

@@ -31,7 +31,8 @@
 namespace {
 
 using namespace ukemi;
-using namespace ukemi::cuda;
+using namespace ukemi::kernels;
+using namespace ukemi::kernels::cuda;
 
 struct Options {
     std::size_t elements = std::size_t{1} << 25;

@@ -21,6 +21,7 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::sim;
 
 class Bits {  // xorshift64*: cheap, so that the queues are measured and not the generator
 public:

@@ -37,6 +37,8 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 using Time = std::chrono::duration<double>;
 
 struct Options {

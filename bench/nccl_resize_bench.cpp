@@ -31,6 +31,8 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto deadline = std::chrono::seconds(20);

@@ -31,6 +31,8 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 
 struct Timed {
     double simulated_s = 0;

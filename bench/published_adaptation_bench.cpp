@@ -26,6 +26,9 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::records;
+using namespace ukemi::scenarios;
 using namespace published;
 
 struct Change {

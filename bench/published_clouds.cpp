@@ -20,6 +20,8 @@ namespace published {
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 
 CostCurve kungfu_k80() {
     const CostCurve gavel = curve_of("resnet50", "k80");

@@ -31,6 +31,8 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::sim;
+using namespace ukemi::traces;
 using published::Row;
 
 struct System {

@@ -12,6 +12,7 @@
 namespace published {
 
 using namespace ukemi;
+using namespace ukemi::sim;
 
 Values published_values() {
     std::ifstream file(shared("../reference/published/published_results.json"));

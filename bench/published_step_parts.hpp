@@ -18,19 +18,20 @@ using Values = std::map<std::string, double>;  // published values by id
 Values published_values();                     // empty if they are not beside the checkout
 
 // The last of three steps: caches are warm.
-double step_seconds(const ukemi::Topology& topology, ukemi::StepJob job,
-                    std::span<const ukemi::CrossTraffic> cross_traffic = {});
+double step_seconds(const ukemi::sim::Topology& topology, ukemi::sim::StepJob job,
+                    std::span<const ukemi::sim::CrossTraffic> cross_traffic = {});
 
 // The share of the line rates at which the sum of squared logarithms of errors is least.
 double fit_share(const std::function<double(double share)>& squares);
 double square_of_log(double ratio);
-void derate_all(ukemi::Topology& topology, double share);
+void derate_all(ukemi::sim::Topology& topology, double share);
 
-ukemi::StepJob job_of(const ukemi::Topology& topology, const char* model,
-                      const ukemi::CostCurve& curve, std::int64_t batch, ukemi::BucketKind kind);
-ukemi::CostCurve curve_of(const char* model, const char* gpu);
+ukemi::sim::StepJob job_of(const ukemi::sim::Topology& topology, const char* model,
+                           const ukemi::sim::CostCurve& curve, std::int64_t batch,
+                           ukemi::sim::BucketKind kind);
+ukemi::sim::CostCurve curve_of(const char* model, const char* gpu);
 // As Horovod's were up to 0.16.1, as remembered.
-void set_old_horovod(ukemi::LaunchRule& launch);
+void set_old_horovod(ukemi::sim::LaunchRule& launch);
 
 // A table of its own file. `horovod_share` is what its software reached of the line rates of two
 // DGX-1.

@@ -27,6 +27,8 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 using namespace published;
 
 // ---- KungFu, Horovod and a parameter server on 16 V100 --------------------------------------

@@ -68,12 +68,12 @@ long resident_mib() {
 // 1000 generated traces as files of the form that the authors' simulator reads: 1200 ticks of
 // 600 s, a one where there is no spot.
 std::vector<fs::path> write_traces(const fs::path& folder) {
-    const auto& all = all_market_parameters();
-    const auto parameters = std::ranges::find(all, "v100-1-good", &MarketParameters::name);
+    const auto& all = traces::all_market_parameters();
+    const auto parameters = std::ranges::find(all, "v100-1-good", &traces::MarketParameters::name);
     std::vector<fs::path> files;
     for (std::uint64_t seed = 0; seed < 1000; ++seed) {
-        const auto made = generate_market(*parameters, seed, 1, hours(200));
-        const AvailabilitySeries& series = *made[0].availability;
+        const auto made = traces::generate_market(*parameters, seed, 1, hours(200));
+        const traces::AvailabilitySeries& series = *made[0].availability;
         std::string text = R"({"metadata": {"gap_seconds": 600}, "data": [)";
         std::size_t step = 0;
         for (std::int64_t tick = 0; tick < 1200; ++tick) {
@@ -91,17 +91,18 @@ std::vector<fs::path> write_traces(const fs::path& folder) {
 void bench_peer_job(const fs::path& scenarios) {
     const fs::path folder = fs::temp_directory_path() / fmt::format("ukemi-bench-{}", getpid());
     fs::create_directories(folder);
-    const Scenario scenario = read_scenario(scenarios / "market/cant_be_late_gen1.json");
-    ExperimentSetup setup;
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenarios / "market/cant_be_late_gen1.json");
+    scenarios::ExperimentSetup setup;
     setup.traces = write_traces(folder);
     setup.seeds = {1};
     setup.threads = 1;
     for (const std::string policy : {"greedy", "time_sliced"}) {
-        setup.policies = parse_policies(policy, scenario, "bench");
+        setup.policies = scenarios::parse_policies(policy, scenario, "bench");
         std::int64_t ticks = 0;
         const Times times = repeat(9, [&] {
             ticks = 0;
-            for (const FinishedRun& run : run_experiment(scenario, setup)) {
+            for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
                 ticks += run.result.ticks;
             }
         });
@@ -130,7 +131,7 @@ constexpr std::string_view scale_scenario = R"({
 })";
 
 void bench_scale() {
-    const Scenario scenario = scenario_from_text(scale_scenario, "scale");
+    const scenarios::Scenario scenario = scenarios::scenario_from_text(scale_scenario, "scale");
     std::string lists;
     for (const std::string market :
          {"on_demand", "spot_only", "greedy", "uniform_progress", "time_sliced"}) {
@@ -139,13 +140,13 @@ void bench_scale() {
             lists += (lists.empty() ? "" : ",") + market + "+" + rest;
         }
     }
-    const auto policies = parse_policies(lists, scenario, "bench");
-    const NamedMarket market = make_market(scenario, 1);
+    const auto policies = scenarios::parse_policies(lists, scenario, "bench");
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, 1);
     std::int64_t events = 0;
     const Times times = repeat(5, [&] {
         events = 0;
-        for (const PolicyList& list : policies) {
-            events += run_one(scenario, market, list, 1).result.events;
+        for (const scenarios::PolicyList& list : policies) {
+            events += scenarios::run_one(scenario, market, list, 1).result.events;
         }
     });
     const double median_s = median(times.processor_s);
@@ -160,11 +161,13 @@ void bench_scale() {
 void bench_epoch(const fs::path& scenarios) {
     const std::vector<ConfigOverride> overrides{
         {"/market/generate", R"({"market": "p3-64-group", "length": "9 d"})"}};
-    const Scenario scenario = read_scenario(scenarios / "size/megatron_epoch.json", overrides);
-    const NamedMarket market = make_market(scenario, 1);
-    for (const PolicyList& list : scenario.policies) {
-        RunResult result;
-        const Times times = repeat(9, [&] { result = run_one(scenario, market, list, 1).result; });
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenarios / "size/megatron_epoch.json", overrides);
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, 1);
+    for (const scenarios::PolicyList& list : scenario.policies) {
+        records::RunResult result;
+        const Times times =
+            repeat(9, [&] { result = scenarios::run_one(scenario, market, list, 1).result; });
         fmt::print("an epoch, {}: processor {}, wall {}\n    {} steps, {} losses, {} events\n",
                    list.label(), shown(times.processor_s), shown(times.wall_s),
                    result.steps.value_or(0), result.revocations, result.events);

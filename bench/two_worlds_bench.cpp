@@ -20,6 +20,11 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::records;
+using namespace ukemi::runtime;
+using namespace ukemi::scenarios;
+using namespace ukemi::sim;
 namespace fs = std::filesystem;
 
 struct Case {

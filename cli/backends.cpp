@@ -10,12 +10,12 @@
 #include "kernels/cuda/cuda_backend.hpp"
 #endif
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
 #if defined(UKEMI_WITH_CUDA)
-const ComputeBackend& cuda_or_none() { return cuda::cuda_backend(); }
+const kernels::ComputeBackend& cuda_or_none() { return kernels::cuda::cuda_backend(); }
 #else
 class MissingCuda final : public ComputeBackend {
 public:
@@ -42,21 +42,22 @@ const ComputeBackend& cuda_or_none() {
 
 std::vector<std::string> backend_names() { return {"cpu", "cuda"}; }
 
-const ComputeBackend& backend_named(std::string_view name) {
+const kernels::ComputeBackend& backend_named(std::string_view name) {
     INVARIANT(name == "cpu" || name == "cuda");
-    return name == "cpu" ? cpu_backend() : cuda_or_none();
+    return name == "cpu" ? kernels::cpu_backend() : cuda_or_none();
 }
 
-void expect_backend(const ComputeBackend& backend) {
+void expect_backend(const kernels::ComputeBackend& backend) {
     const std::string refusal = backend.refusal();
     if (refusal.empty()) return;
     throw std::runtime_error(fmt::format("--backend {}: {}", backend.name(), refusal));
 }
 
-std::string device_with(const ComputeBackend& backend) {
+std::string device_with(const kernels::ComputeBackend& backend) {
     const std::string device = backend.device();
-    return device.empty() ? this_device()
-                          : fmt::format("{}; {}: {}", this_device(), backend.name(), device);
+    return device.empty()
+               ? scenarios::this_device()
+               : fmt::format("{}; {}: {}", scenarios::this_device(), backend.name(), device);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -10,13 +10,13 @@
 #include "runtime/calibration.hpp"
 #include "runtime/cost_comparison.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
 struct CalibrateOptions {
     LiveWorkerOptions live;
-    CalibrationOptions calibration;
+    runtime::CalibrationOptions calibration;
     std::string out;
     std::string compare;
     bool only_plan = false;
@@ -24,20 +24,20 @@ struct CalibrateOptions {
     bool force = false;
 };
 
-void print_times(std::string_view name, const MeasuredTimes& times) {
+void print_times(std::string_view name, const kernels::MeasuredTimes& times) {
     if (times.s.empty()) return;
     fmt::print("{:<50}{:>12.3f}{:>12.3f}{:>12.3f}{:>8}\n", name, times.median() * 1e3,
                times.quantile(0.1) * 1e3, times.quantile(0.9) * 1e3, times.s.size());
 }
 
-void print_costs(const LiveCosts& costs) {
+void print_costs(const scenarios::LiveCosts& costs) {
     fmt::print("{}\n\n{:<50}{:>12}{:>12}{:>12}{:>8}\n", costs.device, "wall time (ms)", "median",
                "10 %", "90 %", "values");
-    for (const StepCosts& step : costs.steps) {
-        print_times("step, " + setting_text(step.setting), step.step);
+    for (const scenarios::StepCosts& step : costs.steps) {
+        print_times("step, " + scenarios::setting_text(step.setting), step.step);
     }
-    for (const auto& [name, times] : change_times(costs)) print_times(name, *times);
-    for (const StepLaw::Line& line : costs.law().lines()) {
+    for (const auto& [name, times] : scenarios::change_times(costs)) print_times(name, *times);
+    for (const scenarios::StepLaw::Line& line : costs.law().lines()) {
         fmt::print(
             "s_sgd, {} worker{}: {:.3f} ms + {:.3f} us a sample ({:.0f} to {:.0f}, off by "
             "{:.1f} % at most)\n",
@@ -47,21 +47,21 @@ void print_costs(const LiveCosts& costs) {
 }
 
 // The columns of nccl-tests and what it leaves to -I; bytes a second are of the medians.
-void print_machine(const MachineCosts& machine) {
+void print_machine(const kernels::MachineCosts& machine) {
     if (machine.curves.empty()) return;
     fmt::print("\ndevice memory: {:.1f} GiB\n",
                static_cast<double>(machine.device_memory_bytes) / (1 << 30));
     fmt::print("{:<30}{:>6}{:>12}{:>11}{:>11}{:>8}{:>9}{:>9}{:>7}\n", "machine", "ranks", "bytes",
                "p50 us", "p99 us", "cv %", "algbw", "busbw", "#wrong");
-    for (const MachineCurve& curve : machine.curves) {
+    for (const kernels::MachineCurve& curve : machine.curves) {
         const std::string kind = curve.name.substr(0, curve.name.find(' '));
-        for (const MachinePoint& point : curve.points) {
+        for (const kernels::MachinePoint& point : curve.points) {
             const double s = point.times.median();
             const double rate = static_cast<double>(point.bytes) / s / 1e9;
             fmt::print("{:<30}{:>6}{:>12}{:>11.1f}{:>11.1f}{:>8.1f}{:>9.3f}{:>9.3f}{:>7}\n",
                        curve.name, curve.ranks, point.bytes, s * 1e6,
                        point.times.quantile(0.99) * 1e6, 100 * point.times.cv(), rate,
-                       rate * bus_factor(kind, curve.ranks), point.wrong);
+                       rate * kernels::bus_factor(kind, curve.ranks), point.wrong);
         }
         if (const auto fit = curve.fit()) {
             fmt::print("{:<30}  {:.1f} us + bytes / {:.3f} GB/s, off by {:.0f} % at most\n", "",
@@ -72,22 +72,24 @@ void print_machine(const MachineCosts& machine) {
 }
 
 void calibrate(const CalibrateOptions& given) {
-    CalibrationOptions options = given.calibration;
-    const Scenario scenario = given.live.read_scenario();
+    runtime::CalibrationOptions options = given.calibration;
+    const scenarios::Scenario scenario = given.live.read_scenario();
     options.device = given.live.device();
     options.workers_max = given.live.workers.value_or(std::min(scenario.job.instances_max, 2));
-    std::optional<LiveCosts> earlier;  // read first: a file that does not fit is said at once
+    std::optional<scenarios::LiveCosts>
+        earlier;  // read first: a file that does not fit is said at once
     if (!given.compare.empty()) {
-        earlier = read_costs(given.compare);
-        expect_costs_of(*earlier, scenario, given.compare, options.device);
+        earlier = scenarios::read_costs(given.compare);
+        scenarios::expect_costs_of(*earlier, scenario, given.compare, options.device);
     }
-    OutputFile out(given.out, given.force);
+    analysis::OutputFile out(given.out, given.force);
     const std::string scratch = given.out + "-checkpoints";
     expect_no_folder(scratch);
     const CommandScratch folder(scratch);
     options.live = given.live.live_options(scratch);
-    if (!given.only_plan) options.settings = calibration_grid(scenario, options.workers_max);
-    std::unique_ptr<MeasuredDevice> device;  // null: the host
+    if (!given.only_plan)
+        options.settings = runtime::calibration_grid(scenario, options.workers_max);
+    std::unique_ptr<kernels::MeasuredDevice> device;  // null: the host
     if (!given.no_machine) {
         device = backend_named(given.live.backend).measured_device();
         options.machine.emplace();
@@ -97,12 +99,13 @@ void calibrate(const CalibrateOptions& given) {
         options.machine->operations = 30 / options.repetitions + 1;  // spread over them
     }
     options.on_progress = [](const std::string& what) { fmt::print(stderr, "{}\n", what); };
-    const LiveCosts costs = measure_costs(scenario, options);
-    out.write(costs_json(costs));
+    const scenarios::LiveCosts costs = runtime::measure_costs(scenario, options);
+    out.write(scenarios::costs_json(costs));
     print_costs(costs);
     print_machine(costs.machine);
     if (earlier) {
-        fmt::print("\n{}", difference_table(differences(costs, *earlier, given.compare)));
+        fmt::print("\n{}",
+                   runtime::difference_table(runtime::differences(costs, *earlier, given.compare)));
         fmt::print("there: {}\n", given.compare);
     }
     fmt::print("\ncosts: {}\n", given.out);
@@ -115,7 +118,7 @@ void add_calibrate(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "calibrate", "measure what steps, resizes and checkpoints cost on this machine");
     options->live.add_to(*command);
-    CalibrationOptions& calibration = options->calibration;
+    runtime::CalibrationOptions& calibration = options->calibration;
     command->add_option("--steps", calibration.steps, "steps of a measured stretch (default: 50)")
         ->check(CLI::Range(1, 1'000'000));
     command->add_option("--stretches", calibration.stretches, "stretches a repetition (default: 5)")
@@ -137,4 +140,4 @@ void add_calibrate(CLI::App& app) {
     command->callback([options] { calibrate(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

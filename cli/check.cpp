@@ -14,12 +14,12 @@
 #include "sim/job/transition_systems.hpp"
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
 void check_steps(const std::string& file, bool print_resolved) {
-    const StepScenario scenario = read_step_scenario(file);
+    const scenarios::StepScenario scenario = scenarios::read_step_scenario(file);
     if (print_resolved) {
         fmt::print("{}\n", scenario.resolved);
         return;
@@ -28,58 +28,63 @@ void check_steps(const std::string& file, bool print_resolved) {
     fmt::print("{}: ok ({} job{}, {})\n", file, jobs, jobs == 1 ? "" : "s", scenario.cluster);
 }
 
-std::string origin_text(const TransitionCosts& costs, CostOrigin origin) {
+std::string origin_text(const sim::TransitionCosts& costs, sim::CostOrigin origin) {
     switch (origin) {
-        case CostOrigin::none: break;
-        case CostOrigin::input: return "  input";
-        case CostOrigin::system: return "  " + costs.system;
-        case CostOrigin::measured: return "  " + one_line(costs.file);
+        case sim::CostOrigin::none: break;
+        case sim::CostOrigin::input: return "  input";
+        case sim::CostOrigin::system: return "  " + costs.system;
+        case sim::CostOrigin::measured: return "  " + one_line(costs.file);
     }
     return "";
 }
 
 // What a change of the group costs at the job's full size, half of which has the model, and where
 // each number comes from.
-void print_transition(const JobSpec& job) {
-    const TransitionCosts& costs = *job.transition;
+void print_transition(const sim::JobSpec& job) {
+    const sim::TransitionCosts& costs = *job.transition;
     const std::int32_t workers = job.instances_max;
     const std::int32_t half = std::max(workers / 2, 1);
     const auto line = [&](std::string_view change, std::string_view phase, std::string_view value,
-                          CostOrigin origin) {
+                          sim::CostOrigin origin) {
         fmt::print("    {:<8} {:<22} {:>10}{}\n", change, phase, value, origin_text(costs, origin));
     };
     const auto row = [&](std::string_view change, std::string_view phase, Duration time,
-                         CostOrigin origin) { line(change, phase, format_duration(time), origin); };
+                         sim::CostOrigin origin) {
+        line(change, phase, format_duration(time), origin);
+    };
     fmt::print("  changes of the group, at its full size of {} (growing: from {}):\n", workers,
                half);
-    for (std::size_t change = 0; change < group_change_count; ++change) {
-        const auto kind = static_cast<GroupChange>(change);
-        const std::int32_t holders = kind == GroupChange::start    ? 0
-                                     : kind == GroupChange::shrink ? workers
-                                                                   : half;
-        const PhaseTimes times = phase_times(costs, kind, workers, holders);
+    for (std::size_t change = 0; change < sim::group_change_count; ++change) {
+        const auto kind = static_cast<sim::GroupChange>(change);
+        const std::int32_t holders = kind == sim::GroupChange::start    ? 0
+                                     : kind == sim::GroupChange::shrink ? workers
+                                                                        : half;
+        const records::PhaseTimes times = sim::phase_times(costs, kind, workers, holders);
         for (std::size_t phase = 0; phase < times.size(); ++phase) {
-            const CostOrigin origin = origin_of(costs, kind, static_cast<TransitionPhase>(phase));
-            if (times[phase] <= Duration{} && origin != CostOrigin::input) continue;
-            row(group_change_names[change], transition_phase_names[phase], times[phase], origin);
+            const sim::CostOrigin origin =
+                sim::origin_of(costs, kind, static_cast<policies::TransitionPhase>(phase));
+            if (times[phase] <= Duration{} && origin != sim::CostOrigin::input) continue;
+            row(sim::group_change_names[change], policies::transition_phase_names[phase],
+                times[phase], origin);
         }
-        row(group_change_names[change], "in all", sum_of(times), CostOrigin::none);
+        row(sim::group_change_names[change], "in all", records::sum_of(times),
+            sim::CostOrigin::none);
     }
     constexpr std::string_view meanwhile = "while the others train";
-    if (costs.overlapped_spawn_from != CostOrigin::none) {
+    if (costs.overlapped_spawn_from != sim::CostOrigin::none) {
         row("spawn", meanwhile, costs.overlapped_spawn, costs.overlapped_spawn_from);
     }
-    if (costs.reattach_from != CostOrigin::none) {
+    if (costs.reattach_from != sim::CostOrigin::none) {
         row("reattach", meanwhile, costs.reattach, costs.reattach_from);
     }
-    if (costs.whole_program_from != CostOrigin::none) {
+    if (costs.whole_program_from != sim::CostOrigin::none) {
         line("restarts", "", costs.whole_program ? "all" : "members", costs.whole_program_from);
     }
-    if (costs.saves_first_from != CostOrigin::none) {
+    if (costs.saves_first_from != sim::CostOrigin::none) {
         line("saves", "before planned changes", costs.saves_first ? "yes" : "no",
              costs.saves_first_from);
     }
-    const TransitionSystem* system = find_transition_system(costs.system);
+    const sim::TransitionSystem* system = sim::find_transition_system(costs.system);
     if (system != nullptr) fmt::print("    {}: input, {}\n", system->name, system->source);
     if (!costs.file.empty())
         fmt::print("    {}: {}\n", one_line(costs.file), one_line(costs.system));
@@ -89,14 +94,15 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
     bool all_right = true;
     for (const std::string& file : files) {
         try {
-            if (is_step_scenario(file)) {
+            if (scenarios::is_step_scenario(file)) {
                 check_steps(file, print_resolved);
                 continue;
             }
-            const Scenario scenario = read_scenario(file);
-            const NamedMarket market = make_market(scenario, scenario.seed);
-            for (const PolicyList& list : scenario.policies) {
-                check_policies(list, scenario, simulated_capabilities(market.data, scenario.job));
+            const scenarios::Scenario scenario = scenarios::read_scenario(file);
+            const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+            for (const scenarios::PolicyList& list : scenario.policies) {
+                scenarios::check_policies(list, scenario,
+                                          sim::simulated_capabilities(market.data, scenario.job));
             }
             if (print_resolved) {
                 fmt::print("{}\n", scenario.resolved);
@@ -105,7 +111,7 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
                 const std::size_t zones = market.data.zones.size();
                 fmt::print("{}: ok ({} policy list{}, {} zone{})\n", file, lists,
                            lists == 1 ? "" : "s", zones, zones == 1 ? "" : "s");
-                fmt::print("{}", how_sure(std::span(&scenario, 1)));
+                fmt::print("{}", analysis::how_sure(std::span(&scenario, 1)));
                 if (scenario.job.transition) print_transition(scenario.job);
             }
         } catch (const InputError& error) {
@@ -127,4 +133,4 @@ void add_check(CLI::App& app) {
     command->callback([files, resolved] { check(*files, *resolved); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::cli {
 
 #define COMMAND(name) void add_##name(CLI::App& app);
 #include "cli/command_table.def"
@@ -30,4 +30,4 @@ struct ExitWith {
     int code;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -17,7 +17,7 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/reader/variants.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -48,11 +48,12 @@ std::string policies_of(const CompareOptions& options) {
     return lists;
 }
 
-std::vector<Scenario> scenarios_of(const CompareOptions& options, const std::string& policies) {
-    std::vector<VariedKey> keys;
+std::vector<scenarios::Scenario> scenarios_of(const CompareOptions& options,
+                                              const std::string& policies) {
+    std::vector<scenarios::VariedKey> keys;
     for (const std::string& argument : options.varied) {
         if (argument.starts_with(policy_key)) continue;
-        keys.push_back(parse_varied_key(argument));
+        keys.push_back(scenarios::parse_varied_key(argument));
         const std::string& pointer = keys.back().pointer;
         const auto replaced = [&](std::string_view by_option, std::string_view key) {
             if (pointer != key && !pointer.starts_with(fmt::format("{}/", key))) return;
@@ -67,67 +68,71 @@ std::vector<Scenario> scenarios_of(const CompareOptions& options, const std::str
     for (const std::string& setting : options.settings) {
         overrides.push_back(parse_override(setting));
     }
-    std::vector<Scenario> all;
+    std::vector<scenarios::Scenario> all;
     for (const std::filesystem::path& file : options.scenarios) {
         if (std::ranges::count(options.scenarios, file) > 1) {
             throw InputError(file.string(), "", "named twice: its runs would count as others");
         }
-        for (Scenario& one : read_variants(file, overrides, keys)) all.push_back(std::move(one));
+        for (scenarios::Scenario& one : scenarios::read_variants(file, overrides, keys))
+            all.push_back(std::move(one));
     }
     return all;
 }
 
-FigureResult write_files(OutputFolder& folder, std::span<const Candidate> candidates,
-                         std::span<const RunResult> results, bool pdf) {
-    folder.write("compare.csv", comparison_csv(candidates));
-    folder.write("compare.json", comparison_json(candidates));
-    FigureInput input;
-    input.learning = learning_runs(results);
-    input.transitions = transition_rows(phase_means(results));
-    FigureOptions options;
+plots::FigureResult write_files(analysis::OutputFolder& folder,
+                                std::span<const analysis::Candidate> candidates,
+                                std::span<const records::RunResult> results, bool pdf) {
+    folder.write("compare.csv", analysis::comparison_csv(candidates));
+    folder.write("compare.json", analysis::comparison_json(candidates));
+    plots::FigureInput input;
+    input.learning = analysis::learning_runs(results);
+    input.transitions = analysis::transition_rows(analysis::phase_means(results));
+    plots::FigureOptions options;
     options.pdf = pdf;
-    const FigureResult figures = draw_all(input, folder.staging(), options);
+    const plots::FigureResult figures = plots::draw_all(input, folder.staging(), options);
     folder.commit();
     return folder.settled(figures);
 }
 
 void compare(const CompareOptions& options) {
     const std::string policies = policies_of(options);
-    const std::vector<Scenario> scenarios = scenarios_of(options, policies);
-    std::vector<ExperimentCase> cases;
-    for (const Scenario& scenario : scenarios) {
-        ExperimentCase& one = cases.emplace_back();
+    const std::vector<scenarios::Scenario> scenarios = scenarios_of(options, policies);
+    std::vector<scenarios::ExperimentCase> cases;
+    for (const scenarios::Scenario& scenario : scenarios) {
+        scenarios::ExperimentCase& one = cases.emplace_back();
         one.scenario = &scenario;
-        one.policies = policies.empty() ? scenario.policies
-                                        : parse_policies(policies, scenario, "--vary policy");
+        one.policies = policies.empty()
+                           ? scenario.policies
+                           : scenarios::parse_policies(policies, scenario, "--vary policy");
         one.seeds = options.seeds.empty() ? std::vector<std::uint64_t>{scenario.seed}
                                           : parse_seeds(options.seeds, "--seeds");
     }
-    ExperimentSetup setup;
+    scenarios::ExperimentSetup setup;
     setup.threads = options.threads > 0
                         ? options.threads
                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    std::optional<OutputFolder> folder;
+    std::optional<analysis::OutputFolder> folder;
     if (!options.out.empty()) {
         folder.emplace(options.out, options.force);
-        setup.details = Details::all;
+        setup.details = scenarios::Details::all;
         setup.options.timeline = true;
     }
-    std::vector<RunResult> results;
-    for (FinishedRun& run : run_experiment(cases, setup)) results.push_back(std::move(run.result));
-    warn_of_idle_keys(results);
-    const std::vector<Candidate> candidates = candidates_of(results);
-    FigureResult figures;
+    std::vector<records::RunResult> results;
+    for (scenarios::FinishedRun& run : scenarios::run_experiment(cases, setup))
+        results.push_back(std::move(run.result));
+    analysis::warn_of_idle_keys(results);
+    const std::vector<analysis::Candidate> candidates = analysis::candidates_of(results);
+    plots::FigureResult figures;
     if (folder) figures = write_files(*folder, candidates, results, options.pdf);
     if (options.json) {
-        fmt::print("{}", comparison_json(candidates));
+        fmt::print("{}", analysis::comparison_json(candidates));
     } else if (options.csv) {
-        fmt::print("{}", comparison_csv(candidates));
+        fmt::print("{}", analysis::comparison_csv(candidates));
     } else {
-        fmt::print("{}{}{}", comparison_table(candidates), phase_table(results),
-                   how_sure(scenarios));
+        fmt::print("{}{}{}", analysis::comparison_table(candidates), analysis::phase_table(results),
+                   analysis::how_sure(scenarios));
     }
-    if (!say_figures(figures)) throw ExitWith{exit_machine_failed};
+    if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace
@@ -158,4 +163,4 @@ void add_compare(CLI::App& app) {
     command->callback([options] { compare(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -22,7 +22,7 @@
 #include "traces/series_statistics.hpp"
 #include "traces/zones.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -59,9 +59,9 @@ std::string quantiles(const std::vector<double>& sorted, std::string_view unit) 
                        sorted.back(), unit);
 }
 
-std::string availability_text(const TraceSeries& series, std::size_t width) {
-    const SeriesStatistics s = statistics_of(*series.availability);
-    const AvailabilityDetail detail = detail_of(*series.availability);
+std::string availability_text(const traces::TraceSeries& series, std::size_t width) {
+    const traces::SeriesStatistics s = traces::statistics_of(*series.availability);
+    const traces::AvailabilityDetail detail = traces::detail_of(*series.availability);
     std::string text = fmt::format(
         "  availability  {:.2f} of {} held on average ({:.1f} %); none {:.1f} %, all "
         "{:.1f} % of the time\n",
@@ -77,21 +77,21 @@ std::string availability_text(const TraceSeries& series, std::size_t width) {
     }
     text += fmt::format("  runs with any {}\n", quantiles(detail.up_runs_h, "h"));
     text += fmt::format("  runs without  {}\n", quantiles(detail.down_runs_h, "h"));
-    const auto values = column_means(*series.availability, chart_columns(width));
-    text += chart(values, 0, std::max(1, s.instances_max), 4, width,
-                  fmt::format("instances over {:.1f} h", to_hours(s.length)));
-    const auto hours = by_hour_of_day(*series.availability, series.start);
+    const auto values = traces::column_means(*series.availability, traces::chart_columns(width));
+    text += traces::chart(values, 0, std::max(1, s.instances_max), 4, width,
+                          fmt::format("instances over {:.1f} h", to_hours(s.length)));
+    const auto hours = traces::by_hour_of_day(*series.availability, series.start);
     if (!hours) return text;
     std::vector<double> wide;  // two characters an hour
     for (const double hour : *hours) wide.insert(wide.end(), 2, hour);
-    text += chart(wide, 0, std::max(1, s.instances_max), 3, width,
-                  "instances by hour of the day, 0 to 24 UTC");
+    text += traces::chart(wide, 0, std::max(1, s.instances_max), 3, width,
+                          "instances by hour of the day, 0 to 24 UTC");
     return text;
 }
 
-std::string price_text(const TraceSeries& series, std::size_t width) {
-    const PriceStatistics s = statistics_of(*series.price);
-    const PriceDetail detail = detail_of(*series.price);
+std::string price_text(const traces::TraceSeries& series, std::size_t width) {
+    const traces::PriceStatistics s = traces::statistics_of(*series.price);
+    const traces::PriceDetail detail = traces::detail_of(*series.price);
     std::string text = fmt::format(
         "  price         {:.4f} USD/h on average, {:.4f} to {:.4f}; 10 % {:.4f}, median "
         "{:.4f}, 90 % {:.4f}, 99 % {:.4f}\n",
@@ -103,44 +103,45 @@ std::string price_text(const TraceSeries& series, std::size_t width) {
         s.changes, s.changes_per_day, s.step_share_mean * 100, detail.jumps,
         detail.jump_share_max * 100);
     if (s.changes == 0) return text;
-    const auto values = column_means(*series.price, chart_columns(width));
-    text += chart(values, 0, to_dollars_per_hour(s.max), 4, width,
-                  fmt::format("USD/h over {:.1f} h, means of each column", to_hours(s.length)));
+    const auto values = traces::column_means(*series.price, traces::chart_columns(width));
+    text +=
+        traces::chart(values, 0, to_dollars_per_hour(s.max), 4, width,
+                      fmt::format("USD/h over {:.1f} h, means of each column", to_hours(s.length)));
     return text;
 }
 
-std::string label_of(const TraceSeries& series) {
+std::string label_of(const traces::TraceSeries& series) {
     std::string label = series.zone;
     if (!series.instance_type.empty()) label += (label.empty() ? "" : " ") + series.instance_type;
     return shortened(one_line(label), 40);
 }
 
-std::string lifetimes_text(const std::vector<Lifetime>& lifetimes, std::size_t width) {
-    const auto lost = std::ranges::count(lifetimes, true, &Lifetime::was_lost);
+std::string lifetimes_text(const std::vector<traces::Lifetime>& lifetimes, std::size_t width) {
+    const auto lost = std::ranges::count(lifetimes, true, &traces::Lifetime::was_lost);
     std::string text =
         fmt::format("  lifetimes     {} instances, {} taken, {} given back or still there\n",
                     lifetimes.size(), lost, std::ssize(lifetimes) - lost);
-    const std::vector<SurvivalStep> survival = survival_of(lifetimes);
+    const std::vector<traces::SurvivalStep> survival = traces::survival_of(lifetimes);
     if (survival.empty()) return text;
     const double longest = survival.back().hours;
     std::vector<double> alive;
-    for (std::size_t column = 0; column < chart_columns(width); ++column) {
-        const double hours =
-            longest * static_cast<double>(column) / static_cast<double>(chart_columns(width));
+    for (std::size_t column = 0; column < traces::chart_columns(width); ++column) {
+        const double hours = longest * static_cast<double>(column) /
+                             static_cast<double>(traces::chart_columns(width));
         double share = 1;
-        for (const SurvivalStep& step : survival) {
+        for (const traces::SurvivalStep& step : survival) {
             if (step.hours <= hours) share = step.alive;
         }
         alive.push_back(share);
     }
-    text += chart(alive, 0, 1, 4, width,
-                  fmt::format("share alive (Kaplan-Meier), 0 to {:.1f} h", longest));
+    text += traces::chart(alive, 0, 1, 4, width,
+                          fmt::format("share alive (Kaplan-Meier), 0 to {:.1f} h", longest));
     return text;
 }
 
-std::string correlations_text(const std::vector<TraceSeries>& series) {
-    std::vector<const TraceSeries*> shown;
-    for (const TraceSeries& one : series) {
+std::string correlations_text(const std::vector<traces::TraceSeries>& series) {
+    std::vector<const traces::TraceSeries*> shown;
+    for (const traces::TraceSeries& one : series) {
         if (one.availability && !one.start.empty() && shown.size() < 10) shown.push_back(&one);
     }
     if (shown.size() < 2) return {};
@@ -148,7 +149,7 @@ std::string correlations_text(const std::vector<TraceSeries>& series) {
     for (std::size_t i = 0; i < shown.size(); ++i) {
         text += fmt::format("  {:<30}", shortened(label_of(*shown[i]), 29));
         for (std::size_t j = 0; j <= i; ++j) {
-            const auto one = correlation(*shown[i], *shown[j]);
+            const auto one = traces::correlation(*shown[i], *shown[j]);
             text += fmt::format("{:>6}", one ? fmt::format("{:.2f}", *one) : "-");
         }
         text += "\n";
@@ -156,12 +157,12 @@ std::string correlations_text(const std::vector<TraceSeries>& series) {
     return text;
 }
 
-std::string trace_text(const std::string& what, const Trace& trace,
+std::string trace_text(const std::string& what, const traces::Trace& trace,
                        const DescribeOptions& options) {
     const std::size_t width = width_of(options);
     std::string text = fmt::format("{}: {}\n", one_line(what), trace.report.form);
     std::size_t printed = 0;
-    for (const TraceSeries& series : trace.series) {
+    for (const traces::TraceSeries& series : trace.series) {
         if (++printed > options.series_max) {
             text += fmt::format("  and {} series more (--series-max)\n",
                                 trace.series.size() - options.series_max);
@@ -182,21 +183,22 @@ std::string trace_text(const std::string& what, const Trace& trace,
 }
 
 // Prints `text` once the figures are written: what cannot be written leaves its error alone.
-void draw(const DescribeOptions& options, DescribedMarket&& market, const std::string& text,
-          OutputFolder& out) {
+void draw(const DescribeOptions& options, analysis::DescribedMarket&& market,
+          const std::string& text, analysis::OutputFolder& out) {
     const auto& first = options.files.front();
-    market.title = shortened(trace_name(first), 34);
+    market.title = shortened(traces::trace_name(first), 34);
     if (options.files.size() > 1) {
         market.title += fmt::format(" and {} more", options.files.size() - 1);
     }
-    std::optional<MarketParameters> parameters;
+    std::optional<traces::MarketParameters> parameters;
     if (!options.market.empty()) {
-        parameters = market_parameters_of(options.market, "--market");
+        parameters = analysis::market_parameters_of(options.market, "--market");
     }
-    FigureOptions figure_options;
+    plots::FigureOptions figure_options;
     figure_options.pdf = options.pdf;
-    FigureResult figures = draw_all(market_figures(market, parameters, options.log_time),
-                                    out.staging(), figure_options);
+    plots::FigureResult figures =
+        plots::draw_all(analysis::market_figures(market, parameters, options.log_time),
+                        out.staging(), figure_options);
     if (figures.files.empty() && figures.problem.empty()) {
         fmt::print("{}", text);
         fmt::print(stderr, "figures: nothing here can be drawn\n");
@@ -208,7 +210,7 @@ void draw(const DescribeOptions& options, DescribedMarket&& market, const std::s
     for (const auto& file : figures.files) {
         if (file.extension() == ".svg") fmt::print("figure: {}, .png\n", one_line(file.string()));
     }
-    if (!say_figures(figures)) throw ExitWith{exit_machine_failed};
+    if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 void check_options(const DescribeOptions& options) {
@@ -224,20 +226,20 @@ void check_options(const DescribeOptions& options) {
         }
         return;
     }
-    if (!options.market.empty()) market_parameters_of(options.market, "--market");
+    if (!options.market.empty()) analysis::market_parameters_of(options.market, "--market");
 }
 
-void describe_files(const DescribeOptions& options, OutputFolder* out) {
-    ReadOptions read;
+void describe_files(const DescribeOptions& options, analysis::OutputFolder* out) {
+    traces::ReadOptions read;
     read.zone = options.zone;
     read.instance_type = options.instance_type;
     if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
-    DescribedMarket market;
-    std::vector<TraceSeries>& all = market.series;
+    analysis::DescribedMarket market;
+    std::vector<traces::TraceSeries>& all = market.series;
     std::string text;
-    const auto add = [&](const std::string& what, Trace&& trace) {
+    const auto add = [&](const std::string& what, traces::Trace&& trace) {
         text += trace_text(what, trace, options);
-        for (TraceSeries& series : trace.series) {
+        for (traces::TraceSeries& series : trace.series) {
             const bool alone = trace.series.size() == 1;
             market.names.push_back(alone ? trace.name : label_of(series));
             if (series.zone.empty()) series.zone = trace.name;
@@ -247,16 +249,16 @@ void describe_files(const DescribeOptions& options, OutputFolder* out) {
     };
     const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
     if (options.zones) {
-        Trace joined = join_zones(files, read);
+        traces::Trace joined = traces::join_zones(files, read);
         for (const std::string& note : joined.report.notes) {
             text += fmt::format("market: {}\n", one_line(note));
         }
         add(options.files.front(), std::move(joined));
     } else if (options.join) {
         add(fmt::format("{} and {} more", options.files.front(), files.size() - 1),
-            read_records(files, read));
+            traces::read_records(files, read));
     } else {
-        for (const std::string& file : options.files) add(file, read_record(file, read));
+        for (const std::string& file : options.files) add(file, traces::read_record(file, read));
     }
     text += correlations_text(all);
     if (out != nullptr) return draw(options, std::move(market), text, *out);
@@ -270,9 +272,9 @@ void describe(const DescribeOptions& options) {
                                      options.files.empty() ? "neither" : "both"));
     }
     if (options.topology.empty()) check_options(options);
-    std::optional<OutputFolder> out;
+    std::optional<analysis::OutputFolder> out;
     if (!options.out.empty()) out.emplace(options.out, options.force);
-    OutputFolder* const folder = out ? &*out : nullptr;
+    analysis::OutputFolder* const folder = out ? &*out : nullptr;
     if (options.topology.empty()) return describe_files(options, folder);
     describe_topology(options.topology, options.machines, folder, options.pdf);
 }
@@ -297,7 +299,7 @@ void add_describe(CLI::App& app) {
     command->add_option("--type", options->instance_type, "this instance type only");
     command->add_option("--gap", options->gap, "time between samples, for forms that lack it");
     command->add_option("--width", options->width, "characters a line (the terminal's, up to 100)")
-        ->check(CLI::Range(chart_width_min, chart_width_max));
+        ->check(CLI::Range(traces::chart_width_min, traces::chart_width_max));
     command->add_option("--series-max", options->series_max, "how many series of a file to show");
     command->add_option("--out", options->out,
                         "folder for figures: market over time, lifetimes, losses by hour; or the "
@@ -311,4 +313,4 @@ void add_describe(CLI::App& app) {
     command->callback([options] { describe(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -10,7 +10,7 @@
 #include "cli/command.hpp"
 #include "records/json_fields.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 using nlohmann::ordered_json;
 
@@ -28,7 +28,7 @@ std::string number(const std::optional<double>& value) {
 }
 
 // «finished» is a number among numbers; a reader wants a word.
-std::string shown(const ComparedQuantity& quantity, const std::optional<double>& value) {
+std::string shown(const analysis::ComparedQuantity& quantity, const std::optional<double>& value) {
     const bool answer = quantity.name == "finished" || quantity.name == "deadline_met";
     if (!answer || !value) return number(value);
     return *value != 0 ? "yes" : "no";
@@ -40,12 +40,12 @@ std::string percent(const std::optional<double>& value) {
                                   : fmt::format("{:+.1e}", *value);
 }
 
-void print_run(const ComparedResult& run) {
+void print_run(const analysis::ComparedResult& run) {
     fmt::print("\n{}\n  predicted: {}\n  measured:  {}\n", run.policy, run.predicted_which,
                run.measured_which);
     fmt::print("  {:<24} {:>14} {:>14} {:>14} {:>12}\n", "quantity", "predicted", "measured",
                "error", "relative");
-    for (const ComparedQuantity& quantity : run.quantities) {
+    for (const analysis::ComparedQuantity& quantity : run.quantities) {
         fmt::print("  {:<24} {:>14} {:>14} {:>14} {:>12}\n", quantity.name,
                    shown(quantity, quantity.predicted), shown(quantity, quantity.measured),
                    number(quantity.error()), percent(quantity.relative()));
@@ -54,7 +54,7 @@ void print_run(const ComparedResult& run) {
         fmt::print("  decisions: not both runs have a log\n");
         return;
     }
-    const DecisionComparison& decisions = *run.decisions;
+    const analysis::DecisionComparison& decisions = *run.decisions;
     fmt::print("  decisions: {} and {} changes, {}\n", decisions.predicted_count,
                decisions.measured_count,
                decisions.equal
@@ -64,12 +64,12 @@ void print_run(const ComparedResult& run) {
     fmt::print("    predicted: {}\n    measured:  {}\n", decisions.predicted, decisions.measured);
 }
 
-void print_table(const ResultsComparison& comparison) {
+void print_table(const analysis::ResultsComparison& comparison) {
     fmt::print("scenario: {}\n", comparison.scenario);
     for (const std::string& difference : comparison.scenario_differences) {
         fmt::print("  differs at {}\n", difference);
     }
-    for (const ComparedResult& run : comparison.runs) print_run(run);
+    for (const analysis::ComparedResult& run : comparison.runs) print_run(run);
     if (!comparison.only_predicted.empty() || !comparison.only_measured.empty()) fmt::print("\n");
     for (const std::string& run : comparison.only_predicted) {
         fmt::print("only predicted: {}\n", run);
@@ -79,16 +79,16 @@ void print_table(const ResultsComparison& comparison) {
 }
 
 ordered_json json_of(const std::optional<double>& value) {
-    return value ? ordered_json(real_json(*value)) : ordered_json();
+    return value ? ordered_json(records::real_json(*value)) : ordered_json();
 }
 
-ordered_json json_of(const ComparedResult& run) {
+ordered_json json_of(const analysis::ComparedResult& run) {
     ordered_json object = {{"policy", run.policy},
                            {"predicted_run", run.predicted_which},
                            {"measured_run", run.measured_which},
                            {"quantities", ordered_json::array()},
                            {"decisions", nullptr}};
-    for (const ComparedQuantity& quantity : run.quantities) {
+    for (const analysis::ComparedQuantity& quantity : run.quantities) {
         object["quantities"].push_back({{"name", quantity.name},
                                         {"predicted", json_of(quantity.predicted)},
                                         {"measured", json_of(quantity.measured)},
@@ -96,7 +96,7 @@ ordered_json json_of(const ComparedResult& run) {
                                         {"relative_error", json_of(quantity.relative())}});
     }
     if (!run.decisions) return object;
-    const DecisionComparison& decisions = *run.decisions;
+    const analysis::DecisionComparison& decisions = *run.decisions;
     object["decisions"] = {{"predicted_count", decisions.predicted_count},
                            {"measured_count", decisions.measured_count},
                            {"equal", decisions.equal}};
@@ -107,7 +107,7 @@ ordered_json json_of(const ComparedResult& run) {
     return object;
 }
 
-void print_json(const ResultsComparison& comparison, const DiffOptions& options) {
+void print_json(const analysis::ResultsComparison& comparison, const DiffOptions& options) {
     ordered_json document = {{"predicted", options.predicted},
                              {"measured", options.measured},
                              {"scenario", comparison.scenario},
@@ -115,12 +115,14 @@ void print_json(const ResultsComparison& comparison, const DiffOptions& options)
                              {"runs", ordered_json::array()},
                              {"only_predicted", comparison.only_predicted},
                              {"only_measured", comparison.only_measured}};
-    for (const ComparedResult& run : comparison.runs) document["runs"].push_back(json_of(run));
+    for (const analysis::ComparedResult& run : comparison.runs)
+        document["runs"].push_back(json_of(run));
     fmt::print("{}\n", document.dump(1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 void diff(const DiffOptions& options) {
-    const ResultsComparison comparison = compare_results(options.predicted, options.measured);
+    const analysis::ResultsComparison comparison =
+        analysis::compare_results(options.predicted, options.measured);
     if (!comparison.scenario_differences.empty() && !options.force) {
         const std::size_t more = comparison.scenario_differences.size() - 1;
         throw InputError(options.measured, "",
@@ -157,4 +159,4 @@ void add_diff(CLI::App& app) {
     command->callback([options] { diff(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

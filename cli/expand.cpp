@@ -10,7 +10,7 @@
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 std::vector<std::filesystem::path> expand_glob(const std::string& pattern, std::string_view where) {
     // A file of that very name, should it hold brackets or stars.
@@ -75,4 +75,4 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text, std::string_view
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

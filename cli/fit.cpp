@@ -16,7 +16,7 @@
 #include "traces/market_fit.hpp"
 #include "traces/reader.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -34,20 +34,20 @@ struct FitCommand {
 };
 
 struct Recording {
-    std::vector<TraceSeries> series;
-    std::vector<Lifetime> lifetimes;
+    std::vector<traces::TraceSeries> series;
+    std::vector<traces::Lifetime> lifetimes;
     Duration sampling;
 };
 
 Recording read_all(const FitCommand& options) {
-    ReadOptions read;
+    traces::ReadOptions read;
     read.zone = options.zone;
     read.instance_type = options.instance_type;
     if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
     Recording all;
     for (const std::string& file : options.files) {
-        Trace trace = read_record(file, read);
-        for (TraceSeries& series : trace.series) {
+        traces::Trace trace = traces::read_record(file, read);
+        for (traces::TraceSeries& series : trace.series) {
             // "us-west-2a_v100_1": many files are called by their zone.
             if (series.zone.empty()) series.zone = trace.name.substr(0, trace.name.find('_'));
             all.series.push_back(std::move(series));
@@ -71,22 +71,22 @@ std::string source_of(const FitCommand& options) {
 }
 
 // The same number of zones for long enough, beside the recording.
-std::string comparison_of(const Recording& recording, const MarketParameters& parameters,
+std::string comparison_of(const Recording& recording, const traces::MarketParameters& parameters,
                           double usd_on_demand) {
     const auto zones =
         static_cast<std::int32_t>(std::clamp<std::size_t>(recording.series.size(), 1, 16));
-    const auto made =
-        generate_market(parameters, 1, zones, length_to_compare(recording.series, zones));
-    const auto has = [&](auto TraceSeries::*member) {
-        return std::ranges::any_of(recording.series,
-                                   [&](const TraceSeries& one) { return bool(one.*member); });
+    const auto made = traces::generate_market(parameters, 1, zones,
+                                              traces::length_to_compare(recording.series, zones));
+    const auto has = [&](auto traces::TraceSeries::*member) {
+        return std::ranges::any_of(
+            recording.series, [&](const traces::TraceSeries& one) { return bool(one.*member); });
     };
     std::string text;
-    if (has(&TraceSeries::availability)) {
-        text += describe(compare_availability(recording.series, made));
+    if (has(&traces::TraceSeries::availability)) {
+        text += traces::describe(traces::compare_availability(recording.series, made));
     }
-    if (has(&TraceSeries::price) && parameters.price) {
-        text += describe(compare_prices(recording.series, made, usd_on_demand));
+    if (has(&traces::TraceSeries::price) && parameters.price) {
+        text += traces::describe(traces::compare_prices(recording.series, made, usd_on_demand));
     }
     return text;
 }
@@ -105,16 +105,17 @@ void fit(const FitCommand& options) {
         options.on_demand.empty()
             ? 0
             : to_dollars_per_hour(parse_price(options.on_demand, "--on-demand"));
-    std::optional<OutputFile> out;
+    std::optional<analysis::OutputFile> out;
     if (!options.out.empty()) out.emplace(options.out, options.force);
     const Recording recording = read_all(options);
-    FitOptions wanted;
+    traces::FitOptions wanted;
     wanted.name = options.name;
     wanted.source = source_of(options);
     wanted.sampling = recording.sampling;
     wanted.usd_on_demand = usd_on_demand;
-    const MarketFit fitted = fit_market(recording.series, recording.lifetimes, wanted);
-    const std::string text = to_json(fitted.parameters);
+    const traces::MarketFit fitted =
+        traces::fit_market(recording.series, recording.lifetimes, wanted);
+    const std::string text = traces::to_json(fitted.parameters);
     if (!out) {
         fmt::print("{}", text);
         return;
@@ -147,4 +148,4 @@ void add_fit(CLI::App& app) {
     command->callback([options] { fit(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

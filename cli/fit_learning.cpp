@@ -12,7 +12,7 @@
 #include "base/input_error.hpp"
 #include "sim/learning/published_learning.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 namespace {
 
 // Words on lines of at most 100 columns.
@@ -33,21 +33,21 @@ std::string wrapped(std::string_view text) {
     return lines;
 }
 
-std::string_view name_of(FitRole role) {
+std::string_view name_of(sim::FitRole role) {
     switch (role) {
-        case FitRole::fitted: return "fitted";
-        case FitRole::predicted: return "predicted";
-        case FitRole::chosen_after_seeing: return "chosen after seeing";
+        case sim::FitRole::fitted: return "fitted";
+        case sim::FitRole::predicted: return "predicted";
+        case sim::FitRole::chosen_after_seeing: return "chosen after seeing";
     }
     return "";
 }
 
-void print_table(const LearningTable& table) {
+void print_table(const sim::LearningTable& table) {
     fmt::print("\n{}\n{}\n", table.title, wrapped(table.note));
     fmt::print("{}\n", wrapped("naive: " + table.naive));
     fmt::print("  {:<24}{:>12}{:>12}{:>10}{:>12}  role\n", "", "published", "predicted", "error",
                "naive");
-    for (const LearningRow& row : table.rows) {
+    for (const sim::LearningRow& row : table.rows) {
         const std::string naive =
             row.naive ? fmt::format("{:+.1f} %", 100 * (*row.naive / row.published - 1)) : "";
         fmt::print("  {:<24}{:>12.5g}{:>12.5g}{:>+8.1f} %{:>12}  {}\n", row.name, row.published,
@@ -60,17 +60,17 @@ void print_table(const LearningTable& table) {
 }  // namespace
 
 void print_published_learning(const std::filesystem::path& data) {
-    using Tables = std::vector<LearningTable>;
+    using Tables = std::vector<sim::LearningTable>;
     struct Study {
         std::filesystem::path place;
         std::function<Tables(const std::filesystem::path&)> tables;
     };
-    const std::array studies{Study{data / "pollux/traces", pollux_iterations},
-                             Study{data / "pollux/traces", ada_scale_iterations},
-                             Study{data / "zeus/summary_train.csv", zeus_epochs},
-                             Study{data / "pollux/traces", step_compute_times},
-                             Study{data / "sia/traces", pollux_iterations},
-                             Study{data / "sia/traces", step_compute_times}};
+    const std::array studies{Study{data / "pollux/traces", sim::pollux_iterations},
+                             Study{data / "pollux/traces", sim::ada_scale_iterations},
+                             Study{data / "zeus/summary_train.csv", sim::zeus_epochs},
+                             Study{data / "pollux/traces", sim::step_compute_times},
+                             Study{data / "sia/traces", sim::pollux_iterations},
+                             Study{data / "sia/traces", sim::step_compute_times}};
     if (!std::filesystem::is_directory(data)) {
         throw InputError(data.string(), "", "expected a folder with pollux/, sia/ or zeus/");
     }
@@ -89,10 +89,10 @@ void print_published_learning(const std::filesystem::path& data) {
             fmt::print("\nnot there, left out: {}\n", studies[i].place.string());
             continue;
         }
-        for (const LearningTable& table : *found[i]) print_table(table);
+        for (const sim::LearningTable& table : *found[i]) print_table(table);
     }
-    print_table(goyal_errors());
-    for (const LearningTable& table : titan_x_times()) print_table(table);
+    print_table(sim::goyal_errors());
+    for (const sim::LearningTable& table : sim::titan_x_times()) print_table(table);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

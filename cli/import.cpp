@@ -16,7 +16,7 @@
 #include "traces/reader.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -37,7 +37,7 @@ struct ImportOptions {
 };
 
 bool is_form(std::string_view name) {
-    for (const TraceForm& form : all_trace_forms()) {
+    for (const traces::TraceForm& form : traces::all_trace_forms()) {
         if (form.name == name) return true;
     }
     return false;
@@ -53,7 +53,8 @@ std::string take_form(std::vector<std::string>& arguments) {
         arguments.erase(arguments.begin());
     } else if (!fs::exists(first) && first.find_first_of("./") == std::string::npos) {
         std::vector<std::string_view> names;
-        for (const TraceForm& known : all_trace_forms()) names.push_back(known.name);
+        for (const traces::TraceForm& known : traces::all_trace_forms())
+            names.push_back(known.name);
         throw InputError("import", "",
                          fmt::format("no trace form {}{} (see ukemi list traces)",
                                      ukemi::quoted(first), did_you_mean(first, names)));
@@ -62,12 +63,12 @@ std::string take_form(std::vector<std::string>& arguments) {
     return form;
 }
 
-ReadOptions read_options(const ImportOptions& options, const std::string& form) {
-    ReadOptions read;
+traces::ReadOptions read_options(const ImportOptions& options, const std::string& form) {
+    traces::ReadOptions read;
     read.form = form;
-    read.polarity = options.one_means == "available"     ? Polarity::one_is_available
-                    : options.one_means == "unavailable" ? Polarity::one_is_unavailable
-                                                         : Polarity::as_documented;
+    read.polarity = options.one_means == "available"     ? traces::Polarity::one_is_available
+                    : options.one_means == "unavailable" ? traces::Polarity::one_is_unavailable
+                                                         : traces::Polarity::as_documented;
     if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
     read.times = options.times;
     read.zone = options.zone;
@@ -76,26 +77,26 @@ ReadOptions read_options(const ImportOptions& options, const std::string& form) 
 }
 
 // The longest series and when all of them begin and end.
-std::string period_text(const Trace& trace) {
+std::string period_text(const traces::Trace& trace) {
     Duration longest;
     std::int64_t end_ns = 0;
-    for (const TraceSeries& series : trace.series) {
+    for (const traces::TraceSeries& series : trace.series) {
         Duration length;
         if (series.availability) length = series.availability->end.since_start();
         if (series.price) length = std::max(length, series.price->end.since_start());
         longest = std::max(longest, length);
-        const auto start = parse_timestamp(series.start);
+        const auto start = traces::parse_timestamp(series.start);
         if (start) end_ns = std::max(end_ns, *start + length.raw());
     }
     if (trace.series.empty()) return {};
-    return fmt::format("  period: {:.2f} h, {}\n", to_hours(longest),
-                       end_ns > 0
-                           ? fmt::format("{} to {}", trace.report.start, format_timestamp(end_ns))
-                           : "without a calendar");
+    return fmt::format(
+        "  period: {:.2f} h, {}\n", to_hours(longest),
+        end_ns > 0 ? fmt::format("{} to {}", trace.report.start, traces::format_timestamp(end_ns))
+                   : "without a calendar");
 }
 
-std::string report_text(const std::string& what, const Trace& trace) {
-    const ImportReport& report = trace.report;
+std::string report_text(const std::string& what, const traces::Trace& trace) {
+    const traces::ImportReport& report = trace.report;
     std::string text = fmt::format("{}: {}, {} rows", one_line(what), report.form, report.rows);
     if (report.sampling > Duration{}) {
         text += fmt::format(", every {}", format_duration(report.sampling));
@@ -111,7 +112,7 @@ std::string report_text(const std::string& what, const Trace& trace) {
     return text;
 }
 
-std::string stem_of(const Trace& trace, const TraceSeries& series) {
+std::string stem_of(const traces::Trace& trace, const traces::TraceSeries& series) {
     std::string stem = trace.name;
     for (const std::string& part : {series.zone, series.instance_type}) {
         if (part.empty() || trace.series.size() == 1) continue;
@@ -134,21 +135,21 @@ std::string word(std::string text) {
 // The plain files of a trace, by their names.
 class PlainFiles {
 public:
-    explicit PlainFiles(const Trace& trace) : trace_(trace) {
-        for (const TraceSeries& series : trace.series) add_series(series);
+    explicit PlainFiles(const traces::Trace& trace) : trace_(trace) {
+        for (const traces::TraceSeries& series : trace.series) add_series(series);
         if (!trace.lifetimes.empty()) {
-            add(trace.name + ".lifetimes.csv", to_plain_csv(trace.lifetimes));
+            add(trace.name + ".lifetimes.csv", traces::to_plain_csv(trace.lifetimes));
         }
         if (!trace.listed_prices.empty()) {
-            add(trace.name + ".price_list.csv", to_plain_csv(trace.listed_prices));
+            add(trace.name + ".price_list.csv", traces::to_plain_csv(trace.listed_prices));
         }
-        if (!trace.bands.empty()) add(trace.name + ".bands.csv", to_plain_csv(trace.bands));
+        if (!trace.bands.empty()) add(trace.name + ".bands.csv", traces::to_plain_csv(trace.bands));
     }
 
     // All or, where one of them may not be written, none. Returns what to say about it.
     std::string write(const fs::path& folder, bool force) const {
         fs::create_directories(folder);
-        std::list<OutputFile> places;
+        std::list<analysis::OutputFile> places;
         for (const auto& [name, text] : files_) places.emplace_back(folder / name, force);
         std::string written;
         for (const auto& [name, text] : files_) {
@@ -160,22 +161,22 @@ public:
     }
 
 private:
-    void add_series(const TraceSeries& series) {
+    void add_series(const traces::TraceSeries& series) {
         const std::string stem = stem_of(trace_, series);
         const std::string comment =
             fmt::format("id={} form={} zone={} type={} start={}", word(stem), trace_.report.form,
                         word(series.zone), word(series.instance_type), word(series.start));
         if (series.availability) {
-            add(stem + ".availability.csv", to_plain_csv(*series.availability, comment));
+            add(stem + ".availability.csv", traces::to_plain_csv(*series.availability, comment));
         }
-        if (series.price) add(stem + ".price.csv", to_plain_csv(*series.price, comment));
-        if (!series.nodes.empty()) add(stem + ".nodes.csv", to_plain_csv(series.nodes));
+        if (series.price) add(stem + ".price.csv", traces::to_plain_csv(*series.price, comment));
+        if (!series.nodes.empty()) add(stem + ".nodes.csv", traces::to_plain_csv(series.nodes));
     }
     void add(std::string name, std::string text) {
         files_.emplace_back(std::move(name), std::move(text));
     }
 
-    const Trace& trace_;
+    const traces::Trace& trace_;
     std::vector<std::pair<std::string, std::string>> files_;
 };
 
@@ -188,8 +189,8 @@ void import(ImportOptions options) {
         return;
     }
     const std::string form = take_form(options.arguments);
-    const ReadOptions read = read_options(options, form);
-    const auto finish = [&](const std::string& what, const Trace& trace) {
+    const traces::ReadOptions read = read_options(options, form);
+    const auto finish = [&](const std::string& what, const traces::Trace& trace) {
         // Printed is what was done: a file that cannot be written leaves its error alone.
         std::string text = report_text(what, trace);
         if (!options.out.empty()) text += PlainFiles(trace).write(options.out, options.force);
@@ -198,10 +199,10 @@ void import(ImportOptions options) {
     if (options.join) {
         const std::vector<fs::path> files(options.arguments.begin(), options.arguments.end());
         finish(fmt::format("{} and {} more", options.arguments.front(), files.size() - 1),
-               read_records(files, read));
+               traces::read_records(files, read));
         return;
     }
-    for (const std::string& file : options.arguments) finish(file, read_record(file, read));
+    for (const std::string& file : options.arguments) finish(file, traces::read_record(file, read));
 }
 
 }  // namespace
@@ -231,4 +232,4 @@ void add_import(CLI::App& app) {
     command->callback([options] { import(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -11,19 +11,20 @@
 #include "traces/nccl_tests.hpp"
 #include "traces/reader.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string fit_text(std::span<const CollectiveTable> tables, BufferUse use, const char* name) {
-    const auto fit = alpha_beta(tables, use);
+std::string fit_text(std::span<const traces::CollectiveTable> tables, traces::BufferUse use,
+                     const char* name) {
+    const auto fit = traces::alpha_beta(tables, use);
     if (!fit) return {};
-    const CollectiveTable& first = tables.front();
+    const traces::CollectiveTable& first = tables.front();
     std::string text = fmt::format("  {}: {:.1f} us + bytes / {:.3f} GB/s", name, fit->fixed * 1e6,
                                    1e-9 / std::max(fit->per_unit, 1e-21));
-    const double factor = first.ranks > 1 ? bus_factor(first.collective, first.ranks) : 0;
+    const double factor = first.ranks > 1 ? kernels::bus_factor(first.collective, first.ranks) : 0;
     if (factor > 0 && fit->per_unit > 0) {
         text += fmt::format(", busbw at the limit {:.2f} GB/s", factor / fit->per_unit / 1e9);
     }
@@ -32,7 +33,7 @@ std::string fit_text(std::span<const CollectiveTable> tables, BufferUse use, con
                       fit->x_min, fit->x_max, fit->points, 100 * fit->off_rms, 100 * fit->off_most);
 }
 
-std::string table_text(const std::string& file, const CollectiveTable& table) {
+std::string table_text(const std::string& file, const traces::CollectiveTable& table) {
     std::string text = fmt::format("{}: {}, {}, ", one_line(file), table.form, table.collective);
     if (!table.system.empty()) text += fmt::format("{} {}, ", table.system, table.setup);
     text += fmt::format("{} ranks on {} node{}, {}, {} rows", table.ranks, table.nodes,
@@ -50,36 +51,36 @@ std::string table_text(const std::string& file, const CollectiveTable& table) {
     return text;
 }
 
-std::string fits_text(std::span<const CollectiveTable> tables) {
-    return fit_text(tables, BufferUse::out_of_place, "out of place") +
-           fit_text(tables, BufferUse::in_place, "in place");
+std::string fits_text(std::span<const traces::CollectiveTable> tables) {
+    return fit_text(tables, traces::BufferUse::out_of_place, "out of place") +
+           fit_text(tables, traces::BufferUse::in_place, "in place");
 }
 
 }  // namespace
 
 void import_nccl(const NcclImport& given) {
-    std::vector<CollectiveTable> all;
+    std::vector<traces::CollectiveTable> all;
     std::string report;  // printed once everything is written
     for (const std::string& file : given.files) {
-        auto tables = read_nccl_tests(file, {given.collective, given.ranks});
-        for (const CollectiveTable& table : tables) {
+        auto tables = traces::read_nccl_tests(file, {given.collective, given.ranks});
+        for (const traces::CollectiveTable& table : tables) {
             report += table_text(file, table);
             if (!given.join) report += fits_text(std::span(&table, 1));
         }
         std::ranges::move(tables, std::back_inserter(all));
     }
     if (given.join) {
-        check_one_machine(all, "--join");
+        traces::check_one_machine(all, "--join");
         report += fmt::format("{} tables together\n{}", all.size(), fits_text(all));
     }
     if (!given.out.empty()) {
         const fs::path file =
-            fs::path(given.out) / (trace_name(given.files.front()) + ".collectives.csv");
+            fs::path(given.out) / (traces::trace_name(given.files.front()) + ".collectives.csv");
         fs::create_directories(given.out);
-        OutputFile(file, given.force).write(to_plain_csv(all));
+        analysis::OutputFile(file, given.force).write(traces::to_plain_csv(all));
         report += fmt::format("  wrote {}\n", one_line(file.string()));
     }
     fmt::print("{}", report);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

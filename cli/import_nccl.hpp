@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::cli {
 
 struct NcclImport {
     std::vector<std::string> files;
@@ -16,4 +16,4 @@ struct NcclImport {
 };
 void import_nccl(const NcclImport& given);
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

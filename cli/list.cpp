@@ -19,28 +19,29 @@
 #include "traces/public_datasets.hpp"
 #include "traces/reader.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
 void list_policies() {
-    MarketData market;
+    sim::MarketData market;
     market.zones.resize(1);
-    const KnobSet simulated = simulated_capabilities(market, JobSpec{}).knobs;
-    const KnobSet live = live_capabilities(market, JobSpec{}).knobs | KnobSet{Knob::bid};
-    const auto worlds = [&](KnobSet knobs) {
-        std::string text = simulated.includes(knobs)           ? "sim"
-                           : simulated_knobs().includes(knobs) ? "(sim)"
-                                                               : "";
+    const policies::KnobSet simulated = sim::simulated_capabilities(market, sim::JobSpec{}).knobs;
+    const policies::KnobSet live = runtime::live_capabilities(market, sim::JobSpec{}).knobs |
+                                   policies::KnobSet{policies::Knob::bid};
+    const auto worlds = [&](policies::KnobSet knobs) {
+        std::string text = simulated.includes(knobs)                ? "sim"
+                           : sim::simulated_knobs().includes(knobs) ? "(sim)"
+                                                                    : "";
         if (live.includes(knobs)) text += text.empty() ? "live" : " live";
         return text;
     };
     fmt::print("{:<24}{:<21}{:<12}{}\n", "policy", "knobs", "worlds", "what it does (source)");
-    for (const PolicyEntry& entry : all_policies()) {
+    for (const policies::PolicyEntry& entry : policies::all_policies()) {
         ConfigReader none = ConfigReader::from_text("{}", entry.name);
-        const KnobSet knobs = make_policy(entry, none)->knobs();
-        fmt::print("{:<24}{:<21}{:<12}{}\n", entry.name, knob_list(knobs, " "), worlds(knobs),
-                   entry.summary);
+        const policies::KnobSet knobs = policies::make_policy(entry, none)->knobs();
+        fmt::print("{:<24}{:<21}{:<12}{}\n", entry.name, policies::knob_list(knobs, " "),
+                   worlds(knobs), entry.summary);
         const std::string alias =
             entry.alias.empty() ? "" : fmt::format("; short: {}", entry.alias);
         fmt::print("{:<57}({}{}{})\n", "", entry.source, alias,
@@ -55,8 +56,8 @@ void list_codecs() {
     constexpr std::string_view row = "{:<17}{:<12}{:>15}{:>18}  {}\n";
     fmt::print("Bytes are those of a matrix of 1000 x 1000 numbers, 4 MB, at the usual level.\n\n");
     fmt::print(row, "codec", "carried by", "bytes", "error feedback", "level; source");
-    for (const CodecEntry& entry : all_codecs()) {
-        const CodecLayout layout = codec_layout(entry.name, 0, {1000, 1000}, 8);
+    for (const kernels::CodecEntry& entry : kernels::all_codecs()) {
+        const kernels::CodecLayout layout = kernels::codec_layout(entry.name, 0, {1000, 1000}, 8);
         const std::string level =
             entry.level.empty()
                 ? "no level"
@@ -92,7 +93,7 @@ std::string wrapped(std::string_view text, std::size_t indent) {
 void list_traces() {
     constexpr std::size_t indent = 28;
     fmt::print("Forms of recorded markets that `ukemi import` understands:\n\n");
-    for (const TraceForm& form : all_trace_forms()) {
+    for (const traces::TraceForm& form : traces::all_trace_forms()) {
         fmt::print("{:<{}}{}\n", form.name, indent, wrapped(form.summary, indent));
     }
     fmt::print("\nWhere there are public ones: ukemi list datasets\n");
@@ -104,7 +105,7 @@ void list_datasets() {
     const auto line = [](std::string_view key, std::string_view text) {
         fmt::print("  {:<{}}{}\n", key, indent - 2, wrapped(text, indent));
     };
-    for (const PublicDataset& dataset : all_public_datasets()) {
+    for (const traces::PublicDataset& dataset : traces::all_public_datasets()) {
         fmt::print("\n{:<{}}{}\n", dataset.name, indent, wrapped(dataset.what, indent));
         if (!dataset.repository.empty()) {
             line("from", fmt::format("git clone https://github.com/{} (commit {})",
@@ -118,7 +119,7 @@ void list_datasets() {
 }
 
 void list_markets() {
-    for (const MarketParameters& market : all_market_parameters()) {
+    for (const traces::MarketParameters& market : traces::all_market_parameters()) {
         fmt::print("{:<26}{}\n", market.name, market.summary);
     }
 }
@@ -128,15 +129,17 @@ void list_transitions() {
     fmt::print(
         "What changes of a training group cost, for \"system\" of a job's \"transition\".\n"
         "role input: every number was typed in from its source; none is fitted here.\n\n");
-    for (const TransitionSystem& system : all_transition_systems()) {
+    for (const sim::TransitionSystem& system : sim::all_transition_systems()) {
         fmt::print("{:<{}}{}\n", system.name, indent, wrapped(system.summary, indent));
-        const TransitionCosts costs = system.costs();
-        for (std::size_t index = 0; index < group_change_count; ++index) {
-            const PhaseTimes small = phase_times(costs, static_cast<GroupChange>(index), 2, 1);
-            const PhaseTimes large = phase_times(costs, static_cast<GroupChange>(index), 32, 16);
+        const sim::TransitionCosts costs = system.costs();
+        for (std::size_t index = 0; index < sim::group_change_count; ++index) {
+            const records::PhaseTimes small =
+                sim::phase_times(costs, static_cast<sim::GroupChange>(index), 2, 1);
+            const records::PhaseTimes large =
+                sim::phase_times(costs, static_cast<sim::GroupChange>(index), 32, 16);
             fmt::print("{:<{}}{:<8}stands still {:.3g} s with 2 workers, {:.3g} s with 32\n", "",
-                       indent, group_change_names[index], to_seconds(sum_of(small)),
-                       to_seconds(sum_of(large)));
+                       indent, sim::group_change_names[index], to_seconds(records::sum_of(small)),
+                       to_seconds(records::sum_of(large)));
         }
         if (costs.overlapped_spawn > Duration{}) {
             fmt::print("{:<{}}spawn   {:.3g} s while the others train\n", "", indent,
@@ -148,18 +151,18 @@ void list_transitions() {
 }
 
 void list_figures() {
-    for (const Figure& figure : all_figures()) {
+    for (const plots::Figure& figure : plots::all_figures()) {
         fmt::print("{:<26}{}\n", figure.name, figure.summary);
     }
 }
 
-std::string_view mesh_name(NvlinkMesh mesh) {
+std::string_view mesh_name(sim::NvlinkMesh mesh) {
     switch (mesh) {
-        case NvlinkMesh::none: return "-";
-        case NvlinkMesh::hybrid_cube: return "hybrid cube";
-        case NvlinkMesh::nvswitch: return "NVSwitch";
-        case NvlinkMesh::all_to_all: return "all to all";
-        case NvlinkMesh::power8: return "with sockets";
+        case sim::NvlinkMesh::none: return "-";
+        case sim::NvlinkMesh::hybrid_cube: return "hybrid cube";
+        case sim::NvlinkMesh::nvswitch: return "NVSwitch";
+        case sim::NvlinkMesh::all_to_all: return "all to all";
+        case sim::NvlinkMesh::power8: return "with sockets";
     }
     return "";
 }
@@ -167,7 +170,7 @@ std::string_view mesh_name(NvlinkMesh mesh) {
 void list_machines() {
     fmt::print("{:<17}{:<20}{:<14}{:<9}{:<14}{}\n", "machine", "GPUs", "NVLink", "threads", "NICs",
                "source");
-    for (const MachineSpec& machine : all_machines()) {
+    for (const sim::MachineSpec& machine : sim::all_machines()) {
         const std::string gpus =
             machine.gpus == 0 ? "-" : fmt::format("{} {}", machine.gpus, machine.gpu);
         fmt::print("{:<17}{:<20}{:<14}{:<9}{:<14}{}\n", machine.name, gpus, mesh_name(machine.mesh),
@@ -185,7 +188,7 @@ void list_gpus() {
     const auto rate = [](double tflops) {
         return tflops > 0 ? fmt::format("{:.4g}", tflops) : std::string("-");
     };
-    for (const GpuProfile& gpu : all_gpus()) {
+    for (const sim::GpuProfile& gpu : sim::all_gpus()) {
         const std::string nvlink =
             gpu.nvlinks > 0 ? fmt::format("{} x {}", gpu.nvlinks, gpu.nvlink_gb_per_s) : "-";
         fmt::print(row, gpu.name, rate(gpu.peak_tflops[0]), rate(gpu.peak_tflops[1]),
@@ -199,8 +202,8 @@ void list_gpus() {
 void list_models() {
     fmt::print("{:<16}{:>14}{:>9}{:>12}{:>13}  {}\n", "model", "parameters", "tensors",
                "gradient MB", "GFLOP/sample", "sample; source");
-    for (const ModelEntry& entry : all_models()) {
-        const ModelProfile model = entry.make();
+    for (const sim::ModelEntry& entry : sim::all_models()) {
+        const sim::ModelProfile model = entry.make();
         fmt::print("{:<16}{:>14}{:>9}{:>12.4g}{:>13.4g}  {}; {}\n", model.name, model.parameters(),
                    model.tensors.size(), static_cast<double>(model.gradient_bytes().raw()) / 1e6,
                    model.training_flops() / 1e9, model.sample, entry.source);
@@ -251,4 +254,4 @@ void add_list(CLI::App& app) {
     command->callback([name] { list(*name); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

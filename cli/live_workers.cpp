@@ -15,7 +15,7 @@
 #include "base/input_error.hpp"
 #include "cli/backends.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace fs = std::filesystem;
 
@@ -67,28 +67,28 @@ void LiveWorkerOptions::add_to(CLI::App& command) {
         ->allow_extra_args(false);
 }
 
-Scenario LiveWorkerOptions::read_scenario() const {
+scenarios::Scenario LiveWorkerOptions::read_scenario() const {
     std::vector<ConfigOverride> overrides;
     for (const std::string& setting : settings) overrides.push_back(parse_override(setting));
-    Scenario read = ukemi::read_scenario(scenario, overrides);
+    scenarios::Scenario read = ukemi::scenarios::read_scenario(scenario, overrides);
     if (!workers) return read;
-    JobSpec& job = read.job;
+    sim::JobSpec& job = read.job;
     const bool starts_full = job.plan.workers_max == job.instances_max;
     job.instances_max = *workers;
     job.plan.workers_max = starts_full ? *workers : std::min(job.plan.workers_max, *workers);
     job.workers_min = std::min(job.workers_min, *workers);
-    for (FleetLine& line : job.plan.fleet) line.count = job.plan.workers_max;
+    for (policies::FleetLine& line : job.plan.fleet) line.count = job.plan.workers_max;
     return read;
 }
 
 std::string LiveWorkerOptions::device() const {
-    const ComputeBackend& chosen = backend_named(backend);
+    const kernels::ComputeBackend& chosen = backend_named(backend);
     expect_backend(chosen);
     return device_with(chosen);
 }
 
-LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) const {
-    LiveOptions options;
+runtime::LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) const {
+    runtime::LiveOptions options;
     options.worker_program = fs::read_symlink("/proc/self/exe");
     options.worker_arguments = {"worker", "--backend", backend};
     fs::create_directories(folder);
@@ -129,4 +129,4 @@ CommandScratch::~CommandScratch() {
     ::close(lock_);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -10,7 +10,7 @@
 
 #include "runtime/live_run.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 struct LiveWorkerOptions {
     std::filesystem::path scenario;
@@ -21,7 +21,7 @@ struct LiveWorkerOptions {
 
     void add_to(CLI::App& command);
     // The scenario with --set and --workers carried out.
-    Scenario read_scenario() const;
+    scenarios::Scenario read_scenario() const;
     // The machine with what its workers compute on: what costs belong to. Throws like
     // expect_backend, so whoever asks has refused before anything starts.
     std::string device() const;
@@ -29,7 +29,7 @@ struct LiveWorkerOptions {
     // checkpoints.
     // From then on SIGINT, SIGTERM and SIGHUP only count as `stop_requests`, and what runs comes to
     // its end.
-    LiveOptions live_options(const std::filesystem::path& folder) const;
+    runtime::LiveOptions live_options(const std::filesystem::path& folder) const;
 };
 
 // InputError if there is one, unless a command that was killed has left it: it would be taken away.
@@ -50,4 +50,4 @@ private:
     int lock_ = -1;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

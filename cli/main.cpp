@@ -98,13 +98,13 @@ int run(int argc, char** argv) {
         "ukemi rehearses how a training job should adapt to a market that takes its "
         "machines away.",
         "ukemi"};
-    app.set_version_flag("--version", std::string(ukemi::build_description()));
+    app.set_version_flag("--version", std::string(ukemi::analysis::build_description()));
     app.require_subcommand(1);
     app.get_formatter()->column_width(34);
     app.footer(
         "Exit codes: 0 done, 1 the machine failed, 2 the input was wrong.\n"
         "`ukemi COMMAND --help` says more about each.");
-#define COMMAND(name) ukemi::add_##name(app);
+#define COMMAND(name) ukemi::cli::add_##name(app);
 #include "cli/command_table.def"
 #undef COMMAND
     refuse_empty_values(app);
@@ -115,22 +115,22 @@ int run(int argc, char** argv) {
         flush_output();
         return code;
     } catch (const CLI::ParseError& error) {
-        return complain(complaint(app, error), ukemi::exit_input_wrong);
-    } catch (const ukemi::ExitWith& exit) {
+        return complain(complaint(app, error), ukemi::cli::exit_input_wrong);
+    } catch (const ukemi::cli::ExitWith& exit) {
         flush_output();
         return exit.code;
     } catch (const ukemi::InputError& error) {
-        return complain(error.what(), ukemi::exit_input_wrong);
+        return complain(error.what(), ukemi::cli::exit_input_wrong);
     } catch (const std::system_error& error) {
         if (std::ferror(stdout) == 0) throw;
         // fmt fails on the way when there is more to print than fits the buffer.
         throw std::system_error(error.code(), "cannot write to standard output");
-    } catch (const ukemi::RunLimitReached& error) {
+    } catch (const ukemi::sim::RunLimitReached& error) {
         // The scenario asks for more than its own limits allow.
-        return complain(error.what(), ukemi::exit_input_wrong);
+        return complain(error.what(), ukemi::cli::exit_input_wrong);
     }
     flush_output();
-    return ukemi::exit_done;
+    return ukemi::cli::exit_done;
 }
 
 }  // namespace
@@ -142,6 +142,6 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         // fputs: where standard error is gone too, there is nobody left to tell.
         std::fputs(fmt::format("ukemi: {}\n", ukemi::one_line(error.what())).c_str(), stderr);
-        return ukemi::exit_machine_failed;
+        return ukemi::cli::exit_machine_failed;
     }
 }

@@ -7,7 +7,7 @@
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -20,18 +20,18 @@ struct PlotOptions {
 
 void plot(const PlotOptions& options) {
     const std::filesystem::path results = options.folder;
-    const FigureInput input = read_results(results);
+    const plots::FigureInput input = analysis::read_results(results);
     // The figures of results are there to be drawn again; any other folder is somebody's.
     const bool own = options.out.empty();
-    OutputFolder out(own ? results / "figures" : std::filesystem::path(options.out),
-                     own || options.force);
-    FigureOptions figure_options;
+    analysis::OutputFolder out(own ? results / "figures" : std::filesystem::path(options.out),
+                               own || options.force);
+    plots::FigureOptions figure_options;
     figure_options.pdf = options.pdf;
-    FigureResult figures = draw_results(input, out.staging(), figure_options);
+    plots::FigureResult figures = analysis::draw_results(input, out.staging(), figure_options);
     out.commit();
     figures = out.settled(figures);
     for (const auto& file : figures.files) fmt::print("{}\n", one_line(file.string()));
-    if (!say_figures(figures)) throw ExitWith{exit_machine_failed};
+    if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace
@@ -46,4 +46,4 @@ void add_plot(CLI::App& app) {
     command->callback([options] { plot(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -10,7 +10,7 @@
 #include "cli/live_workers.hpp"
 #include "runtime/prediction.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -28,13 +28,14 @@ struct PredictOptions {
     bool no_run = false;
 };
 
-std::vector<StepSetting> the_settings(const PredictOptions& options, const LiveCosts& costs,
-                                      const Scenario& scenario) {
-    std::vector<StepSetting> settings;
+std::vector<scenarios::StepSetting> the_settings(const PredictOptions& options,
+                                                 const scenarios::LiveCosts& costs,
+                                                 const scenarios::Scenario& scenario) {
+    std::vector<scenarios::StepSetting> settings;
     for (const std::string& text : options.settings) {
-        settings.push_back(parse_setting(text, scenario, "--run"));
+        settings.push_back(runtime::parse_setting(text, scenario, "--run"));
     }
-    if (settings.empty()) settings = unmeasured_settings(costs, scenario, options.most);
+    if (settings.empty()) settings = runtime::unmeasured_settings(costs, scenario, options.most);
     if (settings.empty()) {
         throw InputError(
             options.costs, "/steps",
@@ -45,27 +46,28 @@ std::vector<StepSetting> the_settings(const PredictOptions& options, const LiveC
 }
 
 void predict(const PredictOptions& options) {
-    const Scenario scenario = options.live.read_scenario();
+    const scenarios::Scenario scenario = options.live.read_scenario();
     const std::string device = options.live.device();
-    const LiveCosts costs = read_costs(options.costs);
+    const scenarios::LiveCosts costs = scenarios::read_costs(options.costs);
     const fs::path folder = options.out;
-    OutputFolder out(folder, options.force);
+    analysis::OutputFolder out(folder, options.force);
     const std::string checkpoints = folder.string() + "-checkpoints";
     expect_no_folder(checkpoints);
     const auto settings = the_settings(options, costs, scenario);
-    const Prediction prediction =
-        predict_runs(costs, options.costs, scenario, settings, options.wall_s, device);
-    const std::string digest = write_prediction(prediction, out.staging());
+    const runtime::Prediction prediction =
+        runtime::predict_runs(costs, options.costs, scenario, settings, options.wall_s, device);
+    const std::string digest = runtime::write_prediction(prediction, out.staging());
     out.commit();
     fmt::print("{} runs predicted, digest {}, written before any of them ({})\n", settings.size(),
                digest, (folder / "prediction.json").string());
     std::fflush(stdout);
     if (options.no_run) return;
     const CommandScratch scratch(checkpoints);
-    const LiveOptions live = options.live.live_options(checkpoints);
-    const auto compared = run_predicted(scenario, prediction, folder, options.repetitions, live);
-    out.add("comparison.csv", comparison_csv(compared, digest));
-    fmt::print("{}\n\n{}", prediction.device, comparison_table(compared));
+    const runtime::LiveOptions live = options.live.live_options(checkpoints);
+    const auto compared =
+        runtime::run_predicted(scenario, prediction, folder, options.repetitions, live);
+    out.add("comparison.csv", runtime::comparison_csv(compared, digest));
+    fmt::print("{}\n\n{}", prediction.device, runtime::comparison_table(compared));
     fmt::print("\nmedian of {}, in turn; error = predicted / measured - 1: {}\n",
                options.repetitions, (folder / "comparison.csv").string());
 }
@@ -97,4 +99,4 @@ void add_predict(CLI::App& app) {
     command->callback([options] { predict(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

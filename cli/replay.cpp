@@ -16,7 +16,7 @@
 #include "records/run_json.hpp"
 #include "scenarios/reader/variants.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -39,8 +39,10 @@ struct ReplayOptions {
     std::string details = "first";
 };
 
-Details details_of(const std::string& name) {
-    return name == "none" ? Details::none : name == "all" ? Details::all : Details::first;
+scenarios::Details details_of(const std::string& name) {
+    return name == "none"  ? scenarios::Details::none
+           : name == "all" ? scenarios::Details::all
+                           : scenarios::Details::first;
 }
 
 // A line on the terminal that is overwritten as runs finish; nothing where there is no terminal.
@@ -61,7 +63,7 @@ private:
     std::chrono::steady_clock::time_point last_{};
 };
 
-void print_figures(const std::filesystem::path& folder, const FigureResult& figures) {
+void print_figures(const std::filesystem::path& folder, const plots::FigureResult& figures) {
     constexpr std::size_t figures_named_max = 16;
     fmt::print("\nresults: {}\n", one_line(folder.string()));
     std::size_t count = 0;
@@ -73,23 +75,24 @@ void print_figures(const std::filesystem::path& folder, const FigureResult& figu
 }
 
 // A file of 0 and 1 gives no hint when it is read the wrong way round.
-void print_polarity(const Scenario& scenario, const ExperimentSetup& setup) {
-    if (setup.traces.empty() || scenario.market.polarity == Polarity::as_documented) return;
-    const bool available = scenario.market.polarity == Polarity::one_is_available;
+void print_polarity(const scenarios::Scenario& scenario, const scenarios::ExperimentSetup& setup) {
+    if (setup.traces.empty() || scenario.market.polarity == traces::Polarity::as_documented) return;
+    const bool available = scenario.market.polarity == traces::Polarity::one_is_available;
     fmt::print("traces read with 1 = {}, as one_means at /market says\n",
                available ? "available" : "unavailable");
 }
 
 // What was joined, and on which clock.
-void print_zones(const Scenario& scenario, const ExperimentSetup& setup) {
+void print_zones(const scenarios::Scenario& scenario, const scenarios::ExperimentSetup& setup) {
     if (!setup.join_zones) return;
-    for (const std::string& note : join_zones(setup.traces, trace_options(scenario)).report.notes) {
+    for (const std::string& note :
+         traces::join_zones(setup.traces, scenarios::trace_options(scenario)).report.notes) {
         fmt::print("market: {}\n", one_line(note));
     }
 }
 
 // What an option replaces in every variant must not be what the variants differ in.
-void check_useful(const ReplayOptions& options, std::span<const VariedKey> keys) {
+void check_useful(const ReplayOptions& options, std::span<const scenarios::VariedKey> keys) {
     struct Replaced {
         std::string_view option;
         bool is_there;
@@ -102,7 +105,7 @@ void check_useful(const ReplayOptions& options, std::span<const VariedKey> keys)
                             {"--traces", traces, "/market/availability"},
                             {"--traces", traces, "/market/price"},
                             {"--traces", traces, "/market/generate"}};
-    for (const VariedKey& key : keys) {
+    for (const scenarios::VariedKey& key : keys) {
         for (const Replaced& one : all) {
             const bool under = key.pointer == one.pointer ||
                                key.pointer.starts_with(fmt::format("{}/", one.pointer));
@@ -113,31 +116,33 @@ void check_useful(const ReplayOptions& options, std::span<const VariedKey> keys)
     }
 }
 
-std::vector<VariedKey> keys_of(const ReplayOptions& options) {
-    std::vector<VariedKey> keys;
-    for (const std::string& argument : options.varied) keys.push_back(parse_varied_key(argument));
+std::vector<scenarios::VariedKey> keys_of(const ReplayOptions& options) {
+    std::vector<scenarios::VariedKey> keys;
+    for (const std::string& argument : options.varied)
+        keys.push_back(scenarios::parse_varied_key(argument));
     check_useful(options, keys);
     return keys;
 }
 
-std::vector<Scenario> scenarios_of(const ReplayOptions& options, std::span<const VariedKey> keys) {
+std::vector<scenarios::Scenario> scenarios_of(const ReplayOptions& options,
+                                              std::span<const scenarios::VariedKey> keys) {
     std::vector<ConfigOverride> overrides;
     for (const std::string& setting : options.settings) {
         overrides.push_back(parse_override(setting));
     }
-    return read_variants(options.scenario, overrides, keys);
+    return scenarios::read_variants(options.scenario, overrides, keys);
 }
 
 // What runs in each of the scenarios, with the parameters that it has for its policies.
-std::vector<ExperimentCase> cases_of(const ReplayOptions& options,
-                                     std::span<const Scenario> scenarios) {
-    std::vector<ExperimentCase> cases;
-    for (const Scenario& scenario : scenarios) {
-        ExperimentCase& one = cases.emplace_back();
+std::vector<scenarios::ExperimentCase> cases_of(const ReplayOptions& options,
+                                                std::span<const scenarios::Scenario> scenarios) {
+    std::vector<scenarios::ExperimentCase> cases;
+    for (const scenarios::Scenario& scenario : scenarios) {
+        scenarios::ExperimentCase& one = cases.emplace_back();
         one.scenario = &scenario;
         one.policies = options.policies.empty()
                            ? scenario.policies
-                           : parse_policies(options.policies, scenario, "--policies");
+                           : scenarios::parse_policies(options.policies, scenario, "--policies");
         one.seeds = options.seeds.empty() ? std::vector<std::uint64_t>{scenario.seed}
                                           : parse_seeds(options.seeds, "--seeds");
     }
@@ -149,16 +154,18 @@ void add_if_new(std::vector<Value>& values, const Value& value) {
     if (std::ranges::find(values, value) == values.end()) values.push_back(value);
 }
 
-ReplayInputs inputs_of(std::span<const ExperimentCase> cases, std::vector<VariedKey> keys,
-                       const ExperimentSetup& setup) {
-    ReplayInputs inputs;
+analysis::ReplayInputs inputs_of(std::span<const scenarios::ExperimentCase> cases,
+                                 std::vector<scenarios::VariedKey> keys,
+                                 const scenarios::ExperimentSetup& setup) {
+    analysis::ReplayInputs inputs;
     inputs.scenario = cases.front().scenario;
     inputs.varied = std::move(keys);
     inputs.traces = setup.traces;
     inputs.zones = setup.join_zones;
     inputs.seeds = cases.front().seeds;
-    for (const ExperimentCase& one : cases) {
-        for (const PolicyList& list : one.policies) add_if_new(inputs.policies, list.label());
+    for (const scenarios::ExperimentCase& one : cases) {
+        for (const scenarios::PolicyList& list : one.policies)
+            add_if_new(inputs.policies, list.label());
         // The same ones again, where they are not varied.
         if (one.seeds.size() == 1) add_if_new(inputs.seeds, one.seeds.front());
     }
@@ -166,10 +173,10 @@ ReplayInputs inputs_of(std::span<const ExperimentCase> cases, std::vector<Varied
 }
 
 void replay(const ReplayOptions& options) {
-    const std::vector<VariedKey> keys = keys_of(options);
-    const std::vector<Scenario> scenarios = scenarios_of(options, keys);
-    const std::vector<ExperimentCase> cases = cases_of(options, scenarios);
-    ExperimentSetup setup;
+    const std::vector<scenarios::VariedKey> keys = keys_of(options);
+    const std::vector<scenarios::Scenario> scenarios = scenarios_of(options, keys);
+    const std::vector<scenarios::ExperimentCase> cases = cases_of(options, scenarios);
+    scenarios::ExperimentSetup setup;
     if (!options.traces.empty()) setup.traces = expand_glob(options.traces, "--traces");
     if (options.zones && setup.traces.empty()) {
         throw InputError("--zones", "", "expected --traces beside it: the files of the zones");
@@ -178,11 +185,11 @@ void replay(const ReplayOptions& options) {
     setup.threads = options.threads > 0
                         ? options.threads
                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const ReplayInputs inputs = inputs_of(cases, keys, setup);
+    const analysis::ReplayInputs inputs = inputs_of(cases, keys, setup);
     const bool files = !options.no_files && (!options.json || !options.out.empty());
-    std::optional<OutputFolder> folder;
+    std::optional<analysis::OutputFolder> folder;
     if (files) {
-        folder.emplace(options.out.empty() ? default_results_folder(inputs)
+        folder.emplace(options.out.empty() ? analysis::default_results_folder(inputs)
                                            : std::filesystem::path(options.out),
                        options.force);
         setup.details = details_of(options.details);
@@ -191,21 +198,21 @@ void replay(const ReplayOptions& options) {
     auto progress = std::make_shared<ProgressLine>();
     setup.progress = [progress](std::size_t done, std::size_t total) { (*progress)(done, total); };
 
-    const std::vector<FinishedRun> runs = run_experiment(cases, setup);
-    std::vector<RunResult> results;
-    for (const FinishedRun& run : runs) results.push_back(run.result);
-    warn_of_idle_keys(results);
-    FigureResult figures;
-    if (folder) figures = write_results(*folder, inputs, runs, {options.pdf});
+    const std::vector<scenarios::FinishedRun> runs = scenarios::run_experiment(cases, setup);
+    std::vector<records::RunResult> results;
+    for (const scenarios::FinishedRun& run : runs) results.push_back(run.result);
+    analysis::warn_of_idle_keys(results);
+    plots::FigureResult figures;
+    if (folder) figures = analysis::write_results(*folder, inputs, runs, {options.pdf});
     if (options.json) {
-        fmt::print("{}", runs_json(results));
+        fmt::print("{}", records::runs_json(results));
     } else {
-        fmt::print("{}{}", policy_table(results), phase_table(results));
+        fmt::print("{}{}", analysis::policy_table(results), analysis::phase_table(results));
         print_polarity(*inputs.scenario, setup);
         print_zones(*inputs.scenario, setup);
         if (folder) print_figures(folder->path(), figures);
     }
-    if (!say_figures(figures)) throw ExitWith{exit_machine_failed};
+    if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace
@@ -246,4 +253,4 @@ void add_replay(CLI::App& app) {
     command->callback([options] { replay(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

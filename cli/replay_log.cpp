@@ -9,7 +9,7 @@
 #include "cli/command.hpp"
 #include "records/decision_log.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -18,7 +18,7 @@ void replay_logs(const std::vector<std::string>& files) {
     int code = exit_done;
     for (const std::string& file : files) {
         try {
-            const LogReplay replay = replay_decisions(read_file(file), file);
+            const records::LogReplay replay = records::replay_decisions(read_file(file), file);
             fmt::print("{}: {} questions, {} decisions, {} answered otherwise\n", file,
                        replay.questions, replay.decisions, replay.difference_count);
             for (const std::string& difference : replay.differences) {
@@ -44,4 +44,4 @@ void add_replay_log(CLI::App& app) {
     command->callback([files] { replay_logs(*files); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -14,7 +14,7 @@
 #include "scenarios/reader/step_scenario.hpp"
 #include "sim/step/perfetto_trace.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -32,25 +32,26 @@ struct SimulateOptions {
 struct JobSummary {
     std::string name;
     Summary step_s;
-    std::array<double, step_parts.size()> part_s{};
+    std::array<double, sim::step_parts.size()> part_s{};
     double samples_per_second = 0;
     double of_a_worker = 0;  // of those, by the workers that were there
     double efficiency = 0;   // of as many workers that never wait
 };
 
-JobSummary summary_of(const StepJobEntry& entry, const JobSteps& result, std::int64_t warm_up) {
+JobSummary summary_of(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,
+                      std::int64_t warm_up) {
     JobSummary summary;
     summary.name = entry.job.name;
     const auto counted = std::span(result.steps).subspan(static_cast<std::size_t>(warm_up));
     std::vector<double> times;
     double samples = 0;
     double worker_seconds = 0;
-    for (const StepRecord& step : counted) {
+    for (const sim::StepRecord& step : counted) {
         samples += static_cast<double>(step.samples);
         times.push_back(to_seconds(step.end - step.begin));
         worker_seconds += static_cast<double>(step.workers) * times.back();
-        for (std::size_t i = 0; i < step_parts.size(); ++i) {
-            summary.part_s[i] += to_seconds(step.parts.*step_parts[i].value);
+        for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
+            summary.part_s[i] += to_seconds(step.parts.*sim::step_parts[i].value);
         }
     }
     for (double& one : summary.part_s) one /= static_cast<double>(counted.size());
@@ -62,19 +63,19 @@ JobSummary summary_of(const StepJobEntry& entry, const JobSteps& result, std::in
     return summary;
 }
 
-double mean_staleness(const Staleness& staleness) {
+double mean_staleness(const sim::Staleness& staleness) {
     return static_cast<double>(staleness.sum) /
            static_cast<double>(std::max<std::int64_t>(staleness.updates, 1));
 }
 
 double gigabytes(Bytes bytes) { return static_cast<double>(bytes.raw()) / 1e9; }
 
-std::string words_of(const LayoutRequest& request) {
+std::string words_of(const sim::LayoutRequest& request) {
     std::string text = fmt::format("tensor {} x pipeline {} x data {}", request.degrees.tensor,
                                    request.degrees.pipeline, request.degrees.data);
     if (request.degrees.pipeline > 1) {
-        text +=
-            fmt::format(", {}", pipeline_kind_names[static_cast<std::size_t>(request.schedule)]);
+        text += fmt::format(", {}",
+                            sim::pipeline_kind_names[static_cast<std::size_t>(request.schedule)]);
         if (request.chunks > 1) text += fmt::format(" in {} chunks", request.chunks);
     }
     if (request.recompute) text += ", blocks computed again";
@@ -83,8 +84,9 @@ std::string words_of(const LayoutRequest& request) {
     return text;
 }
 
-void print_job(const StepJobEntry& entry, const JobSteps& result, const JobSummary& summary) {
-    const StepJob& job = entry.job;
+void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,
+               const JobSummary& summary) {
+    const sim::StepJob& job = entry.job;
     fmt::print("\njob {}: {} on {} worker{} ({}), batch {} x {} = {}\n", job.name, entry.model,
                job.workers.size(), job.workers.size() == 1 ? "" : "s", entry.gpus, job.batch,
                job.replicas() * job.accumulation, job.samples_per_step());
@@ -98,8 +100,8 @@ void print_job(const StepJobEntry& entry, const JobSteps& result, const JobSumma
         fmt::print("  {:.4g} MB of gradients{} in {} bucket{}, {}, {}{}\n",
                    static_cast<double>(entry.gradient.raw()) / 1e6, job.layout ? " a GPU" : "",
                    entry.buckets, entry.buckets == 1 ? "" : "s",
-                   launch_kind_names[static_cast<std::size_t>(job.launch.kind)], result.collective,
-                   entry.why.empty() ? "" : " (the cheapest)");
+                   sim::launch_kind_names[static_cast<std::size_t>(job.launch.kind)],
+                   result.collective, entry.why.empty() ? "" : " (the cheapest)");
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
     if (entry.coded.message > Bytes{}) {
@@ -113,17 +115,17 @@ void print_job(const StepJobEntry& entry, const JobSteps& result, const JobSumma
     }
     if (!job.servers.empty()) {
         fmt::print("  {}: at most {:.4g} MB on one of {} servers\n",
-                   variable_update_names[static_cast<std::size_t>(entry.update)],
+                   sim::variable_update_names[static_cast<std::size_t>(entry.update)],
                    static_cast<double>(entry.most_on_a_server.raw()) / 1e6, job.servers.size());
     }
     if (result.staleness.updates > 0) {
         fmt::print("  staleness {:.2f} updates in the mean, {} at most\n",
                    mean_staleness(result.staleness), result.staleness.most);
     }
-    for (std::size_t i = 0; i < step_parts.size(); ++i) {
-        if (step_parts[i].of_some && summary.part_s[i] == 0) continue;
-        fmt::print("  {:<26}{:>11.3f} ms{:>8.1f} %\n", step_parts[i].words, summary.part_s[i] * 1e3,
-                   100 * summary.part_s[i] / summary.step_s.mean);
+    for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
+        if (sim::step_parts[i].of_some && summary.part_s[i] == 0) continue;
+        fmt::print("  {:<26}{:>11.3f} ms{:>8.1f} %\n", sim::step_parts[i].words,
+                   summary.part_s[i] * 1e3, 100 * summary.part_s[i] / summary.step_s.mean);
     }
     fmt::print("  {:<26}{:>11.3f} ms   from {:.3f} to {:.3f}\n", "step", summary.step_s.mean * 1e3,
                summary.step_s.min * 1e3, summary.step_s.max * 1e3);
@@ -131,15 +133,15 @@ void print_job(const StepJobEntry& entry, const JobSteps& result, const JobSumma
                summary.samples_per_second, summary.of_a_worker, summary.efficiency);
 }
 
-void print_json(const StepScenario& scenario, std::span<const JobSteps> results,
+void print_json(const scenarios::StepScenario& scenario, std::span<const sim::JobSteps> results,
                 std::span<const JobSummary> summaries) {
     nlohmann::json jobs = nlohmann::json::array();
     for (std::size_t j = 0; j < summaries.size(); ++j) {
         const JobSummary& summary = summaries[j];
-        const StepJobEntry& entry = scenario.jobs[j];
+        const scenarios::StepJobEntry& entry = scenario.jobs[j];
         nlohmann::json part_s;
-        for (std::size_t i = 0; i < step_parts.size(); ++i) {
-            part_s[std::string(step_parts[i].name)] = summary.part_s[i];
+        for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
+            part_s[std::string(sim::step_parts[i].name)] = summary.part_s[i];
         }
         jobs.push_back(
             {{"name", summary.name},
@@ -165,7 +167,8 @@ void print_json(const StepScenario& scenario, std::span<const JobSteps> results,
              {"parts_s", part_s},
              {"codec", entry.codec.name},
              {"coded_bytes", entry.coded.message.raw()},
-             {"variable_update", variable_update_names[static_cast<std::size_t>(entry.update)]},
+             {"variable_update",
+              sim::variable_update_names[static_cast<std::size_t>(entry.update)]},
              {"servers", entry.job.servers.size()},
              {"staleness",
               {{"mean", mean_staleness(results[j].staleness)}, {"max", results[j].staleness.most}}},
@@ -180,17 +183,20 @@ void print_json(const StepScenario& scenario, std::span<const JobSteps> results,
     fmt::print("{}\n", document.dump(2));
 }
 
-std::string steps_csv(const StepScenario& scenario, std::span<const JobSteps> results) {
+std::string steps_csv(const scenarios::StepScenario& scenario,
+                      std::span<const sim::JobSteps> results) {
     std::vector<std::string> columns{"job", "step", "begin_s", "step_s", "samples", "workers"};
-    for (const StepPart& part : step_parts) columns.push_back(fmt::format("{}_s", part.name));
+    for (const sim::StepPart& part : sim::step_parts)
+        columns.push_back(fmt::format("{}_s", part.name));
     CsvWriter csv(columns);
     for (std::size_t j = 0; j < results.size(); ++j) {
-        const StepJob& job = scenario.jobs[j].job;
+        const sim::StepJob& job = scenario.jobs[j].job;
         std::int64_t number = 0;
-        for (const StepRecord& step : results[j].steps) {
+        for (const sim::StepRecord& step : results[j].steps) {
             csv.add(job.name).add(number++).add(to_seconds(step.begin.since_start()));
             csv.add(to_seconds(step.end - step.begin)).add(step.samples).add(step.workers);
-            for (const StepPart& part : step_parts) csv.add(to_seconds(step.parts.*part.value));
+            for (const sim::StepPart& part : sim::step_parts)
+                csv.add(to_seconds(step.parts.*part.value));
             csv.end_row();
         }
     }
@@ -202,24 +208,25 @@ void simulate(const SimulateOptions& options) {
     for (const std::string& setting : options.settings) {
         overrides.push_back(parse_override(setting));
     }
-    const StepScenario scenario = read_step_scenario(options.scenario, overrides);
-    std::optional<OutputFile> csv;
-    std::optional<OutputFile> perfetto;
+    const scenarios::StepScenario scenario =
+        scenarios::read_step_scenario(options.scenario, overrides);
+    std::optional<analysis::OutputFile> csv;
+    std::optional<analysis::OutputFile> perfetto;
     if (!options.csv.empty()) csv.emplace(options.csv, options.force);
     if (!options.perfetto.empty()) perfetto.emplace(options.perfetto, options.force);
-    std::vector<StepJob> jobs;
-    for (const StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
-    StepOptions step_options;
+    std::vector<sim::StepJob> jobs;
+    for (const scenarios::StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
+    sim::StepOptions step_options;
     step_options.seed = scenario.seed;
     step_options.detailed_steps = options.perfetto.empty() ? 0 : options.traced_steps;
-    const std::vector<JobSteps> results =
-        run_steps(scenario.topology, jobs, scenario.cross_traffic, step_options, scenario.events);
+    const std::vector<sim::JobSteps> results = sim::run_steps(
+        scenario.topology, jobs, scenario.cross_traffic, step_options, scenario.events);
     std::vector<JobSummary> summaries;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         summaries.push_back(summary_of(scenario.jobs[j], results[j], scenario.warm_up));
     }
     if (csv) csv->write(steps_csv(scenario, results));
-    if (perfetto) perfetto->write(perfetto_trace(scenario.topology, jobs, results));
+    if (perfetto) perfetto->write(sim::perfetto_trace(scenario.topology, jobs, results));
     if (options.json) return print_json(scenario, results, summaries);
     fmt::print("{}: {}, {} workers; means without the first {} steps\n", scenario.name,
                scenario.cluster, scenario.topology.workers().size(), scenario.warm_up);
@@ -248,4 +255,4 @@ void add_simulate(CLI::App& app) {
     command->callback([options] { simulate(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -20,7 +20,7 @@
 #include "runtime/calibration.hpp"
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 namespace {
 
@@ -45,19 +45,21 @@ struct TrainOptions {
     bool log_events = false;
 };
 
-PolicyList the_list(const TrainOptions& options, const Scenario& scenario) {
-    std::vector<PolicyList> lists = options.policies.empty()
-                                        ? scenario.policies
-                                        : parse_policies(options.policies, scenario, "--policies");
+scenarios::PolicyList the_list(const TrainOptions& options, const scenarios::Scenario& scenario) {
+    std::vector<scenarios::PolicyList> lists =
+        options.policies.empty()
+            ? scenario.policies
+            : scenarios::parse_policies(options.policies, scenario, "--policies");
     if (options.policies.empty() || lists.size() == 1) return std::move(lists.front());
     throw InputError("--policies", "",
                      fmt::format("expected one list, as one run has, found {}", lists.size()));
 }
 
-NamedMarket the_market(const TrainOptions& options, const Scenario& scenario, std::uint64_t seed) {
-    if (options.revocations.empty()) return calm_market(scenario);
-    if (options.revocations == "scenario") return make_market(scenario, seed);
-    return make_market(scenario, seed, options.revocations);
+scenarios::NamedMarket the_market(const TrainOptions& options, const scenarios::Scenario& scenario,
+                                  std::uint64_t seed) {
+    if (options.revocations.empty()) return runtime::calm_market(scenario);
+    if (options.revocations == "scenario") return scenarios::make_market(scenario, seed);
+    return scenarios::make_market(scenario, seed, options.revocations);
 }
 
 // What is said on the way. A standard error that is gone or full ends no run.
@@ -72,14 +74,14 @@ class ProgressReport {
 public:
     explicit ProgressReport(std::int64_t samples_total) : samples_total_(samples_total) {}
 
-    void operator()(const LiveRecord& record) {
+    void operator()(const runtime::LiveRecord& record) {
         for (; told_ < record.incidents.size(); ++told_) {
             say(fmt::format("incident: {}\n", record.incidents[told_]));
         }
         const auto now = std::chrono::steady_clock::now();
         if (isatty(STDERR_FILENO) != 1 || record.steps.empty() || now < next_) return;
         next_ = now + std::chrono::milliseconds(200);
-        const LiveRecord::Step& step = record.steps.back();
+        const runtime::LiveRecord::Step& step = record.steps.back();
         say(fmt::format(
             "step {}, {} workers, {:.1f} %, loss {:.4f}", step.step, step.workers,
             100 * static_cast<double>(step.samples) / static_cast<double>(samples_total_),
@@ -95,19 +97,21 @@ private:
 // Simulates what is about to happen, with measured costs, and keeps it before it happens.
 struct WrittenPrediction {
     std::string digest;
-    FigureResult figures;
+    plots::FigureResult figures;
 };
-WrittenPrediction predict(const TrainOptions& options, const Scenario& scenario,
-                          const NamedMarket& market, const PolicyList& list, std::uint64_t seed,
-                          OutputFolder& folder) {
-    check_policies(list, scenario, simulated_capabilities(market.data, scenario.job));
-    const FinishedRun run = run_one(scenario, market, list, seed, {true, true, true, false});
-    ReplayInputs inputs;
+WrittenPrediction predict(const TrainOptions& options, const scenarios::Scenario& scenario,
+                          const scenarios::NamedMarket& market, const scenarios::PolicyList& list,
+                          std::uint64_t seed, analysis::OutputFolder& folder) {
+    scenarios::check_policies(list, scenario,
+                              sim::simulated_capabilities(market.data, scenario.job));
+    const scenarios::FinishedRun run =
+        scenarios::run_one(scenario, market, list, seed, {true, true, true, false});
+    analysis::ReplayInputs inputs;
     inputs.scenario = &scenario;
     if (!options.revocations.empty()) inputs.traces = {options.revocations};
     inputs.policies = {list.label()};
     inputs.seeds = {seed};
-    FigureResult figures = write_results(folder, inputs, std::span(&run, 1), {});
+    plots::FigureResult figures = analysis::write_results(folder, inputs, std::span(&run, 1), {});
     fmt::print("predicted: {:.3f} s, {:.6f} USD, {} transitions, {} plans ({})\n",
                to_seconds(run.result.duration), to_dollars(run.result.cost), run.result.transitions,
                run.result.plans, folder.path().string());
@@ -115,9 +119,9 @@ WrittenPrediction predict(const TrainOptions& options, const Scenario& scenario,
             std::move(figures)};
 }
 
-void print_summary(const LiveRun& live, const fs::path& folder) {
-    const RunResult& result = live.run.result;
-    fmt::print("{}", policy_table(std::span(&result, 1)));
+void print_summary(const runtime::LiveRun& live, const fs::path& folder) {
+    const records::RunResult& result = live.run.result;
+    fmt::print("{}", analysis::policy_table(std::span(&result, 1)));
     fmt::print("\nsteps: {}, torn: {}", live.record.steps.size(), live.record.torn_steps);
     if (result.loss) fmt::print(", last loss: {:.4f}", *result.loss);
     if (result.accuracy) fmt::print(", training accuracy: {:.3f}", *result.accuracy);
@@ -126,8 +130,8 @@ void print_summary(const LiveRun& live, const fs::path& folder) {
 }
 
 // How the run ended, where its model is, and how to go on from there.
-void say_how_it_ended(const LiveRun& live, const TrainOptions& options) {
-    const LiveRecord& record = live.record;
+void say_how_it_ended(const runtime::LiveRun& live, const TrainOptions& options) {
+    const runtime::LiveRecord& record = live.record;
     const bool finished = live.run.result.finished;
     const std::int64_t done =
         record.steps.empty() ? record.last_saved_step : record.steps.back().step + 1;
@@ -167,28 +171,28 @@ struct FolderIfUsed {
 };
 
 // A resumed run has a folder of its own: what was done before it stays as it is.
-fs::path results_folder(const TrainOptions& options, const ReplayInputs& inputs) {
+fs::path results_folder(const TrainOptions& options, const analysis::ReplayInputs& inputs) {
     if (!options.out.empty()) return options.out;
-    std::string name = default_results_folder(inputs).string() + "-live";
+    std::string name = analysis::default_results_folder(inputs).string() + "-live";
     if (!options.resume.empty()) {
-        name += "-from-" + file_name_of(fs::path(options.resume).stem().string());
+        name += "-from-" + analysis::file_name_of(fs::path(options.resume).stem().string());
     }
     return name;
 }
 
 void train(const TrainOptions& options) {
-    Scenario scenario = options.live.read_scenario();
+    scenarios::Scenario scenario = options.live.read_scenario();
     const std::string device = options.live.device();
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
-    const PolicyList list = the_list(options, scenario);
-    const NamedMarket market = the_market(options, scenario, seed);
-    ReplayInputs inputs;
+    const scenarios::PolicyList list = the_list(options, scenario);
+    const scenarios::NamedMarket market = the_market(options, scenario, seed);
+    analysis::ReplayInputs inputs;
     inputs.scenario = &scenario;
     if (!options.revocations.empty()) inputs.traces = {options.revocations};
     inputs.policies = {list.label()};
     inputs.seeds = {seed};
     const fs::path folder = results_folder(options, inputs);
-    OutputFolder results(folder, options.force);
+    analysis::OutputFolder results(folder, options.force);
     nlohmann::json about = {{"backend", options.live.backend},
                             {"time_scale", options.time_scale},
                             {"workers_max", scenario.job.instances_max},
@@ -197,14 +201,15 @@ void train(const TrainOptions& options) {
                             {"device", device}};
     bool drawn = true;
     if (!options.costs.empty()) {
-        scenario.job.profile = measured_profile(read_costs(options.costs), scenario,
-                                                options.time_scale, options.costs, device);
-        OutputFolder predicted(folder.string() + "-predicted", options.force);
+        scenario.job.profile =
+            scenarios::measured_profile(scenarios::read_costs(options.costs), scenario,
+                                        options.time_scale, options.costs, device);
+        analysis::OutputFolder predicted(folder.string() + "-predicted", options.force);
         WrittenPrediction written = predict(options, scenario, market, list, seed, predicted);
         about["prediction_digest"] = written.digest;
-        drawn = say_figures(written.figures);
+        drawn = analysis::say_figures(written.figures);
     }
-    LiveOptions live_options = options.live.live_options(folder.string() + "-checkpoints");
+    runtime::LiveOptions live_options = options.live.live_options(folder.string() + "-checkpoints");
     live_options.time_scale = options.time_scale;
     live_options.resume_from = options.resume;
     live_options.keep = {true, true, true, options.log_events};
@@ -213,15 +218,18 @@ void train(const TrainOptions& options) {
     ProgressReport progress(scenario.job.samples_total);
     live_options.on_progress = std::ref(progress);
     const FolderIfUsed checkpoints{live_options.folder};
-    LiveRun live = run_live(scenario, market, list, seed, live_options);
+    runtime::LiveRun live = runtime::run_live(scenario, market, list, seed, live_options);
     progress(live.record);
     say_how_it_ended(live, options);  // before anything else can fail
     if (live.interrupted && live.record.steps.empty()) throw ExitWith{exit_machine_failed};
     inputs.live = about.dump();
-    live.run.files = {{"steps.csv", steps_csv(live.record)}, {"live.json", live_json(live.record)}};
-    drawn = say_figures(write_results(results, inputs, std::span(&live.run, 1), {})) && drawn;
+    live.run.files = {{"steps.csv", runtime::steps_csv(live.record)},
+                      {"live.json", runtime::live_json(live.record)}};
+    drawn = analysis::say_figures(
+                analysis::write_results(results, inputs, std::span(&live.run, 1), {})) &&
+            drawn;
     if (options.json) {
-        fmt::print("{}", runs_json(std::span(&live.run.result, 1)));
+        fmt::print("{}", records::runs_json(std::span(&live.run.result, 1)));
     } else {
         print_summary(live, folder);
     }
@@ -265,4 +273,4 @@ void add_train(CLI::App& app) {
     command->callback([options] { train(*options); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -6,7 +6,7 @@
 #include "cli/command.hpp"
 #include "runtime/crew.hpp"
 
-namespace ukemi {
+namespace ukemi::cli {
 
 void add_worker(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
@@ -15,9 +15,9 @@ void add_worker(CLI::App& app) {
     command->add_option("--backend", *backend, "what it computes on: cpu | cuda (default: cpu)")
         ->check(CLI::IsMember(backend_names()));
     command->callback([backend] {
-        const int status = run_worker(backend_named(*backend));
+        const int status = runtime::run_worker(backend_named(*backend));
         if (status != exit_done) throw ExitWith{status};
     });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::cli

@@ -8,7 +8,7 @@
 #include "base/invariant.hpp"
 #include "kernels/bit_hash.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 void local_step(const MomentumRule& rule, std::span<const float> gradient, std::span<float> weights,
                 std::span<float> velocity) {
@@ -168,4 +168,4 @@ FirstFinished first_finished(std::span<const Duration> times, int needed) {
     return first;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -14,7 +14,7 @@
 #include "base/rng.hpp"
 #include "kernels/element_rules.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // One step of the local optimiser alone.
 void local_step(const MomentumRule& rule, std::span<const float> gradient, std::span<float> weights,
@@ -134,4 +134,4 @@ struct FirstFinished {
 };
 FirstFinished first_finished(std::span<const Duration> times, int needed);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <span>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class BitHash {
 public:
@@ -43,4 +43,4 @@ private:
     std::uint64_t hash_ = prime_3;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

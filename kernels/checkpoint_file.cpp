@@ -24,7 +24,7 @@
 #include "base/invariant.hpp"
 #include "base/read_file.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 // Not text, and damaged by a transfer that takes it for text (PNG's trick).
@@ -208,4 +208,4 @@ void sweep_unfinished_checkpoints(const std::filesystem::path& folder) {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct Checkpoint {
     std::uint64_t job = 0;      // job_identity of its TrainingSpec
@@ -39,4 +39,4 @@ Checkpoint parse_checkpoint(std::string_view bytes, std::string_view file);
 // Removes from the folder what processes that are gone had begun to write there.
 void sweep_unfinished_checkpoints(const std::filesystem::path& folder);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

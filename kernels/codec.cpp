@@ -13,7 +13,7 @@
 #include "base/plain_text.hpp"
 #include "kernels/codecs/wire.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 using Made = std::unique_ptr<TensorCodec>;
 CodecLayout none_layout(double level, const TensorShape& shape, int ranks);
@@ -58,7 +58,7 @@ constexpr Level no_level{};
 constexpr Level share{"share of the elements that is kept", 0.01, 1e-6, 1, false};
 constexpr Level deviations{"standard deviations to clip at, 0: none", 0, 0, 1000, false};
 
-constexpr CodecEntry entry(std::string_view name, Codec kind, Level level, bool unbiased,
+constexpr CodecEntry entry(std::string_view name, policies::Codec kind, Level level, bool unbiased,
                            bool contracts, std::string_view source,
                            CodecLayout (*layout)(double, const TensorShape&, int),
                            Made (*make)(const CodecSettings&, const CodecMember&)) {
@@ -69,34 +69,36 @@ constexpr CodecEntry entry(std::string_view name, Codec kind, Level level, bool 
 constexpr bool unbiased = true;
 constexpr bool contracts = true;
 constexpr std::array codec_table{
-    entry("none", Codec::none, no_level, unbiased, contracts, "baseline", none_layout, make_none),
-    entry("fp16", Codec::fp16, no_level, !unbiased, contracts, "IEEE 754 half precision",
+    entry("none", policies::Codec::none, no_level, unbiased, contracts, "baseline", none_layout,
+          make_none),
+    entry("fp16", policies::Codec::fp16, no_level, !unbiased, contracts, "IEEE 754 half precision",
           fp16_layout, make_fp16),
-    entry("qsgd", Codec::qsgd, {"levels", 64, 1, 127, true}, unbiased, !contracts,
+    entry("qsgd", policies::Codec::qsgd, {"levels", 64, 1, 127, true}, unbiased, !contracts,
           "Alistarh et al., arXiv:1610.02132", qsgd_layout, make_qsgd),
-    entry("qsgd_shared", Codec::qsgd_shared, {"levels", 64, 1, 32'767, true}, unbiased, !contracts,
-          "QSGD with the largest norm of all ranks", qsgd_shared_layout, make_qsgd_shared),
-    entry("terngrad", Codec::terngrad, deviations, unbiased, !contracts,
+    entry("qsgd_shared", policies::Codec::qsgd_shared, {"levels", 64, 1, 32'767, true}, unbiased,
+          !contracts, "QSGD with the largest norm of all ranks", qsgd_shared_layout,
+          make_qsgd_shared),
+    entry("terngrad", policies::Codec::terngrad, deviations, unbiased, !contracts,
           "Wen et al., arXiv:1705.07878", terngrad_layout, make_terngrad),
-    entry("terngrad_shared", Codec::terngrad_shared, deviations, unbiased, !contracts,
+    entry("terngrad_shared", policies::Codec::terngrad_shared, deviations, unbiased, !contracts,
           "TernGrad with scaler sharing (its §3.2)", terngrad_shared_layout, make_terngrad_shared),
-    entry("sign", Codec::sign, no_level, !unbiased, !contracts,
+    entry("sign", policies::Codec::sign, no_level, !unbiased, !contracts,
           "Bernstein et al., arXiv:1810.05291", sign_layout, make_sign),
-    entry("sign_reduced", Codec::sign_reduced, no_level, !unbiased, !contracts,
+    entry("sign_reduced", policies::Codec::sign_reduced, no_level, !unbiased, !contracts,
           "the same votes as a sum of integers", sign_reduced_layout, make_sign_reduced),
-    entry("scaled_sign", Codec::scaled_sign, no_level, !unbiased, contracts,
+    entry("scaled_sign", policies::Codec::scaled_sign, no_level, !unbiased, contracts,
           "Karimireddy et al., arXiv:1901.09847", scaled_sign_layout, make_scaled_sign),
-    entry("top_k", Codec::top_k, share, !unbiased, contracts, "Stich et al., arXiv:1809.07599",
-          top_k_layout, make_top_k),
-    entry("top_k_agreed", Codec::top_k_agreed, share, !unbiased, contracts,
+    entry("top_k", policies::Codec::top_k, share, !unbiased, contracts,
+          "Stich et al., arXiv:1809.07599", top_k_layout, make_top_k),
+    entry("top_k_agreed", policies::Codec::top_k_agreed, share, !unbiased, contracts,
           "one rank's places for all, in turn (ScaleCom, arXiv:2104.11125)", top_k_agreed_layout,
           make_top_k_agreed),
-    entry("random_k", Codec::random_k, share, unbiased, contracts, "Stich et al., arXiv:1809.07599",
-          random_k_layout, make_random_k),
-    entry("power_sgd", Codec::power_sgd, {"rank", 2, 1, 4096, true}, !unbiased, contracts,
+    entry("random_k", policies::Codec::random_k, share, unbiased, contracts,
+          "Stich et al., arXiv:1809.07599", random_k_layout, make_random_k),
+    entry("power_sgd", policies::Codec::power_sgd, {"rank", 2, 1, 4096, true}, !unbiased, contracts,
           "Vogels et al., arXiv:1905.13727", power_sgd_layout, make_power_sgd),
-    entry("atomo", Codec::atomo, {"singular triples that are kept", 3, 1, 4096, true}, unbiased,
-          !contracts, "Wang et al., arXiv:1806.04090", atomo_layout, make_atomo),
+    entry("atomo", policies::Codec::atomo, {"singular triples that are kept", 3, 1, 4096, true},
+          unbiased, !contracts, "Wang et al., arXiv:1806.04090", atomo_layout, make_atomo),
 };
 
 const CodecEntry& entry_of(std::string_view name) {
@@ -164,15 +166,15 @@ const CodecEntry* find_codec(std::string_view name) {
     return found == codec_table.end() ? nullptr : found;
 }
 
-const CodecEntry& entry_of(Codec codec) {
-    return entry_of(codec_names()[static_cast<std::size_t>(codec)]);
+const CodecEntry& entry_of(policies::Codec codec) {
+    return entry_of(policies::codec_names()[static_cast<std::size_t>(codec)]);
 }
 
-double level_meant(Codec codec, double level) {
+double level_meant(policies::Codec codec, double level) {
     return level == 0 ? entry_of(codec).level_default : level;
 }
 
-std::string codec_refusal(Codec codec, double level) {
+std::string codec_refusal(policies::Codec codec, double level) {
     return level_refusal(entry_of(codec), level);
 }
 
@@ -252,4 +254,4 @@ void exchange_step(const CodecLayout& layout, std::span<TensorCodec* const> rank
     for (TensorCodec* rank : ranks) rank->decode(mean);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -23,7 +23,7 @@
 #include "kernels/reduction.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // A tensor as a matrix, row after row: outputs × the rest of a weight; columns 1 for a vector.
 struct TensorShape {
@@ -104,7 +104,7 @@ struct CodecMember {
 
 struct CodecEntry {
     std::string_view name;
-    Codec kind;              // as in a Plan
+    policies::Codec kind;    // as in a Plan
     std::string_view level;  // what the level means; empty: there is none
     double level_default = 0;
     double level_min = 0;
@@ -119,11 +119,11 @@ struct CodecEntry {
 
 std::span<const CodecEntry> all_codecs();
 const CodecEntry* find_codec(std::string_view name);  // null if there is none
-const CodecEntry& entry_of(Codec codec);              // every Codec of a Plan has one
+const CodecEntry& entry_of(policies::Codec codec);    // every Codec of a Plan has one
 // Why a Plan cannot have this level (0: the entry's default); empty if it can.
-std::string codec_refusal(Codec codec, double level);
+std::string codec_refusal(policies::Codec codec, double level);
 // The level that a Plan means: its own, or for 0 the codec's usual one.
-double level_meant(Codec codec, double level);
+double level_meant(policies::Codec codec, double level);
 
 // InputError, with paths as in CodecSettings, for a name that there is not or a level out of range.
 CodecLayout codec_layout(std::string_view name, double level, const TensorShape& shape, int ranks);
@@ -147,4 +147,4 @@ void exchange_step(const CodecLayout& layout, std::span<TensorCodec* const> rank
                    std::int64_t step, std::span<const std::span<const float>> gradients,
                    std::span<float> mean);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 std::span<const std::string_view> outcome_names() {
     static constexpr std::array<std::string_view, 4> names{"ok", "peer_lost", "timed_out",
@@ -11,4 +11,4 @@ std::span<const std::string_view> outcome_names() {
     return names;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

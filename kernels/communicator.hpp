@@ -18,7 +18,7 @@
 #include "kernels/reduction.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 enum class [[nodiscard]] Outcome : std::uint8_t { ok, peer_lost, timed_out, aborted };
 std::span<const std::string_view> outcome_names();
@@ -57,4 +57,4 @@ public:
     virtual int suspect() const = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

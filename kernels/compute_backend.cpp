@@ -1,6 +1,6 @@
 #include "kernels/compute_backend.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -26,4 +26,4 @@ const ComputeBackend& cpu_backend() {
     return backend;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -14,7 +14,7 @@
 #include "kernels/measured_device.hpp"
 #include "kernels/model.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class ComputeBackend {
 public:
@@ -40,4 +40,4 @@ public:
 // Threads of the worker's own process.
 const ComputeBackend& cpu_backend();
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

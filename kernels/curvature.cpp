@@ -8,7 +8,7 @@
 #include "base/invariant.hpp"
 #include "kernels/models/dense_network.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 template <class Scalar>
@@ -106,4 +106,4 @@ template std::vector<double> gauss_newton_diagonal(const DenseNetwork<double>&,
                                                    std::span<const double>, const DataSet&,
                                                    std::span<const std::uint32_t>);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

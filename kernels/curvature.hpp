@@ -14,7 +14,7 @@
 
 #include "kernels/model.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // The gradient of the mean loss at these weights, written to `gradient`.
 template <class Scalar>
@@ -49,4 +49,4 @@ std::vector<double> gauss_newton_diagonal(const Network& network, std::span<cons
                                           const DataSet& data,
                                           std::span<const std::uint32_t> samples);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

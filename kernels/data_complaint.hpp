@@ -5,7 +5,7 @@
 
 #include "kernels/data_set.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct DataComplaint {
     std::string key;      // of DataSpec
@@ -13,4 +13,4 @@ struct DataComplaint {
 };
 DataComplaint data_complaint(const DataSpec& spec);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

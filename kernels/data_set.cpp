@@ -13,7 +13,7 @@
 #include "base/text_scan.hpp"
 #include "kernels/data_complaint.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 constexpr std::array<std::string_view, 3> kinds{"synthetic", "idx", "digits"};
@@ -290,4 +290,4 @@ DataSet load_data(const DataSpec& spec) {
     return parse_digits(read_file(spec.images), spec.images.string(), spec.samples);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

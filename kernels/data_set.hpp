@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct DataSpec {
     std::string kind = "synthetic";  // "synthetic", "idx", "digits"
@@ -49,4 +49,4 @@ DataSet parse_idx(std::string_view images, std::string_view images_file, std::st
                   std::string_view labels_file, std::int64_t samples_max);
 DataSet parse_digits(std::string_view text, std::string_view file, std::int64_t samples_max);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -12,7 +12,7 @@
 
 #include "base/rng.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct DrawKey {
     std::uint32_t low = 0;
@@ -57,4 +57,4 @@ void for_each_draw(DrawKey key, std::uint64_t step, std::size_t count, const Wit
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

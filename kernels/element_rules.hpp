@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // Heavy-ball momentum with L2 decay: v ← m v + (g + wd w); w ← w − lr v.
 struct MomentumRule {
@@ -62,4 +62,4 @@ constexpr Stratum stratum_of(std::int64_t index, std::int64_t kept, std::int64_t
     return {begin, begin + size + (index < longer ? 1 : 0)};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

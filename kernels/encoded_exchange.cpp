@@ -8,7 +8,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 using ExchangeClock = std::chrono::steady_clock;
@@ -72,8 +72,8 @@ struct EncodedExchange::Lane {
     std::int64_t wire_ns = 0;
 };
 
-std::int64_t encoded_bytes(Codec codec, double level, std::span<const TensorSlice> tensors,
-                           int ranks) {
+std::int64_t encoded_bytes(policies::Codec codec, double level,
+                           std::span<const TensorSlice> tensors, int ranks) {
     std::int64_t bytes = 0;
     for (const TensorSlice& slice : tensors) {
         bytes += codec_layout(entry_of(codec).name, level, shape_of(slice), ranks).message_bytes();
@@ -85,7 +85,7 @@ EncodedExchange::EncodedExchange(const EncodedSettings& settings,
                                  std::span<const TensorSlice> tensors,
                                  std::span<const Bucket> buckets, const Membership& members)
     : settings_(settings), members_(members) {
-    INVARIANT(settings.codec != Codec::none);
+    INVARIANT(settings.codec != policies::Codec::none);
     const CodecEntry& entry = entry_of(settings.codec);
     keeps_ = settings.error_feedback && entry.contracts;
     const CodecSettings plain{.level = settings.level, .seed = settings.seed, .rest_kept = keeps_};
@@ -267,4 +267,4 @@ CodecMemory EncodedExchange::memory() {
     return memory;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -21,7 +21,7 @@
 #include "kernels/model.hpp"
 #include "kernels/replica.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // Consecutive tensors whose gradients travel together: tensors [first_tensor, end_tensor), elements
 // [begin, end).
@@ -38,7 +38,7 @@ struct Bucket {
 std::vector<Bucket> make_buckets(std::span<const TensorSlice> tensors, std::size_t bucket_bytes);
 
 struct EncodedSettings {
-    Codec codec = Codec::none;
+    policies::Codec codec = policies::Codec::none;
     double level = 0;
     bool error_feedback = true;  // where the codec contracts
     std::uint64_t seed = 0;
@@ -53,8 +53,8 @@ struct EncodedMeasures {
 };
 
 // Bytes that one rank hands in at each step.
-std::int64_t encoded_bytes(Codec codec, double level, std::span<const TensorSlice> tensors,
-                           int ranks);
+std::int64_t encoded_bytes(policies::Codec codec, double level,
+                           std::span<const TensorSlice> tensors, int ranks);
 
 class EncodedExchange {
 public:
@@ -95,4 +95,4 @@ private:
     std::vector<float> corrected_;  // gradient + kept
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -10,7 +10,7 @@
 #include "kernels/operation_slots.hpp"
 #include "kernels/rank_program.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -294,4 +294,4 @@ void GlooCommunicator::abort() { state_->mesh.fail(Outcome::aborted, -1); }
 
 int GlooCommunicator::suspect() const { return state_->mesh.suspect(); }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

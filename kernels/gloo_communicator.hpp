@@ -28,7 +28,7 @@
 
 #include "kernels/communicator.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct GlooSettings {
     Membership membership;
@@ -67,4 +67,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

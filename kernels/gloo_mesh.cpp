@@ -10,7 +10,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -208,4 +208,4 @@ bool GlooMesh::Operation::end_wait(bool done) {
     return done;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -29,7 +29,7 @@
 #include "kernels/gloo_communicator.hpp"
 #include "kernels/gloo_posts.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class GlooMesh {
 public:
@@ -167,4 +167,4 @@ bool GlooMesh::Operation::attempt(int peer, Action action) {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

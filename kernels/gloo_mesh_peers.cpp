@@ -11,7 +11,7 @@
 #include "kernels/gloo_mesh.hpp"
 #include "kernels/operation_slots.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -210,4 +210,4 @@ void GlooMesh::withdraw() {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

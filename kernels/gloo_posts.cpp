@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 void start(const GlooPost& post) {
     if (post.sends) {
@@ -80,4 +80,4 @@ void GlooPosts::handleEvents(int) {
     begun_.notify_all();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

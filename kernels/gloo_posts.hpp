@@ -19,7 +19,7 @@
 
 #include "base/file_descriptor.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct GlooPost {
     gloo::transport::UnboundBuffer* buffer = nullptr;
@@ -56,7 +56,7 @@ private:
     void wake();
 
     std::function<void(const GlooPost&)> failed_;
-    live::FileDescriptor wake_;  // readable while there is something to begin
+    FileDescriptor wake_;  // readable while there is something to begin
     std::mutex mutex_;
     std::condition_variable begun_;
     std::vector<GlooPost> waiting_;
@@ -66,4 +66,4 @@ private:
     std::atomic<bool> rounds_ = false;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -6,7 +6,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 std::optional<NoiseSample> ConsecutiveNoise::add(std::span<const float> mean_gradient,
                                                  std::int64_t samples) {
@@ -60,4 +60,4 @@ double variance_norm(std::span<const std::span<const float>> gradients) {
     return std::sqrt(sum);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -10,7 +10,7 @@
 
 #include "kernels/gradient_noise.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // The noise of a job of one worker, from each gradient and the one before, as AdaptDL does it: two
 // gradients over b samples each stand for two replicas. So |G|² is their product g·g' and tr Σ is
@@ -33,4 +33,4 @@ double variance_norm(std::span<const float> mean, std::span<const float> mean_of
 // The same from all workers' gradients.
 double variance_norm(std::span<const std::span<const float>> gradients);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -8,7 +8,7 @@
 #include "base/invariant.hpp"
 #include "kernels/setting_ranges.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 NoiseSample noise_of_two_batches(double small_batch, double big_batch, double small_squared_norm,
                                  double big_squared_norm) {
@@ -67,4 +67,4 @@ double ClippedAverage::add(double value) {
     return *value_;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct NoiseSample {
     double squared_norm = 0;      // |G|²
@@ -65,4 +65,4 @@ private:
     std::optional<double> value_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

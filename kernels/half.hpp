@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 constexpr std::uint16_t to_half(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -43,4 +43,4 @@ constexpr float from_half(std::uint16_t half) {
     return std::bit_cast<float>(sign | (exponent + 112U) << 23U | fraction << 13U);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -12,7 +12,7 @@
 #include "kernels/operation_slots.hpp"
 #include "kernels/rank_program.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 void run_schedule(const Schedule& schedule, std::span<const std::span<float>> buffers) {
     INVARIANT(buffers.size() == static_cast<std::size_t>(schedule.ranks));
@@ -226,4 +226,4 @@ std::vector<std::unique_ptr<InProcessCommunicator>> in_process_communicators(
     return all;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

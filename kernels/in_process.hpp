@@ -13,7 +13,7 @@
 #include "kernels/communicator.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // Carries out a whole schedule over the buffers of all ranks (equal sizes, one a rank), in the
 // order of its list, on this thread.
@@ -54,4 +54,4 @@ private:
 std::vector<std::unique_ptr<InProcessCommunicator>> in_process_communicators(
     int ranks, std::chrono::milliseconds deadline, std::uint64_t epoch = 0);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -6,7 +6,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -108,4 +108,4 @@ void LaunchAgreement::adopt(const std::string& decision, std::vector<std::string
     });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -21,7 +21,7 @@
 
 #include "kernels/communicator.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class LaunchAgreement {
 public:
@@ -64,4 +64,4 @@ private:
     std::vector<Request> pending_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -15,7 +15,7 @@
 #include "base/invariant.hpp"
 #include "kernels/launch_agreement.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -161,4 +161,4 @@ LaunchResult Launcher::wait_all() {
     return std::exchange(state.result, {});
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

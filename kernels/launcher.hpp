@@ -22,7 +22,7 @@
 #include "kernels/communicator.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct LaunchSettings {
     bool coordinated = false;  // else by_name
@@ -64,4 +64,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -11,7 +11,7 @@
 #include "kernels/gloo_communicator.hpp"
 #include "kernels/machine_costs.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -99,11 +99,12 @@ MachinePoint reduce(GlooCommunicator& peers, const Schedule& schedule, std::int6
 
 std::vector<MachineCurve> curves_of_rank(GlooCommunicator& peers, const MachineOptions& options) {
     std::vector<MachineCurve> curves;
-    for (const Collective algorithm :
-         {Collective::ring, Collective::binary_tree, Collective::halving_doubling}) {
+    for (const policies::Collective algorithm :
+         {policies::Collective::ring, policies::Collective::binary_tree,
+          policies::Collective::halving_doubling}) {
         if (!schedule_refusal(algorithm, options.ranks).empty()) continue;
         const Schedule schedule = all_reduce_schedule(algorithm, options.ranks);
-        const auto name = collective_names()[static_cast<std::size_t>(algorithm)];
+        const auto name = policies::collective_names()[static_cast<std::size_t>(algorithm)];
         MachineCurve curve{fmt::format("all_reduce {}", name), options.ranks, {}};
         for (std::int64_t bytes = 4; bytes <= options.bytes_most; bytes *= 16) {
             curve.points.push_back(reduce(peers, schedule, bytes, options));
@@ -147,4 +148,4 @@ std::vector<MachineCurve> measure_collectives(const MachineOptions& options) {
     return curves;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

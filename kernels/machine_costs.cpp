@@ -7,7 +7,7 @@
 #include "base/invariant.hpp"
 #include "kernels/checkpoint_file.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 std::optional<LineFit> MachineCurve::fit() const {
     std::vector<LinePoint> line;
@@ -140,4 +140,4 @@ MachineCosts measure_machine(const MachineOptions& options) {
     return costs;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

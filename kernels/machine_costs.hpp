@@ -20,7 +20,7 @@
 #include "kernels/measured_device.hpp"
 #include "kernels/measured_times.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct MachinePoint {
     std::int64_t bytes = 0;
@@ -62,4 +62,4 @@ std::vector<MachineCurve> measure_collectives(const MachineOptions& options);
 // all-reduce, (n−1)/n for an all-gather, a reduce-scatter and an all-to-all, 1 for what has a root.
 double bus_factor(std::string_view collective, int ranks);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class DeviceWork {
 public:
@@ -57,4 +57,4 @@ public:
 // This machine's processor and its memory.
 std::unique_ptr<MeasuredDevice> measured_host();
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -13,7 +13,7 @@
 #include "kernels/measured_device.hpp"
 #include "kernels/noise_step.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -63,7 +63,7 @@ Work codec_of(const CodecEntry& entry, std::int64_t bytes) {
     // Spectral codecs take a second for what others do in a millisecond.
     constexpr std::int64_t most = 1 << 20;
     constexpr std::int64_t most_of_spectral = 4 << 10;
-    if (bytes > (entry.kind == Codec::atomo ? most_of_spectral : most)) return nullptr;
+    if (bytes > (entry.kind == policies::Codec::atomo ? most_of_spectral : most)) return nullptr;
     const Values gradient = gradient_of(bytes);
     const auto elements = static_cast<std::int64_t>(gradient->size());
     std::int64_t rows = 1;
@@ -93,7 +93,8 @@ public:
     std::vector<std::string> works() const override {
         std::vector<std::string> names{"copy", "monitor noise_step", "monitor variance"};
         for (const CodecEntry& entry : all_codecs()) {
-            if (entry.kind != Codec::none) names.push_back(fmt::format("codec {}", entry.name));
+            if (entry.kind != policies::Codec::none)
+                names.push_back(fmt::format("codec {}", entry.name));
         }
         return names;
     }
@@ -113,4 +114,4 @@ public:
 
 std::unique_ptr<MeasuredDevice> measured_host() { return std::make_unique<MeasuredHost>(); }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

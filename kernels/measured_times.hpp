@@ -7,7 +7,7 @@
 
 #include "base/statistics.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct MeasuredTimes {  // wall seconds, in the order in which they were taken
     std::vector<double> s;
@@ -40,4 +40,4 @@ struct MeasuredTimes {  // wall seconds, in the order in which they were taken
     void add(const MeasuredTimes& more) { s.insert(s.end(), more.s.begin(), more.s.end()); }
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

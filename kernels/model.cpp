@@ -9,7 +9,7 @@
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 std::unique_ptr<Model> make_cnn(const ModelSpec& spec, const DataSet& data);
 std::unique_ptr<Model> make_mlp(const ModelSpec& spec, const DataSet& data);
@@ -52,4 +52,4 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const DataSet& data) {
     return found->make(spec, data);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

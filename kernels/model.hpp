@@ -17,7 +17,7 @@
 
 #include "kernels/data_set.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct TensorSlice {
     std::string name;  // "layer0.weight"
@@ -82,4 +82,4 @@ std::span<const std::string_view> model_kinds();
 // the sizes of `data` and does not keep it.
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const DataSet& data);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -3,7 +3,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 std::optional<NoiseSample> StepNorms::noise(std::int64_t samples_of_learner) const {
     std::vector<LocalNorm> ranks;
@@ -34,4 +34,4 @@ StepNorms noise_step(const MomentumRule& rule, std::span<const float> gradients,
     return norms;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

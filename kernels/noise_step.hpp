@@ -10,7 +10,7 @@
 #include "kernels/element_rules.hpp"
 #include "kernels/gradient_noise.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // |g_j|² of every learner, then |ḡ|² of their mean.
 struct StepNorms {
@@ -25,4 +25,4 @@ struct StepNorms {
 StepNorms noise_step(const MomentumRule& rule, std::span<const float> gradients,
                      std::span<float> weights, std::span<float> velocity);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

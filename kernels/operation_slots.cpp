@@ -9,7 +9,7 @@
 #include "base/invariant.hpp"
 #include "kernels/bit_hash.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -69,4 +69,4 @@ void OperationSlots::end(const std::string& key) {
     use.running = false;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -17,7 +17,7 @@
 #include "kernels/reduction.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 inline constexpr std::uint32_t slot_positions = 1U << 18;
 
@@ -52,4 +52,4 @@ private:
     std::map<std::uint64_t, std::string> keys_;  // by hash
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -6,7 +6,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 std::vector<RankMove> rank_program(const Schedule& schedule, int rank, std::size_t elements,
                                    std::size_t element_bytes) {
@@ -78,4 +78,4 @@ void add_to(std::span<float> to, std::span<const float> from) {
         Eigen::Map<const Eigen::ArrayXf>(from.data(), count);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

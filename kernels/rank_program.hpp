@@ -13,7 +13,7 @@
 
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 enum class MoveKind : std::uint8_t {
     send,
@@ -47,4 +47,4 @@ Schedule exchange_schedule(int ranks, int rank, int peer);  // empty if they are
 // Element by element to += from; equal sizes.
 void add_to(std::span<float> to, std::span<const float> from);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -8,7 +8,7 @@
 #include "kernels/half.hpp"
 #include "kernels/rank_program.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 template <class Number, class Operation>
@@ -59,4 +59,4 @@ void reduce_into(Reduction reduction, std::span<std::byte> into, std::span<const
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

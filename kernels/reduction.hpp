@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 enum class Reduction : std::uint8_t {
     sum_single,
@@ -25,4 +25,4 @@ std::size_t element_bytes(Reduction reduction);
 // such an element may stand in memory.
 void reduce_into(Reduction reduction, std::span<std::byte> into, std::span<const std::byte> from);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -15,7 +15,7 @@
 #include "kernels/bit_hash.hpp"
 #include "kernels/replica_state.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 // What state() begins with; weights and velocity follow, then the two central models if averaging,
@@ -74,7 +74,7 @@ StateHeader checked_header(std::span<const std::byte> state, std::size_t paramet
     if (header.arrays != 2 && header.arrays != 4) {
         refuse(fmt::format("expected 2 or 4 arrays, found {}", header.arrays));
     }
-    if (header.codec >= codec_count || header.codec_values > parameters) {
+    if (header.codec >= policies::codec_count || header.codec_values > parameters) {
         refuse(fmt::format("expected a codec's memory of at most {} numbers, found {} of codec {}",
                            parameters, header.codec_values, header.codec));
     }
@@ -86,9 +86,9 @@ StateHeader checked_header(std::span<const std::byte> state, std::size_t paramet
     if (header.steps < 0 || header.noise_samples < 0) {
         refuse("expected counts that are not negative");
     }
-    if (header.synchronisation >= synchronisation_names().size()) {
+    if (header.synchronisation >= policies::synchronisation_names().size()) {
         refuse(fmt::format("expected a synchronisation from 0 to {}, found {}",
-                           synchronisation_names().size() - 1, header.synchronisation));
+                           policies::synchronisation_names().size() - 1, header.synchronisation));
     }
     return header;
 }
@@ -115,14 +115,15 @@ std::span<const float> Replica::central_previous() const {
     return now_.central.empty() ? now_.weights : now_.central_previous;
 }
 std::int64_t Replica::steps() const { return now_.steps; }
-Synchronisation Replica::synchronisation() const { return now_.synchronisation; }
+policies::Synchronisation Replica::synchronisation() const { return now_.synchronisation; }
 double Replica::learning_rate() const { return now_.learning_rate; }
 const NoiseAverages& Replica::noise() const { return now_.noise; }
 const CodecMemory& Replica::codec_memory() const { return now_.codec; }
 
 // Afterwards now_ is what the step writes and before() what it reads. They are one and the same
 // after a restart: every update reads an element before it writes it.
-Replica::State& Replica::begin_step(Synchronisation synchronisation, double learning_rate) {
+Replica::State& Replica::begin_step(policies::Synchronisation synchronisation,
+                                    double learning_rate) {
     if (!restarted_) std::swap(now_, other_);
     const State& old = before();
     now_.steps = old.steps + 1;
@@ -132,7 +133,7 @@ Replica::State& Replica::begin_step(Synchronisation synchronisation, double lear
     now_.learning_rate = learning_rate;
     now_.weights.resize(old.weights.size());
     now_.velocity.resize(old.weights.size());
-    if (synchronisation != Synchronisation::synchronous_averaging) {
+    if (synchronisation != policies::Synchronisation::synchronous_averaging) {
         now_.central.clear();
         now_.central_previous.clear();
     }
@@ -143,7 +144,7 @@ Replica::State& Replica::begin_step(Synchronisation synchronisation, double lear
 void Replica::apply_gradient(std::span<const float> mean_gradient, double learning_rate) {
     INVARIANT(mean_gradient.size() == size());
     const MomentumRule local = rule(learning_rate);
-    State& next = begin_step(Synchronisation::s_sgd, learning_rate);
+    State& next = begin_step(policies::Synchronisation::s_sgd, learning_rate);
     const State& old = before();
     for (std::size_t i = 0; i < mean_gradient.size(); ++i) {
         const float weight = old.weights[i];
@@ -169,7 +170,7 @@ void Replica::apply_averaged(std::span<const float> mean_gradient, double learni
     const MomentumRule local = rule(learning_rate);
     const auto pull = static_cast<float>(settings_.averaging_rate);
     const auto momentum = static_cast<float>(settings_.averaging_momentum);
-    State& next = begin_step(Synchronisation::synchronous_averaging, learning_rate);
+    State& next = begin_step(policies::Synchronisation::synchronous_averaging, learning_rate);
     const State& old = before();
     const bool first = old.central.empty();  // then z and z_prev are the weights
     next.central.resize(next.weights.size());
@@ -191,7 +192,7 @@ void Replica::apply_averaged(std::span<const float> mean_gradient, double learni
 void Replica::apply_learners(double learning_rate, std::span<const float> correction_sum) {
     INVARIANT(correction_sum.size() == size());
     const auto momentum = static_cast<float>(settings_.averaging_momentum);
-    State& next = begin_step(Synchronisation::synchronous_averaging, learning_rate);
+    State& next = begin_step(policies::Synchronisation::synchronous_averaging, learning_rate);
     const State& old = before();
     const bool first = old.central.empty();
     next.central.resize(next.weights.size());
@@ -216,7 +217,7 @@ void Replica::apply_paired(std::span<const float> mean_gradient, double learning
                            std::span<const float> peer_weights) {
     INVARIANT(mean_gradient.size() == size() && peer_weights.size() == size());
     const MomentumRule local = rule(learning_rate);
-    State& next = begin_step(Synchronisation::pair_averaging, learning_rate);
+    State& next = begin_step(policies::Synchronisation::pair_averaging, learning_rate);
     const State& old = before();
     for (std::size_t i = 0; i < mean_gradient.size(); ++i) {
         const float weight = old.weights[i];
@@ -299,7 +300,7 @@ void Replica::restore(std::span<const std::byte> state) {
     const StateHeader header = checked_header(state, size());
     State restored;
     restored.steps = header.steps;
-    restored.synchronisation = static_cast<Synchronisation>(header.synchronisation);
+    restored.synchronisation = static_cast<policies::Synchronisation>(header.synchronisation);
     restored.learning_rate = header.learning_rate;
     restored.noise = {header.noise_squared_norm, header.noise_covariance_trace,
                       header.noise_samples};
@@ -312,7 +313,7 @@ void Replica::restore(std::span<const std::byte> state) {
         std::memcpy(all[k]->data(), state.data(), size() * sizeof(float));
         state = state.subspan(size() * sizeof(float));
     }
-    restored.codec.codec = static_cast<Codec>(header.codec);
+    restored.codec.codec = static_cast<policies::Codec>(header.codec);
     restored.codec.level = header.codec_level;
     restored.codec.shared.resize(header.codec_values);
     if (!state.empty()) std::memcpy(restored.codec.shared.data(), state.data(), state.size());
@@ -343,4 +344,4 @@ void expect_trainable_state(std::span<const std::byte> state, std::size_t parame
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

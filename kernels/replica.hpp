@@ -15,7 +15,7 @@
 #include "kernels/gradient_noise.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct OptimiserSettings {
     double momentum = 0;            // of the local optimiser (heavy ball)
@@ -26,7 +26,7 @@ struct OptimiserSettings {
 
 // What a gradient codec remembers from one step to the next.
 struct CodecMemory {
-    Codec codec = Codec::none;  // that `shared` belongs to
+    policies::Codec codec = policies::Codec::none;  // that `shared` belongs to
     double level = 0;
     std::vector<float> shared;  // a warm start, the same on all ranks
     // What of this rank's gradients has not arrived (error feedback): empty, or as long as the
@@ -46,12 +46,12 @@ public:
     // The average model of synchronous averaging; the weights before the first such step and in
     // other synchronisations.
     std::span<const float> central() const;
-    std::span<const float> central_previous() const;  // z_prev; likewise
-    std::int64_t steps() const;                       // applied and not undone
-    Synchronisation synchronisation() const;          // of the last step; s_sgd before the first
-    double learning_rate() const;                     // of the last step; 0 before the first
-    const NoiseAverages& noise() const;               // see note_noise
-    const CodecMemory& codec_memory() const;          // see note_codec
+    std::span<const float> central_previous() const;    // z_prev; likewise
+    std::int64_t steps() const;                         // applied and not undone
+    policies::Synchronisation synchronisation() const;  // of the last step; s_sgd before the first
+    double learning_rate() const;                       // of the last step; 0 before the first
+    const NoiseAverages& noise() const;                 // see note_noise
+    const CodecMemory& codec_memory() const;            // see note_codec
 
     // v ← m v + (g + wd w); w ← w − lr v, with g the mean gradient over a step's samples.
     void apply_gradient(std::span<const float> mean_gradient, double learning_rate);
@@ -97,7 +97,7 @@ private:
     // overwrites.
     struct State {
         std::int64_t steps = 0;
-        Synchronisation synchronisation = Synchronisation::s_sgd;
+        policies::Synchronisation synchronisation = policies::Synchronisation::s_sgd;
         double learning_rate = 0;
         NoiseAverages noise;
         CodecMemory codec;
@@ -106,7 +106,7 @@ private:
         std::vector<float> central;           // these two: empty unless averaging
         std::vector<float> central_previous;  // z before the last step
     };
-    State& begin_step(Synchronisation synchronisation, double learning_rate);
+    State& begin_step(policies::Synchronisation synchronisation, double learning_rate);
     const State& before() const { return restarted_ ? now_ : other_; }
 
     OptimiserSettings settings_;
@@ -116,4 +116,4 @@ private:
     bool restarted_ = false;  // and no step since
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -5,11 +5,11 @@
 #include <span>
 #include <string_view>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // InputError, naming `file`, unless these bytes are a Replica::state of so many parameters in which
 // all numbers are finite: from any other no training comes to anything.
 void expect_trainable_state(std::span<const std::byte> state, std::size_t parameters,
                             std::string_view file);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

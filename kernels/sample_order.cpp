@@ -11,7 +11,7 @@
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 SampleOrder::SampleOrder(std::uint64_t seed, std::int64_t samples_per_epoch)
     : seed_(seed), samples_per_epoch_(samples_per_epoch) {
@@ -52,4 +52,4 @@ Share share_of(std::int64_t samples, int rank, int size) {
     return {each * rank + std::min<std::int64_t>(rank, more), each + (rank < more ? 1 : 0)};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class SampleOrder {
 public:
@@ -33,4 +33,4 @@ struct Share {
 };
 Share share_of(std::int64_t samples, int rank, int size);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -9,7 +9,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 Schedule make_binary_tree(std::int32_t ranks);
 Schedule make_binary_tree_star(std::int32_t ranks, std::int32_t per_host);
@@ -25,24 +25,25 @@ Schedule make_star(std::int32_t ranks);
 namespace {
 
 struct ScheduleEntry {
-    Collective algorithm;
+    policies::Collective algorithm;
     Schedule (*make)(std::int32_t ranks);
     Schedule (*make_on_hosts)(std::int32_t ranks, std::int32_t per_host) = nullptr;
 };
 constexpr std::array schedule_table = {
-    ScheduleEntry{Collective::binary_tree, make_binary_tree},
-    ScheduleEntry{Collective::binary_tree_star, nullptr, make_binary_tree_star},
-    ScheduleEntry{Collective::clique, make_clique},
-    ScheduleEntry{Collective::double_binary_tree, make_double_binary_tree},
-    ScheduleEntry{Collective::halving_doubling, make_halving_doubling},
-    ScheduleEntry{Collective::hierarchical, nullptr, make_hierarchical},
-    ScheduleEntry{Collective::multi_binary_tree_star, nullptr, make_multi_binary_tree_star},
-    ScheduleEntry{Collective::parameter_server, make_parameter_server},
-    ScheduleEntry{Collective::ring, make_ring},
-    ScheduleEntry{Collective::star, make_star},
+    ScheduleEntry{policies::Collective::binary_tree, make_binary_tree},
+    ScheduleEntry{policies::Collective::binary_tree_star, nullptr, make_binary_tree_star},
+    ScheduleEntry{policies::Collective::clique, make_clique},
+    ScheduleEntry{policies::Collective::double_binary_tree, make_double_binary_tree},
+    ScheduleEntry{policies::Collective::halving_doubling, make_halving_doubling},
+    ScheduleEntry{policies::Collective::hierarchical, nullptr, make_hierarchical},
+    ScheduleEntry{policies::Collective::multi_binary_tree_star, nullptr,
+                  make_multi_binary_tree_star},
+    ScheduleEntry{policies::Collective::parameter_server, make_parameter_server},
+    ScheduleEntry{policies::Collective::ring, make_ring},
+    ScheduleEntry{policies::Collective::star, make_star},
 };
 
-const ScheduleEntry* entry_of(Collective algorithm, std::int32_t ranks) {
+const ScheduleEntry* entry_of(policies::Collective algorithm, std::int32_t ranks) {
     algorithm = collective_meant(algorithm, ranks);
     for (const ScheduleEntry& entry : schedule_table) {
         if (entry.algorithm == algorithm) return &entry;
@@ -174,27 +175,29 @@ ChunkRange chunk_range(std::size_t count, std::int32_t chunks, std::int32_t firs
 
 // Both move the least that is possible. Halving-doubling has fewer steps, but pays for the ranks
 // beyond a power of two with a whole buffer each way.
-Collective collective_meant(Collective algorithm, std::int32_t ranks) {
-    if (algorithm != Collective::automatic) return algorithm;
+policies::Collective collective_meant(policies::Collective algorithm, std::int32_t ranks) {
+    if (algorithm != policies::Collective::automatic) return algorithm;
     const bool power_of_two = std::has_single_bit(static_cast<std::uint32_t>(ranks));
-    return power_of_two ? Collective::halving_doubling : Collective::ring;
+    return power_of_two ? policies::Collective::halving_doubling : policies::Collective::ring;
 }
 
-std::string schedule_refusal(Collective algorithm, std::int32_t ranks, std::int32_t per_host) {
+std::string schedule_refusal(policies::Collective algorithm, std::int32_t ranks,
+                             std::int32_t per_host) {
     if (ranks < 1) return fmt::format("an all-reduce needs at least one rank, not {}", ranks);
     if (per_host < 0) return fmt::format("a host has at least one rank, not {}", per_host);
-    const std::string_view name = collective_names()[static_cast<std::size_t>(algorithm)];
+    const std::string_view name = policies::collective_names()[static_cast<std::size_t>(algorithm)];
     if (entry_of(algorithm, ranks) == nullptr) {
         return fmt::format("there is no schedule for the collective \"{}\"", name);
     }
-    if (algorithm == Collective::hierarchical && per_host > 0 && ranks % per_host != 0) {
+    if (algorithm == policies::Collective::hierarchical && per_host > 0 && ranks % per_host != 0) {
         return fmt::format("the collective \"{}\" needs full hosts: {} ranks, {} on each", name,
                            ranks, per_host);
     }
     return {};
 }
 
-Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks, std::int32_t per_host) {
+Schedule all_reduce_schedule(policies::Collective algorithm, std::int32_t ranks,
+                             std::int32_t per_host) {
     INVARIANT(schedule_refusal(algorithm, ranks, per_host).empty());
     const ScheduleEntry& entry = *entry_of(algorithm, ranks);
     if (entry.make != nullptr) return entry.make(ranks);
@@ -222,4 +225,4 @@ std::string all_reduce_fault(const Schedule& schedule) {
     return schedule_fault(schedule, Operation::all_reduce);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

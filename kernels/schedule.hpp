@@ -16,7 +16,7 @@
 
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 enum class TransferKind : std::uint8_t {
     reduce,  // the receiver adds what it receives to what it has
@@ -53,12 +53,14 @@ ChunkRange chunk_range(std::size_t count, std::int32_t chunks, std::int32_t firs
 // Empty if `algorithm` has a schedule for this many ranks; else a sentence that says why not.
 // Ranks stand on hosts in blocks of `per_host`, all on one host if that is 0; only hierarchical and
 // the tree stars look at it, and hierarchical wants full blocks.
-std::string schedule_refusal(Collective algorithm, std::int32_t ranks, std::int32_t per_host = 0);
+std::string schedule_refusal(policies::Collective algorithm, std::int32_t ranks,
+                             std::int32_t per_host = 0);
 // What `automatic` means among so many ranks; any other means itself.
-Collective collective_meant(Collective algorithm, std::int32_t ranks);
+policies::Collective collective_meant(policies::Collective algorithm, std::int32_t ranks);
 // All-reduce over `ranks` ≥ 1 ranks; schedule_refusal must be empty. `automatic` takes the one that
 // suits so many ranks on one machine best, and its name says which.
-Schedule all_reduce_schedule(Collective algorithm, std::int32_t ranks, std::int32_t per_host = 0);
+Schedule all_reduce_schedule(policies::Collective algorithm, std::int32_t ranks,
+                             std::int32_t per_host = 0);
 
 // The other shapes that one may ask for. Throughout ranks, workers, servers, chunks ≥ 1.
 // Two trees, each with this many chunks on their way at once.
@@ -92,4 +94,4 @@ enum class Operation : std::uint8_t {
 std::string schedule_fault(const Schedule& schedule, Operation operation);
 std::string all_reduce_fault(const Schedule& schedule);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct SettingRange {
     double least = 0;
@@ -20,4 +20,4 @@ inline constexpr std::int32_t mlp_layers_max = 16;  // hidden ones
 inline constexpr std::int32_t mlp_units_max = 65'536;
 inline constexpr std::int32_t image_filters_max = 1024;
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -16,13 +16,13 @@
 #include "kernels/codec.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
 // Of learners that have a replica each.
-std::string learners_refusal(const Plan& plan) {
-    if (plan.synchronisation == Synchronisation::pair_averaging) {
+std::string learners_refusal(const policies::Plan& plan) {
+    if (plan.synchronisation == policies::Synchronisation::pair_averaging) {
         return "pairs are of workers: pair_averaging takes 1 learner a worker";
     }
     if (plan.learners_per_gpu > learners_most) {
@@ -42,7 +42,7 @@ std::string learners_refusal(const Plan& plan) {
 constexpr std::int64_t uncountable = std::numeric_limits<std::int64_t>::max();
 
 // samples_per_step() of Plans that nobody has judged yet: they may come from a file or the wire.
-std::int64_t counted_samples(const Plan& plan, std::int32_t workers) {
+std::int64_t counted_samples(const policies::Plan& plan, std::int32_t workers) {
     if (plan.accumulation < 1 || plan.learners_per_gpu < 1) return 0;
     if (plan.global_batch > 0) return plan.global_batch;
     std::int64_t product = workers;
@@ -50,31 +50,33 @@ std::int64_t counted_samples(const Plan& plan, std::int32_t workers) {
                                       std::int64_t{plan.accumulation}}) {
         if (__builtin_mul_overflow(product, factor, &product)) return uncountable;
     }
-    return samples_per_step(plan, workers);
+    return policies::samples_per_step(plan, workers);
 }
 
 }  // namespace
 
-std::string training_refusal(const Plan& plan, int workers) {
+std::string training_refusal(const policies::Plan& plan, int workers) {
     constexpr std::int64_t samples_max = std::int64_t{1} << 31;
     const auto name = [](std::span<const std::string_view> names, auto value) {
         return names[static_cast<std::size_t>(value)];
     };
     const std::string level = codec_refusal(plan.codec, plan.codec_level);
-    if (!level.empty()) return fmt::format("codec {}: {}", name(codec_names(), plan.codec), level);
+    if (!level.empty())
+        return fmt::format("codec {}: {}", name(policies::codec_names(), plan.codec), level);
     if (plan.layout.pipeline != 1 || plan.layout.tensor != 1) {
         return "only data parallel layouts can be trained here";
     }
-    const bool averaging = plan.synchronisation == Synchronisation::synchronous_averaging ||
-                           plan.synchronisation == Synchronisation::pair_averaging;
-    if (!averaging && plan.synchronisation != Synchronisation::s_sgd) {
+    const bool averaging =
+        plan.synchronisation == policies::Synchronisation::synchronous_averaging ||
+        plan.synchronisation == policies::Synchronisation::pair_averaging;
+    if (!averaging && plan.synchronisation != policies::Synchronisation::s_sgd) {
         return fmt::format("{} cannot be trained here",
-                           name(synchronisation_names(), plan.synchronisation));
+                           name(policies::synchronisation_names(), plan.synchronisation));
     }
-    if (averaging && plan.codec != Codec::none) {
+    if (averaging && plan.codec != policies::Codec::none) {
         return fmt::format("{} exchanges models and no gradients: no codec {}",
-                           name(synchronisation_names(), plan.synchronisation),
-                           name(codec_names(), plan.codec));
+                           name(policies::synchronisation_names(), plan.synchronisation),
+                           name(policies::codec_names(), plan.codec));
     }
     if (averaging && plan.learners_per_gpu != 1) {
         const std::string refused = learners_refusal(plan);
@@ -89,8 +91,8 @@ std::string training_refusal(const Plan& plan, int workers) {
     return schedule_refusal(plan.collective, workers);
 }
 
-bool learners_average(const Plan& plan) {
-    return plan.synchronisation == Synchronisation::synchronous_averaging &&
+bool learners_average(const policies::Plan& plan) {
+    return plan.synchronisation == policies::Synchronisation::synchronous_averaging &&
            plan.learners_per_gpu > 1;
 }
 
@@ -109,4 +111,4 @@ std::optional<int> peer_of(std::uint64_t seed, std::int64_t step, int rank, int 
     return order[other];
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

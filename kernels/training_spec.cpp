@@ -15,7 +15,7 @@
 #include "kernels/data_complaint.hpp"
 #include "kernels/setting_ranges.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 using nlohmann::json;
@@ -250,4 +250,4 @@ std::uint64_t job_identity(const TrainingSpec& spec) {
     return hash.value();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -12,7 +12,7 @@
 #include "kernels/replica.hpp"
 #include "kernels/training_step.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct TrainingSpec {
     DataSpec data;
@@ -37,4 +37,4 @@ TrainingSpec training_spec_from(std::string_view text);
 // 64 bits over the text: what a checkpoint remembers of the job it belongs to.
 std::uint64_t job_identity(const TrainingSpec& spec);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -17,7 +17,7 @@
 #include "kernels/launcher.hpp"
 #include "kernels/learners/learner_group.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 using StepClock = std::chrono::steady_clock;
@@ -36,16 +36,17 @@ double squared_norm(std::span<const float> values) {
 enum class Restart : std::uint8_t { none, own, central, rank_0 };
 
 // Equal on all ranks: their replicas have done the same steps, and their Plans are compared later.
-Restart restart_of(const Replica& replica, const Plan& plan) {
-    const Synchronisation before = replica.synchronisation();
+Restart restart_of(const Replica& replica, const policies::Plan& plan) {
+    const policies::Synchronisation before = replica.synchronisation();
     if (replica.steps() == 0) return Restart::none;
     if (before == plan.synchronisation) {
         const bool dropped = plan.learning_rate < replica.learning_rate();
-        return before == Synchronisation::synchronous_averaging && dropped ? Restart::central
-                                                                           : Restart::none;
+        return before == policies::Synchronisation::synchronous_averaging && dropped
+                   ? Restart::central
+                   : Restart::none;
     }
-    if (before == Synchronisation::synchronous_averaging) return Restart::central;
-    return before == Synchronisation::pair_averaging ? Restart::rank_0 : Restart::own;
+    if (before == policies::Synchronisation::synchronous_averaging) return Restart::central;
+    return before == policies::Synchronisation::pair_averaging ? Restart::rank_0 : Restart::own;
 }
 
 template <class Values>
@@ -69,7 +70,7 @@ bool agree(std::span<const StepWord> words, std::int64_t samples) {
 }
 
 // All but the noise scale.
-StepReport report_of(std::vector<StepWord> words, const Plan& plan) {
+StepReport report_of(std::vector<StepWord> words, const policies::Plan& plan) {
     StepReport report;
     double lost = 0;
     double whole = 0;
@@ -87,8 +88,9 @@ StepReport report_of(std::vector<StepWord> words, const Plan& plan) {
     report.loss = loss / static_cast<double>(report.samples);
     report.accuracy = correct / static_cast<double>(report.samples);
     // Rank 0's, though all have it: one number, whatever the ranks' machines are.
-    const bool whole_average = plan.codec == Codec::none || plan.codec == Codec::fp16;
-    const auto noise = plan.synchronisation == Synchronisation::s_sgd && whole_average
+    const bool whole_average =
+        plan.codec == policies::Codec::none || plan.codec == policies::Codec::fp16;
+    const auto noise = plan.synchronisation == policies::Synchronisation::s_sgd && whole_average
                            ? noise_of_replicas(norms, words[0].average_squared_norm)
                            : std::nullopt;
     report.average_squared_norm = words[0].average_squared_norm;
@@ -126,8 +128,8 @@ struct TrainingStep::State {
 
     // What one run() knows, beside the buffers.
     struct Run {
-        Run(const Plan& of_plan, std::int64_t of_step) : plan(of_plan), step(of_step) {}
-        const Plan& plan;
+        Run(const policies::Plan& of_plan, std::int64_t of_step) : plan(of_plan), step(of_step) {}
+        const policies::Plan& plan;
         std::int64_t step;
         std::int64_t samples = 0;  // of all ranks
         Restart restart = Restart::none;
@@ -147,7 +149,9 @@ struct TrainingStep::State {
     Outcome sum_over_workers(std::span<float> corrections, Run& run);
     Outcome run_replica(const Replica& replica, Run& run);
     void begin_encoding(const Replica& replica, const Run& run);
-    bool encodes(const Plan& plan) const { return launcher && plan.codec != Codec::none; }
+    bool encodes(const policies::Plan& plan) const {
+        return launcher && plan.codec != policies::Codec::none;
+    }
     Outcome finish_exchange(Run& run);
     void take_mean(Run& run);
     Outcome gather_words(const StepWord& own, std::vector<StepWord>& words);
@@ -167,7 +171,7 @@ struct TrainingStep::State {
     std::vector<float> restarted;  // the common model of a restart
     LearnerGroup* learners;
     std::unique_ptr<LearnerGroup> own_learners;
-    std::optional<Collective> scheduled;
+    std::optional<policies::Collective> scheduled;
     Schedule schedule;
     std::unique_ptr<EncodedExchange> encoded;  // of the last codec
     std::optional<Launcher> launcher;          // destroyed first: it waits for what uses the rest
@@ -264,7 +268,7 @@ void TrainingStep::State::begin_pairing(Run& run) {
 }
 
 void TrainingStep::State::begin_encoding(const Replica& replica, const Run& run) {
-    const Plan& plan = run.plan;
+    const policies::Plan& plan = run.plan;
     const bool same = encoded && encoded->settings().codec == plan.codec &&
                       encoded->settings().level == plan.codec_level;
     if (!same) {
@@ -284,7 +288,7 @@ void TrainingStep::State::bucket_finished(std::size_t index, Run& run) {
     const Bucket& bucket = buckets[index];
     const auto part = std::span(gradient).subspan(bucket.begin, bucket.end - bucket.begin);
     run.word.local_squared_norm += squared_norm(part);
-    if (run.plan.synchronisation != Synchronisation::s_sgd) return;
+    if (run.plan.synchronisation != policies::Synchronisation::s_sgd) return;
     if (encodes(run.plan)) {
         launcher->launch(bucket.name, [this, index, part] {
             return encoded->exchange(index, peers, schedule, part);
@@ -326,7 +330,7 @@ Outcome TrainingStep::State::finish_exchange(Run& run) {
         run.word.sent_bytes = static_cast<std::int64_t>(run.weights.size_bytes());
         return run.exchange.get();
     }
-    if (!launcher || run.plan.synchronisation == Synchronisation::pair_averaging) {
+    if (!launcher || run.plan.synchronisation == policies::Synchronisation::pair_averaging) {
         return Outcome::ok;
     }
     const LaunchResult result = launcher->wait_all();
@@ -346,7 +350,7 @@ Outcome TrainingStep::State::finish_exchange(Run& run) {
 
 // Over the samples of all ranks where the gradient is everybody's, else over one's own.
 void TrainingStep::State::take_mean(Run& run) {
-    const bool common = run.plan.synchronisation == Synchronisation::s_sgd;
+    const bool common = run.plan.synchronisation == policies::Synchronisation::s_sgd;
     if (common && encodes(run.plan)) {  // the codec has averaged
         run.word.average_squared_norm = squared_norm(gradient);
         return;
@@ -373,9 +377,9 @@ void TrainingStep::State::apply(Replica& replica, const Run& run, StepReport& re
     const double learning_rate = run.plan.learning_rate;
     if (learners_average(run.plan)) {
         replica.apply_learners(learning_rate, exchanged);
-    } else if (run.plan.synchronisation == Synchronisation::synchronous_averaging) {
+    } else if (run.plan.synchronisation == policies::Synchronisation::synchronous_averaging) {
         replica.apply_averaged(gradient, learning_rate, exchanged);
-    } else if (run.plan.synchronisation == Synchronisation::pair_averaging) {
+    } else if (run.plan.synchronisation == policies::Synchronisation::pair_averaging) {
         replica.apply_paired(gradient, learning_rate, exchanged);
     } else {
         replica.apply_gradient(gradient, learning_rate);
@@ -389,9 +393,9 @@ void TrainingStep::State::apply(Replica& replica, const Run& run, StepReport& re
 // The gradient at one model, and its exchange.
 Outcome TrainingStep::State::run_replica(const Replica& replica, Run& run) {
     const auto begun = StepClock::now();
-    if (run.plan.synchronisation == Synchronisation::synchronous_averaging) {
+    if (run.plan.synchronisation == policies::Synchronisation::synchronous_averaging) {
         begin_averaging(replica, run);
-    } else if (run.plan.synchronisation == Synchronisation::pair_averaging) {
+    } else if (run.plan.synchronisation == policies::Synchronisation::pair_averaging) {
         begin_pairing(run);
     } else if (encodes(run.plan)) {
         begin_encoding(replica, run);
@@ -413,8 +417,9 @@ TrainingStep::TrainingStep(const Model& model, const DataSet& data, Communicator
     : state_(std::make_unique<State>(model, data, peers, settings, learners)) {}
 TrainingStep::~TrainingStep() = default;
 
-StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t plan_digest,
-                             std::int64_t step, std::int64_t position, std::uint32_t hold_seen) {
+StepResult TrainingStep::run(Replica& replica, const policies::Plan& plan,
+                             std::uint64_t plan_digest, std::int64_t step, std::int64_t position,
+                             std::uint32_t hold_seen) {
     State& state = *state_;
     const Membership& members = state.members;
     INVARIANT(training_refusal(plan, members.size).empty());
@@ -429,7 +434,7 @@ StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t p
 
     const auto begun = StepClock::now();
     State::Run run(plan, step);
-    run.samples = samples_per_step(plan, members.size);
+    run.samples = policies::samples_per_step(plan, members.size);
     const Share share = share_of(run.samples, members.rank, members.size);
     if (!learners_average(plan)) {
         state.samples.resize(static_cast<std::size_t>(share.count));
@@ -464,4 +469,4 @@ StepResult TrainingStep::run(Replica& replica, const Plan& plan, std::uint64_t p
     return result;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -18,7 +18,7 @@
 #include "kernels/training_rules.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // What a rank tells all others with each step: plain data, sent as bytes.
 struct StepWord {
@@ -103,12 +103,12 @@ public:
     // collective, codec) cannot meet at all: they time out. With a codec, what error feedback keeps
     // is part of the replica; a step that goes without one (another codec, or nobody to send to)
     // adds it to its gradient.
-    StepResult run(Replica& replica, const Plan& plan, std::uint64_t plan_digest, std::int64_t step,
-                   std::int64_t position, std::uint32_t hold_seen);
+    StepResult run(Replica& replica, const policies::Plan& plan, std::uint64_t plan_digest,
+                   std::int64_t step, std::int64_t position, std::uint32_t hold_seen);
 
 private:
     struct State;
     std::unique_ptr<State> state_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

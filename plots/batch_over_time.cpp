@@ -1,7 +1,7 @@
 // batch_over_time.cpp — the batch that runs trained with, on a logarithmic axis.
 #include "plots/run_lines.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 
 FigureResult draw_batch_over_time(const FigureInput& input, const std::filesystem::path& folder,
                                   const FigureOptions& options) {
@@ -18,4 +18,4 @@ FigureResult draw_batch_over_time(const FigureInput& input, const std::filesyste
     return draw_run_lines(lines, style, folder, options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -16,7 +16,7 @@
 #include "base/statistics.hpp"
 #include "plots/policy_rows.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t figures_max = 12;
@@ -354,4 +354,4 @@ FigureResult draw_cost_against_deadline(const FigureInput& input,
     return all;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

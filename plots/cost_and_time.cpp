@@ -14,7 +14,7 @@
 #include "base/statistics.hpp"
 #include "plots/policy_rows.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t runs_shown_max = 200;  // of one policy
@@ -225,4 +225,4 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
     return produce(figure, folder, options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

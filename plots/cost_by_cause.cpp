@@ -11,7 +11,7 @@
 #include "base/plain_text.hpp"
 #include "plots/policy_rows.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr int causes_width = 1000;
@@ -123,4 +123,4 @@ FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem:
     return produce(figure, folder, options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

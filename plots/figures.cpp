@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 bool has_runs(const FigureInput& input) { return !input.runs.empty(); }
@@ -63,4 +63,4 @@ FigureResult draw_all(const FigureInput& input, const std::filesystem::path& fol
     return all;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::plots {
 
 // Where a held instance's money went, in the order of RunPoint::usd_by_cause.
 inline constexpr std::array<std::string_view, 6> cost_causes = {
@@ -199,4 +199,4 @@ void add_result(FigureResult& all, const FigureResult& one);
 FigureResult draw_all(const FigureInput& input, const std::filesystem::path& folder,
                       const FigureOptions& options = {});
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

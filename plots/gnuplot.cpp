@@ -23,7 +23,7 @@
 
 extern char** environ;
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr auto drawing_time_max = std::chrono::seconds{60};
@@ -298,4 +298,4 @@ GnuplotRun run_gnuplot(const std::string& program, const std::filesystem::path& 
     return run;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -15,7 +15,7 @@
 
 #include "plots/figures.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 
 // The text on one line, and at most so many characters: a long one loses its middle, as its end
 // often is what tells it from its neighbour. Letters that DejaVu Sans lacks become question marks
@@ -86,4 +86,4 @@ struct GnuplotRun {
 GnuplotRun run_gnuplot(const std::string& program, const std::filesystem::path& folder,
                        const std::vector<std::string>& arguments);
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

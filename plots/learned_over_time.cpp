@@ -1,7 +1,7 @@
 // learned_over_time.cpp — how far runs have come on the way to their target, or their metric.
 #include "plots/run_lines.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 
 FigureResult draw_learned_over_time(const FigureInput& input, const std::filesystem::path& folder,
                                     const FigureOptions& options) {
@@ -19,4 +19,4 @@ FigureResult draw_learned_over_time(const FigureInput& input, const std::filesys
     return draw_run_lines(lines, style, folder, options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

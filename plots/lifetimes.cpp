@@ -11,7 +11,7 @@
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t curves_max = 6;
@@ -154,4 +154,4 @@ FigureResult draw_lifetimes(const FigureInput& input, const std::filesystem::pat
     return all;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -10,7 +10,7 @@
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t sources_max = 4;
@@ -99,4 +99,4 @@ FigureResult draw_losses_by_hour(const FigureInput& input, const std::filesystem
     return produce(source_of(input.hourly_losses), folder, options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

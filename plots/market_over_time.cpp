@@ -11,7 +11,7 @@
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t zones_max = 24;
@@ -212,4 +212,4 @@ FigureResult draw_market_over_time(const FigureInput& input, const std::filesyst
     return all;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

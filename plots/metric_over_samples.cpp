@@ -1,7 +1,7 @@
 // metric_over_samples.cpp — what runs have learned by the samples that they have used.
 #include "plots/run_lines.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 
 FigureResult draw_metric_over_samples(const FigureInput& input, const std::filesystem::path& folder,
                                       const FigureOptions& options) {
@@ -19,4 +19,4 @@ FigureResult draw_metric_over_samples(const FigureInput& input, const std::files
     return draw_run_lines(lines, style, folder, options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -1,7 +1,7 @@
 // noise_over_samples.cpp — the gradient noise scale over training, on a logarithmic axis.
 #include "plots/run_lines.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 
 FigureResult draw_noise_over_samples(const FigureInput& input, const std::filesystem::path& folder,
                                      const FigureOptions& options) {
@@ -19,4 +19,4 @@ FigureResult draw_noise_over_samples(const FigureInput& input, const std::filesy
     return draw_run_lines(lines, style, folder, options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

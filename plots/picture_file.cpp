@@ -8,7 +8,7 @@
 
 #include "base/read_file.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 bool ends_with_word(std::string_view text, std::string_view word) {
@@ -48,4 +48,4 @@ std::string picture_problem(const std::filesystem::path& picture) {
     return whole ? "" : "is cut short (is the disk full?)";
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <string>
 
-namespace ukemi {
+namespace ukemi::plots {
 
 // What is wrong with an SVG, PNG or PDF, by its ending: "is missing", "is cut short"; empty if
 // nothing is.
 std::string picture_problem(const std::filesystem::path& picture);
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -8,7 +8,7 @@
 
 #include "base/plain_text.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t label_characters_max = 40;
@@ -82,4 +82,4 @@ RowLayout row_layout(const PolicyRows& rows, int width, int pixels_above) {
     return layout;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -11,7 +11,7 @@
 #include "plots/figures.hpp"
 #include "plots/gnuplot.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 
 struct PolicyRow {
     std::string policy;
@@ -40,4 +40,4 @@ struct RowLayout {
 };
 RowLayout row_layout(const PolicyRows& rows, int width, int pixels_above);
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

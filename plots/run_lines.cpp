@@ -8,7 +8,7 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t lines_max = 12;
@@ -157,4 +157,4 @@ FigureResult draw_run_lines(const std::vector<RunLine>& lines, const RunLinesSty
     return result;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

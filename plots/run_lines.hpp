@@ -6,7 +6,7 @@
 
 #include "plots/gnuplot.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 
 struct RunLine {
     std::string name;
@@ -29,4 +29,4 @@ struct RunLinesStyle {
 FigureResult draw_run_lines(const std::vector<RunLine>& lines, const RunLinesStyle& style,
                             const std::filesystem::path& folder, const FigureOptions& options);
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

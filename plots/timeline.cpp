@@ -12,7 +12,7 @@
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr int timeline_width = 1000;
@@ -254,4 +254,4 @@ FigureResult draw_timeline(const FigureInput& input, const std::filesystem::path
     return all;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

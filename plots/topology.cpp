@@ -16,7 +16,7 @@
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr int topology_width = 1000;
@@ -302,4 +302,4 @@ FigureResult draw_topology(const FigureInput& input, const std::filesystem::path
     return produce(figure, folder, options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -13,7 +13,7 @@
 #include "base/plain_text.hpp"
 #include "plots/policy_rows.hpp"
 
-namespace ukemi {
+namespace ukemi::plots {
 namespace {
 
 constexpr int phases_width = 1100;
@@ -158,4 +158,4 @@ FigureResult draw_transition_phases(const FigureInput& input, const std::filesys
     return produce(figure, folder, options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::plots

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // Workers ≥ 1; limits ≥ 1. At least a sample for everybody.
 inline std::int64_t capped_batch(std::int64_t local_max, std::int64_t global_max,
@@ -22,4 +22,4 @@ inline std::int64_t local_batch(std::int64_t global_batch, std::int64_t workers,
     return global_batch / workers + (global_batch % workers > rank ? 1 : 0);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

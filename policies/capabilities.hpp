@@ -11,7 +11,7 @@
 #include "policies/plan.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 struct CodecRange {  // a codec that a world has, with these levels
     Codec codec = Codec::none;
@@ -39,4 +39,4 @@ struct Capabilities {
 // Empty if a world with these capabilities can commit `to`; else what it cannot do.
 std::string refusal(const Capabilities& world, const Plan& to);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

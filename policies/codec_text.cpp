@@ -9,7 +9,7 @@
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 namespace {
 
 std::string path_at(const ConfigReader& config, std::string_view key) {
@@ -68,4 +68,4 @@ std::vector<CodecChoice> read_codec_choices(ConfigReader& parameters, std::strin
     return choices;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

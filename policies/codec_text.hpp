@@ -8,7 +8,7 @@
 #include "base/config_reader.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 struct CodecChoice {
     Codec codec = Codec::none;
@@ -27,4 +27,4 @@ CodecChoice read_codec_choice(ConfigReader& parameters, std::string_view key,
 std::vector<CodecChoice> read_codec_choices(ConfigReader& parameters, std::string_view key,
                                             std::string_view otherwise);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -9,7 +9,7 @@
 
 #include "policies/plan_fields.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -418,4 +418,4 @@ std::span<const std::string_view> event_kind_names() {
     return names;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -29,7 +29,7 @@
 #include "policies/capabilities.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // What one policy said when it was asked.
 struct PolicyAnswer {
@@ -165,4 +165,4 @@ private:
     std::vector<PolicyAnswer> answers_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

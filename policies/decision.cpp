@@ -6,7 +6,7 @@
 
 #include "policies/plan_fields.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -99,4 +99,4 @@ void apply(const Decision& decision, Plan& plan) {
     });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

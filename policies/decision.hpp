@@ -12,7 +12,7 @@
 #include "base/quantity.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 struct ZoneCount {
     ZoneId zone{};
@@ -75,4 +75,4 @@ void apply(const Decision& decision, Plan& plan);
 // The bids alone. Merging decisions, once more at the end: another one may have added zones.
 void apply_bids(const Decision& decision, Plan& plan);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 std::int64_t steps_within(StepRate rate, Duration time) {
     INVARIANT(rate.steps > 0 && rate.per > Duration{} && time >= Duration{});
@@ -128,4 +128,4 @@ StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t worke
     return exposed > Duration{} ? slowed(rate, exposed) : rate;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

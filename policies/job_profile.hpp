@@ -14,7 +14,7 @@
 #include "policies/predictor.hpp"
 #include "policies/step_time.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // `steps` optimiser steps every `per`: a rational, so that step counts are exact integers.
 struct StepRate {
@@ -71,4 +71,4 @@ Duration exposed_communication(const JobProfile& profile, const Plan& plan, std:
 
 std::unique_ptr<Predictor> make_profile_predictor(JobProfile profile);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -15,7 +15,7 @@
 #include "base/quantity.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 enum class JobPhase : std::uint8_t {
     waiting,        // too few instances to train
@@ -133,4 +133,4 @@ struct Observation {
     friend bool operator==(const Observation&, const Observation&) = default;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

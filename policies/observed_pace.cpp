@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 void SmoothedMedian::add(double value) {
     if (count_ == 0) last_.fill(value);
@@ -181,4 +181,4 @@ void ObservedPace::observe(const Observation& seen, const PaceTerms& terms) {
     last_ = now;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

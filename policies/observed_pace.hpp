@@ -17,7 +17,7 @@
 #include "policies/job_profile.hpp"
 #include "policies/observation.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 class SmoothedMedian {
 public:
@@ -97,4 +97,4 @@ private:
     PlanVersion plan_before_{};
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -1,6 +1,6 @@
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 std::int64_t samples_per_step(const Plan& plan, std::int32_t workers) {
     if (plan.global_batch > 0) return plan.global_batch;
@@ -73,4 +73,4 @@ std::span<const std::string_view> codec_names() {
     return names;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

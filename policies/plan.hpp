@@ -16,7 +16,7 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 enum class Market : std::uint8_t { none, spot, on_demand };  // none: hold nothing for now
 
@@ -185,4 +185,4 @@ inline std::string_view name_of(Market market) {
     return market_names()[static_cast<std::size_t>(market)];
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 bool plan_values::ascending(const std::vector<InstanceId>& ids) {
     return std::ranges::adjacent_find(ids, std::ranges::greater_equal{}) == ids.end();
@@ -17,4 +17,4 @@ Restarted restarted_by(const Plan& before, const Plan& after) {
     return most;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

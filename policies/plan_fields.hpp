@@ -18,7 +18,7 @@
 #include "policies/decision.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // What begins anew when a field changes while a group trains.
 enum class Restarted : std::uint8_t {
@@ -135,4 +135,4 @@ static_assert(member_count<Decision, std::nullopt_t>() == line_count(decision_fi
 // What carrying out `after` begins anew: the most that any changed field does.
 Restarted restarted_by(const Plan& before, const Plan& after);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -17,7 +17,7 @@
 #include "policies/observation.hpp"
 #include "policies/predictor.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // Where a policy is called. before_* run in list order, after_* in reverse (KungFu's rule).
 enum class Hook : std::uint8_t {
@@ -114,4 +114,4 @@ public:
     virtual void discarded(const Plan&, std::string_view /*why*/) {}
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

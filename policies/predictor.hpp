@@ -11,7 +11,7 @@
 #include "policies/observation.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 class Predictor {
 public:
@@ -40,4 +40,4 @@ public:
     virtual Duration spot_time(Instant from, Instant to, std::int32_t count) const = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -9,7 +9,7 @@
 #include "base/rng.hpp"
 #include "policies/observed_pace.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -198,4 +198,4 @@ std::unique_ptr<Predictor> make_profile_predictor(JobProfile profile) {
     return make_predictor({}, std::move(profile), 0);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -14,7 +14,7 @@
 #include "policies/job_profile.hpp"
 #include "policies/predictor.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 enum class PredictorKind : std::uint8_t { exact, disturbed, calibrated };
 inline constexpr std::array<std::string_view, 3> predictor_kind_names{"exact", "disturbed",
@@ -42,4 +42,4 @@ inline std::string_view name_of(PredictorKind kind) {
 std::unique_ptr<Predictor> make_predictor(const PredictorChoice& choice, JobProfile profile,
                                           std::uint64_t seed);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 #define POLICY(policy, ...) std::unique_ptr<Policy> make_##policy(ConfigReader& parameters);
 #include "policies/policy_table.def"
@@ -54,4 +54,4 @@ std::string no_such_policy(std::string_view name) {
            (nearest.empty() ? "; there is " + list : nearest);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

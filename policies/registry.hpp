@@ -9,7 +9,7 @@
 #include "base/config_reader.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 struct PolicyEntry {
     std::string_view name;
@@ -38,4 +38,4 @@ std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, ConfigReader& para
 // all.
 std::string no_such_policy(std::string_view name);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -122,4 +122,4 @@ ExchangeView exchange_of(const StepTime& time, const Plan& plan, std::int32_t wo
     return view;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

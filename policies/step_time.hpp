@@ -16,7 +16,7 @@
 #include "policies/plan.hpp"
 #include "policies/time_by_size.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // No part of a step takes longer: logs with such times are refused.
 inline constexpr Duration step_part_longest = days(2);
@@ -82,4 +82,4 @@ std::vector<BatchTime> affine_time(Duration fixed, Duration per_sample);
 // Of one step of `workers` machines under this Plan; at least a nanosecond. Integers throughout.
 Duration step_of(const StepTime& time, const Plan& plan, std::int32_t workers);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -1,6 +1,6 @@
 #include "policies/time_by_size.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 Duration time_for_size(const TimeBySize& times, std::int32_t workers) {
     if (times.empty()) return {};
@@ -10,4 +10,4 @@ Duration time_for_size(const TimeBySize& times, std::int32_t workers) {
     return nanoseconds(static_cast<std::int64_t>(time));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -6,7 +6,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 struct SizedTime {
     std::int32_t workers = 1;
@@ -36,4 +36,4 @@ Int128 nanoseconds_for_size(const std::vector<Point>& points, std::int32_t worke
     return time_of(points.back());
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

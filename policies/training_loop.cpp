@@ -9,7 +9,7 @@
 #include "base/config_reader.hpp"
 #include "policies/registry.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -183,4 +183,4 @@ void TrainingLoop::saved() {
     trained_since_saved_ = {};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

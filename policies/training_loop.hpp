@@ -40,7 +40,7 @@
 #include "policies/controller.hpp"
 #include "policies/predictor_choice.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 struct TrainingLoopSetup {
     std::string policies;  // JSON: {"policies": [{"name": …, its parameters…}, …]}
@@ -118,4 +118,4 @@ private:
     Duration trained_since_saved_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

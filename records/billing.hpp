@@ -8,7 +8,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 struct BillingRule {
     Duration granularity{};  // zero: to the nanosecond
@@ -28,4 +28,4 @@ constexpr Duration paid_time(const BillingRule& rule, Duration held, bool taken 
     return rounded < rule.minimum ? rule.minimum : rounded;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

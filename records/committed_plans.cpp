@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace ukemi {
+namespace ukemi::records {
 
 std::vector<std::string> committed_plans(std::string_view decisions) {
     std::vector<std::string> plans;
@@ -22,4 +22,4 @@ std::vector<std::string> committed_plans(std::string_view decisions) {
     return plans;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

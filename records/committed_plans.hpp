@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::records {
 
 // In order, as JSON without their versions, so that two runs can be compared. The text is that of a
 // DecisionLog; anything else is an error of the JSON reader.
 std::vector<std::string> committed_plans(std::string_view decisions);
 
-}  // namespace ukemi
+}  // namespace ukemi::records

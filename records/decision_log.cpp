@@ -13,7 +13,7 @@
 #include "records/json_fields.hpp"
 #include "records/plan_json.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 using nlohmann::json;
 
@@ -36,9 +36,9 @@ json parsed(std::string_view line) {
     });
 }
 
-json event_json(const ControlEvent& event) {
-    return {{"hook", hook_names()[static_cast<std::size_t>(event.hook)]},
-            {"kind", event_kind_names()[static_cast<std::size_t>(event.kind)]}};
+json event_json(const policies::ControlEvent& event) {
+    return {{"hook", policies::hook_names()[static_cast<std::size_t>(event.hook)]},
+            {"kind", policies::event_kind_names()[static_cast<std::size_t>(event.kind)]}};
 }
 
 // Of an Observation's text: an altered one is found also where no policy looks at what was altered.
@@ -47,42 +47,46 @@ std::string digest_of(const json& seen) {
                        text_digest(seen.dump(-1, ' ', false, json::error_handler_t::replace)));
 }
 
-json answers_json(std::span<const PolicyAnswer> answers) {
+json answers_json(std::span<const policies::PolicyAnswer> answers) {
     json list = json::array();
-    for (const PolicyAnswer& answer : answers) {
-        if (answer.decision == Decision{}) continue;  // nothing said
+    for (const policies::PolicyAnswer& answer : answers) {
+        if (answer.decision == policies::Decision{}) continue;  // nothing said
         list.push_back({{"policy", answer.policy}, {"decision", to_json(answer.decision)}});
     }
     return list;
 }
 
-json predictor_json(const PredictorChoice& choice) {
-    return {{"kind", name_of(choice.kind)},
+json predictor_json(const policies::PredictorChoice& choice) {
+    return {{"kind", policies::name_of(choice.kind)},
             {"step_time", choice.step_time},
             {"transition_time", choice.transition_time},
             {"checkpoint_time", choice.checkpoint_time},
             {"spread", choice.spread}};
 }
 
-PredictorChoice predictor_from(const json& object) {
-    PredictorChoice choice;
+policies::PredictorChoice predictor_from(const json& object) {
+    policies::PredictorChoice choice;
     Fields fields(object);
     const auto share = [&](const char* key, double& value, double least, double most) {
         fields.real(key, value);
         if (!(value >= least && value <= most)) Fields::refuse(key, "a share within its range");
     };
-    fields.name("kind", predictor_kind_names, choice.kind);
-    share("step_time", choice.step_time, predictor_share_min, predictor_share_max);
-    share("transition_time", choice.transition_time, predictor_share_min, predictor_share_max);
-    share("checkpoint_time", choice.checkpoint_time, predictor_share_min, predictor_share_max);
-    share("spread", choice.spread, 0, predictor_spread_max);
+    fields.name("kind", policies::predictor_kind_names, choice.kind);
+    share("step_time", choice.step_time, policies::predictor_share_min,
+          policies::predictor_share_max);
+    share("transition_time", choice.transition_time, policies::predictor_share_min,
+          policies::predictor_share_max);
+    share("checkpoint_time", choice.checkpoint_time, policies::predictor_share_min,
+          policies::predictor_share_max);
+    share("spread", choice.spread, 0, policies::predictor_spread_max);
     fields.finish();
     return choice;
 }
 
 }  // namespace
 
-DecisionLogHeader log_header_of(const TrainingLoopSetup& setup, std::string_view scenario) {
+DecisionLogHeader log_header_of(const policies::TrainingLoopSetup& setup,
+                                std::string_view scenario) {
     DecisionLogHeader header;
     header.world = setup.capabilities.world;
     header.scenario = scenario;
@@ -93,8 +97,8 @@ DecisionLogHeader log_header_of(const TrainingLoopSetup& setup, std::string_view
     header.plan = setup.plan;
     header.capabilities = setup.capabilities;
     header.predictor = setup.predictor;
-    header.profile = profile_of(setup);
-    for (NamedPolicy& named : policies_from_json(setup.policies)) {
+    header.profile = policies::profile_of(setup);
+    for (policies::NamedPolicy& named : policies::policies_from_json(setup.policies)) {
         header.policies.push_back({std::move(named.name), std::move(named.parameters)});
     }
     return header;
@@ -120,13 +124,13 @@ DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(heade
                  {"profile", to_json(header.profile)},
                  {"policies", policies}};
     if (header.learned) line["learned"] = true;
-    if (header.predictor.kind != PredictorKind::exact) {
+    if (header.predictor.kind != policies::PredictorKind::exact) {
         line["predictor"] = predictor_json(header.predictor);
     }
     text_ = line_of(line);
 }
 
-void DecisionLog::question(const QuestionRecord& record) {
+void DecisionLog::question(const policies::QuestionRecord& record) {
     ++questions_;
     const bool changes = record.proposed != nullptr || !record.refused.empty();
     decisions_ += changes ? 1 : 0;
@@ -154,15 +158,15 @@ void DecisionLog::discarded(PlanVersion version, std::string_view why) {
 namespace {
 
 // Collects what a replayed Controller says to one question.
-class Listener final : public ControllerLog {
+class Listener final : public policies::ControllerLog {
 public:
-    void question(const QuestionRecord& record) override {
+    void question(const policies::QuestionRecord& record) override {
         answers = answers_json(record.answers);
         proposed = record.proposed == nullptr ? json() : to_json(*record.proposed);
         refused = record.refused;
         turned = false;
-        for (const PolicyAnswer& answer : record.answers) {
-            turned = turned || !knobs_turned(answer.decision).empty();
+        for (const policies::PolicyAnswer& answer : record.answers) {
+            turned = turned || !policies::knobs_turned(answer.decision).empty();
         }
     }
     void committed(PlanVersion) override {}
@@ -213,7 +217,7 @@ private:
         std::string questions;
         std::string ignored;
         bool oracle = false;
-        ControllerSetup setup;
+        policies::ControllerSetup setup;
         fields.integer("version", version);
         if (version != log_version) fail(fmt::format("expected version {}", log_version));
         fields.text("world", ignored);
@@ -238,38 +242,38 @@ private:
         if (setup.capabilities.workers_min > setup.capabilities.instances_max) {
             fail("fewer instances than the job needs");
         }
-        PredictorChoice predictor;
+        policies::PredictorChoice predictor;
         if (const json* named = fields.find("predictor")) predictor = predictor_from(*named);
         setup.predictor =
-            make_predictor(predictor, profile_from(fields.need("profile")), setup.seed);
+            policies::make_predictor(predictor, profile_from(fields.need("profile")), setup.seed);
         fields.list("policies", [&](const json& one) { add_policy(setup, one); });
         fields.finish();
-        const std::string conflict = policy_conflict(setup.policies, setup.capabilities);
+        const std::string conflict = policies::policy_conflict(setup.policies, setup.capabilities);
         if (!conflict.empty()) fail(conflict);
-        if (!refusal(setup.capabilities, setup.plan).empty()) {
+        if (!policies::refusal(setup.capabilities, setup.plan).empty()) {
             fail("the first Plan is not possible");
         }
         setup.log = &listener_;
         workers_min_ = setup.capabilities.workers_min;
-        controller_ = std::make_unique<Controller>(std::move(setup));
+        controller_ = std::make_unique<policies::Controller>(std::move(setup));
     }
 
-    void add_policy(ControllerSetup& setup, const json& object) {
+    void add_policy(policies::ControllerSetup& setup, const json& object) {
         Fields fields(object);
         std::string name;
         fields.text("name", name);
-        const PolicyEntry* entry = find_policy(name);
-        if (entry == nullptr) fail(no_such_policy(name));
+        const policies::PolicyEntry* entry = policies::find_policy(name);
+        if (entry == nullptr) fail(policies::no_such_policy(name));
         if (entry->needs_oracle) fail(fmt::format("policy \"{}\" asks an oracle", name));
         needs_deadline_ = needs_deadline_ || entry->needs_deadline;
         ConfigReader parameters = ConfigReader::from_text(fields.need("parameters").dump(),
                                                           fmt::format("{}:{}:1", file_, line_));
-        setup.policies.push_back(make_policy(*entry, parameters));
+        setup.policies.push_back(policies::make_policy(*entry, parameters));
         fields.finish();
     }
 
     // What the Controller and the policies take for granted of a world.
-    void check(const Observation& seen) {
+    void check(const policies::Observation& seen) {
         if (seen.now < last_question_at_) fail("time runs backwards");
         last_question_at_ = seen.now;
         if (learned_ && seen.samples_total < seen.samples_done) fail("more samples than there are");
@@ -290,9 +294,9 @@ private:
         if (controller_->awaiting_commit()) fail("a question before the last Plan was settled");
         std::int64_t number = 0;
         fields.integer("number", number);
-        const ControlEvent event = control_event_from(fields.need("event"));
+        const policies::ControlEvent event = control_event_from(fields.need("event"));
         const json& shown = fields.need("seen");
-        Observation seen = observation_from(shown);
+        policies::Observation seen = observation_from(shown);
         std::string digest;
         fields.text("seen_digest", digest);
         const json& answers = fields.need("answers");
@@ -357,7 +361,7 @@ private:
     std::string file_;
     std::size_t line_ = 0;
     Listener listener_;
-    std::unique_ptr<Controller> controller_;
+    std::unique_ptr<policies::Controller> controller_;
     LogReplay result_;
     std::int32_t workers_min_ = 1;
     bool learned_ = false;
@@ -381,4 +385,4 @@ LogReplay replay_decisions(std::string_view text, std::string_view file) {
     return replayer.finish();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

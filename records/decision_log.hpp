@@ -18,7 +18,7 @@
 #include "policies/predictor_choice.hpp"
 #include "policies/training_loop.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 struct LoggedPolicy {
     std::string name;
@@ -35,21 +35,22 @@ struct DecisionLogHeader {
     bool learned = false;  // the work is not a number of samples: what is left of it changes
     std::int64_t samples_total = 0;
     std::int64_t samples_per_epoch = 0;
-    Plan plan;
-    Capabilities capabilities;
-    PredictorChoice predictor;
-    JobProfile profile;  // that it starts from
+    policies::Plan plan;
+    policies::Capabilities capabilities;
+    policies::PredictorChoice predictor;
+    policies::JobProfile profile;  // that it starts from
     std::vector<LoggedPolicy> policies;
 };
 
 // Of a run that is driven by a TrainingLoop with this setup; every question is logged.
-DecisionLogHeader log_header_of(const TrainingLoopSetup& setup, std::string_view scenario);
+DecisionLogHeader log_header_of(const policies::TrainingLoopSetup& setup,
+                                std::string_view scenario);
 
-class DecisionLog final : public ControllerLog {
+class DecisionLog final : public policies::ControllerLog {
 public:
     explicit DecisionLog(const DecisionLogHeader& header);
 
-    void question(const QuestionRecord& record) override;
+    void question(const policies::QuestionRecord& record) override;
     void committed(PlanVersion version) override;
     void discarded(PlanVersion version, std::string_view why) override;
 
@@ -76,4 +77,4 @@ struct LogReplay {
 // that does not hold every question, or whose policies had an oracle.
 LogReplay replay_decisions(std::string_view text, std::string_view file);
 
-}  // namespace ukemi
+}  // namespace ukemi::records

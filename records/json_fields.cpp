@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-namespace ukemi {
+namespace ukemi::records {
 
 using nlohmann::json;
 
@@ -121,4 +121,4 @@ void Fields::refuse(const char* key, const char* expected) {
     throw std::invalid_argument(fmt::format("\"{}\": expected {}", key, expected));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

@@ -17,7 +17,7 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 inline constexpr Duration json_time_max = days(36'600);  // a third of what a Duration holds
 
@@ -84,4 +84,4 @@ void read_index(Fields& fields, const char* key, Enum& id) {
     id = static_cast<Enum>(number);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

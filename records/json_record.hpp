@@ -15,7 +15,7 @@
 #include "policies/policy.hpp"
 #include "records/json_fields.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 enum class ReadRange : std::uint8_t { any, not_negative, positive };  // of what is read
 
@@ -43,15 +43,23 @@ inline constexpr std::nullptr_t json_table = nullptr;
 template <class Value>
 concept HasJsonTable = !std::same_as<decltype(json_table<Value>), const std::nullptr_t>;
 
-inline std::span<const std::string_view> names_of(Market) { return market_names(); }
-inline std::span<const std::string_view> names_of(Synchronisation) {
-    return synchronisation_names();
+inline std::span<const std::string_view> names_of(policies::Market) {
+    return policies::market_names();
 }
-inline std::span<const std::string_view> names_of(Collective) { return collective_names(); }
-inline std::span<const std::string_view> names_of(Codec) { return codec_names(); }
-inline std::span<const std::string_view> names_of(JobPhase) { return job_phase_names; }
-inline std::span<const std::string_view> names_of(TransitionPhase) {
-    return transition_phase_names;
+inline std::span<const std::string_view> names_of(policies::Synchronisation) {
+    return policies::synchronisation_names();
+}
+inline std::span<const std::string_view> names_of(policies::Collective) {
+    return policies::collective_names();
+}
+inline std::span<const std::string_view> names_of(policies::Codec) {
+    return policies::codec_names();
+}
+inline std::span<const std::string_view> names_of(policies::JobPhase) {
+    return policies::job_phase_names;
+}
+inline std::span<const std::string_view> names_of(policies::TransitionPhase) {
+    return policies::transition_phase_names;
 }
 
 // ---- writing ----------------------------------------------------------------------------------
@@ -158,4 +166,4 @@ Record record_from(const nlohmann::json& object) {
     return record;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

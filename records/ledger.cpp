@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace ukemi {
+namespace ukemi::records {
 
 std::span<const std::string_view> cause_names() {
     static constexpr std::array<std::string_view, cause_count> names{
@@ -137,4 +137,4 @@ void Ledger::close(Lease lease, Instant now, Duration paid, Dollars bill) {
     --open_count_;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

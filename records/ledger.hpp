@@ -17,7 +17,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 enum class Cause : std::uint8_t {
     useful,      // work that counts in the end
@@ -92,4 +92,4 @@ private:
     std::uint32_t open_count_ = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::records

@@ -6,49 +6,49 @@
 #include "policies/plan_fields.hpp"
 #include "records/json_record.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 using nlohmann::json;
 
 template <>
-inline constexpr std::tuple json_table<FleetLine>{
-    always("zone", &FleetLine::zone),
-    always("instance_type", &FleetLine::instance_type),
-    always("market", &FleetLine::market),
-    always("count", &FleetLine::count),
-    always("bid_nano_usd_per_hour", &FleetLine::bid),
+inline constexpr std::tuple json_table<policies::FleetLine>{
+    always("zone", &policies::FleetLine::zone),
+    always("instance_type", &policies::FleetLine::instance_type),
+    always("market", &policies::FleetLine::market),
+    always("count", &policies::FleetLine::count),
+    always("bid_nano_usd_per_hour", &policies::FleetLine::bid),
 };
-static_assert(line_count(json_table<FleetLine>) == member_count<FleetLine>());
+static_assert(line_count(json_table<policies::FleetLine>) == member_count<policies::FleetLine>());
 
 template <>
-inline constexpr std::tuple json_table<Layout>{
-    always("data", &Layout::data),
-    always("pipeline", &Layout::pipeline),
-    always("tensor", &Layout::tensor),
+inline constexpr std::tuple json_table<policies::Layout>{
+    always("data", &policies::Layout::data),
+    always("pipeline", &policies::Layout::pipeline),
+    always("tensor", &policies::Layout::tensor),
 };
-static_assert(line_count(json_table<Layout>) == member_count<Layout>());
+static_assert(line_count(json_table<policies::Layout>) == member_count<policies::Layout>());
 
 template <>
-inline constexpr std::tuple json_table<ZoneCount>{
-    always("zone", &ZoneCount::zone),
-    always("count", &ZoneCount::count),
-};
-
-template <>
-inline constexpr std::tuple json_table<ZoneBid>{
-    always("zone", &ZoneBid::zone),
-    always("bid_nano_usd_per_hour", &ZoneBid::bid),
+inline constexpr std::tuple json_table<policies::ZoneCount>{
+    always("zone", &policies::ZoneCount::zone),
+    always("count", &policies::ZoneCount::count),
 };
 
 template <>
-inline constexpr std::tuple json_table<CodecRange>{
-    always("codec", &CodecRange::codec),
-    always("level_min", &CodecRange::level_min),
-    always("level_max", &CodecRange::level_max),
-    always("whole_levels", &CodecRange::whole_levels),
-    always("has_default", &CodecRange::has_default),
+inline constexpr std::tuple json_table<policies::ZoneBid>{
+    always("zone", &policies::ZoneBid::zone),
+    always("bid_nano_usd_per_hour", &policies::ZoneBid::bid),
 };
-static_assert(line_count(json_table<CodecRange>) == member_count<CodecRange>());
+
+template <>
+inline constexpr std::tuple json_table<policies::CodecRange>{
+    always("codec", &policies::CodecRange::codec),
+    always("level_min", &policies::CodecRange::level_min),
+    always("level_max", &policies::CodecRange::level_max),
+    always("whole_levels", &policies::CodecRange::whole_levels),
+    always("has_default", &policies::CodecRange::has_default),
+};
+static_assert(line_count(json_table<policies::CodecRange>) == member_count<policies::CodecRange>());
 
 void read_element(const char* key, const json& element, InstanceId& id) {
     const bool fits = element.is_number_unsigned() && element.get<std::uint64_t>() <= 0xffffffffU;
@@ -64,30 +64,30 @@ void read_element(const char* key, const json& element, Instant& moment) {
     moment = Instant::at(nanoseconds(element.get<std::int64_t>()));
 }
 
-json to_json(const Plan& plan) {
+json to_json(const policies::Plan& plan) {
     json object = {{"version", index_of(plan.version)}, {"fleet", value_json(plan.fleet)}};
-    for_each_line(plan_fields, [&](const auto& field) {
-        write_value(object, field.key, plan.*field.planned, usual<Plan>().*field.planned,
+    for_each_line(policies::plan_fields, [&](const auto& field) {
+        write_value(object, field.key, plan.*field.planned, usual<policies::Plan>().*field.planned,
                     field.written);
     });
     return object;
 }
 
-Plan plan_from(const json& object) {
-    Plan plan;
+policies::Plan plan_from(const json& object) {
+    policies::Plan plan;
     Fields fields(object);
     read_index(fields, "version", plan.version);
     read_value(fields, "fleet", plan.fleet, ReadRange::any);
-    for_each_line(plan_fields, [&](const auto& field) {
+    for_each_line(policies::plan_fields, [&](const auto& field) {
         read_value(fields, field.key, plan.*field.planned, ReadRange::any);
     });
     fields.finish();
     return plan;
 }
 
-json to_json(const Decision& decision) {
+json to_json(const policies::Decision& decision) {
     json object = json::object();
-    for_each_line(decision_fields, [&](const auto& field) {
+    for_each_line(policies::decision_fields, [&](const auto& field) {
         const auto& wish = decision.*field.decided;
         if (wish) object[field.key] = value_json(*wish);
     });
@@ -96,10 +96,11 @@ json to_json(const Decision& decision) {
     return object;
 }
 
-json to_json(const Capabilities& capabilities) {
+json to_json(const policies::Capabilities& capabilities) {
     json knobs = json::array();
-    for (std::size_t index = 0; index < knob_count; ++index) {
-        if (capabilities.knobs.has(static_cast<Knob>(index))) knobs.push_back(knob_names()[index]);
+    for (std::size_t index = 0; index < policies::knob_count; ++index) {
+        if (capabilities.knobs.has(static_cast<policies::Knob>(index)))
+            knobs.push_back(policies::knob_names()[index]);
     }
     json object = {{"world", capabilities.world},
                    {"knobs", knobs},
@@ -115,14 +116,16 @@ json to_json(const Capabilities& capabilities) {
     return object;
 }
 
-Capabilities capabilities_from(const json& object) {
-    Capabilities can;
+policies::Capabilities capabilities_from(const json& object) {
+    policies::Capabilities can;
     Fields fields(object);
     fields.text("world", can.world);
     fields.list("knobs", [&](const json& name) {
-        const auto found = std::ranges::find(knob_names(), name.get<std::string>());
-        if (found == knob_names().end()) Fields::refuse("knobs", "known names");
-        can.knobs = can.knobs | KnobSet{static_cast<Knob>(found - knob_names().begin())};
+        const auto found = std::ranges::find(policies::knob_names(), name.get<std::string>());
+        if (found == policies::knob_names().end()) Fields::refuse("knobs", "known names");
+        can.knobs =
+            can.knobs |
+            policies::KnobSet{static_cast<policies::Knob>(found - policies::knob_names().begin())};
     });
     fields.integer_from("zones", 1U, can.zones);
     fields.integer_from("instance_types", 1U, can.instance_types);
@@ -131,12 +134,13 @@ Capabilities capabilities_from(const json& object) {
     read_value(fields, "codecs", can.codecs, ReadRange::any);
     fields.flag("learners_code", can.learners_code);
     fields.list("synchronisations", [&](const json& name) {
-        const auto found = std::ranges::find(synchronisation_names(), name.get<std::string>());
-        if (found == synchronisation_names().end()) {
+        const auto found =
+            std::ranges::find(policies::synchronisation_names(), name.get<std::string>());
+        if (found == policies::synchronisation_names().end()) {
             Fields::refuse("synchronisations", "known names");
         }
-        can.synchronisations.push_back(
-            static_cast<Synchronisation>(found - synchronisation_names().begin()));
+        can.synchronisations.push_back(static_cast<policies::Synchronisation>(
+            found - policies::synchronisation_names().begin()));
     });
     fields.finish();
     return can;
@@ -144,9 +148,9 @@ Capabilities capabilities_from(const json& object) {
 
 namespace {
 
-json batch_times_json(const std::vector<BatchTime>& times) {
+json batch_times_json(const std::vector<policies::BatchTime>& times) {
     json points = json::array();
-    for (const BatchTime& point : times) {
+    for (const policies::BatchTime& point : times) {
         points.push_back({{"batch", point.batch}, {"time_ns", point.time.raw()}});
     }
     return points;
@@ -154,20 +158,20 @@ json batch_times_json(const std::vector<BatchTime>& times) {
 
 constexpr std::uint64_t learner_speed_max = 100'000;
 
-json sized_times_json(const TimeBySize& times) {
+json sized_times_json(const policies::TimeBySize& times) {
     json points = json::array();
-    for (const SizedTime& point : times) {
+    for (const policies::SizedTime& point : times) {
         points.push_back({{"workers", point.workers}, {"time_ns", point.time.raw()}});
     }
     return points;
 }
 
-void read_sized_times(Fields& fields, const char* key, TimeBySize& times) {
+void read_sized_times(Fields& fields, const char* key, policies::TimeBySize& times) {
     fields.list(key, [&](const json& element) {
-        SizedTime point;
+        policies::SizedTime point;
         Fields parts(element);
         parts.integer_from("workers", 1, point.workers);
-        parts.time("time_ns", point.time, step_part_longest);
+        parts.time("time_ns", point.time, policies::step_part_longest);
         parts.finish();
         if (!times.empty() && point.workers <= times.back().workers) {
             Fields::refuse(key, "increasing numbers of workers");
@@ -186,7 +190,7 @@ void read_learner_speeds(Fields& fields, std::vector<std::int32_t>& speeds) {
 }
 
 // One point is the time at any size; logs have said that with a bare number from the beginning.
-json communication_json(const ExposedCommunication& one) {
+json communication_json(const policies::ExposedCommunication& one) {
     json object = {{"collective", value_json(one.collective)}};
     if (one.times.size() == 1) {
         object["time_ns"] = one.times.front().time.raw();
@@ -196,27 +200,27 @@ json communication_json(const ExposedCommunication& one) {
     return object;
 }
 
-ExposedCommunication communication_from(const json& object) {
-    ExposedCommunication one;
+policies::ExposedCommunication communication_from(const json& object) {
+    policies::ExposedCommunication one;
     Fields fields(object);
-    fields.name("collective", collective_names(), one.collective);
+    fields.name("collective", policies::collective_names(), one.collective);
     read_sized_times(fields, "times", one.times);
     if (one.times.empty()) {
-        SizedTime& at_any_size = one.times.emplace_back();
+        policies::SizedTime& at_any_size = one.times.emplace_back();
         fields.need("time_ns");
-        fields.time("time_ns", at_any_size.time, step_part_longest);
+        fields.time("time_ns", at_any_size.time, policies::step_part_longest);
     }
     fields.finish();
     return one;
 }
 
-CodecTime codec_time_from(const json& object) {
-    CodecTime row;
+policies::CodecTime codec_time_from(const json& object) {
+    policies::CodecTime row;
     Fields fields(object);
-    fields.name("codec", codec_names(), row.codec);
+    fields.name("codec", policies::codec_names(), row.codec);
     fields.real("level", row.level);
     fields.flag("usual_level", row.usual_level);
-    fields.time("encoding_ns", row.encoding, step_part_longest);
+    fields.time("encoding_ns", row.encoding, policies::step_part_longest);
     fields.integer_from("bytes", std::int64_t{0}, row.bytes);
     fields.real("relative_error", row.relative_error);
     read_sized_times(fields, "synchronisation", row.synchronisation);
@@ -224,16 +228,16 @@ CodecTime codec_time_from(const json& object) {
     return row;
 }
 
-json step_time_json(const StepTime& time) {
+json step_time_json(const policies::StepTime& time) {
     json object = {{"compute", batch_times_json(time.compute)},
                    {"worker_batch_max", time.worker_batch_max},
                    {"synchronisation", sized_times_json(time.synchronisation)}};
-    for (const GroupTime& group : time.groups) {
+    for (const policies::GroupTime& group : time.groups) {
         object["groups"].push_back(
             {{"workers", group.workers}, {"steps", batch_times_json(group.steps)}});
     }
     if (time.bytes != 0) object["bytes"] = time.bytes;
-    for (const CodecTime& row : time.codecs) {
+    for (const policies::CodecTime& row : time.codecs) {
         object["codecs"].push_back({{"codec", value_json(row.codec)},
                                     {"level", real_json(row.level)},
                                     {"usual_level", row.usual_level},
@@ -242,7 +246,7 @@ json step_time_json(const StepTime& time) {
                                     {"relative_error", real_json(row.relative_error)},
                                     {"synchronisation", sized_times_json(row.synchronisation)}});
     }
-    for (const ExchangeTime& row : time.exchanges) {
+    for (const policies::ExchangeTime& row : time.exchanges) {
         object["exchanges"].push_back({{"synchronisation", value_json(row.synchronisation)},
                                        {"times", sized_times_json(row.times)}});
     }
@@ -250,13 +254,13 @@ json step_time_json(const StepTime& time) {
     return object;
 }
 
-std::vector<BatchTime> batch_times_from(Fields& fields, const char* key) {
-    std::vector<BatchTime> times;
+std::vector<policies::BatchTime> batch_times_from(Fields& fields, const char* key) {
+    std::vector<policies::BatchTime> times;
     fields.list(key, [&](const json& element) {
-        BatchTime point;
+        policies::BatchTime point;
         Fields parts(element);
         parts.integer_from("batch", std::int64_t{1}, point.batch);
-        parts.time("time_ns", point.time, step_part_longest);
+        parts.time("time_ns", point.time, policies::step_part_longest);
         parts.finish();
         if (point.batch > 1'000'000'000) Fields::refuse("batch", "at most 10^9");
         const bool rises =
@@ -268,15 +272,15 @@ std::vector<BatchTime> batch_times_from(Fields& fields, const char* key) {
     return times;
 }
 
-StepTime step_time_from(const json& object) {
-    StepTime time;
+policies::StepTime step_time_from(const json& object) {
+    policies::StepTime time;
     Fields fields(object);
     time.compute = batch_times_from(fields, "compute");
     fields.integer_from("worker_batch_max", std::int64_t{0}, time.worker_batch_max);
     read_sized_times(fields, "synchronisation", time.synchronisation);
     fields.integer_from("bytes", std::int64_t{0}, time.bytes);
     fields.list("groups", [&](const json& element) {
-        GroupTime group;
+        policies::GroupTime group;
         Fields parts(element);
         parts.integer_from("workers", 1, group.workers);
         group.steps = batch_times_from(parts, "steps");
@@ -288,9 +292,9 @@ StepTime step_time_from(const json& object) {
     });
     fields.list("codecs", [&](const json& one) { time.codecs.push_back(codec_time_from(one)); });
     fields.list("exchanges", [&](const json& one) {
-        ExchangeTime row;
+        policies::ExchangeTime row;
         Fields parts(one);
-        parts.name("synchronisation", synchronisation_names(), row.synchronisation);
+        parts.name("synchronisation", policies::synchronisation_names(), row.synchronisation);
         read_sized_times(parts, "times", row.times);
         parts.finish();
         time.exchanges.push_back(std::move(row));
@@ -302,9 +306,9 @@ StepTime step_time_from(const json& object) {
 
 }  // namespace
 
-json to_json(const JobProfile& profile) {
+json to_json(const policies::JobProfile& profile) {
     json points = json::array();
-    for (const ThroughputPoint& point : profile.throughput) {
+    for (const policies::ThroughputPoint& point : profile.throughput) {
         points.push_back({{"workers", point.workers},
                           {"steps", point.rate.steps},
                           {"per_ns", point.rate.per.raw()}});
@@ -318,7 +322,7 @@ json to_json(const JobProfile& profile) {
                    {"restore_ns", profile.restore.raw()},
                    {"sharded", profile.sharded}};
     if (profile.step_time) object["step_time"] = step_time_json(*profile.step_time);
-    for (const ExposedCommunication& one : profile.communication) {
+    for (const policies::ExposedCommunication& one : profile.communication) {
         object["communication"].push_back(communication_json(one));
     }
     if (!profile.learner_speeds.empty())
@@ -334,11 +338,11 @@ constexpr double step_s_min = 1e-15;
 constexpr double step_s_max = 366.0 * 86'400;
 }  // namespace
 
-JobProfile profile_from(const json& object) {
-    JobProfile profile;
+policies::JobProfile profile_from(const json& object) {
+    policies::JobProfile profile;
     Fields fields(object);
     fields.list("throughput", [&](const json& element) {
-        ThroughputPoint point;
+        policies::ThroughputPoint point;
         Fields parts(element);
         parts.integer("workers", point.workers);
         parts.integer("steps", point.rate.steps);
@@ -358,9 +362,9 @@ JobProfile profile_from(const json& object) {
     });
     if (profile.throughput.empty()) Fields::refuse("throughput", "at least one point");
     fields.list("communication", [&](const json& element) {
-        ExposedCommunication one = communication_from(element);
+        policies::ExposedCommunication one = communication_from(element);
         const auto same = std::ranges::find(profile.communication, one.collective,
-                                            &ExposedCommunication::collective);
+                                            &policies::ExposedCommunication::collective);
         if (same != profile.communication.end()) {
             Fields::refuse("communication", "each collective once");
         }
@@ -382,13 +386,13 @@ JobProfile profile_from(const json& object) {
     return profile;
 }
 
-ControlEvent control_event_from(const json& object) {
-    ControlEvent event;
+policies::ControlEvent control_event_from(const json& object) {
+    policies::ControlEvent event;
     Fields fields(object);
-    fields.name("hook", hook_names(), event.hook);
-    fields.name("kind", event_kind_names(), event.kind);
+    fields.name("hook", policies::hook_names(), event.hook);
+    fields.name("kind", policies::event_kind_names(), event.kind);
     fields.finish();
     return event;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

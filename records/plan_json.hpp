@@ -14,18 +14,18 @@
 #include "policies/observation.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
-nlohmann::json to_json(const Plan& plan);
-nlohmann::json to_json(const Decision& decision);
-nlohmann::json to_json(const Observation& seen);
-nlohmann::json to_json(const Capabilities& capabilities);
-nlohmann::json to_json(const JobProfile& profile);
+nlohmann::json to_json(const policies::Plan& plan);
+nlohmann::json to_json(const policies::Decision& decision);
+nlohmann::json to_json(const policies::Observation& seen);
+nlohmann::json to_json(const policies::Capabilities& capabilities);
+nlohmann::json to_json(const policies::JobProfile& profile);
 
-Plan plan_from(const nlohmann::json& json);
-Observation observation_from(const nlohmann::json& json);
-Capabilities capabilities_from(const nlohmann::json& json);
-JobProfile profile_from(const nlohmann::json& json);
-ControlEvent control_event_from(const nlohmann::json& json);
+policies::Plan plan_from(const nlohmann::json& json);
+policies::Observation observation_from(const nlohmann::json& json);
+policies::Capabilities capabilities_from(const nlohmann::json& json);
+policies::JobProfile profile_from(const nlohmann::json& json);
+policies::ControlEvent control_event_from(const nlohmann::json& json);
 
-}  // namespace ukemi
+}  // namespace ukemi::records

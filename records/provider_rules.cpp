@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace ukemi {
+namespace ukemi::records {
 
 namespace {
 
@@ -60,4 +60,4 @@ const ProviderRules* provider_rules_on(std::string_view provider, std::string_vi
     return latest;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

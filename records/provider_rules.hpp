@@ -9,7 +9,7 @@
 
 #include "records/billing.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 struct ProviderRules {
     std::string_view provider;  // "aws", as in scenarios
@@ -28,4 +28,4 @@ std::span<const std::string_view> provider_names();
 // The rules of a provider on a day, "2016-05-01"; null before its first.
 const ProviderRules* provider_rules_on(std::string_view provider, std::string_view day);
 
-}  // namespace ukemi
+}  // namespace ukemi::records

@@ -12,7 +12,7 @@
 #include "base/invariant.hpp"
 #include "records/json_fields.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 namespace {
 
@@ -86,11 +86,11 @@ std::vector<Column> columns_of(const RunResult& run) {
     columns.push_back({"accuracy", real_or_nothing(run.accuracy)});
     columns.push_back({"egress_usd", to_dollars(run.egress)});
     columns.push_back({"launch_failures", run.launch_failures});
-    for (std::size_t phase = 1; phase < transition_phase_count; ++phase) {
+    for (std::size_t phase = 1; phase < policies::transition_phase_count; ++phase) {
         std::optional<double> standstill_s, instance_s;
         if (run.phases) standstill_s = to_seconds((*run.phases)[phase].standstill);
         if (run.phases) instance_s = to_seconds((*run.phases)[phase].instance_time);
-        const std::string name = fmt::format("{}_phase", transition_phase_names[phase]);
+        const std::string name = fmt::format("{}_phase", policies::transition_phase_names[phase]);
         columns.push_back({name + "_s", real_or_nothing(standstill_s)});
         columns.push_back({name + "_instance_s", real_or_nothing(instance_s)});
     }
@@ -166,4 +166,4 @@ std::string runs_csv(std::span<const RunResult> runs) {
     return csv.text();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

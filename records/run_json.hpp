@@ -9,10 +9,10 @@
 
 #include "records/run_result.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 // {"runs":[{"scenario":…,"trace":…,"policy":…,"seed":…,"cost_usd":…,…}]}, in the order given.
 std::string runs_json(std::span<const RunResult> runs);
 std::string runs_csv(std::span<const RunResult> runs);
 
-}  // namespace ukemi
+}  // namespace ukemi::records

@@ -11,7 +11,7 @@
 #include "records/timeline.hpp"
 #include "records/transition_phases.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 // A key of the scenario that other runs beside this one have another value of.
 struct VariedValue {
@@ -67,4 +67,4 @@ struct RunResult {
     Timeline timeline;  // only if asked for
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::records

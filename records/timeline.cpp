@@ -5,10 +5,10 @@
 
 #include "base/csv_writer.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
-std::string_view job_phase_name(JobPhase phase) {
-    return job_phase_names[static_cast<std::size_t>(phase)];
+std::string_view job_phase_name(policies::JobPhase phase) {
+    return policies::job_phase_names[static_cast<std::size_t>(phase)];
 }
 
 std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
@@ -53,8 +53,8 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
                 .add(row.learned.value_or(no_value));
         }
         if (phases) {
-            const auto phase = row.transition_phase.value_or(TransitionPhase::none);
-            csv.add(transition_phase_names[static_cast<std::size_t>(phase)]);
+            const auto phase = row.transition_phase.value_or(policies::TransitionPhase::none);
+            csv.add(policies::transition_phase_names[static_cast<std::size_t>(phase)]);
         }
         if (noise) csv.add(row.noise_scale.value_or(no_value));
         csv.end_row();
@@ -62,4 +62,4 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
     return csv.text();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

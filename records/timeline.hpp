@@ -9,11 +9,11 @@
 #include "base/quantity.hpp"
 #include "policies/observation.hpp"
 
-namespace ukemi {
+namespace ukemi::records {
 
 struct TimelineRow {
     Instant at;
-    JobPhase phase = JobPhase::waiting;
+    policies::JobPhase phase = policies::JobPhase::waiting;
     std::int32_t spot_held = 0;
     std::int32_t on_demand_held = 0;
     std::int32_t workers = 0;
@@ -21,9 +21,9 @@ struct TimelineRow {
     Price spot_price;  // of the first zone
     std::int64_t samples_done = 0;
     Dollars spent;
-    std::int64_t spot_losses = 0;                     // so far
-    std::optional<TransitionPhase> transition_phase;  // where phases are told apart
-    std::optional<double> loss;                       // of the last step, where a model learns
+    std::int64_t spot_losses = 0;                               // so far
+    std::optional<policies::TransitionPhase> transition_phase;  // where phases are told apart
+    std::optional<double> loss;         // of the last step, where a model learns
     std::optional<std::int64_t> batch;  // samples of a step, where policies may turn it
     std::optional<double> learned;      // share of the way to the target, where that is modelled
     std::optional<double> accuracy;     // of the same, from 0 to 1
@@ -37,6 +37,6 @@ using Timeline = std::vector<TimelineRow>;
 // learned, and noise_scale; transition_phase is there if any row has one; a gap says that a row has
 // not.
 std::string to_csv(const Timeline& timeline, std::int64_t samples_total);
-std::string_view job_phase_name(JobPhase phase);
+std::string_view job_phase_name(policies::JobPhase phase);
 
-}  // namespace ukemi
+}  // namespace ukemi::records

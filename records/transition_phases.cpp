@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::records {
 
 Duration sum_of(const PhaseTimes& times) {
     Duration sum;
@@ -10,12 +10,12 @@ Duration sum_of(const PhaseTimes& times) {
     return sum;
 }
 
-TransitionPhase phase_after(const PhaseTimes& times, Duration elapsed) {
+policies::TransitionPhase phase_after(const PhaseTimes& times, Duration elapsed) {
     for (std::size_t phase = 0; phase < times.size(); ++phase) {
-        if (elapsed < times[phase]) return static_cast<TransitionPhase>(phase);
+        if (elapsed < times[phase]) return static_cast<policies::TransitionPhase>(phase);
         elapsed -= times[phase];
     }
-    return TransitionPhase::none;
+    return policies::TransitionPhase::none;
 }
 
 void add_phases(PhaseCosts& costs, const PhaseTimes& times, Duration elapsed,
@@ -30,4 +30,4 @@ void add_phases(PhaseCosts& costs, const PhaseTimes& times, Duration elapsed,
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::records

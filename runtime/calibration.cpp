@@ -17,24 +17,25 @@
 #include "base/plain_text.hpp"
 #include "kernels/training_rules.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 using Wall = std::chrono::steady_clock;
 
-std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t workers_max) {
-    std::vector<StepSetting> grid;
-    const auto add = [&](const StepSetting& setting) {
-        const Plan plan = plan_with(scenario.job.plan, setting);
-        if (training_refusal(plan, setting.workers).empty()) grid.push_back(setting);
+std::vector<scenarios::StepSetting> calibration_grid(const scenarios::Scenario& scenario,
+                                                     std::int32_t workers_max) {
+    std::vector<scenarios::StepSetting> grid;
+    const auto add = [&](const scenarios::StepSetting& setting) {
+        const policies::Plan plan = scenarios::plan_with(scenario.job.plan, setting);
+        if (kernels::training_refusal(plan, setting.workers).empty()) grid.push_back(setting);
     };
     for (std::int32_t workers = 1; workers <= workers_max; ++workers) {
-        StepSetting own = setting_of(scenario.job.plan, workers);
-        StepSetting plain = own;
-        plain.synchronisation = Synchronisation::s_sgd;
-        plain.codec = Codec::none;
+        scenarios::StepSetting own = scenarios::setting_of(scenario.job.plan, workers);
+        scenarios::StepSetting plain = own;
+        plain.synchronisation = policies::Synchronisation::s_sgd;
+        plain.codec = policies::Codec::none;
         plain.codec_level = 0;
         plain.micro_steps = 1;
-        std::vector<StepSetting> wanted;
+        std::vector<scenarios::StepSetting> wanted;
         for (const std::int64_t batch : {own.batch / 2, own.batch, 2 * own.batch}) {
             plain.batch = std::max<std::int64_t>(batch, 1);
             wanted.push_back(plain);
@@ -44,8 +45,9 @@ std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t
         wanted.push_back(plain);
         plain.micro_steps = 1;
         plain.batch = own.batch;
-        for (const Synchronisation other :
-             {Synchronisation::synchronous_averaging, Synchronisation::pair_averaging}) {
+        for (const policies::Synchronisation other :
+             {policies::Synchronisation::synchronous_averaging,
+              policies::Synchronisation::pair_averaging}) {
             // Their exchange hides behind computing: more of it, the larger the batch.
             for (const std::int64_t batch : {own.batch / 2, own.batch, 2 * own.batch}) {
                 wanted.push_back(plain);
@@ -53,13 +55,13 @@ std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t
                 wanted.back().synchronisation = other;
             }
         }
-        for (std::size_t codec = 1; codec < codec_names().size(); ++codec) {
+        for (std::size_t codec = 1; codec < policies::codec_names().size(); ++codec) {
             // Singular values of a whole layer take seconds on a CPU.
-            if (static_cast<Codec>(codec) == Codec::atomo) continue;
+            if (static_cast<policies::Codec>(codec) == policies::Codec::atomo) continue;
             wanted.push_back(plain);
-            wanted.back().codec = static_cast<Codec>(codec);
+            wanted.back().codec = static_cast<policies::Codec>(codec);
         }
-        for (const StepSetting& setting : wanted) {
+        for (const scenarios::StepSetting& setting : wanted) {
             if (setting != own) add(setting);
         }
     }
@@ -94,7 +96,8 @@ void expect_not_interrupted(const CalibrationOptions& options) {
 // Drives a crew through what is to be measured, step by step, and waits for each to be over.
 class Measurement {
 public:
-    Measurement(const Scenario& scenario, const CalibrationOptions& options, LiveCosts& costs)
+    Measurement(const scenarios::Scenario& scenario, const CalibrationOptions& options,
+                scenarios::LiveCosts& costs)
         : plan_(scenario.job.plan), options_(options), costs_(costs), crew_(setup(scenario)) {}
 
     // All at once, as a run does.
@@ -109,8 +112,8 @@ public:
     }
 
     // The same group under the setting's Plan.
-    void change_plan(const StepSetting& setting) {
-        Plan next = plan_with(plan_, setting);
+    void change_plan(const scenarios::StepSetting& setting) {
+        policies::Plan next = scenarios::plan_with(plan_, setting);
         next.version = PlanVersion{++version_};
         crew_.begin_transition(members_, next);
         step_ = wait<GroupEntered>().step;
@@ -176,7 +179,7 @@ public:
     }
 
 private:
-    CrewSetup setup(const Scenario& scenario) const {
+    CrewSetup setup(const scenarios::Scenario& scenario) const {
         CrewSetup crew;
         crew.training = *scenario.training;
         crew.worker_program = options_.live.worker_program;
@@ -192,7 +195,7 @@ private:
     }
 
     double enter_members(Wall::time_point start, const std::filesystem::path& checkpoint) {
-        Plan plan = plan_;
+        policies::Plan plan = plan_;
         plan.version = PlanVersion{++version_};
         crew_.begin_transition(members_, plan, checkpoint);
         entered_ = wait<GroupEntered>();
@@ -240,9 +243,9 @@ private:
         }
     }
 
-    const Plan plan_;
+    const policies::Plan plan_;
     const CalibrationOptions& options_;
-    LiveCosts& costs_;
+    scenarios::LiveCosts& costs_;
     Crew crew_;
     std::deque<CrewEvent> reports_;
     std::vector<InstanceId> ready_;
@@ -255,8 +258,8 @@ private:
     std::uint32_t version_ = 0;
 };
 
-StepCosts& costs_of(LiveCosts& costs, const StepSetting& setting) {
-    for (StepCosts& one : costs.steps) {
+scenarios::StepCosts& costs_of(scenarios::LiveCosts& costs, const scenarios::StepSetting& setting) {
+    for (scenarios::StepCosts& one : costs.steps) {
         if (one.setting == setting) return one;
     }
     costs.steps.push_back({setting, {}});
@@ -266,9 +269,9 @@ StepCosts& costs_of(LiveCosts& costs, const StepSetting& setting) {
 // Settings take turns, a stretch each, so that whoever is disturbed for seconds is not one of them
 // alone.
 void measure_steps(Measurement& run, const CalibrationOptions& options,
-                   std::span<const StepSetting> settings, LiveCosts& costs) {
+                   std::span<const scenarios::StepSetting> settings, scenarios::LiveCosts& costs) {
     for (int stretch = 0; stretch < options.stretches; ++stretch) {
-        for (const StepSetting& setting : settings) {
+        for (const scenarios::StepSetting& setting : settings) {
             if (settings.size() > 1 || stretch == 0) {
                 run.change_plan(setting);
                 run.stretch(std::max<std::int64_t>(options.steps / 5, 5));  // warm-up
@@ -280,7 +283,7 @@ void measure_steps(Measurement& run, const CalibrationOptions& options,
 
 // Begins with a group of `workers`, and ends with one.
 void measure_changes(Measurement& run, std::int32_t workers, const std::filesystem::path& file,
-                     LiveCosts& costs) {
+                     scenarios::LiveCosts& costs) {
     if (workers > 1) {
         costs.shrink.s.push_back(run.enter(workers - 1));
         costs.grow.s.push_back(run.grow(workers));
@@ -299,8 +302,8 @@ void measure_changes(Measurement& run, std::int32_t workers, const std::filesyst
 
 using Progress = std::function<void(const std::string&)>;
 
-void measure_once(const Scenario& scenario, const CalibrationOptions& options, const Progress& tell,
-                  LiveCosts& costs) {
+void measure_once(const scenarios::Scenario& scenario, const CalibrationOptions& options,
+                  const Progress& tell, scenarios::LiveCosts& costs) {
     Measurement run(scenario, options, costs);
     run.spawn(options.workers_max);
     for (std::int32_t workers = 1; workers <= options.workers_max; ++workers) {
@@ -309,12 +312,14 @@ void measure_once(const Scenario& scenario, const CalibrationOptions& options, c
         } else {
             costs.grow.s.push_back(run.grow(workers));
         }
-        std::vector<StepSetting> settings{setting_of(scenario.job.plan, workers)};
-        std::ranges::copy_if(options.settings, std::back_inserter(settings),
-                             [&](const StepSetting& one) { return one.workers == workers; });
+        std::vector<scenarios::StepSetting> settings{
+            scenarios::setting_of(scenario.job.plan, workers)};
+        std::ranges::copy_if(
+            options.settings, std::back_inserter(settings),
+            [&](const scenarios::StepSetting& one) { return one.workers == workers; });
         tell(fmt::format("steps of {} worker{}", workers, workers == 1 ? "" : "s"));
         measure_steps(run, options, settings, costs);
-        run.change_plan(setting_of(scenario.job.plan, workers));
+        run.change_plan(scenarios::setting_of(scenario.job.plan, workers));
         run.stretch(1);
     }
     tell("checkpoints and changes of the group");
@@ -330,14 +335,15 @@ void measure_once(const Scenario& scenario, const CalibrationOptions& options, c
 
 }  // namespace
 
-LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& options) {
-    expect_one_replica(scenario);
+scenarios::LiveCosts measure_costs(const scenarios::Scenario& scenario,
+                                   const CalibrationOptions& options) {
+    scenarios::expect_one_replica(scenario);
     if (!scenario.training) {
         throw InputError(scenario.file.string(), "/training",
                          "missing: there is nothing to measure without it");
     }
-    LiveCosts costs;
-    costs.training = training_text(scenario);
+    scenarios::LiveCosts costs;
+    costs.training = scenarios::training_text(scenario);
     costs.device = options.device;
     costs.stretch_steps = options.steps;
     for (int repetition = 0; repetition < options.repetitions; ++repetition) {
@@ -349,11 +355,11 @@ LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& opti
         measure_once(scenario, options, tell, costs);
         if (!options.machine) continue;
         tell("copies, collectives, codecs, monitors, checkpoints by size");
-        costs.machine.add(measure_machine(*options.machine));
+        costs.machine.add(kernels::measure_machine(*options.machine));
         expect_not_interrupted(options);
     }
-    std::ranges::sort(costs.steps, {}, &StepCosts::setting);
+    std::ranges::sort(costs.steps, {}, &scenarios::StepCosts::setting);
     return costs;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

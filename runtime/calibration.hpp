@@ -10,17 +10,18 @@
 #include "runtime/live_run.hpp"
 #include "scenarios/reader/live_costs.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 struct CalibrationOptions {
-    std::string device = this_device();  // the costs' device
+    std::string device = scenarios::this_device();  // the costs' device
     std::int32_t workers_max = 2;
-    std::int64_t steps = 50;                // of a stretch
-    int stretches = 5;                      // a repetition
-    int repetitions = 3;                    // each with processes of its own
-    int changes = 3;                        // of each kind, a repetition
-    std::vector<StepSetting> settings;      // beside the scenario's own Plan, for each group size
-    std::optional<MachineOptions> machine;  // nothing: not measured
+    std::int64_t steps = 50;  // of a stretch
+    int stretches = 5;        // a repetition
+    int repetitions = 3;      // each with processes of its own
+    int changes = 3;          // of each kind, a repetition
+    std::vector<scenarios::StepSetting>
+        settings;  // beside the scenario's own Plan, for each group size
+    std::optional<kernels::MachineOptions> machine;  // nothing: not measured
     LiveOptions live;
     // Told what comes next, now and then: "repetition 2 of 3: steps of 2 workers".
     std::function<void(const std::string&)> on_progress;
@@ -28,10 +29,12 @@ struct CalibrationOptions {
 
 // Settings around the scenario's Plan that a law needs: half and double its batch, with every
 // synchronisation that this world can train, two learners, and every codec at the Plan's batch.
-std::vector<StepSetting> calibration_grid(const Scenario& scenario, std::int32_t workers_max);
+std::vector<scenarios::StepSetting> calibration_grid(const scenarios::Scenario& scenario,
+                                                     std::int32_t workers_max);
 
 // Throws std::runtime_error if a worker dies, nothing happens for a minute, or
 // `options.live.stop_requests` is not 0.
-LiveCosts measure_costs(const Scenario& scenario, const CalibrationOptions& options);
+scenarios::LiveCosts measure_costs(const scenarios::Scenario& scenario,
+                                   const CalibrationOptions& options);
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 namespace {
 
 constexpr std::size_t length_bytes = 4;
@@ -93,4 +93,4 @@ std::optional<std::string> Connection::flush() {
     return std::nullopt;
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

@@ -13,7 +13,7 @@
 #include "base/file_descriptor.hpp"
 #include "runtime/messages.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
 class Connection {
 public:
@@ -44,4 +44,4 @@ private:
     std::size_t sent_ = 0;  // of pending_
 };
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

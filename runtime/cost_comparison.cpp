@@ -7,7 +7,7 @@
 
 #include "base/input_error.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 namespace {
 
@@ -15,23 +15,23 @@ constexpr std::size_t values_least = 8;
 constexpr double side_least = 0.025;  // of the median
 constexpr double wide_least = 0.5;    // of the median: who agrees within so much has said little
 
-double side_above(const MeasuredTimes& times) {
+double side_above(const kernels::MeasuredTimes& times) {
     return std::max(times.quantile(0.9) - times.median(), side_least * times.median());
 }
-double side_below(const MeasuredTimes& times) {
+double side_below(const kernels::MeasuredTimes& times) {
     return std::max(times.median() - times.quantile(0.1), side_least * times.median());
 }
 
-using Entry = std::pair<std::string, const MeasuredTimes*>;
+using Entry = std::pair<std::string, const kernels::MeasuredTimes*>;
 
-std::vector<Entry> entries_of(const LiveCosts& costs) {
+std::vector<Entry> entries_of(const scenarios::LiveCosts& costs) {
     std::vector<Entry> all;
-    for (const StepCosts& one : costs.steps) {
-        all.emplace_back("step, " + setting_text(one.setting), &one.step);
+    for (const scenarios::StepCosts& one : costs.steps) {
+        all.emplace_back("step, " + scenarios::setting_text(one.setting), &one.step);
     }
-    for (Entry& one : change_times(costs)) all.push_back(std::move(one));
-    for (const MachineCurve& curve : costs.machine.curves) {
-        for (const MachinePoint& point : curve.points) {
+    for (Entry& one : scenarios::change_times(costs)) all.push_back(std::move(one));
+    for (const kernels::MachineCurve& curve : costs.machine.curves) {
+        for (const kernels::MachinePoint& point : curve.points) {
             all.emplace_back(fmt::format("{}, {} rank{}, {} bytes", curve.name, curve.ranks,
                                          curve.ranks == 1 ? "" : "s", point.bytes),
                              &point.times);
@@ -41,7 +41,7 @@ std::vector<Entry> entries_of(const LiveCosts& costs) {
     return all;
 }
 
-const MeasuredTimes* find(const std::vector<Entry>& entries, const std::string& name) {
+const kernels::MeasuredTimes* find(const std::vector<Entry>& entries, const std::string& name) {
     const auto found = std::ranges::find(entries, name, &Entry::first);
     return found == entries.end() ? nullptr : found->second;
 }
@@ -63,12 +63,12 @@ const char* word(Agreement agreement) {
 
 }  // namespace
 
-CostDifference difference(std::string name, const MeasuredTimes& first,
-                          const MeasuredTimes& second) {
+CostDifference difference(std::string name, const kernels::MeasuredTimes& first,
+                          const kernels::MeasuredTimes& second) {
     CostDifference one{std::move(name), first.median(), second.median(), 0, Agreement::too_few};
     const bool first_is_lower = one.first_s <= one.second_s;
-    const MeasuredTimes& lower = first_is_lower ? first : second;
-    const MeasuredTimes& upper = first_is_lower ? second : first;
+    const kernels::MeasuredTimes& lower = first_is_lower ? first : second;
+    const kernels::MeasuredTimes& upper = first_is_lower ? second : first;
     one.stated_s = side_above(lower) + side_below(upper);
     if (std::min(first.s.size(), second.s.size()) < values_least) return one;
     const bool overlap = upper.median() - lower.median() <= one.stated_s;
@@ -76,7 +76,8 @@ CostDifference difference(std::string name, const MeasuredTimes& first,
     return one;
 }
 
-std::vector<CostDifference> differences(const LiveCosts& first, const LiveCosts& second,
+std::vector<CostDifference> differences(const scenarios::LiveCosts& first,
+                                        const scenarios::LiveCosts& second,
                                         const std::filesystem::path& file) {
     if (first.device != second.device) {
         throw InputError(file.string(), "/device",
@@ -91,7 +92,7 @@ std::vector<CostDifference> differences(const LiveCosts& first, const LiveCosts&
     const std::vector<Entry> there = entries_of(second);
     std::vector<CostDifference> all;
     for (const auto& [name, times] : here) {
-        if (const MeasuredTimes* other = find(there, name)) {
+        if (const kernels::MeasuredTimes* other = find(there, name)) {
             all.push_back(difference(name, *times, *other));
         } else {
             all.push_back({name, times->median(), 0, 0, Agreement::only_first});
@@ -140,4 +141,4 @@ std::string difference_table(std::span<const CostDifference> all) {
     return text + "\n";
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

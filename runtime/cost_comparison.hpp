@@ -16,7 +16,7 @@
 
 #include "scenarios/reader/live_costs.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 enum class Agreement : std::uint8_t { agrees, disagrees, too_few, only_first, only_second };
 
@@ -29,12 +29,13 @@ struct CostDifference {
     Agreement agreement = Agreement::too_few;
 };
 
-CostDifference difference(std::string name, const MeasuredTimes& first,
-                          const MeasuredTimes& second);
+CostDifference difference(std::string name, const kernels::MeasuredTimes& first,
+                          const kernels::MeasuredTimes& second);
 
 // Of everything that either has. InputError, which names `file` as the second's, if they are of
 // different machines or trainings.
-std::vector<CostDifference> differences(const LiveCosts& first, const LiveCosts& second,
+std::vector<CostDifference> differences(const scenarios::LiveCosts& first,
+                                        const scenarios::LiveCosts& second,
                                         const std::filesystem::path& file);
 
 std::size_t count(std::span<const CostDifference> all, Agreement which);
@@ -42,4 +43,4 @@ std::size_t count(std::span<const CostDifference> all, Agreement which);
 // A line each, and a last one that counts them.
 std::string difference_table(std::span<const CostDifference> all);
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

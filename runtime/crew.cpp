@@ -14,14 +14,12 @@
 #include "runtime/crew_state.hpp"
 #include "runtime/plan_text.hpp"
 
-namespace ukemi {
-
-using namespace live;
+namespace ukemi::runtime {
 
 Crew::State::State(CrewSetup given)
-    : setup(std::move(given)), training(training_spec_text(setup.training)) {
+    : setup(std::move(given)), training(kernels::training_spec_text(setup.training)) {
     pumped = pinged = Clock::now();
-    sweep_unfinished_checkpoints(setup.folder);  // of a run that was killed
+    kernels::sweep_unfinished_checkpoints(setup.folder);  // of a run that was killed
 }
 
 Crew::Crew(CrewSetup setup) : state_(std::make_unique<State>(std::move(setup))) {}
@@ -31,7 +29,7 @@ Crew::~Crew() {
     for (auto& [id, worker] : state_->workers) worker.process->send_signal(SIGKILL);
     const bool was_saving = state_->saving.has_value();
     state_->workers.clear();
-    if (was_saving) sweep_unfinished_checkpoints(state_->setup.folder);
+    if (was_saving) kernels::sweep_unfinished_checkpoints(state_->setup.folder);
 }
 
 void Crew::spawn(InstanceId worker) {
@@ -94,7 +92,7 @@ void Crew::inject(InstanceId worker, Fault fault) {
     state_->tell(worker, Inject{fault});
 }
 
-void Crew::begin_transition(std::span<const InstanceId> members, const Plan& plan,
+void Crew::begin_transition(std::span<const InstanceId> members, const policies::Plan& plan,
                             const std::filesystem::path& checkpoint) {
     State& state = *state_;
     INVARIANT(!state.attempt && state.group.phase != GroupPhase::training);
@@ -186,4 +184,4 @@ std::vector<CrewEvent> Crew::poll(std::chrono::nanoseconds timeout) {
     return std::exchange(state.events, {});
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -33,9 +33,11 @@
 #include "policies/plan.hpp"
 #include "runtime/fault.hpp"
 
-namespace ukemi {
-
+namespace ukemi::kernels {
 class ComputeBackend;
+}
+
+namespace ukemi::runtime {
 
 struct CrewDeadlines {                             // wall time
     std::chrono::milliseconds spawn{20'000};       // from starting a process to its being ready
@@ -50,7 +52,7 @@ struct CrewDeadlines {                             // wall time
 };
 
 struct CrewSetup {
-    TrainingSpec training;
+    kernels::TrainingSpec training;
     std::filesystem::path worker_program;  // run as: worker_program worker_arguments…
     std::vector<std::string>
         worker_arguments;          // the rendezvous and the secret travel in the environment
@@ -71,10 +73,10 @@ struct WorkerDied {  // whatever the reason; its process is gone. A dismissed wo
     bool expected = false;  // dismissed or killed by the owner
     bool was_member = false;
 };
-struct StepDone {           // every member has finished it: it is committed
-    std::int64_t step;      // its number
-    std::int64_t position;  // samples used so far, of the whole job
-    StepReport report;      // as rank 0 had it; no words if all who had it are lost
+struct StepDone {                // every member has finished it: it is committed
+    std::int64_t step;           // its number
+    std::int64_t position;       // samples used so far, of the whole job
+    kernels::StepReport report;  // as rank 0 had it; no words if all who had it are lost
     std::chrono::steady_clock::time_point at;
 };
 struct GroupHeld {  // every member stands before step `step`
@@ -126,7 +128,7 @@ public:
     // after abandon(). Members that have the state keep it (and undo a torn step); others get it
     // from the lowest rank that has; if nobody has, it is read from `checkpoint` or, if that is
     // empty, made from the seed. GroupEntered or TransitionFailed follows.
-    void begin_transition(std::span<const InstanceId> members, const Plan& plan,
+    void begin_transition(std::span<const InstanceId> members, const policies::Plan& plan,
                           const std::filesystem::path& checkpoint = {});
     // The present group stops where it is; a torn step is discarded. Its members stand and wait.
     void abandon();
@@ -148,6 +150,6 @@ private:
 // The whole life of a worker process (`ukemi worker`): connects to the coordinator named in the
 // environment, obeys it until told to stop or until it is gone, and computes by `backend`; one that
 // refuses is trouble for the coordinator before the worker is ready. Returns an exit status.
-int run_worker(const ComputeBackend& backend);
+int run_worker(const kernels::ComputeBackend& backend);
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -12,9 +12,7 @@
 #include "base/invariant.hpp"
 #include "runtime/crew_state.hpp"
 
-namespace ukemi {
-
-using namespace live;
+namespace ukemi::runtime {
 
 bool Crew::State::is_member(InstanceId id) const {
     return std::find(group.members.begin(), group.members.end(), id) != group.members.end();
@@ -32,7 +30,7 @@ void Crew::State::step_finished(InstanceId id, const StepFinished& message) {
     if (message.epoch != group.epoch || !is_member(id)) return;
     Worker& worker = *find(id);
     const std::int64_t samples =
-        samples_per_step(group.plan, static_cast<std::int32_t>(group.members.size()));
+        policies::samples_per_step(group.plan, static_cast<std::int32_t>(group.members.size()));
     const std::int64_t expected = group.position + (message.step - group.step + 1) * samples;
     if (message.step != worker.step || message.position != expected) {
         condemn(id, fmt::format("it reported step {} up to sample {}, expected step {} up to {}",
@@ -57,7 +55,7 @@ void Crew::State::commit_steps() {
 
 void Crew::State::commit_step(std::int64_t step) {
     const std::int64_t samples =
-        samples_per_step(group.plan, static_cast<std::int32_t>(group.members.size()));
+        policies::samples_per_step(group.plan, static_cast<std::int32_t>(group.members.size()));
     StepDone done{step, group.position + samples, {}, Clock::now()};
     const auto found = group.past.find(step);
     // Only lost members may have had it, after a silence of thousands of steps.
@@ -119,7 +117,7 @@ void Crew::State::step_failed(InstanceId id, const StepFailed& message) {
         condemn(id, fmt::format("it computed step {} under another Plan", message.step));
         return;
     }
-    const auto outcome = outcome_names()[static_cast<std::size_t>(message.outcome)];
+    const auto outcome = kernels::outcome_names()[static_cast<std::size_t>(message.outcome)];
     break_group(fmt::format("step {} failed ({})", message.step, outcome), false);
 }
 
@@ -222,4 +220,4 @@ void Crew::State::not_saved(const std::string& why) {
     events.push_back(CheckpointFailed{why});
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -12,9 +12,8 @@
 #include "kernels/checkpoint_file.hpp"
 #include "runtime/crew_state.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
-using namespace live;
 using namespace std::chrono_literals;
 
 namespace {
@@ -31,7 +30,7 @@ double seconds_of(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-Crew::State::Worker* Crew::State::find(InstanceId id) {
+Worker* Crew::State::find(InstanceId id) {
     const auto found = workers.find(id);
     return found == workers.end() ? nullptr : &found->second;
 }
@@ -91,7 +90,7 @@ void Crew::State::forget(InstanceId id, const std::string& how) {
     workers.erase(id);
     events.push_back(std::move(died));
     if (saving && saving->worker == id) {
-        sweep_unfinished_checkpoints(setup.folder);
+        kernels::sweep_unfinished_checkpoints(setup.folder);
         not_saved("its writer died");
     }
     settle();
@@ -284,4 +283,4 @@ void Crew::State::ping(Moment now) {
     for (const InstanceId id : all) tell(id, Ping{});
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

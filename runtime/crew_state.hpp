@@ -25,9 +25,7 @@
 #include "runtime/rendezvous.hpp"
 #include "runtime/worker_process.hpp"
 
-namespace ukemi {
-
-namespace live {
+namespace ukemi::runtime {
 
 enum class Life : std::uint8_t {
     starting,  // no Hello yet
@@ -65,7 +63,7 @@ struct Group {
     GroupPhase phase = GroupPhase::none;
     std::uint64_t epoch = 0;
     std::vector<InstanceId> members;  // by rank; some may be gone
-    Plan plan;
+    policies::Plan plan;
     std::uint64_t plan_digest = 0;
     std::int64_t step = 0;  // the first that is not committed
     std::int64_t position = 0;
@@ -91,7 +89,7 @@ struct Attempt {
     std::uint64_t epoch = 0;
     Stage stage = Stage::settling;
     std::vector<InstanceId> members;
-    Plan plan;
+    policies::Plan plan;
     std::uint64_t plan_digest = 0;
     std::filesystem::path checkpoint;
     bool group_changed = true;
@@ -115,20 +113,15 @@ struct Saving {
     Moment deadline;
 };
 
-}  // namespace live
-
 struct Crew::State {
-    using Worker = live::Worker;
-    using Moment = live::Moment;
-
     explicit State(CrewSetup given);
 
     // crew_poll.cpp
     void pump(Moment until);
     bool wait_for_input(Moment until);
-    void greet(live::Door::Guest guest, Moment now);
+    void greet(Door::Guest guest, Moment now);
     void read_from(InstanceId id, Moment now);
-    void handle(InstanceId id, const live::Message& message, Moment now);
+    void handle(InstanceId id, const Message& message, Moment now);
     void reap(Moment now);
     void check_deadlines(Moment now);
     void check_worker_deadlines(InstanceId id, Worker& worker, Moment now);
@@ -139,7 +132,7 @@ struct Crew::State {
     // as gone at once, and break its group; its WorkerDied comes when it is reaped.
     Worker* find(InstanceId id);
     bool alive(InstanceId id);  // and not about to end
-    void tell(InstanceId id, const live::Message& message);
+    void tell(InstanceId id, const Message& message);
     void condemn(InstanceId id, std::string why);
     void await_end(InstanceId id, std::string why);
     void forget(InstanceId id, const std::string& how);
@@ -148,28 +141,28 @@ struct Crew::State {
     // crew_group.cpp
     bool is_member(InstanceId id) const;
     std::vector<InstanceId> survivors();
-    void step_finished(InstanceId id, const live::StepFinished& message);
+    void step_finished(InstanceId id, const StepFinished& message);
     void commit_steps();
-    void standing(InstanceId id, const live::Standing& message);
+    void standing(InstanceId id, const Standing& message);
     void check_standing();
     void send_run(std::int64_t limit);
-    void step_failed(InstanceId id, const live::StepFailed& message);
-    void status(InstanceId id, const live::Status& message);
+    void step_failed(InstanceId id, const StepFailed& message);
+    void status(InstanceId id, const Status& message);
     void break_group(std::string complaint, bool somebody_died);
     void settle();  // once all survivors have answered
     bool settled();
     void find_culprit(Moment now);
     void commit_step(std::int64_t step);
-    void saved(InstanceId id, const live::Saved& message);
+    void saved(InstanceId id, const Saved& message);
     void not_saved(const std::string& why);
 
     // crew_transition.cpp
     void progress_attempt();
     void launch_attempt();
-    std::string choose_base(live::Attempt& attempt);
-    void own_address(InstanceId id, const live::OwnAddress& message);
-    void entered(InstanceId id, const live::Entered& message);
-    void not_entered(InstanceId id, const live::NotEntered& message);
+    std::string choose_base(Attempt& attempt);
+    void own_address(InstanceId id, const OwnAddress& message);
+    void entered(InstanceId id, const Entered& message);
+    void not_entered(InstanceId id, const NotEntered& message);
     void commit_attempt();
     void fail_attempt(std::string why);
     void fail_attempt_when_known(std::string why);
@@ -178,12 +171,12 @@ struct Crew::State {
 
     CrewSetup setup;
     std::string training;  // the spec as text
-    live::Door door;
+    Door door;
     std::map<InstanceId, Worker> workers;
     std::set<InstanceId> used;
-    live::Group group;
-    std::optional<live::Attempt> attempt;
-    std::optional<live::Saving> saving;
+    Group group;
+    std::optional<Attempt> attempt;
+    std::optional<Saving> saving;
     std::uint64_t attempts = 0;
     std::uint64_t inquiries = 0;
     std::uint64_t savings = 0;
@@ -194,4 +187,4 @@ struct Crew::State {
     bool interrupted = false;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

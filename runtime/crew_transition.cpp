@@ -12,11 +12,9 @@
 #include "runtime/crew_state.hpp"
 #include "runtime/plan_text.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
-using namespace live;
-
-std::string live::Attempt::disagreement() const {
+std::string Attempt::disagreement() const {
     const InstanceId root = members.front();
     const Entered& first = entered.at(root);
     // A replica may look common by chance (no gradient, no momentum): all must say that it is.
@@ -275,4 +273,4 @@ void Crew::State::attempt_overdue() {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

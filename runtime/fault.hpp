@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 enum class Fault : std::uint8_t {
     close_sockets,    // all of them, to the coordinator and to its peers
@@ -14,4 +14,4 @@ enum class Fault : std::uint8_t {
     die_writing,      // it is killed when the next file that it writes is begun and not complete
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -11,7 +11,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 class LiveClock {
 public:
@@ -39,4 +39,4 @@ private:
     Wall::time_point start_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 void LiveDeaths::step_made(std::span<const InstanceId> members, bool is_new) {
     if (is_new) row_ = 0;
@@ -25,4 +25,4 @@ std::chrono::milliseconds LiveDeaths::pause() const {
     return first_pause_ * std::min(1 << (misfortunes - 2), longest);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -14,7 +14,7 @@
 
 #include "base/ids.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 class LiveDeaths {
 public:
@@ -39,4 +39,4 @@ private:
     std::set<InstanceId> proven_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -11,49 +11,52 @@
 #include "kernels/training_rules.hpp"
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
-Capabilities live_capabilities(const MarketData& market, const JobSpec& job) {
-    Capabilities can = simulated_capabilities(market, job);
+policies::Capabilities live_capabilities(const sim::MarketData& market, const sim::JobSpec& job) {
+    policies::Capabilities can = sim::simulated_capabilities(market, job);
     can.world = "live workers";
-    can.knobs = can.knobs | KnobSet{Knob::batch,           Knob::accumulation, Knob::learning_rate,
-                                    Knob::synchronisation, Knob::collective,   Knob::codec};
-    if (job.plan.synchronisation != Synchronisation::pair_averaging) {
-        can.knobs = can.knobs | KnobSet{Knob::learners_per_gpu};
+    can.knobs = can.knobs |
+                policies::KnobSet{policies::Knob::batch,         policies::Knob::accumulation,
+                                  policies::Knob::learning_rate, policies::Knob::synchronisation,
+                                  policies::Knob::collective,    policies::Knob::codec};
+    if (job.plan.synchronisation != policies::Synchronisation::pair_averaging) {
+        can.knobs = can.knobs | policies::KnobSet{policies::Knob::learners_per_gpu};
     }
     can.codecs.clear();
-    for (const CodecEntry& entry : all_codecs()) {
-        if (entry.kind == Codec::none) continue;
+    for (const kernels::CodecEntry& entry : kernels::all_codecs()) {
+        if (entry.kind == policies::Codec::none) continue;
         can.codecs.push_back(
             {entry.kind, entry.level_min, entry.level_max, entry.whole_levels, true});
     }
     return can;
 }
 
-NamedMarket calm_market(const Scenario& scenario) {
-    NamedMarket market = make_market(scenario, scenario.seed);
+scenarios::NamedMarket calm_market(const scenarios::Scenario& scenario) {
+    scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
     market.name = "calm";
-    market.data.after_last_row = AfterLastRow::hold;
-    const MarketRules rules = market.data.rules;  // of which only the bills are left
+    market.data.after_last_row = sim::AfterLastRow::hold;
+    const sim::MarketRules rules = market.data.rules;  // of which only the bills are left
     market.data.rules = {};
     market.data.rules.spot_billing = rules.spot_billing;
     market.data.rules.on_demand_billing = rules.on_demand_billing;
-    for (ZoneData& zone : market.data.zones) {
+    for (sim::ZoneData& zone : market.data.zones) {
         zone.capacity.steps = {{Instant{}, scenario.job.instances_max}};
     }
-    prepare(market.data);
+    sim::prepare(market.data);
     return market;
 }
 
 namespace {
 
-const TrainingSpec& training_of(const Scenario& scenario) {
+const kernels::TrainingSpec& training_of(const scenarios::Scenario& scenario) {
     if (scenario.training) return *scenario.training;
     throw InputError(scenario.file.string(), "/training",
                      "missing: a live run needs to know what its workers train");
 }
 
-CrewSetup crew_setup(const Scenario& scenario, std::uint64_t seed, const LiveOptions& options) {
+CrewSetup crew_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
+                     const LiveOptions& options) {
     CrewSetup crew;
     crew.training = training_of(scenario);
     crew.training.seed = seed;
@@ -68,10 +71,11 @@ CrewSetup crew_setup(const Scenario& scenario, std::uint64_t seed, const LiveOpt
 
 // What would only come to light in the workers, said before any of them starts. Returns the number
 // of the model's parameters.
-std::size_t check_training(const Scenario& scenario, const CrewSetup& crew) {
-    const DataSet data = load_data(crew.training.data);
-    const std::size_t parameters = make_model(crew.training.model, data)->parameter_count();
-    const JobSpec& job = scenario.job;
+std::size_t check_training(const scenarios::Scenario& scenario, const CrewSetup& crew) {
+    const kernels::DataSet data = kernels::load_data(crew.training.data);
+    const std::size_t parameters =
+        kernels::make_model(crew.training.model, data)->parameter_count();
+    const sim::JobSpec& job = scenario.job;
     if (job.profile.lossless) {
         throw InputError(scenario.file.string(), "/job/checkpoint",
                          "a live run can lose its model: expected what a checkpoint costs, as in "
@@ -82,25 +86,25 @@ std::size_t check_training(const Scenario& scenario, const CrewSetup& crew) {
                          "a live group changes without ending the program: \"whole_program\" is "
                          "for simulations");
     }
-    const MarketSource& market = scenario.market;
+    const scenarios::MarketSource& market = scenario.market;
     if (market.rules.uneven() || !job.profile.communication.empty()) {
         throw InputError(scenario.file.string(), market.rules.uneven() ? "/market" : "/job",
                          "real workers are as fast as they are: a live run has no "
                          "\"machine_speeds\", \"slow_machines\" or \"communication\"");
     }
-    for (const ZoneSource& zone : market.zones) {
+    for (const scenarios::ZoneSource& zone : market.zones) {
         if (zone.speed_per_mille == 1000) continue;
         throw InputError(scenario.file.string(), "/market",
                          "real workers are as fast as they are: a live run has no \"speed\"");
     }
-    for (const TransferRow& row : market.transfer.rows) {
+    for (const sim::TransferRow& row : market.transfer.rows) {
         if (row.bandwidth.raw() <= 0) continue;
         throw InputError(scenario.file.string(), "/market/transfer",
                          "real workers move their model as fast as they can: a live run has no "
                          "\"bandwidth\" between regions");
     }
     for (const std::int32_t workers : {job.workers_min, job.instances_max}) {
-        const std::string refused = training_refusal(job.plan, workers);
+        const std::string refused = kernels::training_refusal(job.plan, workers);
         if (refused.empty()) continue;
         throw InputError(scenario.file.string(), "/training",
                          fmt::format("with {} workers: {}", workers, refused));
@@ -109,43 +113,45 @@ std::size_t check_training(const Scenario& scenario, const CrewSetup& crew) {
 }
 
 // What policies could make of learners that no worker could then train.
-void check_learners(const Scenario& scenario, const PolicyList& list) {
-    KnobSet turned;
-    for (const auto& policy : make_policies(list)) turned = turned | policy->knobs();
-    Plan several = scenario.job.plan;
+void check_learners(const scenarios::Scenario& scenario, const scenarios::PolicyList& list) {
+    policies::KnobSet turned;
+    for (const auto& policy : scenarios::make_policies(list)) turned = turned | policy->knobs();
+    policies::Plan several = scenario.job.plan;
     several.learners_per_gpu = std::max(several.learners_per_gpu, 2);
     const bool has_several = scenario.job.plan.learners_per_gpu > 1;
-    if (!has_several && !turned.has(Knob::learners_per_gpu)) return;
-    const std::string refused = training_refusal(several, scenario.job.workers_min);
+    if (!has_several && !turned.has(policies::Knob::learners_per_gpu)) return;
+    const std::string refused = kernels::training_refusal(several, scenario.job.workers_min);
     if (!refused.empty()) {
         throw InputError(
             list.where, "",
             fmt::format("\"{}\" turns the number of learners, and with two of them: {}",
                         list.label(), refused));
     }
-    const bool averages = learners_average(several);
-    for (const Knob knob : {Knob::synchronisation, Knob::batch, Knob::accumulation, Knob::codec}) {
-        const bool fits = !averages && knob != Knob::synchronisation;
+    const bool averages = kernels::learners_average(several);
+    for (const policies::Knob knob : {policies::Knob::synchronisation, policies::Knob::batch,
+                                      policies::Knob::accumulation, policies::Knob::codec}) {
+        const bool fits = !averages && knob != policies::Knob::synchronisation;
         if (fits || !turned.has(knob)) continue;
         throw InputError(list.where, "",
                          fmt::format("\"{}\" turns {}: several learners a worker leave it as it is",
-                                     list.label(), name_of(knob)));
+                                     list.label(), policies::name_of(knob)));
     }
 }
 
 void resume(const std::filesystem::path& file, std::size_t parameters, LiveSetup& live) {
-    const Checkpoint saved = read_checkpoint(file);
-    if (saved.job != job_identity(live.crew.training)) {
+    const kernels::Checkpoint saved = kernels::read_checkpoint(file);
+    if (saved.job != kernels::job_identity(live.crew.training)) {
         throw InputError(file.string(), "",
                          "is of another training: data, model, optimiser or seed differ");
     }
-    expect_trainable_state(saved.state, parameters, file.string());
+    kernels::expect_trainable_state(saved.state, parameters, file.string());
     live.resume_from = file;
     live.resume_samples = saved.position;
     live.resume_steps = saved.step;
 }
 
-LiveSetup live_setup(const Scenario& scenario, std::uint64_t seed, const LiveOptions& options) {
+LiveSetup live_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
+                     const LiveOptions& options) {
     LiveSetup live;
     live.crew = crew_setup(scenario, seed, options);
     live.time_scale = options.time_scale;
@@ -167,18 +173,18 @@ void keep_model(LiveTrainer& trainer, LiveRecord& record) {
 }
 
 // Nobody knows beforehand how long real workers take: what the scenario says is where it starts.
-JobSpec live_job(const Scenario& scenario, const MarketData& market) {
-    JobSpec job = job_on(scenario, market);
-    if (job.predictor.kind == PredictorKind::disturbed) {
+sim::JobSpec live_job(const scenarios::Scenario& scenario, const sim::MarketData& market) {
+    sim::JobSpec job = scenarios::job_on(scenario, market);
+    if (job.predictor.kind == policies::PredictorKind::disturbed) {
         throw InputError(scenario.file.string(), "/predictor",
                          "a live run corrects its forecast by what it measures: expected "
                          "\"calibrated\", found \"disturbed\"");
     }
-    job.predictor.kind = PredictorKind::calibrated;
+    job.predictor.kind = policies::PredictorKind::calibrated;
     return job;
 }
 
-void fill_measured(RunResult& result, const LiveRecord& record) {
+void fill_measured(records::RunResult& result, const LiveRecord& record) {
     if (record.steps.empty()) return;
     result.loss = record.steps.back().report.loss;
     result.accuracy = record.steps.back().report.accuracy;
@@ -186,41 +192,43 @@ void fill_measured(RunResult& result, const LiveRecord& record) {
 
 }  // namespace
 
-LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
-                 std::uint64_t seed, const LiveOptions& options) {
-    const JobSpec job = live_job(scenario, market.data);
-    const Capabilities world_can = live_capabilities(market.data, job);
-    check_policies(list, scenario, world_can);
+LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
+                 const scenarios::PolicyList& list, std::uint64_t seed,
+                 const LiveOptions& options) {
+    const sim::JobSpec job = live_job(scenario, market.data);
+    const policies::Capabilities world_can = live_capabilities(market.data, job);
+    scenarios::check_policies(list, scenario, world_can);
     LiveSetup live = live_setup(scenario, seed, options);
     const std::size_t parameters = check_training(scenario, live.crew);
     check_learners(scenario, list);
     if (!options.resume_from.empty()) resume(options.resume_from, parameters, live);
     LiveRun live_run;
-    DecisionLog log(decision_log_header(scenario, market.name, job, world_can, list, seed,
-                                        options.keep.all_questions));
-    WorldSetup setup;
+    records::DecisionLog log(scenarios::decision_log_header(
+        scenario, market.name, job, world_can, list, seed, options.keep.all_questions));
+    sim::WorldSetup setup;
     setup.market = &market.data;
     setup.job = &job;
-    setup.policies = make_policies(list);
+    setup.policies = scenarios::make_policies(list);
     setup.oracle = list.needs_oracle();
     setup.seed = seed;
     setup.keep_timeline = options.keep.timeline;
     if (options.keep.decisions) setup.log = &log;
     if (options.keep.events) {
-        setup.on_event = [&](Instant at, Phase phase, const Event& event) {
-            live_run.run.events += event_line(at, phase, event);
+        setup.on_event = [&](Instant at, sim::Phase phase, const sim::Event& event) {
+            live_run.run.events += scenarios::event_line(at, phase, event);
         };
     }
     setup.capabilities = world_can;
     LiveTrainer* trainer = nullptr;
-    setup.make_trainer = [&](Controller& controller, Ledger& ledger, RunQueue& queue) {
+    setup.make_trainer = [&](policies::Controller& controller, records::Ledger& ledger,
+                             sim::RunQueue& queue) {
         auto made =
             std::make_unique<LiveTrainer>(job, live, controller, ledger, queue, live_run.record);
         trainer = made.get();
         return made;
     };
-    World world(std::move(setup));
-    RunResult& result = live_run.run.result;
+    sim::World world(std::move(setup));
+    records::RunResult& result = live_run.run.result;
     try {
         result = world.run();
     } catch (const std::exception& error) {
@@ -243,8 +251,8 @@ LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const Poli
 namespace {
 
 void add_rank_times(CsvWriter& csv, const LiveRecord::Step& step) {
-    StepWord most;  // of the slowest rank, each
-    for (const StepWord& word : step.report.words) {
+    kernels::StepWord most;  // of the slowest rank, each
+    for (const kernels::StepWord& word : step.report.words) {
         most.compute_ns = std::max(most.compute_ns, word.compute_ns);
         most.exposed_ns = std::max(most.exposed_ns, word.exposed_ns);
         most.input_ns = std::max(most.input_ns, word.input_ns);
@@ -267,7 +275,7 @@ std::string steps_csv(const LiveRecord& record) {
                    "input_wait_s", "communication_s", "encoding_s", "sent_bytes", "codec_error",
                    "learners"});
     for (const LiveRecord::Step& step : record.steps) {
-        const StepReport& report = step.report;
+        const kernels::StepReport& report = step.report;
         csv.add(to_seconds(step.at.since_start())).add(step.step).add(step.workers);
         csv.add(step.samples).add(report.loss).add(report.accuracy).add(report.squared_norm);
         csv.add(report.covariance_trace).add(report.noise_scale);
@@ -310,4 +318,4 @@ std::string live_json(const LiveRecord& record) {
     return document.dump(1) + "\n";
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -13,7 +13,7 @@
 #include "runtime/live_trainer.hpp"
 #include "scenarios/experiment/experiment.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 struct LiveOptions {
     double time_scale = 1;
@@ -23,7 +23,7 @@ struct LiveOptions {
     std::filesystem::path resume_from;  // a checkpoint, or empty
     CrewDeadlines deadlines;
     std::vector<int> cores;  // worker k runs on cores[k mod n]; empty: anywhere
-    RunOptions keep;
+    scenarios::RunOptions keep;
     // As in LiveSetup:
     const std::atomic<int>* stop_requests = nullptr;
     std::chrono::milliseconds stop_within{20'000};
@@ -33,7 +33,7 @@ struct LiveOptions {
 };
 
 struct LiveRun {
-    FinishedRun run;
+    scenarios::FinishedRun run;
     LiveRecord record;
     bool interrupted = false;  // told to stop, and the work is not done
     // What broke the run off after its first step, whose record is here all the same.
@@ -41,19 +41,19 @@ struct LiveRun {
 };
 
 // What live workers can turn, whatever they compute on.
-Capabilities live_capabilities(const MarketData& market, const JobSpec& job);
+policies::Capabilities live_capabilities(const sim::MarketData& market, const sim::JobSpec& job);
 
 // The market with nothing ever taken away: every zone carries what the job may ask for.
-NamedMarket calm_market(const Scenario& scenario);
+scenarios::NamedMarket calm_market(const scenarios::Scenario& scenario);
 
 // Throws InputError for a scenario without "training", or one that this world cannot run. However
 // else a run ends, what its workers have learned is saved if any of them still has it.
-LiveRun run_live(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
-                 std::uint64_t seed, const LiveOptions& options);
+LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,
+                 const scenarios::PolicyList& list, std::uint64_t seed, const LiveOptions& options);
 
 // The steps of a live run, and what was measured in each: steps.csv.
 std::string steps_csv(const LiveRecord& record);
 // Everything else that a live run measured, as JSON: live.json.
 std::string live_json(const LiveRecord& record);
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

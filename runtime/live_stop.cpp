@@ -9,7 +9,7 @@
 
 #include "runtime/live_trainer.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 namespace {
 
@@ -28,7 +28,7 @@ bool LiveTrainer::hurried() const {
 
 bool LiveTrainer::must_stop() {
     if (stopping_) return true;
-    if (phase_ == JobPhase::finished) return false;  // it ends by itself
+    if (phase_ == policies::JobPhase::finished) return false;  // it ends by itself
     const bool told = setup_.stop_requests != nullptr && setup_.stop_requests->load() > 0;
     if (told) stop_because("told to stop");
     if (record_->stopped.empty()) return false;
@@ -115,4 +115,4 @@ void LiveTrainer::keep_model() {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -8,12 +8,12 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 using WallTime = std::chrono::nanoseconds;
 
-LiveTrainer::LiveTrainer(const JobSpec& job, LiveSetup setup, Controller& controller,
-                         Ledger& ledger, RunQueue& queue, LiveRecord& record)
+LiveTrainer::LiveTrainer(const sim::JobSpec& job, LiveSetup setup, policies::Controller& controller,
+                         records::Ledger& ledger, sim::RunQueue& queue, LiveRecord& record)
     : job_(&job),
       setup_(std::move(setup)),
       clock_(setup_.time_scale, setup_.wall),
@@ -32,11 +32,11 @@ LiveTrainer::LiveTrainer(const JobSpec& job, LiveSetup setup, Controller& contro
 }
 
 Duration LiveTrainer::transition_remaining(Instant now) const {
-    const bool entering = phase_ == JobPhase::transition && expected_until_ > now;
+    const bool entering = phase_ == policies::JobPhase::transition && expected_until_ > now;
     return entering ? expected_until_ - now : Duration{};
 }
 
-void LiveTrainer::observe(Observation& seen) const {
+void LiveTrainer::observe(policies::Observation& seen) const {
     seen.loss = last_report_.loss;
     seen.gradient.squared_norm = last_report_.squared_norm;
     seen.gradient.covariance_trace = last_report_.covariance_trace;
@@ -44,8 +44,8 @@ void LiveTrainer::observe(Observation& seen) const {
     seen.gradient.applied_squared_norm = last_report_.average_squared_norm;
     seen.exchange = {};
     seen.exchange.relative_error = last_report_.codec_error;
-    for (const StepWord& word : last_report_.words) {
-        ExchangeView& slowest = seen.exchange;
+    for (const kernels::StepWord& word : last_report_.words) {
+        policies::ExchangeView& slowest = seen.exchange;
         const auto slower = [&](Duration& most, std::int64_t ns) {
             most = std::max(most, clock_.scaled(WallTime(ns)));
         };
@@ -56,9 +56,9 @@ void LiveTrainer::observe(Observation& seen) const {
         slowest.bytes = std::max(slowest.bytes, word.sent_bytes);
     }
     seen.worker_views.clear();
-    for (const StepWord& word : last_report_.words) {
+    for (const kernels::StepWord& word : last_report_.words) {
         if (word.rank >= members_.size()) continue;
-        WorkerView view;
+        policies::WorkerView view;
         view.instance = members_[word.rank];
         view.compute = clock_.scaled(WallTime(word.compute_ns));
         view.exposed_communication = clock_.scaled(WallTime(word.exposed_ns));
@@ -66,7 +66,7 @@ void LiveTrainer::observe(Observation& seen) const {
         view.step = view.compute + view.exposed_communication + view.input_wait;
         seen.worker_views.push_back(view);
     }
-    std::ranges::sort(seen.worker_views, {}, &WorkerView::instance);
+    std::ranges::sort(seen.worker_views, {}, &policies::WorkerView::instance);
 }
 
 // ---- boundaries -------------------------------------------------------------------------------
@@ -79,14 +79,14 @@ void LiveTrainer::await_boundary(Instant now) {
     if (at_boundary(now)) {
         boundary_wanted_ = false;
         queue_->cancel(boundary_due_);
-        boundary_due_ = queue_->schedule(now, Phase::completion, PlanDue{});
+        boundary_due_ = queue_->schedule(now, sim::Phase::completion, sim::PlanDue{});
         return;
     }
     boundary_wanted_ = true;
     if (group_ == Group::stepping) order_hold();  // what else is under way ends by itself
 }
 
-bool LiveTrainer::agree(const Plan& next, Instant now) {
+bool LiveTrainer::agree(const policies::Plan& next, Instant now) {
     INVARIANT(at_boundary(now));
     if (group_ == Group::none) return true;
     group_ = Group::agreeing;
@@ -100,21 +100,25 @@ bool LiveTrainer::agree(const Plan& next, Instant now) {
 
 void LiveTrainer::settle(Instant now) {
     switch (phase_) {
-        case JobPhase::waiting: break;
-        case JobPhase::transition: ledger_->elapse(now, Cause::transition); break;
-        case JobPhase::running: {
+        case policies::JobPhase::waiting: break;
+        case policies::JobPhase::transition:
+            ledger_->elapse(now, records::Cause::transition);
+            break;
+        case policies::JobPhase::running: {
             // Between two steps the group stands for an agreement; else a step is torn.
             const bool standing = group_ == Group::held || group_ == Group::agreeing;
-            ledger_->elapse(now, standing ? Cause::transition : Cause::wasted);
+            ledger_->elapse(now, standing ? records::Cause::transition : records::Cause::wasted);
             if (!standing) ++record_->torn_steps;
             run_since_checkpoint_ += now - running_since_;
             running_since_ = now;
             break;
         }
-        case JobPhase::checkpointing: ledger_->elapse(now, Cause::checkpoint); break;
-        case JobPhase::finished: break;
+        case policies::JobPhase::checkpointing:
+            ledger_->elapse(now, records::Cause::checkpoint);
+            break;
+        case policies::JobPhase::finished: break;
     }
-    ledger_->elapse(now, Cause::idle);  // nobody is a member, or the clock was just set
+    ledger_->elapse(now, records::Cause::idle);  // nobody is a member, or the clock was just set
 }
 
 void LiveTrainer::cancel_what_is_due() { queue_->cancel(checkpoint_due_); }
@@ -144,18 +148,18 @@ void LiveTrainer::stop(Instant now) {
     settle(now);
     cancel_what_is_due();
     let_go();
-    phase_ = JobPhase::waiting;
+    phase_ = policies::JobPhase::waiting;
     workers_ = 0;
 }
 
 // Real machines are as fast as they are.
-void LiveTrainer::begin_transition(const TransitionOrder& order, Instant now) {
-    INVARIANT(phase_ == JobPhase::waiting && group_ == Group::none);
+void LiveTrainer::begin_transition(const sim::TransitionOrder& order, Instant now) {
+    INVARIANT(phase_ == policies::JobPhase::waiting && group_ == Group::none);
     settle(now);
     members_.assign(order.members.begin(), order.members.end());
     workers_ = static_cast<std::int32_t>(members_.size());
-    phase_ = JobPhase::transition;
-    expected_until_ = now + sum_of(order.phases);
+    phase_ = policies::JobPhase::transition;
+    expected_until_ = now + records::sum_of(order.phases);
     group_ = Group::entering;
     crew_stands_ = member_died_ = false;
     next_learners_ = controller_->plan().learners_per_gpu;
@@ -164,14 +168,14 @@ void LiveTrainer::begin_transition(const TransitionOrder& order, Instant now) {
 
 std::int64_t LiveTrainer::steps_left() const {
     const std::int64_t left = controller_->samples_total() - controller_->samples_done();
-    const std::int64_t per_step = samples_per_step(controller_->plan(), workers_);
+    const std::int64_t per_step = policies::samples_per_step(controller_->plan(), workers_);
     return left <= 0 ? 0 : (left + per_step - 1) / per_step;
 }
 
 void LiveTrainer::begin_running(Instant now) {
     settle(now);
     cancel_what_is_due();
-    phase_ = JobPhase::running;
+    phase_ = policies::JobPhase::running;
     running_since_ = now;
     std::int64_t steps = steps_left();
     if (const auto hook_in = controller_->steps_until_hook(workers_)) {
@@ -179,18 +183,18 @@ void LiveTrainer::begin_running(Instant now) {
     }
     step_limit_ = controller_->steps_done() + steps;
     const Duration interval = controller_->plan().checkpoint_interval;
-    if (interval == never_checkpoint) return;
+    if (interval == policies::never_checkpoint) return;
     const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
-    checkpoint_due_ = queue_->schedule(now + rest, Phase::completion, CheckpointDue{});
+    checkpoint_due_ = queue_->schedule(now + rest, sim::Phase::completion, sim::CheckpointDue{});
 }
 
 void LiveTrainer::save_before(Instant deadline, Instant now) {
-    if (phase_ != JobPhase::running) return;
+    if (phase_ != policies::JobPhase::running) return;
     const Duration takes = std::max(job_->profile.checkpoint, checkpoint_time_);
     const Instant latest = deadline - takes - whole_seconds(1);
     if (latest < now) return;  // no time left to save
     queue_->cancel(checkpoint_due_);
-    checkpoint_due_ = queue_->schedule(latest, Phase::completion, CheckpointDue{});
+    checkpoint_due_ = queue_->schedule(latest, sim::Phase::completion, sim::CheckpointDue{});
 }
 
 void LiveTrainer::begin_checkpoint(Instant now) {
@@ -202,7 +206,7 @@ void LiveTrainer::begin_checkpoint(Instant now) {
         running_since_ = now;
     }
     cancel_what_is_due();
-    phase_ = JobPhase::checkpointing;
+    phase_ = policies::JobPhase::checkpointing;
     saved_ = false;
     switch (group_) {
         case Group::held:
@@ -227,7 +231,7 @@ void LiveTrainer::begin_checkpoint(Instant now) {
 }
 
 void LiveTrainer::finish_checkpoint(Instant now) {
-    INVARIANT(phase_ == JobPhase::checkpointing);
+    INVARIANT(phase_ == policies::JobPhase::checkpointing);
     settle(now);
     run_since_checkpoint_ = Duration{};
     if (!saved_) return;
@@ -240,13 +244,13 @@ void LiveTrainer::finish(Instant now) {
     settle(now);
     cancel_what_is_due();
     let_go();
-    phase_ = JobPhase::finished;
+    phase_ = policies::JobPhase::finished;
     workers_ = 0;
     keep_model();
 }
 
 void LiveTrainer::roll_back() {
-    INVARIANT(phase_ == JobPhase::waiting);
+    INVARIANT(phase_ == policies::JobPhase::waiting);
     if (controller_->samples_done() <= samples_safe_) return;
     controller_->rolled_back(samples_safe_, steps_safe_);
     run_since_checkpoint_ = Duration{};
@@ -286,16 +290,16 @@ void LiveTrainer::leave(InstanceId instance, bool lost, Instant) {
 // The group stands at a boundary: what was asked for meanwhile comes first.
 void LiveTrainer::stand(Instant at) {
     group_ = Group::held;
-    if (phase_ == JobPhase::checkpointing) {
+    if (phase_ == policies::JobPhase::checkpointing) {
         group_ = Group::saving;
         crew_.save();
         return;
     }
-    if (phase_ == JobPhase::running) {
+    if (phase_ == policies::JobPhase::running) {
         if (steps_left() == 0) {
-            queue_->schedule(at, Phase::completion, WorkFinished{});
+            queue_->schedule(at, sim::Phase::completion, sim::WorkFinished{});
         } else if (controller_->steps_done() >= step_limit_) {
-            queue_->schedule(at, Phase::completion, StepReached{});
+            queue_->schedule(at, sim::Phase::completion, sim::StepReached{});
         }
     }
     if (boundary_wanted_) await_boundary(at);
@@ -303,7 +307,7 @@ void LiveTrainer::stand(Instant at) {
 
 void LiveTrainer::take(const WorkerReady& event, Instant at) {
     record_->spawns.push_back(event.spawn);
-    queue_->schedule(at, Phase::completion, WorkerStarted{event.worker});
+    queue_->schedule(at, sim::Phase::completion, sim::WorkerStarted{event.worker});
 }
 
 void LiveTrainer::note_incident(Instant at, const std::string& what) {
@@ -323,11 +327,11 @@ void LiveTrainer::take(const WorkerDied& event, Instant at) {
             fmt::format("{} workers in a row died, and nothing was won between; the last: {}",
                         deaths_.row(), event.why));
     }
-    queue_->schedule(at, Phase::environment, WorkerFailed{event.worker});
+    queue_->schedule(at, sim::Phase::environment, sim::WorkerFailed{event.worker});
 }
 
 void LiveTrainer::take(const StepDone& event, Instant at) {
-    if (phase_ == JobPhase::finished || event.step != controller_->steps_done()) return;
+    if (phase_ == policies::JobPhase::finished || event.step != controller_->steps_done()) return;
     // After a loss the survivors' last step may turn out to be everybody's; without survivors it
     // is of a model that is gone. The time of such a step is in the ledger already, as torn.
     const bool late = group_ != Group::stepping && group_ != Group::holding;
@@ -337,7 +341,7 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
     deaths_.step_made(members_, event.position > samples_high_);
     samples_high_ = std::max(samples_high_, event.position);
     if (!late) {
-        ledger_->elapse(at, again ? Cause::redone : Cause::useful);
+        ledger_->elapse(at, again ? records::Cause::redone : records::Cause::useful);
         ++made_.steps;
         made_.time += at - last_step_at_;
         last_step_at_ = at;
@@ -374,13 +378,13 @@ void LiveTrainer::take(const GroupEntered& event, Instant at) {
     }
     if (agreed) {
         group_ = Group::held;
-        queue_->schedule(at, Phase::completion, PlanAgreed{});
-    } else if (phase_ == JobPhase::transition) {
+        queue_->schedule(at, sim::Phase::completion, sim::PlanAgreed{});
+    } else if (phase_ == policies::JobPhase::transition) {
         group_ = Group::held;
         ++transitions_;
-        queue_->schedule(at, Phase::completion, TransitionEnded{});
+        queue_->schedule(at, sim::Phase::completion, sim::TransitionEnded{});
     }
-    if (phase_ == JobPhase::checkpointing || boundary_wanted_) stand(at);
+    if (phase_ == policies::JobPhase::checkpointing || boundary_wanted_) stand(at);
 }
 
 void LiveTrainer::take(const TransitionFailed& event, Instant) {
@@ -406,7 +410,7 @@ void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
     saving_samples_ = event.position;
     saving_steps_ = event.step;
     group_ = Group::held;
-    queue_->schedule(at, Phase::completion, CheckpointEnded{});
+    queue_->schedule(at, sim::Phase::completion, sim::CheckpointEnded{});
     if (boundary_wanted_) await_boundary(at);
 }
 
@@ -414,7 +418,7 @@ void LiveTrainer::take(const CheckpointFailed& event, Instant at) {
     note_incident(at, fmt::format("checkpoint: {}", event.why));
     if (group_ != Group::saving) return;
     group_ = Group::held;
-    queue_->schedule(at, Phase::completion, CheckpointEnded{});
+    queue_->schedule(at, sim::Phase::completion, sim::CheckpointEnded{});
     if (boundary_wanted_) await_boundary(at);
 }
 
@@ -438,9 +442,9 @@ bool LiveTrainer::take_reports() {
 }
 
 void LiveTrainer::resume(Instant now) {
-    if (phase_ != JobPhase::running || group_ != Group::held) return;
+    if (phase_ != policies::JobPhase::running || group_ != Group::held) return;
     last_step_at_ = std::max(now, queue_->now());
-    ledger_->elapse(last_step_at_, Cause::transition);
+    ledger_->elapse(last_step_at_, records::Cause::transition);
     group_ = Group::stepping;
     stepping_workers_ = workers_;
     stepping_learners_ = controller_->plan().learners_per_gpu;
@@ -458,7 +462,7 @@ bool LiveTrainer::wait(std::optional<Instant>) {
             resume(now);
         } else if (may_stop_now()) {
             ending_ = true;
-            queue_->schedule(std::max(now, queue_->now()), Phase::measurement, GaveUp{});
+            queue_->schedule(std::max(now, queue_->now()), sim::Phase::measurement, sim::GaveUp{});
             return true;
         }
         start_those_due();
@@ -473,4 +477,4 @@ bool LiveTrainer::wait(std::optional<Instant>) {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

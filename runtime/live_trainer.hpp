@@ -23,7 +23,7 @@
 #include "sim/job/job_spec.hpp"
 #include "sim/job/trainer.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 // What happened to a live run besides what the World keeps.
 struct LiveRecord {
@@ -33,7 +33,7 @@ struct LiveRecord {
         std::int32_t learners = 1;  // on each
         std::int64_t samples = 0;   // of the whole job, after it
         Instant at;
-        StepReport report;
+        kernels::StepReport report;
     };
     struct Transition {
         Instant at;  // its end
@@ -72,27 +72,27 @@ struct LiveSetup {
     std::function<void(const LiveRecord&)> on_progress;  // whenever the record has grown
 };
 
-class LiveTrainer final : public Trainer {
+class LiveTrainer final : public sim::Trainer {
 public:
-    LiveTrainer(const JobSpec& job, LiveSetup setup, Controller& controller, Ledger& ledger,
-                RunQueue& queue, LiveRecord& record);
+    LiveTrainer(const sim::JobSpec& job, LiveSetup setup, policies::Controller& controller,
+                records::Ledger& ledger, sim::RunQueue& queue, LiveRecord& record);
 
-    JobPhase phase() const override { return phase_; }
+    policies::JobPhase phase() const override { return phase_; }
     std::int32_t workers() const override { return workers_; }
     std::int64_t samples_safe() const override { return samples_safe_; }
     Duration transition_remaining(Instant now) const override;
     std::int64_t checkpoints() const override { return checkpoints_; }
     std::int64_t transitions() const override { return transitions_; }
-    StepsMade steps_made() const override { return made_; }
-    void observe(Observation& seen) const override;
+    sim::StepsMade steps_made() const override { return made_; }
+    void observe(policies::Observation& seen) const override;
 
     void report(Instant) override {}  // steps are reported as they are committed
     bool at_boundary(Instant now) const override;
     void await_boundary(Instant now) override;
-    bool agree(const Plan& next, Instant now) override;
+    bool agree(const policies::Plan& next, Instant now) override;
 
     void stop(Instant now) override;
-    void begin_transition(const TransitionOrder& order, Instant now) override;
+    void begin_transition(const sim::TransitionOrder& order, Instant now) override;
     void begin_running(Instant now) override;
     void begin_checkpoint(Instant now) override;
     void save_before(Instant deadline, Instant now) override;
@@ -142,17 +142,17 @@ private:
     void cancel_what_is_due();
     std::int64_t steps_left() const;
 
-    const JobSpec* job_;
+    const sim::JobSpec* job_;
     LiveSetup setup_;
     LiveClock clock_;
-    Controller* controller_;
-    Ledger* ledger_;
-    RunQueue* queue_;
+    policies::Controller* controller_;
+    records::Ledger* ledger_;
+    sim::RunQueue* queue_;
     LiveRecord* record_;
     Crew crew_;
     std::deque<CrewEvent> reports_;
 
-    JobPhase phase_ = JobPhase::waiting;
+    policies::JobPhase phase_ = policies::JobPhase::waiting;
     Group group_ = Group::none;
     std::int32_t workers_ = 0;
     std::int32_t stepping_workers_ = 0;  // of the group that made the last steps
@@ -166,8 +166,8 @@ private:
     bool crew_stands_ = false;  // its group does, though it is not ours any more
     std::int64_t step_limit_ = 0;
     Instant expected_until_;
-    RunQueue::Ticket checkpoint_due_;
-    RunQueue::Ticket boundary_due_;
+    sim::RunQueue::Ticket checkpoint_due_;
+    sim::RunQueue::Ticket boundary_due_;
 
     std::int64_t samples_high_ = 0;  // most that were ever done: below it, work is redone
     std::int64_t samples_safe_ = 0;
@@ -177,14 +177,14 @@ private:
     Duration run_since_checkpoint_;
     Instant running_since_;
     Instant last_step_at_;  // or the moment at which the group was let go
-    StepsMade made_;
+    sim::StepsMade made_;
     Duration checkpoint_time_;  // the longest so far
     std::int64_t checkpoints_ = 0;
     std::int64_t transitions_ = 0;
     int processes_ = 0;
     LiveDeaths deaths_;
     std::map<InstanceId, LiveClock::Wall::time_point> to_start_;  // not before then
-    StepReport last_report_;
+    kernels::StepReport last_report_;
 
     bool stopping_ = false;  // the run is to end; then until when it has time
     bool ending_ = false;    // and the World has been told
@@ -193,4 +193,4 @@ private:
     int saves_left_ = 0;       // attempts
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

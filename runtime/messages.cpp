@@ -10,7 +10,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 namespace {
 
 // The fields of every struct, in their order on the wire.
@@ -26,13 +26,13 @@ auto fields(Entered& m) {
                     m.step, m.position, m.rendezvous_ns, m.state_transfer_ns);
 }
 auto fields(NotEntered& m) { return std::tie(m.attempt, m.why, m.peers_failed, m.suspect); }
-auto fields(StepWord& m) {
+auto fields(kernels::StepWord& m) {
     return std::tie(m.plan_version, m.plan_digest, m.step, m.wants_hold, m.rank, m.samples,
                     m.loss_sum, m.correct, m.local_squared_norm, m.average_squared_norm,
                     m.compute_ns, m.communication_ns, m.exposed_ns, m.input_ns, m.codec_ns,
                     m.sent_bytes, m.codec_lost, m.codec_whole);
 }
-auto fields(StepReport& m) {
+auto fields(kernels::StepReport& m) {
     return std::tie(m.words, m.samples, m.loss, m.accuracy, m.noise_measured, m.squared_norm,
                     m.covariance_trace, m.noise_scale, m.average_squared_norm, m.codec_error,
                     m.hold);
@@ -69,13 +69,15 @@ auto fields(Save& m) { return std::tie(m.number, m.file); }
 auto fields(Inject& m) { return std::tie(m.fault); }
 
 // Both come from elsewhere: a field added there must be added here.
-static_assert(sizeof(StepWord) == 136);
-static_assert(sizeof(StepReport) == sizeof(std::vector<StepWord>) + 80);
+static_assert(sizeof(kernels::StepWord) == 136);
+static_assert(sizeof(kernels::StepReport) == sizeof(std::vector<kernels::StepWord>) + 80);
 
 constexpr std::uint8_t count_of(WorkerPhase) {
     return static_cast<std::uint8_t>(WorkerPhase::saving) + 1;
 }
-constexpr std::uint8_t count_of(Outcome) { return static_cast<std::uint8_t>(Outcome::aborted) + 1; }
+constexpr std::uint8_t count_of(kernels::Outcome) {
+    return static_cast<std::uint8_t>(kernels::Outcome::aborted) + 1;
+}
 constexpr std::uint8_t count_of(Fault) { return static_cast<std::uint8_t>(Fault::die_writing) + 1; }
 
 template <class T>
@@ -277,4 +279,4 @@ Decoded decode(std::span<const std::uint8_t> frame) {
     return decoded;
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

@@ -21,7 +21,7 @@
 #include "policies/plan.hpp"
 #include "runtime/fault.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
 inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::size_t frame_bytes_max = std::size_t{4} << 20;
@@ -92,8 +92,8 @@ struct NotEntered {
 struct StepFinished {
     std::uint64_t epoch = 0;
     std::int64_t step = 0;
-    std::int64_t position = 0;         // after it
-    std::optional<StepReport> report;  // from rank 0
+    std::int64_t position = 0;                  // after it
+    std::optional<kernels::StepReport> report;  // from rank 0
 };
 struct Standing {  // a member has reached its limit or a hold
     std::uint64_t epoch = 0;
@@ -103,7 +103,7 @@ struct Standing {  // a member has reached its limit or a hold
 struct StepFailed {  // nothing of the step was applied
     std::uint64_t epoch = 0;
     std::int64_t step = 0;
-    Outcome outcome = Outcome::ok;
+    kernels::Outcome outcome = kernels::Outcome::ok;
     std::int32_t suspect = -1;
     bool plan_disagreement = false;
     std::uint64_t plan_version = 0;  // its own
@@ -112,7 +112,7 @@ struct StepFailed {  // nothing of the step was applied
 struct PastStep {
     std::int64_t step = 0;
     std::int64_t position = 0;  // after it
-    StepReport report;
+    kernels::StepReport report;
 };
 struct Status {  // answers Abandon: it stands, and its communicator is closed
     std::uint64_t inquiry = 0;
@@ -211,4 +211,4 @@ struct Decoded {
 // `frame` is what follows the length: the type and the fields.
 Decoded decode(std::span<const std::uint8_t> frame);
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

@@ -11,14 +11,14 @@
 #include "kernels/bit_hash.hpp"
 #include "records/plan_json.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
-std::string plan_text(const Plan& plan) { return to_json(plan).dump(); }
+std::string plan_text(const policies::Plan& plan) { return records::to_json(plan).dump(); }
 
-Plan plan_from_text(std::string_view text) {
+policies::Plan plan_from_text(std::string_view text) {
     const nlohmann::json json = parse_json(text, "plan");
     try {
-        return plan_from(json);
+        return records::plan_from(json);
     } catch (const std::invalid_argument& problem) {
         throw InputError("plan", "", problem.what());
     } catch (const nlohmann::json::exception& problem) {
@@ -26,11 +26,11 @@ Plan plan_from_text(std::string_view text) {
     }
 }
 
-std::uint64_t plan_digest(const Plan& plan) {
+std::uint64_t plan_digest(const policies::Plan& plan) {
     const std::string text = plan_text(plan);
-    BitHash hash;
+    kernels::BitHash hash;
     hash.add(std::as_bytes(std::span(text)));
     return hash.value();
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

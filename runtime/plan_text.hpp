@@ -7,13 +7,13 @@
 
 #include "policies/plan.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
-std::string plan_text(const Plan& plan);
+std::string plan_text(const policies::Plan& plan);
 // InputError if it is not the text of a Plan.
-Plan plan_from_text(std::string_view text);
+policies::Plan plan_from_text(std::string_view text);
 // Over every field. Each side takes it from the Plan that it holds and not from the text, so that
 // equal digests mean equal Plans as they were understood.
-std::uint64_t plan_digest(const Plan& plan);
+std::uint64_t plan_digest(const policies::Plan& plan);
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

@@ -17,7 +17,7 @@
 #include "kernels/training_rules.hpp"
 #include "policies/codec_text.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 namespace fs = std::filesystem;
 
@@ -25,14 +25,14 @@ namespace {
 
 std::string hexadecimal(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
-std::string_view name_of_synchronisation(const StepSetting& setting) {
-    return synchronisation_names()[static_cast<std::size_t>(setting.synchronisation)];
+std::string_view name_of_synchronisation(const scenarios::StepSetting& setting) {
+    return policies::synchronisation_names()[static_cast<std::size_t>(setting.synchronisation)];
 }
 // Halfway between neighbours of those that were measured with so many workers.
-std::vector<std::int64_t> batches_between(const LiveCosts& costs, std::int32_t workers) {
+std::vector<std::int64_t> batches_between(const scenarios::LiveCosts& costs, std::int32_t workers) {
     std::set<std::int64_t> measured;
-    for (const StepCosts& one : costs.steps) {
-        const StepSetting& setting = one.setting;
+    for (const scenarios::StepCosts& one : costs.steps) {
+        const scenarios::StepSetting& setting = one.setting;
         if (setting.workers == workers) measured.insert(setting.batch * setting.micro_steps);
     }
     std::vector<std::int64_t> between;
@@ -46,16 +46,17 @@ std::vector<std::int64_t> batches_between(const LiveCosts& costs, std::int32_t w
 
 }  // namespace
 
-std::vector<StepSetting> unmeasured_settings(const LiveCosts& costs, const Scenario& scenario,
-                                             std::size_t most) {
-    const StepLaw law = costs.law();
-    std::vector<StepSetting> all;
+std::vector<scenarios::StepSetting> unmeasured_settings(const scenarios::LiveCosts& costs,
+                                                        const scenarios::Scenario& scenario,
+                                                        std::size_t most) {
+    const scenarios::StepLaw law = costs.law();
+    std::vector<scenarios::StepSetting> all;
     constexpr std::size_t rounds_max = 64;
     for (std::size_t round = 0; round < rounds_max; ++round) {
         const std::size_t before = all.size();
-        std::set<StepSetting> kinds;  // at their first place, with nothing of a batch
-        for (const StepCosts& one : costs.steps) {
-            StepSetting setting = one.setting;
+        std::set<scenarios::StepSetting> kinds;  // at their first place, with nothing of a batch
+        for (const scenarios::StepCosts& one : costs.steps) {
+            scenarios::StepSetting setting = one.setting;
             setting.batch = 1;
             if (!kinds.insert(setting).second) continue;
             const auto batches = batches_between(costs, setting.workers);
@@ -64,8 +65,8 @@ std::vector<StepSetting> unmeasured_settings(const LiveCosts& costs, const Scena
             const std::size_t place = (round + kinds.size()) % batches.size();
             setting.batch = std::max<std::int64_t>(batches[place] / setting.micro_steps, 1);
             const bool known = costs.find(setting) != nullptr || !law.refusal(setting).empty();
-            const Plan plan = plan_with(scenario.job.plan, setting);
-            if (known || !training_refusal(plan, setting.workers).empty()) continue;
+            const policies::Plan plan = scenarios::plan_with(scenario.job.plan, setting);
+            if (known || !kernels::training_refusal(plan, setting.workers).empty()) continue;
             if (std::ranges::find(all, setting) == all.end()) all.push_back(setting);
         }
         if (all.size() == before) break;
@@ -102,7 +103,7 @@ Kind kind_of(std::string_view text, std::span<const std::string_view> names, std
     return static_cast<Kind>(found - names.begin());
 }
 
-void take_part(std::string_view key, std::string_view value, StepSetting& setting,
+void take_part(std::string_view key, std::string_view value, scenarios::StepSetting& setting,
                std::string_view option) {
     static constexpr std::array<std::string_view, 6> keys{
         "workers", "batch", "micro_steps", "synchronisation", "collective", "codec"};
@@ -113,12 +114,13 @@ void take_part(std::string_view key, std::string_view value, StepSetting& settin
     } else if (key == "micro_steps") {
         setting.micro_steps = number_of<std::int32_t>(value, 1, 1024, key, option);
     } else if (key == "synchronisation") {
-        setting.synchronisation =
-            kind_of<Synchronisation>(value, synchronisation_names(), key, option);
+        setting.synchronisation = kind_of<policies::Synchronisation>(
+            value, policies::synchronisation_names(), key, option);
     } else if (key == "collective") {
-        setting.collective = kind_of<Collective>(value, collective_names(), key, option);
+        setting.collective =
+            kind_of<policies::Collective>(value, policies::collective_names(), key, option);
     } else if (key == "codec") {
-        const CodecChoice choice = parse_codec(value, option, "");
+        const policies::CodecChoice choice = policies::parse_codec(value, option, "");
         setting.codec = choice.codec;
         setting.codec_level = choice.level;
     } else if (key == "learners") {
@@ -134,9 +136,10 @@ void take_part(std::string_view key, std::string_view value, StepSetting& settin
 
 }  // namespace
 
-StepSetting parse_setting(std::string_view text, const Scenario& scenario,
-                          std::string_view option) {
-    StepSetting setting = setting_of(scenario.job.plan, scenario.job.instances_max);
+scenarios::StepSetting parse_setting(std::string_view text, const scenarios::Scenario& scenario,
+                                     std::string_view option) {
+    scenarios::StepSetting setting =
+        scenarios::setting_of(scenario.job.plan, scenario.job.instances_max);
     while (!text.empty()) {
         const std::size_t comma = text.find(',');
         const std::string_view part = text.substr(0, comma);
@@ -149,19 +152,20 @@ StepSetting parse_setting(std::string_view text, const Scenario& scenario,
         }
         take_part(part.substr(0, equals), part.substr(equals + 1), setting, option);
     }
-    const std::string refused =
-        training_refusal(plan_with(scenario.job.plan, setting), setting.workers);
+    const std::string refused = kernels::training_refusal(
+        scenarios::plan_with(scenario.job.plan, setting), setting.workers);
     if (!refused.empty()) throw InputError(option, "", refused);
     return setting;
 }
 
-Scenario scenario_with(const Scenario& scenario, const StepSetting& setting, std::int64_t steps) {
-    Scenario fixed = scenario;
-    JobSpec& job = fixed.job;
-    job.plan = plan_with(job.plan, setting);
+scenarios::Scenario scenario_with(const scenarios::Scenario& scenario,
+                                  const scenarios::StepSetting& setting, std::int64_t steps) {
+    scenarios::Scenario fixed = scenario;
+    sim::JobSpec& job = fixed.job;
+    job.plan = scenarios::plan_with(job.plan, setting);
     job.instances_max = job.workers_min = job.plan.workers_max = setting.workers;
-    for (FleetLine& line : job.plan.fleet) line.count = setting.workers;
-    job.samples_total = steps * samples_per_step(job.plan, setting.workers);
+    for (policies::FleetLine& line : job.plan.fleet) line.count = setting.workers;
+    job.samples_total = steps * policies::samples_per_step(job.plan, setting.workers);
     job.samples_per_epoch = job.samples_total;
     return fixed;
 }
@@ -169,43 +173,47 @@ Scenario scenario_with(const Scenario& scenario, const StepSetting& setting, std
 namespace {
 
 // The scenario's own Plan for each number of workers, where it was measured and is not predicted.
-std::vector<StepSetting> controls_of(const LiveCosts& costs, const Scenario& scenario,
-                                     std::span<const StepSetting> settings) {
+std::vector<scenarios::StepSetting> controls_of(const scenarios::LiveCosts& costs,
+                                                const scenarios::Scenario& scenario,
+                                                std::span<const scenarios::StepSetting> settings) {
     std::set<std::int32_t> workers;
-    for (const StepSetting& setting : settings) workers.insert(setting.workers);
-    std::vector<StepSetting> controls;
+    for (const scenarios::StepSetting& setting : settings) workers.insert(setting.workers);
+    std::vector<scenarios::StepSetting> controls;
     for (const std::int32_t count : workers) {
-        const StepSetting own = setting_of(scenario.job.plan, count);
+        const scenarios::StepSetting own = scenarios::setting_of(scenario.job.plan, count);
         if (costs.find(own) != nullptr) controls.push_back(own);
     }
     return controls;
 }
 
-double total_of(const LiveCosts& costs, const fs::path& costs_file, const Scenario& scenario,
-                const PredictedRun& run, const std::string& device) {
-    Scenario fixed = scenario_with(scenario, run.setting, run.steps);
-    fixed.job.profile = measured_profile(costs, fixed, 1, costs_file, device);
-    const FinishedRun simulated = run_one(fixed, calm_market(fixed), fixed.policies.front(),
-                                          fixed.seed, {false, false, false, false});
+double total_of(const scenarios::LiveCosts& costs, const fs::path& costs_file,
+                const scenarios::Scenario& scenario, const PredictedRun& run,
+                const std::string& device) {
+    scenarios::Scenario fixed = scenario_with(scenario, run.setting, run.steps);
+    fixed.job.profile = scenarios::measured_profile(costs, fixed, 1, costs_file, device);
+    const scenarios::FinishedRun simulated =
+        scenarios::run_one(fixed, calm_market(fixed), fixed.policies.front(), fixed.seed,
+                           {false, false, false, false});
     return to_seconds(simulated.result.duration);
 }
 
 }  // namespace
 
-Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
-                        const Scenario& scenario, std::span<const StepSetting> settings,
-                        double wall_s, const std::string& device) {
-    expect_one_replica(scenario);
-    const StepLaw law = costs.law();
-    const StepLaw least = costs.least_law();
+Prediction predict_runs(const scenarios::LiveCosts& costs, const fs::path& costs_file,
+                        const scenarios::Scenario& scenario,
+                        std::span<const scenarios::StepSetting> settings, double wall_s,
+                        const std::string& device) {
+    scenarios::expect_one_replica(scenario);
+    const scenarios::StepLaw law = costs.law();
+    const scenarios::StepLaw least = costs.least_law();
     Prediction prediction;
     prediction.scenario = scenario.name;
     prediction.device = costs.device;
-    prediction.costs_digest = hexadecimal(text_digest(costs_json(costs)));
+    prediction.costs_digest = hexadecimal(text_digest(scenarios::costs_json(costs)));
     prediction.seed = scenario.seed;
     prediction.stretch_steps = costs.stretch_steps;
     prediction.stretches = costs.steps.front().step.s.size();
-    for (const StepCosts& one : costs.steps) {
+    for (const scenarios::StepCosts& one : costs.steps) {
         prediction.stretches = std::min(prediction.stretches, one.step.s.size());
     }
     const auto add = [&](PredictedRun run) {
@@ -213,11 +221,11 @@ Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
         run.total_s = total_of(costs, costs_file, scenario, run, device);
         prediction.runs.push_back(run);
     };
-    for (const StepSetting& setting : settings) {
+    for (const scenarios::StepSetting& setting : settings) {
         if (costs.find(setting) != nullptr) {
             throw InputError(costs_file.string(), "/steps",
                              fmt::format("{}: was measured, there is nothing to predict",
-                                         setting_text(setting)));
+                                         scenarios::setting_text(setting)));
         }
         const std::string refused = law.refusal(setting);
         if (!refused.empty()) throw InputError(costs_file.string(), "/steps", refused);
@@ -226,8 +234,8 @@ Prediction predict_runs(const LiveCosts& costs, const fs::path& costs_file,
              .step_least_s = least.step_s(setting),
              .covered = law.covers(setting)});
     }
-    for (const StepSetting& setting : controls_of(costs, scenario, settings)) {
-        const MeasuredTimes& measured = costs.find(setting)->step;
+    for (const scenarios::StepSetting& setting : controls_of(costs, scenario, settings)) {
+        const kernels::MeasuredTimes& measured = costs.find(setting)->step;
         add({.setting = setting,
              .step_s = measured.middle_mean(),
              .step_least_s = measured.quantile(0),
@@ -247,7 +255,7 @@ std::string prediction_json(const Prediction& prediction) {
     document["stretches"] = prediction.stretches;
     document["runs"] = nlohmann::ordered_json::array();
     for (const PredictedRun& run : prediction.runs) {
-        document["runs"].push_back({{"setting", setting_text(run.setting)},
+        document["runs"].push_back({{"setting", scenarios::setting_text(run.setting)},
                                     {"steps", run.steps},
                                     {"step_s", run.step_s},
                                     {"step_least_s", run.step_least_s},
@@ -286,7 +294,7 @@ double mean_step_s(const LiveRecord& record) {
 // Means over so many steps in a row, one stretch after the other, until there are `due`; over all
 // steps if there are fewer.
 void add_stretches(const LiveRecord& record, std::int64_t stretch, std::size_t due,
-                   MeasuredTimes& means) {
+                   kernels::MeasuredTimes& means) {
     const auto length = static_cast<std::size_t>(std::max<std::int64_t>(stretch, 1));
     if (length >= record.steps.size() && means.s.size() < due) {
         means.s.push_back(mean_step_s(record));
@@ -300,21 +308,21 @@ void add_stretches(const LiveRecord& record, std::int64_t stretch, std::size_t d
 
 }  // namespace
 
-std::vector<ComparedRun> run_predicted(const Scenario& scenario, const Prediction& prediction,
-                                       const fs::path& folder, int repetitions,
-                                       const LiveOptions& live) {
+std::vector<ComparedRun> run_predicted(const scenarios::Scenario& scenario,
+                                       const Prediction& prediction, const fs::path& folder,
+                                       int repetitions, const LiveOptions& live) {
     check_written(prediction, folder);
     std::vector<ComparedRun> compared;
     for (const PredictedRun& run : prediction.runs) compared.push_back({run, {}, {}, {}});
     for (int repetition = 0; repetition < repetitions; ++repetition) {
         for (ComparedRun& one : compared) {
-            const Scenario fixed =
+            const scenarios::Scenario fixed =
                 scenario_with(scenario, one.predicted.setting, one.predicted.steps);
             const LiveRun done =
                 run_live(fixed, calm_market(fixed), fixed.policies.front(), fixed.seed, live);
             if (done.interrupted || !done.run.result.finished) {
                 throw std::runtime_error(
-                    fmt::format("{}: the run {}", setting_text(one.predicted.setting),
+                    fmt::format("{}: the run {}", scenarios::setting_text(one.predicted.setting),
                                 done.interrupted ? "was interrupted" : "did not finish"));
             }
             one.step.s.push_back(mean_step_s(done.record));
@@ -355,11 +363,12 @@ std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view d
                    "control",
                    "prediction_digest"});
     for (const ComparedRun& run : runs) {
-        const StepSetting& setting = run.predicted.setting;
+        const scenarios::StepSetting& setting = run.predicted.setting;
         csv.add(setting.workers).add(setting.batch).add(setting.micro_steps);
         csv.add(name_of_synchronisation(setting));
-        csv.add(collective_names()[static_cast<std::size_t>(setting.collective)]);
-        csv.add(text_of(CodecChoice{setting.codec, setting.codec_level})).add(run.predicted.steps);
+        csv.add(policies::collective_names()[static_cast<std::size_t>(setting.collective)]);
+        csv.add(policies::text_of(policies::CodecChoice{setting.codec, setting.codec_level}))
+            .add(run.predicted.steps);
         csv.add(run.predicted.step_s).add(run.step.median()).add(run.step_error());
         csv.add(run.predicted.step_least_s).add(run.least.quantile(0)).add(run.least_error());
         csv.add(run.predicted.total_s).add(run.total.median()).add(run.total_error());
@@ -388,13 +397,13 @@ std::string comparison_table(std::span<const ComparedRun> runs) {
         text += fmt::format(
             "{:<44}{:>6}{:>9.3f}{:>9.3f}{:>+7.1f} %{:>9.3f}{:>9.3f}{:>+7.1f} %"
             "{:>8.2f}{:>9.2f}{:>+7.1f} %\n",
-            setting_text(run.predicted.setting), run.predicted.steps, run.predicted.step_s * 1e3,
-            run.step.median() * 1e3, 100 * run.step_error(), run.predicted.step_least_s * 1e3,
-            run.least.quantile(0) * 1e3, 100 * run.least_error(), run.predicted.total_s,
-            run.total.median(), 100 * run.total_error());
+            scenarios::setting_text(run.predicted.setting), run.predicted.steps,
+            run.predicted.step_s * 1e3, run.step.median() * 1e3, 100 * run.step_error(),
+            run.predicted.step_least_s * 1e3, run.least.quantile(0) * 1e3, 100 * run.least_error(),
+            run.predicted.total_s, run.total.median(), 100 * run.total_error());
     }
     text += fmt::format("{} of {} within 10 % (step and total time)\n", near, predicted);
     return text;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

@@ -22,10 +22,10 @@
 
 #include "runtime/calibration.hpp"
 
-namespace ukemi {
+namespace ukemi::runtime {
 
 struct PredictedRun {
-    StepSetting setting;
+    scenarios::StepSetting setting;
     std::int64_t steps = 0;
     double step_s = 0;
     double step_least_s = 0;  // of the least disturbed stretch
@@ -46,22 +46,26 @@ struct Prediction {
 
 // Settings that the costs do not hold but their law can predict: batches between those measured,
 // under every measured kind, with every measured number of workers. Different kinds come first.
-std::vector<StepSetting> unmeasured_settings(const LiveCosts& costs, const Scenario& scenario,
-                                             std::size_t most);
+std::vector<scenarios::StepSetting> unmeasured_settings(const scenarios::LiveCosts& costs,
+                                                        const scenarios::Scenario& scenario,
+                                                        std::size_t most);
 // "workers=2,batch=96,micro_steps=2,synchronisation=pair_averaging,codec=top_k:0.01", the rest as
 // in the scenario's Plan. InputError that names the option for anything else.
-StepSetting parse_setting(std::string_view text, const Scenario& scenario, std::string_view option);
+scenarios::StepSetting parse_setting(std::string_view text, const scenarios::Scenario& scenario,
+                                     std::string_view option);
 
 // The scenario's job with this setting, long enough for so many steps.
-Scenario scenario_with(const Scenario& scenario, const StepSetting& setting, std::int64_t steps);
+scenarios::Scenario scenario_with(const scenarios::Scenario& scenario,
+                                  const scenarios::StepSetting& setting, std::int64_t steps);
 
 // A run for each setting, then a control for each of their numbers of workers whose own Plan was
 // measured. `wall_s`: about how long each run shall take. InputError for a setting that was
 // measured (there is nothing to predict), for one about which the costs say nothing, and for costs
 // of another device than `device`.
-Prediction predict_runs(const LiveCosts& costs, const std::filesystem::path& costs_file,
-                        const Scenario& scenario, std::span<const StepSetting> settings,
-                        double wall_s, const std::string& device = this_device());
+Prediction predict_runs(const scenarios::LiveCosts& costs, const std::filesystem::path& costs_file,
+                        const scenarios::Scenario& scenario,
+                        std::span<const scenarios::StepSetting> settings, double wall_s,
+                        const std::string& device = scenarios::this_device());
 std::string prediction_json(const Prediction& prediction);
 
 // Writes `prediction.json` and, after it, `prediction.digest` into the folder; returns the digest.
@@ -69,9 +73,9 @@ std::string write_prediction(const Prediction& prediction, const std::filesystem
 
 struct ComparedRun {
     PredictedRun predicted;
-    MeasuredTimes step;   // mean step time of each repetition
-    MeasuredTimes least;  // of stretches, evenly from all repetitions
-    MeasuredTimes total;  // of each repetition
+    kernels::MeasuredTimes step;   // mean step time of each repetition
+    kernels::MeasuredTimes least;  // of stretches, evenly from all repetitions
+    kernels::MeasuredTimes total;  // of each repetition
     double step_error() const;
     double least_error() const;
     double total_error() const;
@@ -79,11 +83,12 @@ struct ComparedRun {
 
 // Lives through every predicted run `repetitions` times, in turn, and before the first checks that
 // the folder holds the prediction under its digest.
-std::vector<ComparedRun> run_predicted(const Scenario& scenario, const Prediction& prediction,
+std::vector<ComparedRun> run_predicted(const scenarios::Scenario& scenario,
+                                       const Prediction& prediction,
                                        const std::filesystem::path& folder, int repetitions,
                                        const LiveOptions& live);
 
 std::string comparison_csv(std::span<const ComparedRun> runs, std::string_view digest);
 std::string comparison_table(std::span<const ComparedRun> runs);
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

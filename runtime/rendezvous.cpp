@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 namespace {
 
 using namespace std::chrono_literals;
@@ -209,4 +209,4 @@ std::vector<Door::Guest> Door::admit(Moment now) {
     return guests;
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

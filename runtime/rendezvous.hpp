@@ -16,7 +16,7 @@
 #include "runtime/connection.hpp"
 #include "runtime/messages.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
 using Clock = std::chrono::steady_clock;
 using Moment = Clock::time_point;
@@ -70,4 +70,4 @@ private:
     Moment closed_until_{};            // after the system had no descriptor left
 };
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

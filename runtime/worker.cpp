@@ -10,9 +10,7 @@
 #include "runtime/worker_link.hpp"
 #include "runtime/worker_trainer.hpp"
 
-namespace ukemi {
-
-using namespace live;
+namespace ukemi::runtime {
 
 namespace {
 
@@ -25,7 +23,7 @@ int complain(std::string_view problem, int status) {
     return status;
 }
 
-int serve_coordinator(const Invitation& invitation, const ComputeBackend& backend) {
+int serve_coordinator(const Invitation& invitation, const kernels::ComputeBackend& backend) {
     WorkerLink link(accept_invitation(invitation));
     const auto welcome = link.await_welcome();
     if (!welcome) return complain("the coordinator does not answer", status_machine_failed);
@@ -46,7 +44,7 @@ int serve_coordinator(const Invitation& invitation, const ComputeBackend& backen
 
 }  // namespace
 
-int run_worker(const ComputeBackend& backend) {
+int run_worker(const kernels::ComputeBackend& backend) {
     const TakenInvitation taken = take_invitation();
     if (!taken.invitation) return complain(taken.problem, status_bad_input);
     try {
@@ -56,4 +54,4 @@ int run_worker(const ComputeBackend& backend) {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::runtime

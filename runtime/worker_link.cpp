@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 namespace {
 
 using namespace std::chrono_literals;
@@ -184,20 +184,21 @@ void WorkerLink::abort_where(std::uint64_t epoch, std::uint64_t attempt) {
     }
 }
 
-void WorkerLink::watch(Communicator& communicator, std::uint64_t epoch, std::uint64_t attempt) {
+void WorkerLink::watch(kernels::Communicator& communicator, std::uint64_t epoch,
+                       std::uint64_t attempt) {
     const std::lock_guard lock(watched_mutex_);
     watched_.push_back({&communicator, epoch, attempt});
     if (epoch <= abandoned_ || attempt <= discarded_) communicator.abort();
 }
 
-void WorkerLink::committed(Communicator& communicator) {
+void WorkerLink::committed(kernels::Communicator& communicator) {
     const std::lock_guard lock(watched_mutex_);
     for (Watched& each : watched_) {
         if (each.communicator == &communicator) each.attempt = no_attempt;
     }
 }
 
-void WorkerLink::forget(Communicator& communicator) {
+void WorkerLink::forget(kernels::Communicator& communicator) {
     const std::lock_guard lock(watched_mutex_);
     std::erase_if(watched_,
                   [&](const Watched& each) { return each.communicator == &communicator; });
@@ -277,4 +278,4 @@ void WorkerLink::await_abandonment(std::uint64_t epoch) {
     while (!is_abandoned() && !over_) std::this_thread::sleep_for(1ms);
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

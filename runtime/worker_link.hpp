@@ -20,7 +20,7 @@
 #include "runtime/messages.hpp"
 #include "runtime/rendezvous.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
 class WorkerLink {
 public:
@@ -39,9 +39,9 @@ public:
     // The highest hold request seen.
     std::uint32_t hold_seen() const { return hold_seen_.load(); }
     // While it is registered, an order may abort it; at once, if that order has come already.
-    void watch(Communicator& communicator, std::uint64_t epoch, std::uint64_t attempt);
-    void committed(Communicator& communicator);  // no order discards it from now on
-    void forget(Communicator& communicator);
+    void watch(kernels::Communicator& communicator, std::uint64_t epoch, std::uint64_t attempt);
+    void committed(kernels::Communicator& communicator);  // no order discards it from now on
+    void forget(kernels::Communicator& communicator);
     // A coordinator that does not read holds the training up, before reports fill the memory.
     void wait_for_room();
     void finish();  // no more orders are wanted: flush and end
@@ -59,7 +59,7 @@ public:
 
 private:
     struct Watched {
-        Communicator* communicator;
+        kernels::Communicator* communicator;
         std::uint64_t epoch;
         std::uint64_t attempt;
     };
@@ -100,32 +100,35 @@ private:
 };
 
 // A Communicator that tells the link what it is doing.
-class WatchedCommunicator final : public Communicator {
+class WatchedCommunicator final : public kernels::Communicator {
 public:
-    WatchedCommunicator(Communicator& inner, WorkerLink& link) : inner_(inner), link_(link) {}
+    WatchedCommunicator(kernels::Communicator& inner, WorkerLink& link)
+        : inner_(inner), link_(link) {}
 
-    Membership membership() const override { return inner_.membership(); }
-    Outcome all_reduce(std::string_view name, const Schedule& schedule, Reduction reduction,
-                       std::span<std::byte> elements) override {
+    kernels::Membership membership() const override { return inner_.membership(); }
+    kernels::Outcome all_reduce(std::string_view name, const kernels::Schedule& schedule,
+                                kernels::Reduction reduction,
+                                std::span<std::byte> elements) override {
         const Mark mark(link_);
         return inner_.all_reduce(name, schedule, reduction, elements);
     }
-    Outcome all_gather(std::string_view name, std::span<const std::byte> own,
-                       std::span<std::byte> all) override {
+    kernels::Outcome all_gather(std::string_view name, std::span<const std::byte> own,
+                                std::span<std::byte> all) override {
         const Mark mark(link_);
         // With its words a step has sent all that it sends: the others can finish it.
         const bool tears = name == "words" && link_.tears_step();
-        const Outcome outcome = inner_.all_gather(name, own, all);
-        if (!tears || outcome != Outcome::ok) return outcome;
+        const kernels::Outcome outcome = inner_.all_gather(name, own, all);
+        if (!tears || outcome != kernels::Outcome::ok) return outcome;
         link_.await_abandonment(inner_.membership().epoch);
-        return Outcome::aborted;
+        return kernels::Outcome::aborted;
     }
-    Outcome broadcast(std::string_view name, std::span<std::byte> bytes, int root) override {
+    kernels::Outcome broadcast(std::string_view name, std::span<std::byte> bytes,
+                               int root) override {
         const Mark mark(link_);
         return inner_.broadcast(name, bytes, root);
     }
-    Outcome exchange(std::string_view name, int peer, std::span<const std::byte> out,
-                     std::span<std::byte> in) override {
+    kernels::Outcome exchange(std::string_view name, int peer, std::span<const std::byte> out,
+                              std::span<std::byte> in) override {
         const Mark mark(link_);
         return inner_.exchange(name, peer, out, in);
     }
@@ -146,8 +149,8 @@ private:
     private:
         WorkerLink& link_;
     };
-    Communicator& inner_;
+    kernels::Communicator& inner_;
     WorkerLink& link_;
 };
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

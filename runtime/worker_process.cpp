@@ -20,7 +20,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 namespace {
 
 constexpr int status_cannot_start = 127;
@@ -136,4 +136,4 @@ std::optional<std::string> WorkerProcess::ended() {
     return sentence(status);
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

@@ -13,7 +13,7 @@
 
 #include "base/file_descriptor.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
 struct ProcessOrder {
     std::filesystem::path program;
@@ -45,4 +45,4 @@ private:
     FileDescriptor start_error_;  // the child writes errno here if it cannot execute the program
 };
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

@@ -12,21 +12,21 @@
 #include "base/input_error.hpp"
 #include "kernels/checkpoint_file.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 namespace {
 
 // All that fits into a frame with room to spare.
 std::size_t past_steps_kept(std::size_t members) {
-    return frame_bytes_max / 2 / (sizeof(PastStep) + members * sizeof(StepWord));
+    return frame_bytes_max / 2 / (sizeof(PastStep) + members * sizeof(kernels::StepWord));
 }
 
 }  // namespace
 
 WorkerTrainer::WorkerTrainer(WorkerLink& link, const Welcome& welcome,
-                             const ComputeBackend& backend, std::uint32_t worker)
+                             const kernels::ComputeBackend& backend, std::uint32_t worker)
     : link_(link),
       welcome_(welcome),
-      spec_(training_spec_from(welcome.training)),
+      spec_(kernels::training_spec_from(welcome.training)),
       backend_(backend),
       worker_(worker) {}
 
@@ -36,9 +36,9 @@ void WorkerTrainer::load() {
     if (!refusal.empty()) {
         throw std::runtime_error(fmt::format("{}: {}", backend_.name(), refusal));
     }
-    data_ = load_data(spec_.data);
+    data_ = kernels::load_data(spec_.data);
     model_ = backend_.model(spec_.model, data_, worker_);
-    learners_ = std::make_unique<LearnerGroup>(
+    learners_ = std::make_unique<kernels::LearnerGroup>(
         data_, backend_.learners(spec_.model, *model_, data_, worker_));
     link_.at(WorkerPhase::idle);
     link_.send(Ready{model_->parameter_count(), data_.count});
@@ -99,9 +99,9 @@ bool WorkerTrainer::step_once() {
     link_.hang_if_told();
     const std::uint32_t seen = link_.hold_seen();
     const std::uint32_t wants = seen > run_.holds_done ? seen : 0;
-    StepResult result =
+    kernels::StepResult result =
         group.training->run(*replica_, group.plan, group.plan_digest, step_, position_, wants);
-    if (result.outcome != Outcome::ok) {
+    if (result.outcome != kernels::Outcome::ok) {
         group.failed = true;
         link_.send(StepFailed{run_.epoch, step_, result.outcome, result.suspect,
                               result.plan_disagreement, index_of(group.plan.version),
@@ -148,13 +148,13 @@ void WorkerTrainer::save(const Save& order) {
     link_.at(WorkerPhase::saving, step_);
     const auto begun = Clock::now();
     try {
-        Checkpoint checkpoint;
-        checkpoint.job = job_identity(spec_);
+        kernels::Checkpoint checkpoint;
+        checkpoint.job = kernels::job_identity(spec_);
         checkpoint.step = step_;
         checkpoint.position = position_;
         checkpoint.plan_version = group_ ? index_of(group_->plan.version) : 0;
         checkpoint.state = replica_->state();
-        const std::int64_t bytes = write_checkpoint(order.file, checkpoint);
+        const std::int64_t bytes = kernels::write_checkpoint(order.file, checkpoint);
         const std::chrono::nanoseconds time = Clock::now() - begun;
         link_.send(Saved{order.number, step_, position_, bytes, time.count()});
     } catch (const std::exception& problem) {
@@ -162,4 +162,4 @@ void WorkerTrainer::save(const Save& order) {
     }
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

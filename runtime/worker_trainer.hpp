@@ -21,24 +21,24 @@
 #include "kernels/training_step.hpp"
 #include "runtime/worker_link.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
 // One membership epoch, which an order may abort at any time.
 struct EpochPeers {
-    EpochPeers(WorkerLink& to, GlooSettings settings, std::uint64_t attempt);
+    EpochPeers(WorkerLink& to, kernels::GlooSettings settings, std::uint64_t attempt);
     ~EpochPeers();
     EpochPeers(const EpochPeers&) = delete;
     EpochPeers& operator=(const EpochPeers&) = delete;
     WorkerLink& link;
     std::uint64_t epoch;
-    GlooCommunicator gloo;
+    kernels::GlooCommunicator gloo;
     WatchedCommunicator watched;
 };
 
 struct TrainingGroup {
     std::shared_ptr<EpochPeers> peers;
-    std::unique_ptr<TrainingStep> training;
-    Plan plan;
+    std::unique_ptr<kernels::TrainingStep> training;
+    policies::Plan plan;
     std::uint64_t plan_digest = 0;
     bool failed = false;  // a step did: nothing more until it is abandoned
 };
@@ -46,9 +46,9 @@ struct TrainingGroup {
 struct NextGroup {
     Transition order;
     std::shared_ptr<EpochPeers> peers;
-    Plan plan;
+    policies::Plan plan;
     std::uint64_t plan_digest = 0;
-    std::optional<Replica> replica;  // if it is not the present one
+    std::optional<kernels::Replica> replica;  // if it is not the present one
     std::int64_t step = 0;
     std::int64_t position = 0;
     std::int64_t rendezvous_ns = 0;
@@ -64,7 +64,7 @@ struct StateHeader {
 class WorkerTrainer {
 public:
     // `backend` outlives it; `worker` is the number of this process.
-    WorkerTrainer(WorkerLink& link, const Welcome& welcome, const ComputeBackend& backend,
+    WorkerTrainer(WorkerLink& link, const Welcome& welcome, const kernels::ComputeBackend& backend,
                   std::uint32_t worker);
     // Until told to leave or the coordinator is gone. Throws what the data set or the machine do.
     void run();
@@ -75,10 +75,10 @@ private:
     void begin(const Transition& order);
     void connect(const Peers& peers);
     void enter();
-    Outcome exchange_state();
+    kernels::Outcome exchange_state();
     void make_first_state(StateHeader& header);
     void refuse(const std::string& why);
-    void refuse_for_peers(const char* what, Outcome outcome);
+    void refuse_for_peers(const char* what, kernels::Outcome outcome);
     void commit(const Commit& order);
     void abandon(const Abandon& order);
     void start(const Run& order);
@@ -86,19 +86,21 @@ private:
     bool step_once();
     void save(const Save& order);
     void stand();
-    const Replica& next_replica() const { return next_->replica ? *next_->replica : *replica_; }
+    const kernels::Replica& next_replica() const {
+        return next_->replica ? *next_->replica : *replica_;
+    }
 
     WorkerLink& link_;
     Welcome welcome_;
-    TrainingSpec spec_;
-    const ComputeBackend& backend_;
+    kernels::TrainingSpec spec_;
+    const kernels::ComputeBackend& backend_;
     std::uint32_t worker_;
-    DataSet data_;
-    std::unique_ptr<Model> model_;
+    kernels::DataSet data_;
+    std::unique_ptr<kernels::Model> model_;
 
     // Outlives groups, as the replica does: its learners go on in the next one if they may.
-    std::unique_ptr<LearnerGroup> learners_;
-    std::optional<Replica> replica_;
+    std::unique_ptr<kernels::LearnerGroup> learners_;
+    std::optional<kernels::Replica> replica_;
     std::int64_t step_ = 0;  // the next
     std::int64_t position_ = 0;
     std::int64_t position_before_ = 0;  // the last step, for undoing it
@@ -109,4 +111,4 @@ private:
     Run run_;  // the last order to run
 };
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

@@ -11,7 +11,7 @@
 #include "runtime/plan_text.hpp"
 #include "runtime/worker_trainer.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 namespace {
 
 std::chrono::milliseconds milliseconds_of(std::int64_t ns) {
@@ -44,7 +44,7 @@ bool is_consistent(const Transition& order) {
 
 }  // namespace
 
-EpochPeers::EpochPeers(WorkerLink& to, GlooSettings settings, std::uint64_t attempt)
+EpochPeers::EpochPeers(WorkerLink& to, kernels::GlooSettings settings, std::uint64_t attempt)
     : link(to), epoch(settings.membership.epoch), gloo(std::move(settings)), watched(gloo, to) {
     link.watch(gloo, epoch, attempt);
 }
@@ -56,10 +56,10 @@ void WorkerTrainer::refuse(const std::string& why) {
     next_.reset();
 }
 
-void WorkerTrainer::refuse_for_peers(const char* what, Outcome outcome) {
-    const auto name = outcome_names()[static_cast<std::size_t>(outcome)];
+void WorkerTrainer::refuse_for_peers(const char* what, kernels::Outcome outcome) {
+    const auto name = kernels::outcome_names()[static_cast<std::size_t>(outcome)];
     // Whoever was told to stop suspects nobody.
-    const int suspect = outcome == Outcome::aborted ? -1 : next_->peers->gloo.suspect();
+    const int suspect = outcome == kernels::Outcome::aborted ? -1 : next_->peers->gloo.suspect();
     link_.send(NotEntered{next_->order.attempt, fmt::format("{}: {}", what, name), true, suspect});
     next_.reset();
 }
@@ -80,7 +80,7 @@ void WorkerTrainer::begin(const Transition& order) {
                                   next_->plan_digest, order.plan_digest));
     }
     const int size = static_cast<int>(order.members.size());
-    const std::string refusal = training_refusal(next_->plan, size);
+    const std::string refusal = kernels::training_refusal(next_->plan, size);
     if (!refusal.empty()) return refuse(refusal);
     if (order.holders[order.rank] != 0 && !replica_) return refuse("it has no state");
     if (!order.group_changed) {
@@ -91,7 +91,7 @@ void WorkerTrainer::begin(const Transition& order) {
         return enter();
     }
     link_.at(WorkerPhase::connecting);
-    GlooSettings settings;
+    kernels::GlooSettings settings;
     settings.membership = {order.epoch, static_cast<int>(order.rank), size};
     settings.deadline = milliseconds_of(welcome_.collective_ns);
     settings.secret.assign(order.group_secret.begin(), order.group_secret.end());
@@ -113,9 +113,9 @@ void WorkerTrainer::connect(const Peers& peers) {
     }
     if (addresses.size() != next_->order.members.size()) return refuse("not every rank's address");
     const Moment begun = Clock::now();
-    const Outcome outcome = next_->peers->gloo.connect(addresses);
+    const kernels::Outcome outcome = next_->peers->gloo.connect(addresses);
     next_->rendezvous_ns += ns_since(begun);
-    if (outcome != Outcome::ok) return refuse_for_peers("connecting", outcome);
+    if (outcome != kernels::Outcome::ok) return refuse_for_peers("connecting", outcome);
     enter();
 }
 
@@ -134,20 +134,21 @@ void WorkerTrainer::enter() {
         next.position = position_before_;
     }
     if (!all_hold(next.order)) {
-        Outcome outcome = Outcome::ok;
+        kernels::Outcome outcome = kernels::Outcome::ok;
         try {
             outcome = exchange_state();
         } catch (const InputError& problem) {
             return refuse(problem.what());
         }
-        if (outcome != Outcome::ok) return refuse_for_peers("the state's transfer", outcome);
+        if (outcome != kernels::Outcome::ok)
+            return refuse_for_peers("the state's transfer", outcome);
     }
     Entered entered;
     entered.attempt = next.order.attempt;
     entered.plan_version = index_of(next.plan.version);
     entered.plan_digest = next.plan_digest;
     entered.replica_digest = next_replica().digest();
-    entered.replicas_equal = next_replica().synchronisation() == Synchronisation::s_sgd ||
+    entered.replicas_equal = next_replica().synchronisation() == policies::Synchronisation::s_sgd ||
                              next_replica().is_at_central();
     entered.step = next.step;
     entered.position = next.position;
@@ -161,20 +162,21 @@ void WorkerTrainer::make_first_state(StateHeader& header) {
     next_->replica.emplace(model_->initial_weights(spec_.seed), spec_.optimiser);
     if (next_->order.checkpoint.empty()) return;
     link_.at(WorkerPhase::reading_checkpoint);
-    const Checkpoint checkpoint = read_checkpoint(next_->order.checkpoint);
-    if (checkpoint.job != job_identity(spec_)) {
+    const kernels::Checkpoint checkpoint = kernels::read_checkpoint(next_->order.checkpoint);
+    if (checkpoint.job != kernels::job_identity(spec_)) {
         throw InputError(next_->order.checkpoint, "", "a checkpoint of another job");
     }
-    expect_trainable_state(checkpoint.state, model_->parameter_count(), next_->order.checkpoint);
+    kernels::expect_trainable_state(checkpoint.state, model_->parameter_count(),
+                                    next_->order.checkpoint);
     next_->replica->restore(checkpoint.state);
     header.step = checkpoint.step;
     header.position = checkpoint.position;
     link_.at(WorkerPhase::receiving_state);
 }
 
-Outcome WorkerTrainer::exchange_state() {
+kernels::Outcome WorkerTrainer::exchange_state() {
     NextGroup& next = *next_;
-    Communicator& peers = next.peers->watched;
+    kernels::Communicator& peers = next.peers->watched;
     const int source = source_of(next.order);
     const bool gives = static_cast<int>(next.order.rank) == source;
     const bool receives = next.order.holders[next.order.rank] == 0 && !gives;
@@ -188,23 +190,23 @@ Outcome WorkerTrainer::exchange_state() {
         state = next_replica().state();
         header.bytes = state.size();
     }
-    const Outcome told =
+    const kernels::Outcome told =
         peers.broadcast("state/header", std::as_writable_bytes(std::span(&header, 1)), source);
-    if (told != Outcome::ok) return told;
+    if (told != kernels::Outcome::ok) return told;
     // What a replica of this model can be, at most: four arrays, a codec's memory and a
     // header.
     const std::size_t state_max = 5 * sizeof(float) * model_->parameter_count() + 4096;
     if (header.bytes > state_max) throw InputError("state", "", "larger than this model's");
     state.resize(header.bytes);
-    const Outcome got = peers.broadcast("state", state, source);
-    if (got != Outcome::ok) return got;
+    const kernels::Outcome got = peers.broadcast("state", state, source);
+    if (got != kernels::Outcome::ok) return got;
     if (receives) {
         next.replica.emplace(model_->initial_weights(spec_.seed), spec_.optimiser);
         next.replica->restore(state);
     }
     next.step = header.step;
     next.position = header.position;
-    return Outcome::ok;
+    return kernels::Outcome::ok;
 }
 
 void WorkerTrainer::commit(const Commit& order) {
@@ -220,9 +222,9 @@ void WorkerTrainer::commit(const Commit& order) {
     TrainingGroup group;
     if (next.order.group_changed) {
         link_.committed(next.peers->gloo);
-        StepSettings settings = spec_.step;
-        group.training = std::make_unique<TrainingStep>(*model_, data_, next.peers->watched,
-                                                        settings, learners_.get());
+        kernels::StepSettings settings = spec_.step;
+        group.training = std::make_unique<kernels::TrainingStep>(
+            *model_, data_, next.peers->watched, settings, learners_.get());
     } else {
         group.training = std::move(group_->training);
     }
@@ -234,4 +236,4 @@ void WorkerTrainer::commit(const Commit& order) {
     run_.epoch = 0;
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

@@ -11,8 +11,8 @@ inline std::filesystem::path handwritten_digits_file() {
     return std::filesystem::path(UKEMI_SOURCE_DIR) / "tests/data/digits/digits.csv.gz";
 }
 
-inline DataSet handwritten_digits() {
-    return load_data({.kind = "digits", .images = handwritten_digits_file()});
+inline kernels::DataSet handwritten_digits() {
+    return kernels::load_data({.kind = "digits", .images = handwritten_digits_file()});
 }
 
 }  // namespace ukemi

@@ -9,7 +9,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -93,4 +93,4 @@ std::string chart(std::span<const double> values, double low, double high, std::
     return text + "\n";
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

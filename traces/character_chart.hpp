@@ -9,7 +9,7 @@
 
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 inline constexpr std::size_t chart_width_min = 20;
 inline constexpr std::size_t chart_width_max = 200;
@@ -27,4 +27,4 @@ std::string chart(std::span<const double> values, double low, double high, std::
 // How many columns of values fit beside the labels.
 std::size_t chart_columns(std::size_t width);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -9,7 +9,7 @@
 #include "base/text_scan.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -210,4 +210,4 @@ std::int64_t CsvScanner::timestamp(std::size_t column) const {
     return *value;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

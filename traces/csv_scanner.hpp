@@ -18,7 +18,7 @@
 #include "traces/limits.hpp"
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 class CsvScanner {
 public:
@@ -80,4 +80,4 @@ private:
     std::vector<bool> header_read_;  // columns that somebody asked for
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -14,7 +14,7 @@
 #include "traces/limits.hpp"
 #include "traces/series_builder.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -147,4 +147,4 @@ std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std
     return market;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -20,7 +20,7 @@
 #include "traces/lifetime_law.hpp"
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 // Exponential with the short mean in `short_share` of the draws, with the long one in the others.
 struct ShortOrLong {
@@ -92,4 +92,4 @@ std::span<const MarketParameters> all_market_parameters();
 std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std::uint64_t seed,
                                          std::int32_t zones, Duration length);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -8,7 +8,7 @@
 #include "base/exact_math.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -175,4 +175,4 @@ void GroupChain::take_lives(std::int32_t count) {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -14,7 +14,7 @@
 #include "base/rng.hpp"
 #include "traces/generator.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 // How much faster than on average something happens, by the hour of the day.
 class DailyClock {
@@ -73,4 +73,4 @@ private:
     std::vector<std::int64_t> deaths_;  // of those held; the soonest last
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -15,7 +15,7 @@
 #include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -148,4 +148,4 @@ Trace joined(std::span<const TracePage> pages, const TraceForm& form, const Read
     return all;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

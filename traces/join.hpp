@@ -6,11 +6,11 @@
 
 #include "traces/reader.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 // Every page read alone; series of the same zone and type become one, in order of time. Where two
 // overlap they must agree; between two, the value before is held, and the gap is a note. A series
 // without a calendar time, or without a zone and type where others have one, is an InputError.
 Trace joined(std::span<const TracePage> pages, const TraceForm& form, const ReadOptions& options);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -8,7 +8,7 @@
 #include "base/exact_math.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 double gone_after(const LifetimeLaw& law, double hours) {
     if (hours <= 0) return 0;
@@ -27,7 +27,7 @@ Duration draw_lifetime(const LifetimeLaw& law, RandomStream& random) {
         const double middle = (alive + gone) / 2;
         (gone_after(law, middle) > uniform ? gone : alive) = middle;
     }
-    return seconds(gone * 3600);
+    return ukemi::seconds(gone * 3600);
 }
 
 std::vector<SurvivalStep> survival_of(std::span<const Lifetime> lifetimes) {
@@ -100,4 +100,4 @@ LifetimeLaw fit_lifetime_law(std::span<const Lifetime> lifetimes) {
     return best;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

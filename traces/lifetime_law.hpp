@@ -13,7 +13,7 @@
 #include "base/rng.hpp"
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 struct LifetimeLaw {
     double share = 0;  // 0: off, nothing dies of age; at most 1
@@ -44,4 +44,4 @@ std::vector<SurvivalStep> survival_of(std::span<const Lifetime> lifetimes);
 // The greatest distance between the estimate and the law (Kolmogorov's), for reports.
 double distance(std::span<const SurvivalStep> survival, const LifetimeLaw& law);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

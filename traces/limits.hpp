@@ -7,7 +7,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 inline constexpr std::int64_t trace_rows_max = 20'000'000;
 inline constexpr std::int32_t trace_instances_max = 1'000'000;
@@ -20,4 +20,4 @@ inline constexpr std::string_view expected_price = "a price in USD per hour from
 inline constexpr std::string_view expected_gap =
     "a sampling interval in seconds, above 0 and at most 366 days";
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

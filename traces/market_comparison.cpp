@@ -11,7 +11,7 @@
 #include "traces/series_statistics.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -185,4 +185,4 @@ std::string describe(std::span<const ComparedFigure> figures) {
     return text;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

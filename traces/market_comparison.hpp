@@ -12,7 +12,7 @@
 
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 struct ComparedFigure {
     std::string_view name;
@@ -34,4 +34,4 @@ std::vector<ComparedFigure> compare_prices(std::span<const TraceSeries> recorded
 
 std::string describe(std::span<const ComparedFigure> figures);  // a line each
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -8,7 +8,7 @@
 #include "base/read_file.hpp"
 #include "base/unit_text.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -162,4 +162,4 @@ std::string to_json(const MarketParameters& p) {
     return json.dump(2) + "\n";
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

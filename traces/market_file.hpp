@@ -11,10 +11,10 @@
 
 #include "traces/generator.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 MarketParameters read_market_parameters(const std::filesystem::path& file);
 MarketParameters read_market_parameters_text(std::string_view text, std::string_view file);
 std::string to_json(const MarketParameters& parameters);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

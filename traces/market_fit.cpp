@@ -18,7 +18,7 @@
 #include "traces/series_statistics.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -155,7 +155,7 @@ void correct_by_generating(const Aims& aims, MarketParameters& parameters) {
     const double length_h =
         std::clamp(losses_wanted / zones / aims.losses_per_hour, month_h, 48'000.0);
     for (int round = 0; round < 16; ++round) {
-        const auto made = generate_market(parameters, 1, zones, seconds(length_h * 3600));
+        const auto made = generate_market(parameters, 1, zones, ukemi::seconds(length_h * 3600));
         const Aims found = aims_of(made, parameters.capacity);
         const double quiet = std::clamp(found.losses_per_hour / aims.losses_per_hour, 0.5, 2.0);
         const double missing = (1 - aims.share_mean) / std::max(1e-6, 1 - found.share_mean);
@@ -364,7 +364,7 @@ Duration length_to_compare(std::span<const TraceSeries> recorded, std::int32_t z
     constexpr double hours_most = 300 * 24;
     const double of_a_zone = steps / static_cast<double>(std::max<std::size_t>(1, recorded.size()));
     const double enough_h = steps_most / zones * length_h / std::max(1.0, of_a_zone);
-    return seconds(std::clamp(enough_h, 24.0, hours_most) * 3600);
+    return ukemi::seconds(std::clamp(enough_h, 24.0, hours_most) * 3600);
 }
 
 MarketFit fit_market(std::span<const TraceSeries> series, std::span<const Lifetime> lifetimes,
@@ -394,4 +394,4 @@ MarketFit fit_market(std::span<const TraceSeries> series, std::span<const Lifeti
     return fit;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

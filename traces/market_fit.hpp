@@ -13,7 +13,7 @@
 
 #include "traces/generator.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 struct FitOptions {
     std::string name;          // of the set
@@ -39,4 +39,4 @@ Duration length_to_compare(std::span<const TraceSeries> recorded, std::int32_t z
 // Two exponentials for waits (hours, more than zero), `cut` those that were cut short.
 ShortOrLong fit_short_or_long(std::span<const double> waits_h, std::span<const double> cut_h);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

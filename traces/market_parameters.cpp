@@ -8,7 +8,7 @@
 
 #include "traces/generator.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -156,4 +156,4 @@ const std::array<MarketParameters, 6> markets{{
 
 std::span<const MarketParameters> all_market_parameters() { return markets; }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -10,7 +10,7 @@
 #include "base/text_scan.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -188,4 +188,4 @@ std::string_view region_of_zone(std::string_view zone) {
     return zone;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

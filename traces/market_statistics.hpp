@@ -14,7 +14,7 @@
 
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 struct AvailabilityDetail {
     std::vector<double> burst_sizes;   // instances that one loss took
@@ -55,4 +55,4 @@ std::optional<double> mean_correlation(std::span<const TraceSeries> series);
 // name.
 std::string_view region_of_zone(std::string_view zone);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -81,4 +81,4 @@ RecordedChain recorded_chain(std::span<const TraceSeries> series, std::int32_t c
     return chain;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -12,7 +12,7 @@
 
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 struct Waits {
     std::vector<double> ended_h;
@@ -34,4 +34,4 @@ struct RecordedChain {
 RecordedChain recorded_chain(std::span<const TraceSeries> series, std::int32_t capacity,
                              Duration sampling);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

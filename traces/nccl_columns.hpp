@@ -7,7 +7,7 @@
 
 #include "traces/nccl_tests.hpp"
 
-namespace ukemi::nccl {
+namespace ukemi::traces::nccl {
 
 // "all_reduce" of "./build/all_reduce_perf" and of "all_reduce_output.dat.4"; empty if none.
 std::string_view collective_in(std::string_view name);
@@ -28,4 +28,4 @@ std::vector<CollectiveTable> read_collected(std::string_view text,
 void finish(CollectiveTable& table, const std::filesystem::path& file,
             const NcclReadOptions& options);
 
-}  // namespace ukemi::nccl
+}  // namespace ukemi::traces::nccl

@@ -11,7 +11,7 @@
 #include "traces/csv_scanner.hpp"
 #include "traces/nccl_columns.hpp"
 
-namespace ukemi::nccl {
+namespace ukemi::traces::nccl {
 
 namespace {
 
@@ -37,29 +37,31 @@ public:
         if (value.is_number_unsigned() && value.get<std::uint64_t>() < std::uint64_t{1} << 62) {
             return value.get<std::int64_t>();
         }
-        fail(path, fmt::format("expected a whole number from 0 on, found {}", describe(value)));
+        fail(path,
+             fmt::format("expected a whole number from 0 on, found {}", ukemi::describe(value)));
     }
     // jsonDouble writes what is no number as "nan".
     double amount(const json& value, const std::string& path) const {
         if (value.is_string() && value.get<std::string>() == "nan") return 0;
         if (!value.is_number() || !(value.get<double>() >= 0) || value.get<double>() > 1e15) {
-            fail(path, fmt::format("expected a number from 0 on, found {}", describe(value)));
+            fail(path,
+                 fmt::format("expected a number from 0 on, found {}", ukemi::describe(value)));
         }
         return value.get<double>();
     }
     std::string text(const json& value, const std::string& path) const {
         if (!value.is_string())
-            fail(path, fmt::format("expected a text, found {}", describe(value)));
+            fail(path, fmt::format("expected a text, found {}", ukemi::describe(value)));
         return one_line(value.get<std::string>());
     }
     const json& list(const json& value, const std::string& path) const {
         if (!value.is_array())
-            fail(path, fmt::format("expected a list, found {}", describe(value)));
+            fail(path, fmt::format("expected a list, found {}", ukemi::describe(value)));
         return value;
     }
     const json& object(const json& value, const std::string& path) const {
         if (!value.is_object()) {
-            fail(path, fmt::format("expected an object, found {}", describe(value)));
+            fail(path, fmt::format("expected an object, found {}", ukemi::describe(value)));
         }
         return value;
     }
@@ -298,4 +300,4 @@ std::vector<CollectiveTable> read_collected(std::string_view text,
     return tables;
 }
 
-}  // namespace ukemi::nccl
+}  // namespace ukemi::traces::nccl

@@ -10,7 +10,7 @@
 #include "base/plain_text.hpp"
 #include "traces/nccl_columns.hpp"
 
-namespace ukemi::nccl {
+namespace ukemi::traces::nccl {
 
 namespace {
 
@@ -314,4 +314,4 @@ std::vector<CollectiveTable> read_tables(std::string_view text, const std::files
     return TableReader(text, file).read();
 }
 
-}  // namespace ukemi::nccl
+}  // namespace ukemi::traces::nccl

@@ -15,7 +15,7 @@
 #include "base/text_scan.hpp"
 #include "traces/nccl_columns.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace nccl {
 
@@ -202,4 +202,4 @@ std::string to_plain_csv(std::span<const CollectiveTable> tables) {
     return csv.text();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -18,7 +18,7 @@
 
 #include "base/line_fit.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 struct CollectiveTime {
     double time_us = 0;
@@ -77,4 +77,4 @@ void check_one_machine(std::span<const CollectiveTable> tables, std::string_view
 
 std::string to_plain_csv(std::span<const CollectiveTable> tables);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

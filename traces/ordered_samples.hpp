@@ -19,7 +19,7 @@
 #include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 template <class Value>
 struct PlacedSample {
@@ -90,4 +90,4 @@ std::vector<StampedSample<Value>> in_order(std::vector<PlacedSample<Value>> rows
     return samples;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

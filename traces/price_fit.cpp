@@ -10,7 +10,7 @@
 #include "traces/market_statistics.hpp"
 #include "traces/series_statistics.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -77,7 +77,7 @@ Duration length_of_trial(double changes_per_day) {
     constexpr double changes_most = 1e6;
     constexpr std::int64_t days_most = 400;
     const double enough = changes_most / (price_trial_zones * changes_per_day);
-    return std::min(days(days_most), seconds(std::min(enough, 1.0 * days_most) * 86'400));
+    return std::min(days(days_most), ukemi::seconds(std::min(enough, 1.0 * days_most) * 86'400));
 }
 
 // The walk's pull to its mean is weak and its walls are hard: where it ends up is seen by trying.
@@ -135,4 +135,4 @@ void fit_prices(std::span<const TraceSeries> series, double usd_on_demand, Marke
     if (price.changes_per_day > 0) correct_mean(threshold, aim, fit.parameters, price);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

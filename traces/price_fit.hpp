@@ -5,9 +5,9 @@
 
 #include "traces/market_fit.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 // Zero prices and a note where no series has any.
 void fit_prices(std::span<const TraceSeries> series, double usd_on_demand, MarketFit& fit);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

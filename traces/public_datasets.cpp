@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -107,4 +107,4 @@ constexpr std::array datasets{
 
 std::span<const PublicDataset> all_public_datasets() { return datasets; }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace ukemi {
+namespace ukemi::traces {
 
 struct PublicDataset {
     std::string_view name;
@@ -18,4 +18,4 @@ struct PublicDataset {
 };
 std::span<const PublicDataset> all_public_datasets();
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

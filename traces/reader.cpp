@@ -16,7 +16,7 @@
 #include "traces/forms/forms.hpp"
 #include "traces/join.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -279,4 +279,4 @@ void refuse_inverted_counts(const ReadOptions& options, std::string_view file,
         file, "", fmt::format("the form {} counts instances: one cannot mean unavailable", form));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -14,7 +14,7 @@
 
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 // What a one means in forms that use 0 and 1. `as_documented` takes the form's own convention.
 enum class Polarity { as_documented, one_is_available, one_is_unavailable };
@@ -75,4 +75,4 @@ std::string to_plain_csv(std::span<const ListedPrice> prices);
 std::string to_plain_csv(std::span<const InterruptionBand> bands);
 std::string to_plain_csv(std::span<const NodeEvent> nodes);  // milliseconds,add|remove,node
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -14,7 +14,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 template <class Value>
 struct Step {
@@ -107,4 +107,4 @@ struct Trace {
     ImportReport report;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

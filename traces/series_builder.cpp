@@ -8,7 +8,7 @@
 #include "base/statistics.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 Spacing spacing_of(const std::vector<std::int64_t>& stamps) {
     Spacing spacing;
@@ -52,4 +52,4 @@ void add_notes(std::vector<std::string>& notes, const std::vector<std::string>& 
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -14,7 +14,7 @@
 #include "base/invariant.hpp"
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 template <class Value>
 class SeriesBuilder {
@@ -87,4 +87,4 @@ Spacing spacing_of(const std::vector<StampedSample<Value>>& samples) {
     return spacing_of(stamps);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -11,7 +11,7 @@
 
 #include "base/statistics.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::string describe(const PriceStatistics& s) {
         to_dollars_per_hour(s.max), s.changes, s.changes_per_day, s.step_share_mean * 100);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

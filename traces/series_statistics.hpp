@@ -10,7 +10,7 @@
 
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 struct SeriesStatistics {
     Duration length;
@@ -49,4 +49,4 @@ PriceStatistics statistics_of(const PriceSeries& series);
 std::string describe(const SeriesStatistics& statistics);
 std::string describe(const PriceStatistics& statistics);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

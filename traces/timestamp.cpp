@@ -9,7 +9,7 @@
 
 #include "base/text_scan.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::string format_timestamp(std::int64_t nanoseconds_since_1970) {
     return text + "Z";
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

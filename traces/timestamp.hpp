@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace ukemi {
+namespace ukemi::traces {
 
 // "2022-11-28T22:23:37.000Z", "2023-02-15 22:08:16", "…T22:23:37+02:00"; a time without an offset
 // is taken as UTC. Nanoseconds since 1970-01-01T00:00Z, or nothing if the text is anything else.
@@ -17,4 +17,4 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text);
 // "2022-11-28T22:23:37Z", with a fraction only if there is one.
 std::string format_timestamp(std::int64_t nanoseconds_since_1970);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -9,7 +9,7 @@
 
 #include "traces/market_fit.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -69,4 +69,4 @@ ShortOrLong fit_short_or_long(std::span<const double> waits_h, std::span<const d
     return fit;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -14,7 +14,7 @@
 #include "base/plain_text.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -268,4 +268,4 @@ std::vector<std::string> trace_names(std::span<const std::filesystem::path> file
     return names;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

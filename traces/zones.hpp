@@ -6,7 +6,7 @@
 
 #include "traces/reader.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 // Each file with availability is a zone, called as the file (or as the file says, where it holds
 // several); its prices are its own, or those of a file with the same name (the endings
@@ -22,4 +22,4 @@ Trace join_zones(std::span<const std::filesystem::path> files, const ReadOptions
 // Names for several trace files: those that would be called the same get their folder's name, too.
 std::vector<std::string> trace_names(std::span<const std::filesystem::path> files);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

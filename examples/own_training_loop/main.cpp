@@ -21,6 +21,8 @@
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::records;
 using Vector = std::vector<double>;
 
 constexpr std::size_t features = 20;

@@ -17,7 +17,7 @@
 #include "kernels/codecs/whole.hpp"
 #include "kernels/element_draws.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 std::vector<double> atomo_chances(std::span<const double> sigma, std::size_t budget) {
     std::vector<double> chances(sigma.size(), 0.0);
@@ -159,4 +159,4 @@ std::unique_ptr<TensorCodec> make_atomo(const CodecSettings& settings, const Cod
     return std::make_unique<Atomo>(settings, member, atoms);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

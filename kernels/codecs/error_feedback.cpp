@@ -5,7 +5,7 @@
 #include "base/invariant.hpp"
 #include "kernels/codec.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 class ErrorFeedback final : public TensorCodec {
@@ -51,4 +51,4 @@ std::unique_ptr<TensorCodec> with_error_feedback(std::unique_ptr<TensorCodec> in
     return std::make_unique<ErrorFeedback>(std::move(inner), elements);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -4,7 +4,7 @@
 #include "kernels/codecs/wire.hpp"
 #include "kernels/half.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 class Fp16 final : public TensorCodec {
@@ -49,4 +49,4 @@ std::unique_ptr<TensorCodec> make_fp16(const CodecSettings&, const CodecMember& 
     return std::make_unique<Fp16>(member);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

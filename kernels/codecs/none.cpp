@@ -3,7 +3,7 @@
 
 #include "kernels/codecs/whole.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 WholeGradient::WholeGradient(const CodecMember& member)
     : ranks_(static_cast<float>(member.ranks)),
@@ -32,4 +32,4 @@ std::unique_ptr<TensorCodec> make_none(const CodecSettings&, const CodecMember& 
     return std::make_unique<WholeGradient>(member);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

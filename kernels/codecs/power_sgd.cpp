@@ -18,7 +18,7 @@
 #include "kernels/codecs/whole.hpp"
 #include "kernels/element_draws.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 void times(std::span<const float> matrix, std::span<const float> right, std::size_t columns,
            std::size_t rank, std::span<float> out) {
@@ -173,4 +173,4 @@ std::unique_ptr<TensorCodec> make_power_sgd(const CodecSettings& settings,
     return std::make_unique<PowerSgd>(settings, member, rank);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // out (rows × rank) = matrix (rows × columns) · right (columns × rank).
 void times(std::span<const float> matrix, std::span<const float> right, std::size_t columns,
@@ -20,4 +20,4 @@ void orthonormalise(std::span<float> columns, std::size_t rank);
 void outer(std::span<const float> left, std::span<const float> right, std::size_t rank,
            std::span<float> out);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -10,7 +10,7 @@
 
 #include "kernels/codecs/quantised.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 DrawKey qsgd_key(const CodecSettings& settings, const CodecMember& member) {
@@ -100,4 +100,4 @@ std::unique_ptr<TensorCodec> make_qsgd_shared(const CodecSettings& settings,
     return std::make_unique<QsgdShared>(settings, member);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 CodecLayout shared_scale_layout(std::int64_t levels, const TensorShape& shape, int ranks,
                                 std::int64_t scale_operations) {
@@ -54,4 +54,4 @@ void SharedScale::contribution(std::span<float> arrived) const {
     for (std::size_t i = 0; i < own_.size(); ++i) arrived[i] = unit * static_cast<float>(own_[i]);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

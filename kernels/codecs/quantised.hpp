@@ -11,7 +11,7 @@
 #include "kernels/element_draws.hpp"
 #include "kernels/element_rules.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // Levels of all elements, drawn for (key, step).
 inline void quantise(std::span<const float> values, float scale, std::int32_t levels, DrawKey key,
@@ -49,4 +49,4 @@ private:
     std::vector<std::int32_t> sum_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

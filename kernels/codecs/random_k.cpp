@@ -14,7 +14,7 @@
 #include "kernels/element_draws.hpp"
 #include "kernels/element_rules.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 class RandomK final : public TensorCodec {
@@ -77,4 +77,4 @@ std::unique_ptr<TensorCodec> make_random_k(const CodecSettings& settings,
     return std::make_unique<RandomK>(settings, member);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

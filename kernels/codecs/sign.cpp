@@ -10,7 +10,7 @@
 #include "kernels/codecs/wire.hpp"
 #include "kernels/element_rules.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 bool bit_of(std::span<const std::byte> bits, std::size_t i) {
@@ -146,4 +146,4 @@ std::unique_ptr<TensorCodec> make_scaled_sign(const CodecSettings&, const CodecM
     return std::make_unique<ScaledSign>(member);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -10,7 +10,7 @@
 
 #include "kernels/codecs/quantised.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 DrawKey terngrad_key(const CodecSettings& settings, const CodecMember& member) {
@@ -134,4 +134,4 @@ std::unique_ptr<TensorCodec> make_terngrad_shared(const CodecSettings& settings,
     return std::make_unique<TernGradShared>(settings, member);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

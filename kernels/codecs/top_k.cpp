@@ -10,7 +10,7 @@
 
 #include "kernels/codecs/wire.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 // Bits of a magnitude, ordered as it is. What is no number counts as zero.
@@ -181,4 +181,4 @@ std::unique_ptr<TensorCodec> make_top_k_agreed(const CodecSettings& settings,
     return std::make_unique<TopKAgreed>(settings, member);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

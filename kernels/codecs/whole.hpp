@@ -5,7 +5,7 @@
 
 #include "kernels/codecs/wire.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class WholeGradient final : public TensorCodec {
 public:
@@ -22,4 +22,4 @@ private:
     std::vector<float> own_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -10,7 +10,7 @@
 #include "base/invariant.hpp"
 #include "kernels/codec.hpp"
 
-namespace ukemi::wire {
+namespace ukemi::kernels::wire {
 
 template <class Number>
 Number get(std::span<const std::byte> message, std::size_t index) {
@@ -66,4 +66,4 @@ inline float norm_of(std::span<const float> values) {
     return static_cast<float>(std::sqrt(sum));
 }
 
-}  // namespace ukemi::wire
+}  // namespace ukemi::kernels::wire

@@ -2,7 +2,7 @@
 #include "kernels/cuda/averaging.hpp"
 #include "kernels/cuda/device_sums.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 __global__ void __launch_bounds__(block_threads)
@@ -87,4 +87,4 @@ cudaError_t launch_mean_of_replicas(const float* replicas, std::size_t replica_c
     return cudaGetLastError();
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

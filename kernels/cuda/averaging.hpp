@@ -10,7 +10,7 @@
 
 #include "kernels/element_rules.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 // All learners' steps; correction_sum becomes Σ α(w_j − z), which is what GPUs then all-reduce.
 // Reads 1 + 3k numbers an element and writes 1 + 2k.
@@ -30,4 +30,4 @@ cudaError_t launch_central_step(const float* correction_sum, float momentum, flo
 cudaError_t launch_mean_of_replicas(const float* replicas, std::size_t replica_count,
                                     std::size_t count, float* mean, cudaStream_t stream);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -9,7 +9,7 @@
 
 #include "kernels/element_draws.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 using Made = std::unique_ptr<Case>;
 using Gradient = std::span<const float>;
@@ -94,4 +94,4 @@ std::vector<float> made_gradient(std::string_view name, std::size_t count) {
     return values;
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

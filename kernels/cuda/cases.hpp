@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 class Case {
 public:
@@ -42,4 +42,4 @@ std::string difference_beyond(std::string_view what, std::span<const float> foun
 // numbers of all sizes among them.
 std::vector<float> made_gradient(std::string_view name, std::size_t count);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -16,7 +16,7 @@
 #include "kernels/cuda/random_k.hpp"
 #include "kernels/cuda/top_k.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 namespace {
 
 constexpr std::uint64_t seed = 7;
@@ -283,4 +283,4 @@ std::unique_ptr<Case> make_power_sgd_case(std::span<const float> gradient) {
     return std::make_unique<PowerSgdCase>(gradient);
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

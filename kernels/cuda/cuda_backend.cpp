@@ -10,7 +10,7 @@
 #include "kernels/cuda/handles.hpp"
 #include "kernels/cuda/measured_device.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -113,4 +113,4 @@ const ComputeBackend& cuda_backend() {
     return backend;
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -5,8 +5,8 @@
 
 #include "kernels/compute_backend.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 const ComputeBackend& cuda_backend();
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

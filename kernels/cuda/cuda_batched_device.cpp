@@ -9,7 +9,7 @@
 #include "kernels/cuda/device_network.hpp"
 #include "kernels/cuda/device_parts.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -220,4 +220,4 @@ std::unique_ptr<LearnerDevice> make_cuda_batched_device(const ImageNetwork& netw
     return std::make_unique<CudaBatchedDevice>(network, weights, settings);
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

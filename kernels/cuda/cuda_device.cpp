@@ -9,7 +9,7 @@
 #include "kernels/cuda/device_network.hpp"
 #include "kernels/cuda/device_parts.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -249,4 +249,4 @@ std::unique_ptr<LearnerDevice> make_cuda_device(const ImageNetwork& network,
     return std::make_unique<CudaDevice>(network, weights, settings);
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -14,7 +14,7 @@
 #include "kernels/learners/learner_device.hpp"
 #include "kernels/models/image_network.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 struct CudaDeviceSettings {
     int device = 0;
@@ -36,4 +36,4 @@ std::unique_ptr<LearnerDevice> make_cuda_batched_device(const ImageNetwork& netw
                                                         std::span<const float> weights,
                                                         const CudaDeviceSettings& settings);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

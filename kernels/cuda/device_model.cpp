@@ -7,7 +7,7 @@
 #include "kernels/cuda/device_parts.hpp"
 #include "kernels/models/image_network.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -244,4 +244,4 @@ std::unique_ptr<Model> make_device_model(const ModelSpec& spec, const DataSet& d
     return std::make_unique<DeviceModel>(spec, data, settings);
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

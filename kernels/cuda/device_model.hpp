@@ -13,7 +13,7 @@
 #include "kernels/cuda/matrix_product.hpp"
 #include "kernels/model.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 struct DeviceModelSettings {
     int device = 0;
@@ -26,4 +26,4 @@ struct DeviceModelSettings {
 std::unique_ptr<Model> make_device_model(const ModelSpec& spec, const DataSet& data,
                                          const DeviceModelSettings& settings);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

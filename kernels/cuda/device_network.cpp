@@ -4,7 +4,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -255,4 +255,4 @@ void DeviceNetwork::sum_gradient(const float* weights, const float* values,
     }
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

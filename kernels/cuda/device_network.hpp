@@ -16,7 +16,7 @@
 #include "kernels/cuda/matrix_product.hpp"
 #include "kernels/models/image_network.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 class DeviceNetwork {
 public:
@@ -75,4 +75,4 @@ private:
     Buffer<double> losses_;
 };
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -13,7 +13,7 @@
 #include "kernels/cuda/handles.hpp"
 #include "kernels/learners/learner_device.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 using Graph = Handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
@@ -113,4 +113,4 @@ private:
     std::vector<std::unique_ptr<Ending>> expected_;
 };
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

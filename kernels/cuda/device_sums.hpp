@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 inline constexpr unsigned block_threads = 256;
 inline constexpr std::size_t blocks_max = 2112;  // 16 for each of an H100's 132 multiprocessors
@@ -55,4 +55,4 @@ __device__ inline double sum_by_block(const double* values, std::size_t count, s
 
 #endif
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

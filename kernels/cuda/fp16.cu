@@ -4,7 +4,7 @@
 #include "kernels/cuda/device_sums.hpp"
 #include "kernels/cuda/fp16.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 __global__ void __launch_bounds__(block_threads)
@@ -38,4 +38,4 @@ cudaError_t launch_from_half(const std::uint16_t* halves, std::size_t count, flo
     return cudaGetLastError();
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

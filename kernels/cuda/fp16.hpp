@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 // Reads four bytes an element and writes two.
 cudaError_t launch_to_half(const float* values, std::size_t count, std::uint16_t* halves,
@@ -16,4 +16,4 @@ cudaError_t launch_to_half(const float* values, std::size_t count, std::uint16_t
 cudaError_t launch_from_half(const std::uint16_t* halves, std::size_t count, float divisor,
                              float* values, cudaStream_t stream);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 class CudaError : public std::runtime_error {
 public:
@@ -105,4 +105,4 @@ private:
     Handle<void*, cudaFree> memory_;
 };
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

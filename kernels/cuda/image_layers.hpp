@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 struct PlaneShape {
     int channels = 1;
@@ -83,4 +83,4 @@ cudaError_t launch_softmax_loss(float* scores, const std::uint8_t* labels, int s
                                 cudaStream_t stream);
 cudaError_t launch_divide(float* values, std::size_t count, float divisor, cudaStream_t stream);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

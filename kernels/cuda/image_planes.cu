@@ -2,7 +2,7 @@
 #include "kernels/cuda/device_sums.hpp"
 #include "kernels/cuda/image_layers.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -250,4 +250,4 @@ cudaError_t launch_normalise_back(const LayerShape& shape, const float* scale, c
     return cudaGetLastError();
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

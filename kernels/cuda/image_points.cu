@@ -2,7 +2,7 @@
 #include "kernels/cuda/device_sums.hpp"
 #include "kernels/cuda/image_layers.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -233,4 +233,4 @@ cudaError_t launch_divide(float* values, std::size_t count, float divisor, cudaS
     return cudaGetLastError();
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -113,4 +113,4 @@ cudaError_t launch_product(const ProductSize& size, const MatrixView& a, const M
     return cudaGetLastError();
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

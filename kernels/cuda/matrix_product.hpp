@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 // Products stand in groups of `each` = batches ÷ groups (replicas of a model, say, and their
 // samples): element (i, j) of product b lies at
@@ -76,4 +76,4 @@ private:
     std::unique_ptr<Library> library_;  // null: our own
 };
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -8,7 +8,7 @@
 #include "kernels/cuda/handles.hpp"
 #include "kernels/cuda/matrix_product.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 // cuBLAS's calls by name, and one handle of it.
 struct MatrixProducts::Library {
@@ -113,4 +113,4 @@ void MatrixProducts::product(const ProductSize& size, const MatrixView& a, const
                                      &before, ways.c, size.columns, size.batches));
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

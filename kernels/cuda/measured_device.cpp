@@ -8,7 +8,7 @@
 #include "kernels/cuda/cases.hpp"
 #include "kernels/cuda/device_parts.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -174,4 +174,4 @@ std::unique_ptr<MeasuredDevice> measured_device(int device) {
     return std::make_unique<MeasuredGpu>(device);
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -7,9 +7,9 @@
 
 #include "kernels/measured_device.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 // Throws CudaError where that GPU does not answer.
 std::unique_ptr<MeasuredDevice> measured_device(int device);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -2,7 +2,7 @@
 #include "kernels/cuda/device_sums.hpp"
 #include "kernels/cuda/momentum.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 __global__ void __launch_bounds__(block_threads)
@@ -25,4 +25,4 @@ cudaError_t launch_momentum_step(MomentumRule rule, const float* gradient, float
     return cudaGetLastError();
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

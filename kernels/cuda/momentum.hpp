@@ -8,10 +8,10 @@
 
 #include "kernels/element_rules.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 // Reads three and writes two numbers an element.
 cudaError_t launch_momentum_step(MomentumRule rule, const float* gradient, float* weights,
                                  float* velocity, std::size_t count, cudaStream_t stream);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -2,7 +2,7 @@
 #include "kernels/cuda/device_sums.hpp"
 #include "kernels/cuda/noise_step.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 // workspace[block × (learners + 1) + j]: what this block adds to norm j.
@@ -100,4 +100,4 @@ cudaError_t launch_squared_norm(const float* values, std::size_t count, double* 
     return gather_sums(workspace, blocks, 1, squared_norm, stream);
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

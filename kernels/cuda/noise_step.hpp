@@ -9,7 +9,7 @@
 
 #include "kernels/element_rules.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 inline constexpr std::size_t noise_learners_max = 8;
 
@@ -26,4 +26,4 @@ cudaError_t launch_noise_step(MomentumRule rule, const float* gradients, std::si
 cudaError_t launch_squared_norm(const float* values, std::size_t count, double* workspace,
                                 double* squared_norm, cudaStream_t stream);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

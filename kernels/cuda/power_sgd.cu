@@ -3,7 +3,7 @@
 #include "kernels/cuda/device_sums.hpp"
 #include "kernels/cuda/power_sgd.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -232,4 +232,4 @@ cudaError_t launch_outer(const MatrixSize& size, const float* left, const float*
     });
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 inline constexpr std::size_t power_sgd_rank_max = 8;
 
@@ -32,4 +32,4 @@ cudaError_t launch_orthonormalise(std::size_t rows, std::size_t rank, float* col
 cudaError_t launch_outer(const MatrixSize& size, const float* left, const float* right, float* out,
                          cudaStream_t stream);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -4,7 +4,7 @@
 #include "kernels/cuda/qsgd.hpp"
 #include "kernels/element_rules.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 __global__ void root_kernel(const double* __restrict__ squared_norm, float* __restrict__ norm) {
@@ -86,4 +86,4 @@ cudaError_t launch_mean_of_levels(const std::int8_t* levels_of_ranks, const floa
     return cudaGetLastError();
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -12,7 +12,7 @@
 
 #include "kernels/element_draws.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 // ‖v‖ in single precision. Workspace as launch_squared_norm, and one double more.
 cudaError_t launch_norm(const float* values, std::size_t count, double* workspace, float* norm,
@@ -26,4 +26,4 @@ cudaError_t launch_mean_of_levels(const std::int8_t* levels_of_ranks, const floa
                                   std::size_t ranks, std::size_t count, std::int32_t levels,
                                   float* mean, cudaStream_t stream);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -3,7 +3,7 @@
 #include "kernels/cuda/random_k.hpp"
 #include "kernels/element_rules.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 // Calls `with(k, place, size of the stratum)` for this thread's strata.
@@ -60,4 +60,4 @@ cudaError_t launch_random_k_spread(const RandomKPlaces& places, const float* val
     return cudaGetLastError();
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

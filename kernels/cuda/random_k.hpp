@@ -9,7 +9,7 @@
 
 #include "kernels/element_draws.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 struct RandomKPlaces {  // what decides the places of a step
     std::size_t elements = 0;
@@ -25,4 +25,4 @@ cudaError_t launch_random_k_gather(const RandomKPlaces& places, bool unbiased,
 cudaError_t launch_random_k_spread(const RandomKPlaces& places, const float* values, float divisor,
                                    float* mean, cudaStream_t stream);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -2,7 +2,7 @@
 #include "kernels/cuda/device_sums.hpp"
 #include "kernels/cuda/top_k.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 namespace {
 
@@ -236,4 +236,4 @@ cudaError_t launch_add_places(const std::int32_t* places, const float* values, s
     return cudaGetLastError();
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 
 inline constexpr std::size_t top_k_count_max = (std::size_t{1} << 31) - 1;
 
@@ -25,4 +25,4 @@ cudaError_t launch_top_k(const float* values, std::size_t count, std::size_t kep
 cudaError_t launch_add_places(const std::int32_t* places, const float* values, std::size_t kept,
                               float divisor, float* mean, cudaStream_t stream);
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

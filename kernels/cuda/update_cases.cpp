@@ -11,7 +11,7 @@
 #include "kernels/cuda/noise_step.hpp"
 #include "kernels/noise_step.hpp"
 
-namespace ukemi::cuda {
+namespace ukemi::kernels::cuda {
 namespace {
 
 constexpr MomentumRule rule{.momentum = 0.9F, .weight_decay = 1e-4F, .rate = 0.1F};
@@ -171,7 +171,7 @@ public:
             parts.push_back(std::span(host_).subspan(k * count_, count_));
         }
         std::vector<float> expected(count_);
-        ukemi::mean_of_replicas(parts, expected);
+        mean_of_replicas(parts, expected);
         check(cudaStreamSynchronize(stream));
         return difference_of_bits("mean", mean_.read(), expected);
     }
@@ -285,4 +285,4 @@ std::unique_ptr<Case> make_squared_norm_case(std::span<const float> gradient) {
     return std::make_unique<SquaredNormCase>(gradient);
 }
 
-}  // namespace ukemi::cuda
+}  // namespace ukemi::kernels::cuda

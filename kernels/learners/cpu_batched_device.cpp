@@ -5,7 +5,7 @@
 
 #include "kernels/learners/cpu_centre.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -128,4 +128,4 @@ std::unique_ptr<LearnerDevice> make_cpu_batched_device(const Model& model, std::
     return std::make_unique<CpuBatchedDevice>(model, features, classes, weights);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

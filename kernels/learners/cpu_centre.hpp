@@ -13,7 +13,7 @@
 #include "kernels/averaging.hpp"
 #include "kernels/learners/learner_device.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class CpuCentre : public LearnerDevice {
 public:
@@ -113,4 +113,4 @@ protected:
     std::vector<std::vector<float>> corrections_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

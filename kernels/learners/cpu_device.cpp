@@ -5,7 +5,7 @@
 
 #include "kernels/learners/cpu_centre.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -137,4 +137,4 @@ std::unique_ptr<LearnerDevice> make_cpu_device(const Model& model, std::int32_t 
     return std::make_unique<CpuDevice>(model, features, classes, weights);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

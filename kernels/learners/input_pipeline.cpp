@@ -8,7 +8,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -140,4 +140,4 @@ std::chrono::nanoseconds InputPipeline::waited() const {
     return waited_;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -24,7 +24,7 @@
 #include "kernels/learners/object_pool.hpp"
 #include "kernels/sample_order.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // Samples of one task, feature after feature, in memory that a device reads at full speed.
 struct InputBatch {
@@ -94,4 +94,4 @@ private:
     std::vector<std::jthread> threads_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

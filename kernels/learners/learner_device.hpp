@@ -22,7 +22,7 @@
 #include "kernels/learners/input_pipeline.hpp"
 #include "kernels/model.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class LearnerDevice {
 public:
@@ -81,4 +81,4 @@ std::unique_ptr<LearnerDevice> make_cpu_batched_device(const Model& model, std::
                                                        std::int32_t classes,
                                                        std::span<const float> weights);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

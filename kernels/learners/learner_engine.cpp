@@ -9,7 +9,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -167,7 +167,7 @@ EngineReport LearnerEngine::run(std::int64_t clocks) {
     return report;
 }
 
-std::vector<TuningWindow> tune_learners(LearnerEngine& engine, LearnerTuning tuning,
+std::vector<TuningWindow> tune_learners(LearnerEngine& engine, policies::LearnerTuning tuning,
                                         std::int64_t clocks_of_window) {
     std::vector<TuningWindow> windows;
     while (!tuning.done()) {
@@ -181,4 +181,4 @@ std::vector<TuningWindow> tune_learners(LearnerEngine& engine, LearnerTuning tun
     return windows;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -17,7 +17,7 @@
 #include "kernels/learners/task_scheduler.hpp"
 #include "policies/size/learner_tuning.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct EngineSettings {
     int learners_per_gpu = 1;
@@ -73,7 +73,7 @@ struct TuningWindow {
     int learners = 1;
     double samples_per_s = 0;
 };
-std::vector<TuningWindow> tune_learners(LearnerEngine& engine, LearnerTuning tuning,
+std::vector<TuningWindow> tune_learners(LearnerEngine& engine, policies::LearnerTuning tuning,
                                         std::int64_t clocks_of_window);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -4,7 +4,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 LearnerGroup::LearnerGroup(const DataSet& data, MakeDevice make_device, int input_threads)
     : data_(data), make_device_(std::move(make_device)), input_threads_(input_threads) {}
@@ -77,4 +77,4 @@ LearnerGroup::MakeDevice cpu_learners(const Model& model, const DataSet& data) {
     };
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

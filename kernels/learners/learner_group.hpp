@@ -17,7 +17,7 @@
 
 #include "kernels/learners/learner_engine.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct LearnerOrder {
     int learners = 1;
@@ -81,4 +81,4 @@ private:
 // Learners as threads of this process.
 LearnerGroup::MakeDevice cpu_learners(const Model& model, const DataSet& data);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -16,7 +16,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 template <class Object>
 class ObjectPool {
@@ -121,4 +121,4 @@ private:
     bool closed_ = false;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

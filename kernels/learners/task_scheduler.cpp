@@ -4,7 +4,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 TaskScheduler::TaskScheduler(SchedulerSettings settings)
     : settings_(settings),
@@ -73,4 +73,4 @@ bool TaskScheduler::synchronised() {
     return !finished_.empty() && finished_.front() == tasks_per_clock_;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 inline constexpr std::int64_t slack_unbounded = std::numeric_limits<std::int64_t>::max();
 
@@ -70,4 +70,4 @@ private:
     std::int64_t clock_ = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

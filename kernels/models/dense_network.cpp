@@ -20,7 +20,7 @@
 #include "kernels/models/softmax_loss.hpp"
 #include "kernels/models/stages.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 template <class Scalar>
@@ -300,4 +300,4 @@ std::unique_ptr<Model> make_dense_model(std::string_view kind, std::vector<std::
     return std::make_unique<DenseModel>(kind, std::move(units));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

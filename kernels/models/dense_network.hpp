@@ -13,7 +13,7 @@
 
 #include "kernels/model.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 template <class Scalar>  // float or double
 class DenseNetwork {
@@ -78,4 +78,4 @@ void fix_cache_sizes();
 // The network in single precision as a Model of the given kind; InputError if it is too large.
 std::unique_ptr<Model> make_dense_model(std::string_view kind, std::vector<std::int32_t> units);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

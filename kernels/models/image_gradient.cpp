@@ -11,7 +11,7 @@
 #include "kernels/models/softmax_loss.hpp"
 #include "kernels/models/stages.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 template <class Scalar>
 void ImageGradient<Scalar>::forward_layer(std::size_t node, const Scalar* weights) {
@@ -245,4 +245,4 @@ std::unique_ptr<Model> make_resnet32(const ModelSpec& spec, const DataSet& data)
     return make_image_model(spec, data);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -9,7 +9,7 @@
 
 #include "kernels/models/image_network.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 template <class Scalar>  // float or double
 class ImageGradient {
@@ -55,4 +55,4 @@ inline constexpr std::size_t image_samples_max = 128;
 extern template class ImageGradient<float>;
 extern template class ImageGradient<double>;
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

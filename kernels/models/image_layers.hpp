@@ -11,7 +11,7 @@
 
 #include "kernels/models/image_network.hpp"
 
-namespace ukemi::image {
+namespace ukemi::kernels::image {
 
 template <class Scalar>
 using Rows = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -296,4 +296,4 @@ void add_back(const ImageLayer& layer, const ImageShape& there, std::int64_t cou
     });
 }
 
-}  // namespace ukemi::image
+}  // namespace ukemi::kernels::image

@@ -8,7 +8,7 @@
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -227,4 +227,4 @@ std::vector<double> ImageNetwork::initial_weights(std::uint64_t seed) const {
     return weights;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

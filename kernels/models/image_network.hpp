@@ -17,7 +17,7 @@
 #include "kernels/model.hpp"
 #include "kernels/setting_ranges.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct ImageShape {
     std::int32_t channels = 1;
@@ -82,4 +82,4 @@ ImageNetwork image_network(std::string_view kind, std::int32_t features, std::in
 // softmax regression and perceptrons are DenseNetworks.
 ImageNetwork network_of(const ModelSpec& spec, std::int32_t features, std::int32_t classes);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -7,7 +7,7 @@
 #include "kernels/models/dense_network.hpp"
 #include "kernels/setting_ranges.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 std::unique_ptr<Model> make_mlp(const ModelSpec& spec, const DataSet& data) {
     if (spec.hidden.empty() || std::ssize(spec.hidden) > mlp_layers_max) {
@@ -29,4 +29,4 @@ std::unique_ptr<Model> make_mlp(const ModelSpec& spec, const DataSet& data) {
     return make_dense_model("mlp", std::move(units));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -2,7 +2,7 @@
 #include "base/input_error.hpp"
 #include "kernels/models/dense_network.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 std::unique_ptr<Model> make_softmax(const ModelSpec& spec, const DataSet& data) {
     if (!spec.hidden.empty()) {
@@ -11,4 +11,4 @@ std::unique_ptr<Model> make_softmax(const ModelSpec& spec, const DataSet& data) 
     return make_dense_model("softmax", {data.features, data.classes});
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -9,7 +9,7 @@
 #include "base/exact_math.hpp"
 #include "kernels/model.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // The derivative of the loss by each score: its probability, minus 1 for the right class. Computed
 // in double whatever the scalar: it costs little beside the products. `powers` is scratch.
@@ -32,4 +32,4 @@ void softmax_loss(std::span<Scalar> score, std::size_t label, std::vector<double
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -10,7 +10,7 @@
 
 #include "kernels/model.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // stage(number, replica, its samples) for every chunk of samples, every stage of it, every replica.
 template <class Stage>
@@ -38,4 +38,4 @@ void stages_together(std::span<Model::ReplicaBatch> replicas, std::size_t chunk_
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -17,7 +17,7 @@
 
 #include "kernels/reduction.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 enum class NcclState : std::uint8_t { done, in_progress, failed };
 
@@ -63,4 +63,4 @@ public:
     virtual void pause() = 0;  // between two looks at a state: microseconds
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

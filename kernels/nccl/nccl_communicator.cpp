@@ -8,7 +8,7 @@
 #include "kernels/nccl/nccl_group.hpp"
 #include "kernels/nccl/nccl_order.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct NcclCommunicator::State {
     State(NcclCalls& with, NcclSettings given)
@@ -178,4 +178,4 @@ Outcome NcclCommunicator::exchange(std::string_view name, int peer, std::span<co
         [&] { return state.fetch(into, in.data(), in.size()); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -15,7 +15,7 @@
 #include "kernels/communicator.hpp"
 #include "kernels/nccl/nccl_calls.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 struct NcclSettings {
     Membership membership;
@@ -58,4 +58,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -4,7 +4,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 NcclGroup::NcclGroup(NcclCalls& calls, std::chrono::milliseconds deadline)
     : calls_(calls), deadline_(deadline) {}
@@ -143,4 +143,4 @@ NcclGroupChange change_between(std::span<const InstanceId> present,
     return change;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

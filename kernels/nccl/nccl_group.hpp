@@ -24,7 +24,7 @@
 #include "kernels/communicator.hpp"
 #include "kernels/nccl/nccl_calls.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class NcclGroup {
 public:
@@ -89,4 +89,4 @@ struct NcclGroupChange {
 NcclGroupChange change_between(std::span<const InstanceId> present,
                                std::span<const InstanceId> next, bool reason_to_distrust);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

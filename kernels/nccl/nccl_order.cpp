@@ -4,7 +4,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 bool NcclOrder::is_turn_of(std::string_view name) const {
     if (taken_) return false;
@@ -41,4 +41,4 @@ void NcclOrder::abort() {
     changed_.notify_all();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -16,7 +16,7 @@
 
 #include "kernels/communicator.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 class NcclOrder {
 public:
@@ -39,4 +39,4 @@ private:
     bool aborted_ = false;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

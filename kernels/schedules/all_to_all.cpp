@@ -6,7 +6,7 @@
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 Schedule all_to_all_schedule(std::int32_t ranks) {
     INVARIANT(ranks >= 1 && ranks <= 40'000);  // their square is a number of chunks
@@ -21,4 +21,4 @@ Schedule all_to_all_schedule(std::int32_t ranks) {
     return schedule;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

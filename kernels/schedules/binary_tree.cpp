@@ -6,7 +6,7 @@
 
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 Schedule make_binary_tree(std::int32_t ranks) {
     Schedule schedule{"binary_tree", ranks, 1, {}};
@@ -25,4 +25,4 @@ Schedule make_binary_tree(std::int32_t ranks) {
     return schedule;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -5,7 +5,7 @@
 // §1.6).
 #include "kernels/schedules/forest.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 // The master of host h + turn stands at place h of the tree.
@@ -36,4 +36,4 @@ Schedule make_multi_binary_tree_star(std::int32_t ranks, std::int32_t per_host) 
     return forest_schedule("multi_binary_tree_star", trees);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

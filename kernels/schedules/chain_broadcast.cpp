@@ -7,7 +7,7 @@
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 Schedule chain_broadcast_schedule(std::int32_t ranks, std::int32_t chunks) {
     INVARIANT(ranks >= 1 && chunks >= 1);
@@ -22,4 +22,4 @@ Schedule chain_broadcast_schedule(std::int32_t ranks, std::int32_t chunks) {
     return schedule;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -3,7 +3,7 @@
 // KungFu's CLIQUE (RUNTIME §1.6). 2(n−1)/n of the buffer a rank, in 2(n−1) messages.
 #include "kernels/schedules/forest.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 Schedule make_clique(std::int32_t ranks) {
     std::vector<TreeParents> stars;
@@ -14,4 +14,4 @@ Schedule make_clique(std::int32_t ranks) {
     return forest_schedule("clique", stars);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

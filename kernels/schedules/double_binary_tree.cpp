@@ -11,7 +11,7 @@
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 // −1 for the root, rank 0.
@@ -81,4 +81,4 @@ Schedule make_double_binary_tree(std::int32_t ranks) {
     return double_binary_tree_schedule(ranks, 8);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

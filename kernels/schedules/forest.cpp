@@ -5,7 +5,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 std::vector<std::int32_t> depths_of(const TreeParents& parents) {
@@ -57,4 +57,4 @@ std::int32_t host_count(std::int32_t ranks, std::int32_t per_host) {
     return (ranks - 1) / per_host + 1;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

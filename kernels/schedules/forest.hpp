@@ -7,7 +7,7 @@
 
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // The parent of each rank; −1 for the one root.
 using TreeParents = std::vector<std::int32_t>;
@@ -19,4 +19,4 @@ Schedule forest_schedule(std::string name, const std::vector<TreeParents>& trees
 // Hosts are blocks of per_host ranks (the last one may be smaller), their first rank is the master.
 std::int32_t host_count(std::int32_t ranks, std::int32_t per_host);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -4,7 +4,7 @@
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 Schedule half_ring(std::string name, std::int32_t ranks, std::int32_t lag, TransferKind kind) {
@@ -29,4 +29,4 @@ Schedule ring_all_gather_schedule(std::int32_t ranks) {
     return half_ring("ring_all_gather", ranks, 0, TransferKind::copy);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -8,7 +8,7 @@
 
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 Schedule make_halving_doubling(std::int32_t ranks) {
     const auto power = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(ranks)));
@@ -42,4 +42,4 @@ Schedule make_halving_doubling(std::int32_t ranks) {
     return schedule;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

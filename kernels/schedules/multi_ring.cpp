@@ -11,7 +11,7 @@
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 struct Axis {
@@ -70,4 +70,4 @@ Schedule make_hierarchical(std::int32_t ranks, std::int32_t per_host) {
     return schedule;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -4,7 +4,7 @@
 // of the buffer for each master in the middle), RUNTIME §1.6.
 #include "kernels/schedules/forest.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 namespace {
 
 TreeParents star_of_stars(std::int32_t ranks, std::int32_t per_host, std::int32_t root) {
@@ -30,4 +30,4 @@ Schedule multi_star_schedule(std::int32_t ranks, std::int32_t per_host) {
     return forest_schedule("multi_star", trees);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

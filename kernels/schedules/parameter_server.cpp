@@ -5,7 +5,7 @@
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 Schedule parameter_server_schedule(std::int32_t workers, std::int32_t servers) {
     INVARIANT(workers >= 1 && servers >= 1);
@@ -31,4 +31,4 @@ Schedule make_parameter_server(std::int32_t ranks) {
     return schedule;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

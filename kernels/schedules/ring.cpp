@@ -4,7 +4,7 @@
 // JPDC 69(2), 2009, section 4.
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // In step s of the first half rank r passes on chunk r − s; at its end it holds the sum of chunk
 // r + 1, which is what it passes on first in the second half.
@@ -22,4 +22,4 @@ Schedule make_ring(std::int32_t ranks) {
     return schedule;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -3,7 +3,7 @@
 // KungFu's STAR (RUNTIME §1.6). Rank 0 moves (n−1) buffers each way, the others one.
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 Schedule make_star(std::int32_t ranks) {
     Schedule schedule{"star", ranks, 1, {}};
@@ -16,4 +16,4 @@ Schedule make_star(std::int32_t ranks) {
     return schedule;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -10,7 +10,7 @@
 #include "policies/batch/batch_view.hpp"
 #include "policies/batch/critical_regime.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::unique_ptr<Policy> make_accordion_batch(ConfigReader& parameters) {
     return std::make_unique<AccordionBatch>(critical, otherwise, every, measured, threshold);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

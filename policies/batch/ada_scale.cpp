@@ -10,7 +10,7 @@
 #include "base/config_reader.hpp"
 #include "policies/batch/batch_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -87,4 +87,4 @@ std::unique_ptr<Policy> make_ada_scale(ConfigReader& parameters) {
     return std::make_unique<AdaScale>(std::move(settings));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -15,7 +15,7 @@
 #include "base/config_reader.hpp"
 #include "policies/batch/batch_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -100,4 +100,4 @@ std::unique_ptr<Policy> make_batch_schedule(ConfigReader& parameters) {
     return std::make_unique<BatchSchedule>(std::move(stages), by_epoch);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

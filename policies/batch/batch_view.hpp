@@ -6,7 +6,7 @@
 
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 inline constexpr std::int64_t batch_most = 1'000'000'000;  // that a Plan may hold
 
@@ -32,4 +32,4 @@ inline double gain_of(double noise_scale, double batch, double reference) {
     return (1 + noise_scale / reference) / (1 + noise_scale / batch);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

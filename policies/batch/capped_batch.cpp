@@ -9,7 +9,7 @@
 #include "policies/batch_split.hpp"
 #include "policies/size/size_policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -42,4 +42,4 @@ std::unique_ptr<Policy> make_capped_batch(ConfigReader& parameters) {
     return std::make_unique<CappedBatch>(worker_batch, batch_max);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

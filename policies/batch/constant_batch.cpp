@@ -4,7 +4,7 @@
 #include "base/config_reader.hpp"
 #include "policies/batch/batch_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -32,4 +32,4 @@ std::unique_ptr<Policy> make_constant_batch(ConfigReader& parameters) {
     return std::make_unique<ConstantBatch>(parameters.integer("batch", 1, batch_most, 0));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

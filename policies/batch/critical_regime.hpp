@@ -14,7 +14,7 @@
 #include <cmath>
 #include <optional>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 inline constexpr double accordion_threshold = 0.5;
 
@@ -41,4 +41,4 @@ private:
     std::optional<double> before_;  // the norm of the period before
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -10,7 +10,7 @@
 #include "base/config_reader.hpp"
 #include "policies/batch/batch_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::unique_ptr<Policy> make_dynamic_batch(ConfigReader& parameters) {
     return std::make_unique<DynamicBatch>(parameters.integer("ramp_steps", 1, 100'000, 8));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -9,7 +9,7 @@
 #include "base/exact_math.hpp"
 #include "policies/batch/batch_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::unique_ptr<Policy> make_goodput_batch(ConfigReader& parameters) {
     return std::make_unique<GoodputBatch>(settings);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -9,7 +9,7 @@
 #include "base/config_reader.hpp"
 #include "policies/batch/batch_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -63,4 +63,4 @@ std::unique_ptr<Policy> make_grow_batch(ConfigReader& parameters) {
     return std::make_unique<GrowBatch>(std::move(at), factor, most);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -10,7 +10,7 @@
 #include "base/config_reader.hpp"
 #include "policies/batch/batch_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::unique_ptr<Policy> make_noise_doubling_batch(ConfigReader& parameters) {
     return std::make_unique<NoiseDoublingBatch>(settings);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -8,7 +8,7 @@
 #include "base/config_reader.hpp"
 #include "policies/batch/batch_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::unique_ptr<Policy> make_noise_scale_batch(ConfigReader& parameters) {
     return std::make_unique<NoiseScaleBatch>(settings);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -11,7 +11,7 @@
 #include "base/config_reader.hpp"
 #include "policies/batch/batch_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -106,4 +106,4 @@ std::unique_ptr<Policy> make_scaled_rate(ConfigReader& parameters) {
     return std::make_unique<ScaledRate>(std::move(settings));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 AgeHazard::AgeHazard(Duration mean_lifetime, double prior_losses,
                      std::optional<Duration> lifetime_cap)
@@ -51,4 +51,4 @@ double AgeHazard::per_hour(Duration age) const {
     return (prior_losses_ + range.losses) / (prior_losses_ / overall + range.hours);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

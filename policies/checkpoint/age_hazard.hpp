@@ -15,7 +15,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 class AgeHazard {
 public:
@@ -47,4 +47,4 @@ private:
     Range all_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

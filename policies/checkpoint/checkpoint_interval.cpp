@@ -4,7 +4,7 @@
 
 #include "base/exact_math.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // std::sqrt is correctly rounded by IEEE 754, so these are the same on every machine.
 Duration young_interval(Duration checkpoint, Duration mean_time_between_failures) {
@@ -30,4 +30,4 @@ double expected_slowdown(Duration interval, Duration checkpoint, Duration restar
            to_seconds(interval);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

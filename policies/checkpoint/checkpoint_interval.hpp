@@ -3,7 +3,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // Young (CACM 1974): τ = √(2δM), for a checkpoint that costs δ and a mean time between failures M.
 Duration young_interval(Duration checkpoint, Duration mean_time_between_failures);
@@ -16,4 +16,4 @@ Duration daly_interval(Duration checkpoint, Duration mean_time_between_failures)
 double expected_slowdown(Duration interval, Duration checkpoint, Duration restart,
                          Duration mean_time_between_failures);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -12,7 +12,7 @@
 #include "policies/checkpoint/checkpoint_interval.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::unique_ptr<Policy> make_checkpoint_on_notice(ConfigReader&) {
     return std::make_unique<CheckpointOnNotice>();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -22,7 +22,7 @@
 #include "policies/checkpoint/checkpoint_interval.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -241,4 +241,4 @@ std::unique_ptr<Policy> make_hazard_checkpoint(ConfigReader& parameters) {
                                               AgeHazard(mean, prior_losses, terms.lifetime_cap));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

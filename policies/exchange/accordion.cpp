@@ -13,7 +13,7 @@
 #include "policies/batch/critical_regime.hpp"
 #include "policies/codec_text.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -87,4 +87,4 @@ std::unique_ptr<Policy> make_accordion(ConfigReader& parameters) {
     return std::make_unique<Accordion>(settings);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

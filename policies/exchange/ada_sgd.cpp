@@ -10,7 +10,7 @@
 #include "base/config_reader.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::unique_ptr<Policy> make_ada_sgd(ConfigReader& parameters) {
     return std::make_unique<AdaSgd>(parameters.integer("change_step", 1, 1'000'000'000, 0));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

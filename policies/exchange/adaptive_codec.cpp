@@ -12,7 +12,7 @@
 #include "policies/codec_text.hpp"
 #include "policies/exchange/compression_rule.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -180,4 +180,4 @@ std::unique_ptr<Policy> make_adaptive_codec(ConfigReader& parameters) {
     return std::make_unique<AdaptiveCodec>(std::move(settings));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

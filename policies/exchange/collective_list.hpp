@@ -9,7 +9,7 @@
 #include "base/config_reader.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // Names of collectives at `key`, at least two of them; `otherwise` if it is not there.
 inline std::vector<Collective> read_collectives(ConfigReader& parameters, std::string_view key,
@@ -32,4 +32,4 @@ inline std::vector<Collective> read_collectives(ConfigReader& parameters, std::s
     return collectives;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

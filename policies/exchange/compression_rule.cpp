@@ -6,7 +6,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 std::span<const std::string_view> compression_verdict_names() {
     static constexpr std::array<std::string_view, 4> names{"hidden", "hurts", "too_lossy", "pays"};
@@ -41,4 +41,4 @@ CompressionChoice choose_compression(const CompressedStep& step,
     return choice;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

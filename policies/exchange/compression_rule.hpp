@@ -18,7 +18,7 @@
 #include "base/quantity.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 struct CompressionOption {
     Codec codec = Codec::none;
@@ -62,4 +62,4 @@ CompressionChoice choose_compression(const CompressedStep& step,
                                      std::span<const CompressionOption> options,
                                      const CompressionBounds& bounds);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 inline constexpr double interference_share = 0.8;
 
@@ -20,4 +20,4 @@ constexpr bool interference_agreed(std::int64_t votes, std::int64_t workers) {
     return votes > workers / 2;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -16,7 +16,7 @@
 #include "policies/exchange/interference_rule.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -121,4 +121,4 @@ std::unique_ptr<Policy> make_interference_switch(ConfigReader& parameters) {
     return std::make_unique<InterferenceSwitch>(std::move(collectives), share, window, every);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -3,7 +3,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 std::vector<std::size_t> minimum_latency_tree(std::span<const Duration> latencies,
                                               std::size_t peers) {
@@ -33,4 +33,4 @@ std::vector<std::size_t> minimum_latency_tree(std::span<const Duration> latencie
     return parent;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

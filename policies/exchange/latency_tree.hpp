@@ -12,7 +12,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // latencies[from * peers + to]; the diagonal is not looked at. Returns each peer's parent; peer 0
 // is the root and its own parent. Of equally long edges the one to the lowest peer not yet in the
@@ -20,4 +20,4 @@ namespace ukemi {
 std::vector<std::size_t> minimum_latency_tree(std::span<const Duration> latencies,
                                               std::size_t peers);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

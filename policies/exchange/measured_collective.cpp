@@ -14,7 +14,7 @@
 #include "policies/exchange/collective_list.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -136,4 +136,4 @@ std::unique_ptr<Policy> make_measured_collective(ConfigReader& parameters) {
     return std::make_unique<MeasuredCollective>(std::move(options), trial, every);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -11,7 +11,7 @@
 #include "base/config_reader.hpp"
 #include "policies/size/size_policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::unique_ptr<Policy> make_synchronisation_by_size(ConfigReader& parameters) {
         from, all ? Synchronisation::synchronous_averaging : Synchronisation::pair_averaging);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -14,7 +14,7 @@
 #include "base/config_reader.hpp"
 #include "policies/size/size_policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::unique_ptr<Policy> make_topology_by_size(ConfigReader& parameters) {
     return std::make_unique<TopologyBySize>(std::move(rows));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

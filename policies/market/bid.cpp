@@ -17,7 +17,7 @@
 #include "policies/market/pools.hpp"
 #include "policies/market/price_record.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -154,4 +154,4 @@ std::unique_ptr<Policy> make_bid(ConfigReader& parameters) {
     return std::make_unique<Bid>(rule);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -18,7 +18,7 @@
 #include "policies/market/deadline_view.hpp"
 #include "policies/market/pools.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 std::unique_ptr<Policy> make_greedy(ConfigReader& parameters);
 std::unique_ptr<Policy> make_time_sliced(ConfigReader& parameters);
@@ -176,4 +176,4 @@ std::unique_ptr<Policy> make_cheapest_region_net(ConfigReader& parameters) {
     return std::make_unique<CheapestRegionNet>(makers.at(index)(parameters), stay);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -14,7 +14,7 @@
 #include "policies/market/deadline_view.hpp"
 #include "policies/market/pools.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -61,4 +61,4 @@ std::unique_ptr<Policy> make_cheapest_zone(ConfigReader& parameters) {
     return std::make_unique<CheapestZone>(read_stay_rule(parameters));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

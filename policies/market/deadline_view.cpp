@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -126,4 +126,4 @@ std::optional<Duration> safety_net_due(const DeadlineView& view) {
     return slack;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -9,7 +9,7 @@
 
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // Spot capacity of the zones that the Plan buys in; a policy that turns the zone widens it.
 std::int32_t spot_within_reach(const PolicyView& view);
@@ -65,4 +65,4 @@ bool bears_a_change(const DeadlineView& view);
 // When the net will have to be asked again in a world without a tick; nothing if events suffice.
 std::optional<Duration> safety_net_due(const DeadlineView& view);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -11,7 +11,7 @@
 #include "base/config_reader.hpp"
 #include "policies/market/pools.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::unique_ptr<Policy> make_follow_capacity(ConfigReader&) {
     return std::make_unique<FollowCapacity>();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -11,7 +11,7 @@
 #include "policies/market/market_rule.hpp"
 #include "policies/market/safety_net_choice.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -43,4 +43,4 @@ std::unique_ptr<Policy> make_greedy(ConfigReader& parameters) {
     return std::make_unique<Greedy>(read_safety_net(parameters));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

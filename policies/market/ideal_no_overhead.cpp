@@ -11,7 +11,7 @@
 #include "policies/market/deadline_view.hpp"
 #include "policies/market/market_rule.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::unique_ptr<Policy> make_ideal_no_overhead(ConfigReader&) {
     return std::make_unique<IdealNoOverhead>();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -6,7 +6,7 @@
 
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 class MarketRule : public Policy {
 public:
@@ -29,4 +29,4 @@ protected:
     }
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -4,7 +4,7 @@
 #include "base/config_reader.hpp"
 #include "policies/market/market_rule.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -23,4 +23,4 @@ private:
 
 std::unique_ptr<Policy> make_on_demand(ConfigReader&) { return std::make_unique<OnDemand>(); }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

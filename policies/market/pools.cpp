@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 Price pool_price(const ZoneView& zone, Market market, const Observation& seen) {
     if (market != Market::on_demand) return zone.spot_price;
@@ -93,4 +93,4 @@ const ZoneView* cheapest_stay(std::span<const ZoneView> zones, const StayTerms& 
     return best;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

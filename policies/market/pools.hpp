@@ -13,7 +13,7 @@
 #include "base/config_reader.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // A zone that shows no on-demand price has the job's (Observation::on_demand_price).
 Price pool_price(const ZoneView& zone, Market market, const Observation& seen);
@@ -59,4 +59,4 @@ const ZoneView* cheapest_stay(std::span<const ZoneView> zones, const StayTerms& 
                               const Observation& seen, std::int32_t least, ZoneId present,
                               double least_saving);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 void PriceRecord::see(Price price, Instant now) {
     if (!spans_.empty()) {
@@ -49,4 +49,4 @@ Price PriceRecord::quantile(double q) const {
     return held_.rbegin()->first;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -9,7 +9,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 class PriceRecord {
 public:
@@ -37,4 +37,4 @@ private:
     Instant seen_until_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

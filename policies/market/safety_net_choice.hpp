@@ -12,7 +12,7 @@
 #include "base/config_reader.hpp"
 #include "policies/market/deadline_view.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 class LatchingNet {
 public:
@@ -36,4 +36,4 @@ inline SafetyNet read_safety_net(ConfigReader& parameters) {
                                                                         : SafetyNet::strong;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -6,7 +6,7 @@
 #include "policies/market/deadline_view.hpp"
 #include "policies/market/market_rule.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -29,4 +29,4 @@ private:
 
 std::unique_ptr<Policy> make_spot_only(ConfigReader&) { return std::make_unique<SpotOnly>(); }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

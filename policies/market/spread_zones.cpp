@@ -16,7 +16,7 @@
 #include "policies/market/deadline_view.hpp"
 #include "policies/market/pools.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::unique_ptr<Policy> make_spread_zones(ConfigReader& parameters) {
     return std::make_unique<SpreadZones>(parameters.number("share", 0.01, 1, 0.5));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

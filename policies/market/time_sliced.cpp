@@ -16,7 +16,7 @@
 #include "policies/market/market_rule.hpp"
 #include "policies/market/safety_net_choice.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -121,4 +121,4 @@ std::unique_ptr<Policy> make_time_sliced(ConfigReader& parameters) {
     return std::make_unique<TimeSliced>(slice, overlap_one_tick, read_safety_net(parameters));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -14,7 +14,7 @@
 #include "policies/market/market_rule.hpp"
 #include "policies/market/safety_net_choice.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::unique_ptr<Policy> make_rc_threshold(ConfigReader& parameters) {
                                              read_safety_net(parameters));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -11,7 +11,7 @@
 #include "policies/policy.hpp"
 #include "policies/size/group_watch.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -95,4 +95,4 @@ std::unique_ptr<Policy> make_gain_resize(ConfigReader& parameters) {
     return std::make_unique<GainResize>(alpha, window, static_cast<std::int32_t>(most));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -13,7 +13,7 @@
 #include "policies/policy.hpp"
 #include "policies/size/goodput_rule.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::unique_ptr<Policy> make_goodput_resize(ConfigReader& parameters) {
     return std::make_unique<GoodputResize>(settings);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

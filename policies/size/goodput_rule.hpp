@@ -12,7 +12,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // EFFICIENCY(M) = (φ + M₀) ÷ (φ + M) with the noise scale φ ≥ 0 and batches M ≥ M₀ > 0: progress of
 // a sample in a batch of M, relative to one in a batch of M₀.
@@ -43,4 +43,4 @@ inline std::int32_t goodput_size(std::span<const double> goodputs, std::int32_t 
     return grown;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -10,7 +10,7 @@
 
 #include "policies/observation.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 struct GroupSteps {
     std::int64_t steps = 0;
@@ -47,4 +47,4 @@ private:
     Instant now_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

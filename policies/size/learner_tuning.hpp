@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-namespace ukemi {
+namespace ukemi::policies {
 
 inline constexpr double learner_threshold = 0.1;
 
@@ -38,4 +38,4 @@ private:
     bool done_ = false;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

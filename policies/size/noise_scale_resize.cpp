@@ -13,7 +13,7 @@
 #include "base/config_reader.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -85,4 +85,4 @@ std::unique_ptr<Policy> make_noise_scale_resize(ConfigReader& parameters) {
     return std::make_unique<NoiseScaleResize>(period, measured, analysis);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -11,7 +11,7 @@
 #include "policies/policy.hpp"
 #include "policies/size/straggler_rule.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -64,4 +64,4 @@ std::unique_ptr<Policy> make_replace_stragglers(ConfigReader& parameters) {
     return std::make_unique<ReplaceStragglers>(new_weight, threshold, every_steps);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

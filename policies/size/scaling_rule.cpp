@@ -6,7 +6,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 double scaling_efficiency(const MeasuredSize& smaller, const MeasuredSize& larger) {
     INVARIANT(0 < smaller.workers && smaller.workers < larger.workers);
@@ -90,4 +90,4 @@ std::int64_t local_batch(std::int64_t global, std::int32_t workers, std::int32_t
     return global / workers + (global % workers > rank ? 1 : 0);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -13,7 +13,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 struct MeasuredSize {
     std::int32_t workers = 0;
@@ -75,4 +75,4 @@ std::int64_t limited_global_batch(std::int64_t local_max, std::int32_t workers,
                                   std::int64_t global_max);
 std::int64_t local_batch(std::int64_t global, std::int32_t workers, std::int32_t rank);
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

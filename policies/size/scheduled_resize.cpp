@@ -12,7 +12,7 @@
 #include "base/config_reader.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::unique_ptr<Policy> make_scheduled_resize(ConfigReader& parameters) {
     return std::make_unique<ScheduledResize>(std::move(sizes));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

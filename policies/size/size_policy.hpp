@@ -3,7 +3,7 @@
 
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 // Asked for as many workers as the first Plan may have, and again whenever the group may be of
 // another size; while nobody works nothing is wished.
@@ -21,4 +21,4 @@ private:
     virtual Decision for_workers(const PolicyView& view, std::int32_t workers) const = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

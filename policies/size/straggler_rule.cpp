@@ -7,7 +7,7 @@
 #include "base/invariant.hpp"
 #include "base/statistics.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 StragglerDetector::StragglerDetector(double new_weight, double threshold)
     : new_weight_(new_weight), threshold_(threshold) {
@@ -59,4 +59,4 @@ ReplaceFirst::Orders ReplaceFirst::next(std::span<const InstanceId> stragglers,
     return orders;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -16,7 +16,7 @@
 
 #include "policies/observation.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 class StragglerDetector {
 public:
@@ -51,4 +51,4 @@ private:
     std::vector<InstanceId> waiting_;  // for their replacements
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

@@ -18,7 +18,7 @@
 #include "policies/size/group_watch.hpp"
 #include "policies/size/scaling_rule.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -169,4 +169,4 @@ std::unique_ptr<Policy> make_throughput_resize(ConfigReader& parameters) {
     return std::make_unique<ThroughputResize>(std::move(settings));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

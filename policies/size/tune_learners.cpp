@@ -10,7 +10,7 @@
 #include "policies/size/group_watch.hpp"
 #include "policies/size/learner_tuning.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -78,4 +78,4 @@ std::unique_ptr<Policy> make_tune_learners(ConfigReader& parameters) {
     return std::make_unique<TuneLearners>(learners_max, threshold, window);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

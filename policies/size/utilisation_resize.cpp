@@ -15,7 +15,7 @@
 #include "base/config_reader.hpp"
 #include "policies/policy.hpp"
 
-namespace ukemi {
+namespace ukemi::policies {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::unique_ptr<Policy> make_utilisation_resize(ConfigReader& parameters) {
     return std::make_unique<UtilisationResize>(settings);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::policies

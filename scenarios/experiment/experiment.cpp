@@ -14,20 +14,21 @@
 #include "scenarios/reader/variants.hpp"
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
-std::string event_line(Instant at, Phase phase, const Event& event) {
-    const std::int64_t subject = event_subject(event);
+std::string event_line(Instant at, sim::Phase phase, const sim::Event& event) {
+    const std::int64_t subject = sim::event_subject(event);
     const std::string about = subject < 0 ? "" : fmt::format(",\"subject\":{}", subject);
     return fmt::format("{{\"t_ns\":{},\"phase\":\"{}\",\"event\":\"{}\"{}}}\n", at.raw(),
-                       phase_name(phase), event_kind(event), about);
+                       sim::phase_name(phase), sim::event_kind(event), about);
 }
 
-DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,
-                                      const JobSpec& job, const Capabilities& world,
-                                      const PolicyList& list, std::uint64_t seed,
-                                      bool all_questions) {
-    DecisionLogHeader header;
+records::DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,
+                                               const sim::JobSpec& job,
+                                               const policies::Capabilities& world,
+                                               const PolicyList& list, std::uint64_t seed,
+                                               bool all_questions) {
+    records::DecisionLogHeader header;
     header.capabilities = world;
     header.world = world.world;
     header.scenario = scenario.name;
@@ -49,15 +50,15 @@ DecisionLogHeader decision_log_header(const Scenario& scenario, const std::strin
 
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
                     std::uint64_t seed, const RunOptions& options) {
-    const JobSpec job = job_on(scenario, market.data);
+    const sim::JobSpec job = job_on(scenario, market.data);
     FinishedRun run;
-    std::optional<DecisionLog> log;
+    std::optional<records::DecisionLog> log;
     if (options.decisions) {
         log.emplace(decision_log_header(scenario, market.name, job,
-                                        simulated_capabilities(market.data, job), list, seed,
+                                        sim::simulated_capabilities(market.data, job), list, seed,
                                         options.all_questions));
     }
-    WorldSetup setup;
+    sim::WorldSetup setup;
     setup.market = &market.data;
     setup.job = &job;
     setup.policies = make_policies(list);
@@ -66,18 +67,18 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     setup.keep_timeline = options.timeline;
     setup.log = log ? &*log : nullptr;
     if (options.events) {
-        setup.on_event = [&run](Instant at, Phase phase, const Event& event) {
+        setup.on_event = [&run](Instant at, sim::Phase phase, const sim::Event& event) {
             run.events += event_line(at, phase, event);
         };
     }
     const std::string label = list.label();
     std::string settings;
-    for (const VariedValue& one : scenario.varied) {
+    for (const records::VariedValue& one : scenario.varied) {
         settings += fmt::format(" --set '{}={}'", one.pointer, one.value);
     }
     const ReplayNote note(fmt::format("ukemi replay {}{} --policies {} --seeds {} (trace {})",
                                       scenario.file.string(), settings, label, seed, market.name));
-    World world(std::move(setup));
+    sim::World world(std::move(setup));
     run.result = world.run();
     run.result.scenario = scenario.name;
     run.result.trace = market.name;
@@ -100,7 +101,7 @@ struct Group {
 
 // What the markets are called.
 std::vector<std::string> names_of(const ExperimentSetup& setup) {
-    std::vector<std::string> names = trace_names(setup.traces);
+    std::vector<std::string> names = traces::trace_names(setup.traces);
     if (!setup.join_zones || names.size() < 2) return names;
     return {fmt::format("{}+{}", names.front(), names.size() - 1)};
 }
@@ -195,15 +196,16 @@ private:
 
     NamedMarket market_of(const ExperimentCase& one, std::size_t trace, std::uint64_t seed) const {
         const bool own = setup_.traces.empty();
-        std::optional<Trace> zones;
-        if (setup_.join_zones) zones = join_zones(setup_.traces, trace_options(*one.scenario));
+        std::optional<traces::Trace> zones;
+        if (setup_.join_zones)
+            zones = traces::join_zones(setup_.traces, trace_options(*one.scenario));
         NamedMarket market =
             make_market(*one.scenario, seed, own ? std::filesystem::path{} : setup_.traces[trace],
                         zones ? &*zones : nullptr);
         if (!own) market.name = names_[trace];
         for (const PolicyList& list : one.policies) {
             check_policies(list, *one.scenario,
-                           simulated_capabilities(market.data, one.scenario->job));
+                           sim::simulated_capabilities(market.data, one.scenario->job));
         }
         return market;
     }
@@ -267,4 +269,4 @@ std::vector<FinishedRun> run_experiment(const Scenario& scenario, const Experime
     return run_experiment(std::span(&one, 1), setup);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -15,7 +15,7 @@
 #include "records/run_result.hpp"
 #include "scenarios/reader/scenario.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // What a run keeps besides its result.
 struct RunOptions {
@@ -40,7 +40,7 @@ struct ExperimentSetup {
 };
 
 struct FinishedRun {
-    RunResult result;
+    records::RunResult result;
     std::string decisions;                                   // decisions.jsonl
     std::string events;                                      // events.jsonl
     std::vector<std::pair<std::string, std::string>> files;  // more of its folder: name and text
@@ -65,12 +65,13 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
                     std::uint64_t seed, const RunOptions& options = {});
 
 // The head of a run's decisions.jsonl.
-DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,
-                                      const JobSpec& job, const Capabilities& world,
-                                      const PolicyList& list, std::uint64_t seed,
-                                      bool all_questions);
+records::DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,
+                                               const sim::JobSpec& job,
+                                               const policies::Capabilities& world,
+                                               const PolicyList& list, std::uint64_t seed,
+                                               bool all_questions);
 
 // One line of events.jsonl.
-std::string event_line(Instant at, Phase phase, const Event& event);
+std::string event_line(Instant at, sim::Phase phase, const sim::Event& event);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -9,24 +9,24 @@
 #include "traces/market_statistics.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
-AvailabilitySeries always(std::int32_t instances, Instant end) {
+traces::AvailabilitySeries always(std::int32_t instances, Instant end) {
     return {{{Instant{}, instances}}, end};
 }
 
-PriceSeries constant_price(Price price, Instant end) { return {{{Instant{}, price}}, end}; }
+traces::PriceSeries constant_price(Price price, Instant end) { return {{{Instant{}, price}}, end}; }
 
 // One zone out of a file's series and what the scenario says about it.
-ZoneData zone_of(const TraceSeries& series, const ZoneSource& source, const Scenario& scenario,
-                 const std::string& name, std::string_view file) {
-    ZoneData zone;
+sim::ZoneData zone_of(const traces::TraceSeries& series, const ZoneSource& source,
+                      const Scenario& scenario, const std::string& name, std::string_view file) {
+    sim::ZoneData zone;
     zone.name = name;
     zone.region = source.region;
     if (zone.region.empty()) {
-        zone.region = region_of_zone(series.zone.empty() ? name : series.zone);
+        zone.region = traces::region_of_zone(series.zone.empty() ? name : series.zone);
     }
     zone.speed_per_mille = source.speed_per_mille;
     zone.on_demand_price = source.on_demand_price;
@@ -43,8 +43,8 @@ ZoneData zone_of(const TraceSeries& series, const ZoneSource& source, const Scen
     return zone;
 }
 
-ReadOptions options_for(const Scenario& scenario, const ZoneSource& source) {
-    ReadOptions options;
+traces::ReadOptions options_for(const Scenario& scenario, const ZoneSource& source) {
+    traces::ReadOptions options;
     options.polarity = scenario.market.polarity;
     options.instance_type =
         source.instance_type.empty() ? scenario.market.instance_type : source.instance_type;
@@ -68,9 +68,9 @@ ZoneSource source_of(const std::string& name, const ZoneSource& source, bool one
 }
 
 // The prices as they are seen by somebody who starts `later`: older ones are gone.
-PriceSeries started_later(const PriceSeries& prices, Duration later) {
-    PriceSeries rest;
-    for (const Step<Price>& step : prices.steps) {
+traces::PriceSeries started_later(const traces::PriceSeries& prices, Duration later) {
+    traces::PriceSeries rest;
+    for (const traces::Step<Price>& step : prices.steps) {
         if (step.at.since_start() <= later) {
             rest.steps.assign(1, {Instant{}, step.value});
         } else {
@@ -82,44 +82,46 @@ PriceSeries started_later(const PriceSeries& prices, Duration later) {
 }
 
 // Two files of one zone: where both say when they were recorded, they are laid over each other.
-void join_prices(TraceSeries& zone, const TraceSeries& prices, std::string_view file) {
+void join_prices(traces::TraceSeries& zone, const traces::TraceSeries& prices,
+                 std::string_view file) {
     if (!zone.availability || !prices.price) {
         throw InputError(file, "",
                          zone.availability ? "expected prices, found availability"
                                            : "has prices for an availability file without any");
     }
-    const auto begins = parse_timestamp(zone.start);
-    const auto prices_begin = parse_timestamp(prices.start);
+    const auto begins = traces::parse_timestamp(zone.start);
+    const auto prices_begin = traces::parse_timestamp(prices.start);
     if (!begins || !prices_begin) {
         zone.price = prices.price;
         return;
     }
     const Duration later = nanoseconds(*begins - *prices_begin);
     if (later < Duration{} || later > prices.price->end.since_start()) {
-        throw InputError(file, "",
-                         fmt::format("expected prices at {}, when the availability begins; found "
-                                     "prices from {} to {}",
-                                     zone.start, prices.start,
-                                     format_timestamp(*prices_begin + prices.price->end.raw())));
+        throw InputError(
+            file, "",
+            fmt::format("expected prices at {}, when the availability begins; found "
+                        "prices from {} to {}",
+                        zone.start, prices.start,
+                        traces::format_timestamp(*prices_begin + prices.price->end.raw())));
     }
     zone.price = started_later(*prices.price, later);
 }
 
 // A trace of the command line takes the place of what it holds; the rest is the scenario's still.
-TraceSeries completed(const TraceSeries& given, const ZoneSource& source, const Scenario& scenario,
-                      std::string_view file) {
+traces::TraceSeries completed(const traces::TraceSeries& given, const ZoneSource& source,
+                              const Scenario& scenario, std::string_view file) {
     const bool needs_price =
         !given.price && !source.price.empty() && scenario.market.price_from_trace;
     const bool needs_availability = !given.availability && !source.availability.empty();
     if (!needs_price && !needs_availability) return given;
     const std::filesystem::path& own = needs_price ? source.price : source.availability;
-    const Trace rest = read_trace(own, options_for(scenario, source));
+    const traces::Trace rest = traces::read_trace(own, options_for(scenario, source));
     if (rest.series.size() != 1) {
         throw InputError(own.string(), "",
                          fmt::format("expected one zone, to be put beside {}; found {} series",
                                      file, rest.series.size()));
     }
-    TraceSeries zone = needs_price ? given : rest.series[0];
+    traces::TraceSeries zone = needs_price ? given : rest.series[0];
     if (needs_price) {
         join_prices(zone, rest.series[0], own.string());
     } else {
@@ -132,17 +134,17 @@ TraceSeries completed(const TraceSeries& given, const ZoneSource& source, const 
     return zone;
 }
 
-void add_zones(MarketData& data, const Trace& trace, const ZoneSource& given,
+void add_zones(sim::MarketData& data, const traces::Trace& trace, const ZoneSource& given,
                const Scenario& scenario, std::string_view file) {
     const bool several = trace.series.size() > 1;
-    for (const TraceSeries& series : trace.series) {
+    for (const traces::TraceSeries& series : trace.series) {
         const bool typed = several && !given.name.empty() && !given.instance_type.empty();
         std::string name = !given.name.empty() && !several ? given.name
-                           : series.zone.empty()           ? trace_name(trace.name)
+                           : series.zone.empty()           ? traces::trace_name(trace.name)
                            : typed ? fmt::format("{}/{}", given.name, series.zone)
                                    : series.zone;
         const ZoneSource source = source_of(name, given, several, scenario);
-        for (const TraceSeries& other : trace.series) {
+        for (const traces::TraceSeries& other : trace.series) {
             if (&other == &series) break;
             if (other.zone != series.zone) continue;
             throw InputError(
@@ -151,12 +153,12 @@ void add_zones(MarketData& data, const Trace& trace, const ZoneSource& given,
                             "\"{}\": say which as \"instance\", of the zone or at /cluster",
                             series.zone, other.instance_type, series.instance_type));
         }
-        const TraceSeries zone = completed(series, source, scenario, file);
+        const traces::TraceSeries zone = completed(series, source, scenario, file);
         data.zones.push_back(zone_of(zone, source, scenario, name, file));
     }
 }
 
-void add_always(MarketData& data, const ZoneSource& source, const Scenario& scenario) {
+void add_always(sim::MarketData& data, const ZoneSource& source, const Scenario& scenario) {
     const std::string place = source.name.empty()
                                   ? std::string("/market")
                                   : fmt::format("/market, zone \"{}\"", source.name);
@@ -165,9 +167,9 @@ void add_always(MarketData& data, const ZoneSource& source, const Scenario& scen
                          "expected \"availability\", \"price\", \"generate\" or a "
                          "\"spot_price\" (or a trace on the command line)");
     }
-    TraceSeries nothing_recorded;
+    traces::TraceSeries nothing_recorded;
     nothing_recorded.availability = always(scenario.job.plan.workers_max, Instant{});
-    data.after_last_row = AfterLastRow::hold;
+    data.after_last_row = sim::AfterLastRow::hold;
     data.zones.push_back(zone_of(nothing_recorded, source, scenario,
                                  source.name.empty() ? "always" : source.name, ""));
 }
@@ -176,10 +178,10 @@ bool is_recorded(const ZoneSource& zone) {
     return !zone.availability.empty() || !zone.price.empty();
 }
 
-void add_recorded(MarketData& data, const ZoneSource& source, const Scenario& scenario) {
-    const ReadOptions options = options_for(scenario, source);
+void add_recorded(sim::MarketData& data, const ZoneSource& source, const Scenario& scenario) {
+    const traces::ReadOptions options = options_for(scenario, source);
     const auto& first = source.availability.empty() ? source.price : source.availability;
-    Trace trace = read_trace(first, options);
+    traces::Trace trace = traces::read_trace(first, options);
     if (source.availability.empty() && !trace.series[0].price) {
         throw InputError(first.string(), "", "expected prices, found availability");
     }
@@ -187,7 +189,7 @@ void add_recorded(MarketData& data, const ZoneSource& source, const Scenario& sc
         throw InputError(first.string(), "", "expected availability, found prices");
     }
     if (!source.availability.empty() && !source.price.empty()) {
-        const Trace prices = read_trace(source.price, options);
+        const traces::Trace prices = traces::read_trace(source.price, options);
         if (trace.series.size() != 1 || prices.series.size() != 1) {
             throw InputError(source.price.string(), "",
                              fmt::format("expected the prices of the one zone of the availability "
@@ -199,7 +201,7 @@ void add_recorded(MarketData& data, const ZoneSource& source, const Scenario& sc
     add_zones(data, trace, source, scenario, first.string());
 }
 
-void add_all_recorded(MarketData& data, const Scenario& scenario) {
+void add_all_recorded(sim::MarketData& data, const Scenario& scenario) {
     const auto& zones = scenario.market.zones;
     const auto recorded = std::ranges::count_if(zones, is_recorded);
     for (const ZoneSource& zone : zones) {
@@ -218,7 +220,7 @@ void add_all_recorded(MarketData& data, const Scenario& scenario) {
     }
 }
 
-void check_names(const MarketData& data, std::string_view file) {
+void check_names(const sim::MarketData& data, std::string_view file) {
     for (std::size_t later = 0; later < data.zones.size(); ++later) {
         for (std::size_t earlier = 0; earlier < later; ++earlier) {
             if (data.zones[earlier].name == data.zones[later].name) {
@@ -231,19 +233,20 @@ void check_names(const MarketData& data, std::string_view file) {
 }
 
 // A table that matches no two of the scenario's own places is a misspelt one, and moves were free.
-void check_transfer(const MarketData& data, const Scenario& scenario) {
+void check_transfer(const sim::MarketData& data, const Scenario& scenario) {
     if (data.transfer.rows.empty()) return;
-    const ZoneData* first = nullptr;  // of two regions
-    const ZoneData* other = nullptr;
-    for (const ZoneData& one : data.zones) {
-        for (const ZoneData& two : data.zones) {
+    const sim::ZoneData* first = nullptr;  // of two regions
+    const sim::ZoneData* other = nullptr;
+    for (const sim::ZoneData& one : data.zones) {
+        for (const sim::ZoneData& two : data.zones) {
             if (one.region == two.region) continue;
             if (first == nullptr) {
                 first = &one;
                 other = &two;
             }
-            for (const TransferRow& row : data.transfer.rows) {
-                if (matches_pattern(row.from, one.region) && matches_pattern(row.to, two.region)) {
+            for (const sim::TransferRow& row : data.transfer.rows) {
+                if (sim::matches_pattern(row.from, one.region) &&
+                    sim::matches_pattern(row.to, two.region)) {
                     return;
                 }
             }
@@ -258,15 +261,15 @@ void check_transfer(const MarketData& data, const Scenario& scenario) {
 
 }  // namespace
 
-ReadOptions trace_options(const Scenario& scenario) {
+traces::ReadOptions trace_options(const Scenario& scenario) {
     return options_for(scenario, scenario.market.zones.front());
 }
 
 NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
-                        const std::filesystem::path& trace, const Trace* zones) {
+                        const std::filesystem::path& trace, const traces::Trace* zones) {
     const MarketSource& source = scenario.market;
     NamedMarket market;
-    MarketData& data = market.data;
+    sim::MarketData& data = market.data;
     data.after_last_row = source.after_last_row;
     data.notice = source.notice;
     data.provisioning = source.provisioning;
@@ -276,8 +279,9 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
         market.name = zones->name;
         add_zones(data, *zones, source.zones.front(), scenario, zones->name);
     } else if (!trace.empty()) {
-        const Trace read = read_trace(trace, options_for(scenario, source.zones.front()));
-        market.name = trace_name(trace);
+        const traces::Trace read =
+            traces::read_trace(trace, options_for(scenario, source.zones.front()));
+        market.name = traces::trace_name(trace);
         add_zones(data, read, source.zones.front(), scenario, trace.string());
     } else if (!source.generator.empty()) {
         market.name = source.generator;
@@ -287,36 +291,38 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
                                          "expected a \"spot_price\" beside \"generate\"",
                                          source.generator));
         }
-        Trace made;
+        traces::Trace made;
         made.name = source.generator;
-        made.series = generate_market(*source.generator_parameters, seed, source.generator_zones,
-                                      source.generator_length);
+        made.series = traces::generate_market(*source.generator_parameters, seed,
+                                              source.generator_zones, source.generator_length);
         add_zones(data, made, source.zones.front(), scenario, scenario.file.string());
     } else {
         add_all_recorded(data, scenario);
         check_transfer(data, scenario);
         const auto& only = source.zones.front();
         const auto& file = only.availability.empty() ? only.price : only.availability;
-        market.name = source.zones.size() > 1 || file.empty() ? scenario.name : trace_name(file);
+        market.name =
+            source.zones.size() > 1 || file.empty() ? scenario.name : traces::trace_name(file);
     }
     check_names(data, scenario.file.string());
-    prepare(data);
+    sim::prepare(data);
     return market;
 }
 
 namespace {
 
 // The speed of the slowest place, at which the work must still be done in bounded time.
-std::int32_t slowest_speed(const Scenario& scenario, const MarketData& market) {
+std::int32_t slowest_speed(const Scenario& scenario, const sim::MarketData& market) {
     std::int32_t slowest = 1000;
-    for (const ZoneData& zone : market.zones) slowest = std::min(slowest, zone.speed_per_mille);
+    for (const sim::ZoneData& zone : market.zones)
+        slowest = std::min(slowest, zone.speed_per_mille);
     std::int32_t machine = market.rules.slow_share > 0 ? market.rules.slow_speed : 1000;
     for (const std::int32_t speed : market.rules.machine_speeds) machine = std::min(machine, speed);
     slowest = std::max(slowest * std::min(machine, 1000) / 1000, 1);
-    const JobSpec& job = scenario.job;
-    const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
+    const sim::JobSpec& job = scenario.job;
+    const std::int64_t per_step = policies::samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
-    const StepRate rate = rate_of(job.profile, job.plan, job.workers_min);
+    const policies::StepRate rate = policies::rate_of(job.profile, job.plan, job.workers_min);
     const Int128 time = static_cast<Int128>(steps) * rate.per.raw() / rate.steps * 1000 / slowest;
     constexpr Duration longest = days(36'600);
     if (time <= longest.raw()) return slowest;
@@ -329,8 +335,8 @@ std::int32_t slowest_speed(const Scenario& scenario, const MarketData& market) {
 
 }  // namespace
 
-JobSpec job_on(const Scenario& scenario, const MarketData& market) {
-    JobSpec job = scenario.job;
+sim::JobSpec job_on(const Scenario& scenario, const sim::MarketData& market) {
+    sim::JobSpec job = scenario.job;
     const std::int32_t slowest = slowest_speed(scenario, market);
     job.profile.provisioning = market.provisioning;
     if (job.guess) job.guess->provisioning = market.provisioning;
@@ -350,11 +356,12 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     // Long enough for anything that can still succeed: whoever buys on-demand after the last row,
     // or after the deadline, has time for all of the work, twice.
     Instant last = job.deadline == Instant::never() ? Instant{} : job.deadline;
-    for (const ZoneData& zone : market.zones) last = std::max(last, zone.capacity.end);
-    const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
+    for (const sim::ZoneData& zone : market.zones) last = std::max(last, zone.capacity.end);
+    const std::int64_t per_step = policies::samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
-    const StepRate rate = scaled(rate_of(job.profile, job.plan, job.workers_min), slowest);
-    const Duration alone = time_for(rate, steps);
+    const policies::StepRate rate =
+        policies::scaled(policies::rate_of(job.profile, job.plan, job.workers_min), slowest);
+    const Duration alone = policies::time_for(rate, steps);
     const Duration tenth = Duration::of(longest.raw() / 10);
     // Where policies turn the batch, a bad one may need many times the samples.
     const Duration work = job.learning ? 10 * std::min(alone, tenth) : alone;
@@ -363,4 +370,4 @@ JobSpec job_on(const Scenario& scenario, const MarketData& market) {
     return job;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

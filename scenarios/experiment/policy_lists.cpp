@@ -7,7 +7,7 @@
 #include "scenarios/reader/scenario.hpp"
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
@@ -25,10 +25,10 @@ std::vector<std::string> split(std::string_view text, char separator) {
 PolicyList::Item item_of(std::string_view text, const Scenario& scenario, std::string_view where) {
     const std::size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
-    const PolicyEntry* entry = find_policy(name);
+    const policies::PolicyEntry* entry = policies::find_policy(name);
     if (entry == nullptr) {
         throw InputError(where, "",
-                         name.empty() ? "a policy without a name" : no_such_policy(name));
+                         name.empty() ? "a policy without a name" : policies::no_such_policy(name));
     }
     const auto known = scenario.policy_parameters.find(std::string(entry->name));
     const bool has_some = known != scenario.policy_parameters.end();
@@ -46,7 +46,7 @@ PolicyList::Item item_of(std::string_view text, const Scenario& scenario, std::s
         value.is_number() ? value : nlohmann::json(item.value);
     item.parameters = parameters.dump();
     ConfigReader reader = ConfigReader::from_text(item.parameters, where);
-    make_policy(*entry, reader);  // for its complaints
+    policies::make_policy(*entry, reader);  // for its complaints
     return item;
 }
 
@@ -95,16 +95,17 @@ std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& sc
     return lists;
 }
 
-std::vector<std::unique_ptr<Policy>> make_policies(const PolicyList& list) {
-    std::vector<std::unique_ptr<Policy>> policies;
+std::vector<std::unique_ptr<policies::Policy>> make_policies(const PolicyList& list) {
+    std::vector<std::unique_ptr<policies::Policy>> policies;
     for (const PolicyList::Item& item : list.items) {
         ConfigReader parameters = ConfigReader::from_text(item.parameters, item.entry->name);
-        policies.push_back(make_policy(*item.entry, parameters));
+        policies.push_back(policies::make_policy(*item.entry, parameters));
     }
     return policies;
 }
 
-void check_policies(const PolicyList& list, const Scenario& scenario, const Capabilities& world) {
+void check_policies(const PolicyList& list, const Scenario& scenario,
+                    const policies::Capabilities& world) {
     if (list.needs_oracle() && !scenario.oracle_allowed) {
         throw InputError(list.where, "",
                          fmt::format("\"{}\" needs an oracle, which the scenario does not name "
@@ -120,15 +121,17 @@ void check_policies(const PolicyList& list, const Scenario& scenario, const Capa
     const auto policies = make_policies(list);
     const bool has_steps = scenario.job.samples_per_epoch > 0;  // else its work is time
     for (const auto& policy : policies) {
-        const HookSet hooks = policy->hooks();
-        if (has_steps || !(hooks.has(Hook::before_step) || hooks.has(Hook::after_step))) continue;
+        const policies::HookSet hooks = policy->hooks();
+        if (has_steps ||
+            !(hooks.has(policies::Hook::before_step) || hooks.has(policies::Hook::after_step)))
+            continue;
         throw InputError(list.where, "",
                          fmt::format("\"{}\" looks at steps, and the job has none: its work is "
                                      "given as time (\"samples\" and \"batch\" at /job)",
                                      policy->name()));
     }
-    const std::string conflict = policy_conflict(policies, world);
+    const std::string conflict = policies::policy_conflict(policies, world);
     if (!conflict.empty()) throw InputError(list.where, "", conflict);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -16,7 +16,7 @@
 #include "base/plain_text.hpp"
 #include "kernels/training_rules.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
@@ -32,7 +32,7 @@ void expect_version(ConfigReader& config) {
                                                     : "a newer ukemi has written it"));
 }
 
-nlohmann::ordered_json times_json(const MeasuredTimes& times) {
+nlohmann::ordered_json times_json(const kernels::MeasuredTimes& times) {
     nlohmann::ordered_json object;
     if (!times.s.empty()) {
         object["mean_s"] = times.mean();
@@ -47,8 +47,8 @@ nlohmann::ordered_json times_json(const MeasuredTimes& times) {
     return object;
 }
 
-MeasuredTimes times_from(ConfigReader config) {
-    MeasuredTimes times;
+kernels::MeasuredTimes times_from(ConfigReader config) {
+    kernels::MeasuredTimes times;
     times.s = config.numbers("raw_s", 0, 1e6);
     for (const char* derived :
          {"mean_s", "middle_mean_s", "median_s", "p10_s", "p90_s", "p99_s", "cv"}) {
@@ -92,9 +92,9 @@ nlohmann::ordered_json setting_json(const StepSetting& setting) {
     return {{"workers", setting.workers},
             {"batch", setting.batch},
             {"micro_steps", setting.micro_steps},
-            {"synchronisation", name(synchronisation_names(), setting.synchronisation)},
-            {"collective", name(collective_names(), setting.collective)},
-            {"codec", name(codec_names(), setting.codec)},
+            {"synchronisation", name(policies::synchronisation_names(), setting.synchronisation)},
+            {"collective", name(policies::collective_names(), setting.collective)},
+            {"codec", name(policies::codec_names(), setting.codec)},
             {"codec_level", setting.codec_level}};
 }
 
@@ -108,20 +108,21 @@ StepSetting setting_from(ConfigReader& config) {
     setting.workers = static_cast<std::int32_t>(config.integer("workers", 1, 100'000));
     setting.batch = config.integer("batch", 1, 1'000'000'000);
     setting.micro_steps = static_cast<std::int32_t>(config.integer("micro_steps", 1, 1'000'000));
-    setting.synchronisation =
-        named<Synchronisation>(config, "synchronisation", synchronisation_names());
-    setting.collective = named<Collective>(config, "collective", collective_names());
-    setting.codec = named<Codec>(config, "codec", codec_names());
+    setting.synchronisation = named<policies::Synchronisation>(config, "synchronisation",
+                                                               policies::synchronisation_names());
+    setting.collective =
+        named<policies::Collective>(config, "collective", policies::collective_names());
+    setting.codec = named<policies::Codec>(config, "codec", policies::codec_names());
     setting.codec_level = config.number("codec_level", 0, 1e9);
     return setting;
 }
 
-nlohmann::ordered_json machine_json(const MachineCosts& machine) {
+nlohmann::ordered_json machine_json(const kernels::MachineCosts& machine) {
     nlohmann::ordered_json curves = nlohmann::ordered_json::array();
-    for (const MachineCurve& curve : machine.curves) {
+    for (const kernels::MachineCurve& curve : machine.curves) {
         nlohmann::ordered_json one{{"name", curve.name}, {"ranks", curve.ranks}};
         one["points"] = nlohmann::ordered_json::array();
-        for (const MachinePoint& point : curve.points) {
+        for (const kernels::MachinePoint& point : curve.points) {
             one["points"].push_back({{"bytes", point.bytes},
                                      {"wrong", point.wrong},
                                      {"times", times_json(point.times)}});
@@ -134,16 +135,16 @@ nlohmann::ordered_json machine_json(const MachineCosts& machine) {
             {"curves", std::move(curves)}};
 }
 
-MachineCosts machine_from(ConfigReader config) {
-    MachineCosts machine;
+kernels::MachineCosts machine_from(ConfigReader config) {
+    kernels::MachineCosts machine;
     machine.warm_up = static_cast<int>(config.integer("warm_up", 0, 1'000'000));
     machine.device_memory_bytes =
         config.integer("device_memory_bytes", 0, std::int64_t{1} << 50, 0);
     for (ConfigReader& read : config.objects("curves")) {
-        MachineCurve curve{
+        kernels::MachineCurve curve{
             read.text("name"), static_cast<int>(read.integer("ranks", 1, 100'000)), {}};
         for (ConfigReader& point : read.objects("points")) {
-            MachinePoint one;
+            kernels::MachinePoint one;
             one.bytes = point.integer("bytes", 0, std::int64_t{1} << 50);
             if (!curve.points.empty() && one.bytes <= curve.points.back().bytes) {
                 point.fail("bytes", "expected sizes that grow");
@@ -163,7 +164,7 @@ MachineCosts machine_from(ConfigReader config) {
 
 constexpr double longest_s = 1e8;  // whatever the file says, sums of it fit a Duration
 
-Duration scaled_median(const MeasuredTimes& times, double time_scale) {
+Duration scaled_median(const kernels::MeasuredTimes& times, double time_scale) {
     return times.s.empty() ? Duration{} : seconds(std::min(times.median() * time_scale, longest_s));
 }
 
@@ -261,16 +262,17 @@ LiveCosts costs_from_text(std::string_view text, const std::filesystem::path& fi
     return costs_from(ConfigReader::from_text(text, file.string()));
 }
 
-TimeBySize medians_of(const TimesBySize& times, double time_scale) {
-    TimeBySize medians;
+policies::TimeBySize medians_of(const TimesBySize& times, double time_scale) {
+    policies::TimeBySize medians;
     for (const auto& [workers, measured] : times) {
         medians.push_back({workers, scaled_median(measured, time_scale)});
     }
     return medians;
 }
 
-std::vector<std::pair<std::string, const MeasuredTimes*>> change_times(const LiveCosts& costs) {
-    std::vector<std::pair<std::string, const MeasuredTimes*>> all;
+std::vector<std::pair<std::string, const kernels::MeasuredTimes*>> change_times(
+    const LiveCosts& costs) {
+    std::vector<std::pair<std::string, const kernels::MeasuredTimes*>> all;
     for (const NamedTimesBySize& one : cost_times_by_size) {
         for (const auto& [workers, times] : costs.*one.times) {
             const char* plural = workers == 1 ? "" : "s";
@@ -315,13 +317,13 @@ std::string this_device() {
 // What the costs depend on beside the setting: the same text for the same work.
 std::string training_text(const Scenario& scenario) {
     INVARIANT(scenario.training.has_value());
-    TrainingSpec spec = *scenario.training;
+    kernels::TrainingSpec spec = *scenario.training;
     spec.seed = spec.step.seed = 0;  // other samples and weights cost the same
-    return training_spec_text(spec);
+    return kernels::training_spec_text(spec);
 }
 
 void expect_one_replica(const Scenario& scenario) {
-    if (!scenario.training || !learners_average(scenario.job.plan)) return;
+    if (!scenario.training || !kernels::learners_average(scenario.job.plan)) return;
     throw InputError(scenario.file.string(), "/training/learners",
                      "costs are measured with one replica a worker: expected 1, found several "
                      "learners that average");
@@ -342,16 +344,17 @@ void expect_costs_of(const LiveCosts& costs, const Scenario& scenario,
     }
 }
 
-JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
-                            const std::filesystem::path& file, const std::string& device) {
+policies::JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario,
+                                      double time_scale, const std::filesystem::path& file,
+                                      const std::string& device) {
     // A job without "training" takes the costs as they are: a profile of what they were measured
     // on.
     expect_one_replica(scenario);
     expect_costs_of(costs, scenario, file, device);
-    const auto scaled = [&](const MeasuredTimes& times) {
+    const auto scaled = [&](const kernels::MeasuredTimes& times) {
         return scaled_median(times, time_scale);
     };
-    JobProfile profile = scenario.job.profile;
+    policies::JobProfile profile = scenario.job.profile;
     profile.throughput.clear();
     profile.step_time.reset();
     const StepLaw law = costs.law();
@@ -370,19 +373,20 @@ JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, do
     if (profile.throughput.empty()) {
         throw InputError(file.string(), "/steps", fmt::format("no step can be predicted: {}", why));
     }
-    const TimeBySize restarts = medians_of(costs.restart, time_scale);
+    const policies::TimeBySize restarts = medians_of(costs.restart, time_scale);
     const std::int32_t largest = scenario.job.plan.workers_max;
-    profile.spawn = time_for_size(medians_of(costs.spawn, time_scale), largest);
-    profile.restart = time_for_size(restarts, largest);
+    profile.spawn = policies::time_for_size(medians_of(costs.spawn, time_scale), largest);
+    profile.restart = policies::time_for_size(restarts, largest);
     const Duration grown = scaled(costs.grow);
     const Duration lost = scaled(costs.loss);
     const bool both = !costs.grow.s.empty() && !costs.loss.s.empty();
     profile.resize = both ? nanoseconds((grown.raw() + lost.raw()) / 2) : std::max(grown, lost);
     if (!profile.lossless) {
         profile.checkpoint = scaled(costs.checkpoint);
-        profile.restore = std::max(scaled(costs.restore) - time_for_size(restarts, 1), Duration{});
+        profile.restore =
+            std::max(scaled(costs.restore) - policies::time_for_size(restarts, 1), Duration{});
     }
     return profile;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -24,32 +24,32 @@
 #include "scenarios/reader/step_law.hpp"
 #include "sim/job/transition_costs.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 struct StepCosts {
     StepSetting setting;
-    MeasuredTimes step;  // mean step time of a stretch of steps, a value a stretch
+    kernels::MeasuredTimes step;  // mean step time of a stretch of steps, a value a stretch
 };
 
-using TimesBySize = std::map<std::int32_t, MeasuredTimes>;  // by the number of workers
+using TimesBySize = std::map<std::int32_t, kernels::MeasuredTimes>;  // by the number of workers
 // Their medians, on a clock that runs `time_scale` times as fast as the wall's.
-TimeBySize medians_of(const TimesBySize& times, double time_scale = 1);
+policies::TimeBySize medians_of(const TimesBySize& times, double time_scale = 1);
 
 struct LiveCosts {
     std::string training;  // what was trained: the spec, without what StepSetting has
     std::string device;    // processor, cores, operating system; GPUs where workers compute on them
     std::vector<StepCosts> steps;
-    TimesBySize spawn;             // so many processes at once, until the last can join
-    TimesBySize restart;           // a first group of so many, until its first step
-    MeasuredTimes grow;            // survivors and joiners, until their next step
-    MeasuredTimes rendezvous;      // of that: until the new communicator stands
-    MeasuredTimes state_transfer;  // of that: until joiners have the model
-    MeasuredTimes shrink;          // the last is told to leave, until the others' next step
-    MeasuredTimes loss;            // a member killed, until the next step of the others
-    MeasuredTimes checkpoint;      // hold, write, go on
-    MeasuredTimes restore;         // a first group of one from a checkpoint, until its first step
+    TimesBySize spawn;                      // so many processes at once, until the last can join
+    TimesBySize restart;                    // a first group of so many, until its first step
+    kernels::MeasuredTimes grow;            // survivors and joiners, until their next step
+    kernels::MeasuredTimes rendezvous;      // of that: until the new communicator stands
+    kernels::MeasuredTimes state_transfer;  // of that: until joiners have the model
+    kernels::MeasuredTimes shrink;      // the last is told to leave, until the others' next step
+    kernels::MeasuredTimes loss;        // a member killed, until the next step of the others
+    kernels::MeasuredTimes checkpoint;  // hold, write, go on
+    kernels::MeasuredTimes restore;  // a first group of one from a checkpoint, until its first step
     std::int64_t worker_memory_bytes = 0;  // resident in the largest worker, at most
-    MachineCosts machine;
+    kernels::MachineCosts machine;
 
     std::int64_t stretch_steps = 0;  // of each stretch in `steps`
 
@@ -61,7 +61,7 @@ struct LiveCosts {
 // What changes cost, under the names that documents and tables have.
 struct NamedTimes {
     const char* name;
-    MeasuredTimes LiveCosts::*times;
+    kernels::MeasuredTimes LiveCosts::*times;
 };
 inline constexpr NamedTimes cost_times[] = {
     {"grow", &LiveCosts::grow},
@@ -81,7 +81,8 @@ inline constexpr NamedTimesBySize cost_times_by_size[] = {
     {"restart", &LiveCosts::restart},
 };
 // All of both kinds: "restart, 2 workers", …; they point into `costs`.
-std::vector<std::pair<std::string, const MeasuredTimes*>> change_times(const LiveCosts& costs);
+std::vector<std::pair<std::string, const kernels::MeasuredTimes*>> change_times(
+    const LiveCosts& costs);
 
 // This machine: processor, cores, operating system. Whose workers compute on something else adds
 // it.
@@ -104,10 +105,10 @@ void expect_costs_of(const LiveCosts& costs, const Scenario& scenario,
 // time that runs `time_scale` times as fast as the wall's. Throws InputError if the costs are of
 // another training, or say nothing about this Plan; also if they are of another device than
 // `device`; empty: of any.
-JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario, double time_scale,
-                            const std::filesystem::path& file,
-                            const std::string& device = this_device());
+policies::JobProfile measured_profile(const LiveCosts& costs, const Scenario& scenario,
+                                      double time_scale, const std::filesystem::path& file,
+                                      const std::string& device = this_device());
 
 std::string training_text(const Scenario& scenario);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -6,9 +6,9 @@
 #include "base/old_forms.hpp"
 #include "kernels/codec.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
-CodecChoice read_codec(ConfigReader& section) {
+policies::CodecChoice read_codec(ConfigReader& section) {
     if (section.is_object("codec")) {
         section.fail("codec",
                      "is no longer read as an object: write \"codec\": \"top_k:0.01\" (the level "
@@ -17,14 +17,14 @@ CodecChoice read_codec(ConfigReader& section) {
     for (const std::string_view key : {"level", "codec_level"}) {
         refuse_old_key(section, key, "it behind the codec's name, as in \"codec\": \"top_k:0.01\"");
     }
-    const CodecChoice choice = read_codec_choice(section, "codec", "none");
-    const std::string refusal = codec_refusal(choice.codec, choice.level);
+    const policies::CodecChoice choice = policies::read_codec_choice(section, "codec", "none");
+    const std::string refusal = kernels::codec_refusal(choice.codec, choice.level);
     if (!refusal.empty()) section.fail("codec", refusal);
     return choice;
 }
 
-bool read_error_feedback(ConfigReader& section, Codec codec, bool otherwise) {
-    const bool contracts = entry_of(codec).contracts;
+bool read_error_feedback(ConfigReader& section, policies::Codec codec, bool otherwise) {
+    const bool contracts = kernels::entry_of(codec).contracts;
     // What was not said is for the codecs that policies may turn to.
     if (!section.has("error_feedback") && !contracts) return otherwise;
     const bool kept = section.flag("error_feedback", otherwise);
@@ -32,9 +32,9 @@ bool read_error_feedback(ConfigReader& section, Codec codec, bool otherwise) {
         section.fail("error_feedback",
                      fmt::format("{} may be off by more than the gradient itself: its errors "
                                  "would grow, not fade",
-                                 entry_of(codec).name));
+                                 kernels::entry_of(codec).name));
     }
     return kept;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -13,12 +13,12 @@
 #include "scenarios/reader/read_codec.hpp"
 #include "scenarios/reader/sections.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 namespace {
 
-TimeBySize times_of(const LinkSpec& link, std::int64_t bytes, bool reduces) {
+policies::TimeBySize times_of(const LinkSpec& link, std::int64_t bytes, bool reduces) {
     const double pass_s = static_cast<double>(bytes) / link.bandwidth.raw();
-    TimeBySize times;
+    policies::TimeBySize times;
     for (std::int32_t n = 1; n <= instances_most; n = n < 64 ? n + 1 : n + n / 4) {
         const double others = n - 1;
         const double time_s = reduces ? others * (2 * to_seconds(link.latency) + 2 * pass_s / n)
@@ -28,23 +28,24 @@ TimeBySize times_of(const LinkSpec& link, std::int64_t bytes, bool reduces) {
     return times;
 }
 
-CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>& link) {
-    CodecTime row;
-    const CodecChoice choice = read_codec(config);
-    if (choice.codec == Codec::none) {
+policies::CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>& link) {
+    policies::CodecTime row;
+    const policies::CodecChoice choice = read_codec(config);
+    if (choice.codec == policies::Codec::none) {
         config.fail("codec", "expected a codec other than none");
     }
     row.codec = choice.codec;
-    row.level = level_meant(choice.codec, choice.level);
-    row.usual_level = row.level == level_meant(row.codec, 0);
+    row.level = kernels::level_meant(choice.codec, choice.level);
+    row.usual_level = row.level == kernels::level_meant(row.codec, 0);
     row.encoding = bounded_duration(config, "encoding", Duration{}, step_longest, Duration{});
     row.relative_error = config.number("relative_error", 0, 1e6, 0);
     if (config.has("bytes")) row.bytes = config.bytes("bytes").raw();
     if (config.has("synchronisation")) {
         row.synchronisation = read_time_table(config, "synchronisation", step_longest);
     } else if (link && row.bytes > 0) {
-        const TensorShape any{1024, 1024};
-        const CodecLayout layout = codec_layout(entry_of(row.codec).name, row.level, any, 2);
+        const kernels::TensorShape any{1024, 1024};
+        const kernels::CodecLayout layout =
+            kernels::codec_layout(kernels::entry_of(row.codec).name, row.level, any, 2);
         row.synchronisation = times_of(*link, row.bytes, layout.reduces());
     } else {
         config.fail("synchronisation",
@@ -57,19 +58,20 @@ CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>& link) {
 
 }  // namespace
 
-void read_plan_codec(ConfigReader& training, Plan& plan, bool& error_feedback) {
-    const CodecChoice choice = read_codec(training);
+void read_plan_codec(ConfigReader& training, policies::Plan& plan, bool& error_feedback) {
+    const policies::CodecChoice choice = read_codec(training);
     plan.codec = choice.codec;
     plan.codec_level = choice.level;
     error_feedback = read_error_feedback(training, plan.codec, error_feedback);
-    if (plan.codec != Codec::none && plan.synchronisation != Synchronisation::s_sgd) {
+    if (plan.codec != policies::Codec::none &&
+        plan.synchronisation != policies::Synchronisation::s_sgd) {
         training.fail("codec",
                       "goes with \"synchronisation\": \"s_sgd\": averaging exchanges "
                       "models and no gradients");
     }
 }
 
-void read_codec_times(ConfigReader& config, StepTime& time) {
+void read_codec_times(ConfigReader& config, policies::StepTime& time) {
     std::optional<LinkSpec> link;
     if (config.has("gradient")) time.bytes = config.bytes("gradient").raw();
     if (auto given = config.object_if_present("link")) {
@@ -83,8 +85,8 @@ void read_codec_times(ConfigReader& config, StepTime& time) {
     }
     if (!config.has("codecs")) return;
     for (ConfigReader& one : config.objects("codecs")) {
-        CodecTime row = read_row(one, link);
-        for (const CodecTime& before : time.codecs) {
+        policies::CodecTime row = read_row(one, link);
+        for (const policies::CodecTime& before : time.codecs) {
             if (before.codec == row.codec && before.level == row.level) {
                 one.fail("codec", "stands in the list twice with this level");
             }
@@ -93,4 +95,4 @@ void read_codec_times(ConfigReader& config, StepTime& time) {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -8,7 +8,7 @@
 
 #include "scenarios/reader/live_costs.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 namespace {
 
 double seconds_of(ConfigReader& config, std::string_view key) {
@@ -17,8 +17,8 @@ double seconds_of(ConfigReader& config, std::string_view key) {
     return to_seconds(given);
 }
 
-std::vector<CostCurve::Point> read_points(ConfigReader table) {
-    std::vector<CostCurve::Point> points;
+std::vector<sim::CostCurve::Point> read_points(ConfigReader table) {
+    std::vector<sim::CostCurve::Point> points;
     for (const std::string& key : table.keys()) {
         std::int64_t batch = 0;
         const auto parsed = std::from_chars(key.data(), key.data() + key.size(), batch);
@@ -28,12 +28,13 @@ std::vector<CostCurve::Point> read_points(ConfigReader table) {
         points.push_back({batch, seconds_of(table, key)});
     }
     table.finish();
-    std::ranges::sort(points, {}, &CostCurve::Point::batch);  // keys are sorted as text
+    std::ranges::sort(points, {}, &sim::CostCurve::Point::batch);  // keys are sorted as text
     return points;
 }
 
 // The line of a calibration's steps of one worker, who waits for nobody.
-CostCurve measured_curve(ConfigReader& compute, const std::string& where, std::string& source) {
+sim::CostCurve measured_curve(ConfigReader& compute, const std::string& where,
+                              std::string& source) {
     for (const std::string_view key : {"floor", "fixed", "per_sample", "table"}) {
         if (!compute.has(key)) continue;
         compute.fail(key, "stands beside \"costs\", which says it: expected one of them");
@@ -48,7 +49,7 @@ CostCurve measured_curve(ConfigReader& compute, const std::string& where, std::s
     }
     source = fmt::format("measured on {}", costs.device);
     const LineFit& line = lines.front().fit;
-    return CostCurve::affine(line.fixed, line.per_unit, where);
+    return sim::CostCurve::affine(line.fixed, line.per_unit, where);
 }
 
 }  // namespace
@@ -61,34 +62,35 @@ ComputeCurves::ComputeCurves(ConfigReader& job)
     if (compute->has("costs")) {
         given_ = measured_curve(*compute, where, given_source_);
     } else if (compute->has("arithmetic_share")) {
-        shares_ = RooflineShares{compute->number("arithmetic_share", 0.001, 1),
-                                 compute->number("memory_share", 0.001, 1, 0.75), 0};
+        shares_ = sim::RooflineShares{compute->number("arithmetic_share", 0.001, 1),
+                                      compute->number("memory_share", 0.001, 1, 0.75), 0};
     } else if (compute->has("table")) {
-        given_ = CostCurve::table(read_points(compute->object("table")), where);
+        given_ = sim::CostCurve::table(read_points(compute->object("table")), where);
     } else {
         if (compute->has("memory_share")) {
             compute->fail("memory_share", "goes with \"arithmetic_share\"");
         }
         const double floor_s = seconds_of(*compute, "floor");
         const double fixed_s = seconds_of(*compute, "fixed");
-        given_ = CostCurve::floored(floor_s, fixed_s, seconds_of(*compute, "per_sample"), where);
+        given_ =
+            sim::CostCurve::floored(floor_s, fixed_s, seconds_of(*compute, "per_sample"), where);
     }
     compute->finish();
 }
 
-CostCurve ComputeCurves::curve(const ModelProfile& model, const GpuProfile& gpu,
-                               Precision precision, std::string& source) const {
+sim::CostCurve ComputeCurves::curve(const sim::ModelProfile& model, const sim::GpuProfile& gpu,
+                                    sim::Precision precision, std::string& source) const {
     if (given_) {
         source = given_source_.empty() ? "of the scenario" : given_source_;
         return *given_;
     }
     if (shares_) {
         source = fmt::format("roofline at {} of the peak, of the scenario", shares_->arithmetic);
-        return CostCurve::roofline(model, gpu, precision, *shares_, where_);
+        return sim::CostCurve::roofline(model, gpu, precision, *shares_, where_);
     }
-    const KnownCurve known = curve_for(model, gpu, precision, where_);
+    const sim::KnownCurve known = sim::curve_for(model, gpu, precision, where_);
     source = known.measured ? std::string(known.source) : fmt::format("roofline, {}", known.source);
     return known.curve;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -7,7 +7,7 @@
 #include "base/config_reader.hpp"
 #include "sim/cluster/known_curves.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // One of five forms: `fixed` and `per_sample`, with a `floor` that small batches do not go below; a
 // `table` of times by batch; a roofline at `arithmetic_share` and `memory_share` of a GPU's peaks;
@@ -18,14 +18,14 @@ public:
     explicit ComputeCurves(ConfigReader& job);
 
     // For this GPU, and where it is from. InputError if it cannot compute at this precision.
-    CostCurve curve(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
-                    std::string& source) const;
+    sim::CostCurve curve(const sim::ModelProfile& model, const sim::GpuProfile& gpu,
+                         sim::Precision precision, std::string& source) const;
 
 private:
     std::string where_;
-    std::optional<CostCurve> given_;
+    std::optional<sim::CostCurve> given_;
     std::string given_source_;
-    std::optional<RooflineShares> shares_;
+    std::optional<sim::RooflineShares> shares_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -8,11 +8,12 @@
 #include "scenarios/reader/sections.hpp"
 #include "sim/cluster/cluster_file.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // {"1": "100 samples/s", "8": …} or, for work given as time, {"1": 1.0, "8": 6.5}.
-std::vector<ThroughputPoint> read_throughput(ConfigReader& config, bool by_time, const Plan& plan) {
-    std::vector<ThroughputPoint> points;
+std::vector<policies::ThroughputPoint> read_throughput(ConfigReader& config, bool by_time,
+                                                       const policies::Plan& plan) {
+    std::vector<policies::ThroughputPoint> points;
     if (by_time && !config.has("throughput")) {
         points.push_back({1, {1, nanoseconds(1)}});
         return points;
@@ -21,7 +22,7 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& config, bool by_time,
     for (const std::string& key : table.keys()) {
         const auto workers = static_cast<std::int32_t>(
             number_of(table, key, instances_most, "numbers of instances"));
-        StepRate rate;
+        policies::StepRate rate;
         if (by_time) {
             // A nanosecond of work is a step; 1e-9 of a speed is kept.
             const double speed = table.number(key, 1e-3, 1e5);
@@ -29,7 +30,7 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& config, bool by_time,
             if (rate.steps == rate.per.raw()) rate = {1, nanoseconds(1)};
         } else {
             const double samples_per_s = table.rate(key, "samples/s");
-            const std::int64_t batch = samples_per_step(plan, workers);
+            const std::int64_t batch = policies::samples_per_step(plan, workers);
             const double step_s = static_cast<double>(batch) / samples_per_s;
             if (!(step_s >= 1e-6 && step_s <= 1e6)) {
                 table.fail(key, fmt::format("expected steps of 1e-6 s to 1e6 s; a batch of {} at "
@@ -40,7 +41,7 @@ std::vector<ThroughputPoint> read_throughput(ConfigReader& config, bool by_time,
         }
         points.push_back({workers, rate});
     }
-    std::ranges::sort(points, {}, &ThroughputPoint::workers);
+    std::ranges::sort(points, {}, &policies::ThroughputPoint::workers);
     if (points.empty())
         config.fail("throughput", "expected at least one point, such as {\"1\": 1.0}");
     table.finish();
@@ -51,16 +52,17 @@ namespace {
 
 // {"ring": "20 ms", "star": {"2": "9 ms", "8": "45 ms"}}: what a step waits for under each
 // collective.
-void read_communication(ConfigReader& config, JobSpec& job) {
+void read_communication(ConfigReader& config, sim::JobSpec& job) {
     auto table = config.object_if_present("communication");
     if (!table) return;
     for (const std::string& name : table->keys()) {
-        const auto place = std::ranges::find(collective_names(), name);
-        if (place == collective_names().end()) {
+        const auto place = std::ranges::find(policies::collective_names(), name);
+        if (place == policies::collective_names().end()) {
             table->fail(name, fmt::format("there is no collective of this name{}",
-                                          did_you_mean(name, collective_names())));
+                                          did_you_mean(name, policies::collective_names())));
         }
-        const auto collective = static_cast<Collective>(place - collective_names().begin());
+        const auto collective =
+            static_cast<policies::Collective>(place - policies::collective_names().begin());
         job.profile.communication.push_back(
             {collective, read_times_by_size(*table, name, step_longest)});
     }
@@ -68,20 +70,21 @@ void read_communication(ConfigReader& config, JobSpec& job) {
         config.fail("communication", "expected at least one time, such as {\"ring\": \"20 ms\"}");
     }
     table->finish();
-    const auto of_first_group = [&](const ExposedCommunication& one) {
-        return time_for_size(one.times, job.plan.workers_max);
+    const auto of_first_group = [&](const policies::ExposedCommunication& one) {
+        return policies::time_for_size(one.times, job.plan.workers_max);
     };
     job.plan.collective =
         std::ranges::min(job.profile.communication, {}, of_first_group).collective;
     if (!config.has("interference")) return;
     for (ConfigReader& one : config.objects("interference")) {
-        Interference slowed;
+        sim::Interference slowed;
         slowed.from = Instant::at(bounded_duration(one, "from", Duration{}, run_longest));
         slowed.until = Instant::at(bounded_duration(one, "until", Duration{}, run_longest));
         if (slowed.until <= slowed.from) one.fail("until", "expected a moment after \"from\"");
-        const std::string name = one.one_of("collective", collective_names());
-        const auto place = std::ranges::find(collective_names(), name);
-        slowed.collective = static_cast<Collective>(place - collective_names().begin());
+        const std::string name = one.one_of("collective", policies::collective_names());
+        const auto place = std::ranges::find(policies::collective_names(), name);
+        slowed.collective =
+            static_cast<policies::Collective>(place - policies::collective_names().begin());
         slowed.factor = one.number("factor", 0.01, 1000);
         one.finish();
         job.interference.push_back(slowed);
@@ -89,7 +92,8 @@ void read_communication(ConfigReader& config, JobSpec& job) {
 }
 
 // {"1": 1.0, "2": 1.6, …}: what a machine does with so many learners on each of its GPUs.
-void read_learner_speeds(ConfigReader& job, JobProfile& profile, const Plan& plan) {
+void read_learner_speeds(ConfigReader& job, policies::JobProfile& profile,
+                         const policies::Plan& plan) {
     refuse_old_key(job, "learners", "it as \"learner_speeds\": {\"1\": 1, \"2\": 1.6}");
     if (!job.has("learner_speeds")) return;
     if (plan.global_batch > 0) {
@@ -116,7 +120,7 @@ void read_learner_speeds(ConfigReader& job, JobProfile& profile, const Plan& pla
 }
 
 // A fixed batch that the workers share, or one that grows with their number.
-void read_batch(ConfigReader& job, Plan& plan) {
+void read_batch(ConfigReader& job, policies::Plan& plan) {
     constexpr std::int64_t most = 1'000'000'000;
     if (!job.has("batch_per_worker")) {
         plan.global_batch = job.integer("batch", 1, most);
@@ -130,8 +134,8 @@ void read_batch(ConfigReader& job, Plan& plan) {
 }
 
 // What a simulated run shows as the measured noise scale: [{"samples": 0, "noise_scale": 100}, …].
-std::vector<NoisePoint> read_noise_scale(ConfigReader& job, std::int64_t samples_total) {
-    std::vector<NoisePoint> curve;
+std::vector<sim::NoisePoint> read_noise_scale(ConfigReader& job, std::int64_t samples_total) {
+    std::vector<sim::NoisePoint> curve;
     if (!job.has("noise_scale")) return curve;
     for (ConfigReader& point : job.objects("noise_scale")) {
         const std::int64_t samples = point.integer("samples", 0, samples_total);
@@ -160,7 +164,7 @@ void read_costs_file(ConfigReader& job, bool by_time, Scenario& scenario) {
     scenario.job.profile.throughput.push_back({1, {1, whole_seconds(1)}});
 }
 
-void read_checkpoint(ConfigReader& job, JobProfile& profile) {
+void read_checkpoint(ConfigReader& job, policies::JobProfile& profile) {
     auto checkpoint = job.object_if_present("checkpoint");
     if (!checkpoint) return;
     static constexpr std::array<std::string_view, 2> kinds{"lossless", "saved"};
@@ -180,13 +184,13 @@ void read_checkpoint(ConfigReader& job, JobProfile& profile) {
 }
 
 // What changes of the group cost, in one number each.
-void read_pauses(ConfigReader& config, JobProfile& profile) {
+void read_pauses(ConfigReader& config, policies::JobProfile& profile) {
     profile.restart = bounded_duration(config, "restart", Duration{}, pause_longest, Duration{});
     profile.spawn = bounded_duration(config, "spawn", Duration{}, pause_longest, Duration{});
     profile.resize = bounded_duration(config, "resize", Duration{}, pause_longest, profile.restart);
 }
 
-void read_clock(ConfigReader& job_config, JobSpec& job) {
+void read_clock(ConfigReader& job_config, sim::JobSpec& job) {
     auto clock = job_config.object_if_present("clock");
     if (!clock) return;
     job.tick = bounded_duration(*clock, "tick", whole_seconds(1), days(1));
@@ -210,7 +214,7 @@ Duration bounded_duration(ConfigReader& config, std::string_view key, Duration l
 }
 
 void read_job(ConfigReader config, Scenario& scenario) {
-    JobSpec& job = scenario.job;
+    sim::JobSpec& job = scenario.job;
     const bool by_time = config.has("work");
     if (by_time == config.has("samples")) {
         config.fail("", fmt::format("expected either \"work\" (a duration) or \"samples\" (a "
@@ -245,7 +249,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
     }
     if (config.has("model_size")) scenario.model_size = config.bytes("model_size");
     read_transition(config, scenario.model_size, job);
-    JobProfile& profile = job.profile;
+    policies::JobProfile& profile = job.profile;
     if (!job.transition) read_pauses(config, profile);
     read_checkpoint(config, profile);
     read_clock(config, job);
@@ -257,8 +261,8 @@ void read_job(ConfigReader config, Scenario& scenario) {
 }
 
 void read_cluster(ConfigReader config, Scenario& scenario) {
-    JobSpec& job = scenario.job;
-    if (names_machines(config)) {
+    sim::JobSpec& job = scenario.job;
+    if (sim::names_machines(config)) {
         config.fail("",
                     "names machines: `ukemi simulate` runs steps on a modelled cluster; a job "
                     "on a market has a \"count\" here");
@@ -288,10 +292,10 @@ void read_cluster(ConfigReader config, Scenario& scenario) {
     config.finish();
 }
 
-void check_work(const ConfigReader& root, const JobSpec& job) {
-    const std::int64_t per_step = samples_per_step(job.plan, job.workers_min);
+void check_work(const ConfigReader& root, const sim::JobSpec& job) {
+    const std::int64_t per_step = policies::samples_per_step(job.plan, job.workers_min);
     const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
-    const StepRate rate = rate_of(job.profile, job.plan, job.workers_min);
+    const policies::StepRate rate = policies::rate_of(job.profile, job.plan, job.workers_min);
     const Int128 time = static_cast<Int128>(steps) * rate.per.raw() / rate.steps;
     if (time <= work_longest.raw()) return;
     throw InputError(
@@ -300,4 +304,4 @@ void check_work(const ConfigReader& root, const JobSpec& job) {
                     job.workers_min == 1 ? "" : "s", format_duration(work_longest)));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -9,44 +9,44 @@
 #include "scenarios/reader/simulated_steps.hpp"
 #include "sim/learning/recorded_curves.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
 constexpr std::int64_t batch_most = 1'000'000'000;
 constexpr std::int64_t learned_samples_most = 1'000'000'000'000;
 
-std::vector<BatchTime> read_compute(ConfigReader& config) {
+std::vector<policies::BatchTime> read_compute(ConfigReader& config) {
     if (!config.has("table")) {
         const Duration fixed =
             bounded_duration(config, "fixed", Duration{}, step_longest, Duration{});
-        return affine_time(
+        return policies::affine_time(
             fixed, bounded_duration(config, "per_sample", nanoseconds(1), whole_seconds(60)));
     }
     for (const std::string_view key : {"fixed", "per_sample"}) {
         if (config.has(key)) config.fail(key, "stands beside \"table\": expected one of them");
     }
     ConfigReader table = config.object("table");
-    std::vector<BatchTime> points;
+    std::vector<policies::BatchTime> points;
     for (const std::string& key : table.keys()) {
         points.push_back({number_of(table, key, batch_most, "batches"),
                           bounded_duration(table, key, nanoseconds(1), step_longest)});
     }
-    std::ranges::sort(points, {}, &BatchTime::batch);
+    std::ranges::sort(points, {}, &policies::BatchTime::batch);
     if (points.empty()) {
         config.fail("table", "expected at least one time, such as {\"32\": \"12 ms\"}");
     }
-    if (!std::ranges::is_sorted(points, {}, &BatchTime::time)) {
+    if (!std::ranges::is_sorted(points, {}, &policies::BatchTime::time)) {
         config.fail("table", "expected times that do not fall with the batch");
     }
     table.finish();
     return points;
 }
 
-std::vector<NoiseScalePoint> read_noise(ConfigReader& config) {
-    std::vector<NoiseScalePoint> curve;
+std::vector<sim::NoiseScalePoint> read_noise(ConfigReader& config) {
+    std::vector<sim::NoiseScalePoint> curve;
     for (ConfigReader& point : config.objects("noise_scale")) {
-        NoiseScalePoint one;
+        sim::NoiseScalePoint one;
         one.samples = point.integer("samples", 0, learned_samples_most);
         if (!curve.empty() && one.samples <= curve.back().samples) {
             point.fail("samples", fmt::format("expected more than in the point before, found {}",
@@ -61,12 +61,12 @@ std::vector<NoiseScalePoint> read_noise(ConfigReader& config) {
     return curve;
 }
 
-std::vector<MetricPoint> read_metric(ConfigReader& config, std::string_view key) {
-    std::vector<MetricPoint> curve;
+std::vector<sim::MetricPoint> read_metric(ConfigReader& config, std::string_view key) {
+    std::vector<sim::MetricPoint> curve;
     if (!config.has(key)) return curve;
     for (ConfigReader& point : config.objects(key)) {
-        const MetricPoint one{point.integer("samples", 0, learned_samples_most),
-                              point.number("value", -1e9, 1e9)};
+        const sim::MetricPoint one{point.integer("samples", 0, learned_samples_most),
+                                   point.number("value", -1e9, 1e9)};
         point.finish();
         if (!curve.empty() && one.samples <= curve.back().samples) {
             point.fail("samples", fmt::format("expected more than in the point before, found {}",
@@ -77,13 +77,13 @@ std::vector<MetricPoint> read_metric(ConfigReader& config, std::string_view key)
     return curve;
 }
 
-void read_rate(ConfigReader& learning, NoiseScaleLaw& law, Plan& plan) {
+void read_rate(ConfigReader& learning, sim::NoiseScaleLaw& law, policies::Plan& plan) {
     static constexpr std::array<std::string_view, 6> rules{"ada_scale",   "fixed", "linear",
                                                            "square_root", "legw",  "plan"};
     auto config = learning.object_if_present("learning_rate");
     if (!config) return;
     const std::string rule = config->one_of("rule", rules, "ada_scale");
-    law.rule = static_cast<RateRule>(std::ranges::find(rules, rule) - rules.begin());
+    law.rule = static_cast<sim::RateRule>(std::ranges::find(rules, rule) - rules.begin());
     law.reference_rate = config->number("reference", 1e-9, 1e6, 0.1);
     law.reference_over_best = config->number("reference_over_best", 1e-6, 1.999, 1);
     plan.learning_rate = law.reference_rate;
@@ -93,7 +93,7 @@ void read_rate(ConfigReader& learning, NoiseScaleLaw& law, Plan& plan) {
     }
     if (config->has("drops")) {
         for (ConfigReader& one : config->objects("drops")) {
-            RateDrop drop;
+            sim::RateDrop drop;
             drop.samples = one.integer("samples", 1, learned_samples_most);
             drop.factor = one.number("factor", 1e-6, 1, 0.1);
             drop.noise_factor = one.number("noise_factor", 1e-3, 1e6, 1 / drop.factor);
@@ -108,14 +108,14 @@ void read_rate(ConfigReader& learning, NoiseScaleLaw& law, Plan& plan) {
 }
 
 // The first progress at which the metric is there, rising or falling as the curve does.
-void read_target(ConfigReader& config, NoiseScaleLaw& law) {
+void read_target(ConfigReader& config, sim::NoiseScaleLaw& law) {
     if (!config.has("target")) return;
     if (law.metric.size() < 2) config.fail("target", "goes with \"metric\", at least two points");
     const double target = config.number("target", -1e9, 1e9);
     const bool rises = law.metric.back().value >= law.metric.front().value;
     for (std::size_t right = 1; right < law.metric.size(); ++right) {
-        const MetricPoint& a = law.metric[right - 1];
-        const MetricPoint& b = law.metric[right];
+        const sim::MetricPoint& a = law.metric[right - 1];
+        const sim::MetricPoint& b = law.metric[right];
         if (rises ? b.value < target : b.value > target) continue;
         const double part = b.value == a.value ? 1 : (target - a.value) / (b.value - a.value);
         const double way = std::clamp(part, 0.0, 1.0) * static_cast<double>(b.samples - a.samples);
@@ -126,9 +126,9 @@ void read_target(ConfigReader& config, NoiseScaleLaw& law) {
                                       law.metric.back().value));
 }
 
-std::shared_ptr<const LearningModel> read_law(ConfigReader& config, JobSpec& job,
-                                              std::int64_t reference) {
-    NoiseScaleLaw law;
+std::shared_ptr<const sim::LearningModel> read_law(ConfigReader& config, sim::JobSpec& job,
+                                                   std::int64_t reference) {
+    sim::NoiseScaleLaw law;
     law.samples = job.samples_total;
     law.reference_batch = reference;
     law.noise = read_noise(config);
@@ -146,12 +146,12 @@ std::shared_ptr<const LearningModel> read_law(ConfigReader& config, JobSpec& job
                                     learned_samples_most, law.samples));
     }
     job.samples_total = law.samples;
-    return make_noise_scale_law(std::move(law));
+    return sim::make_noise_scale_law(std::move(law));
 }
 
-std::shared_ptr<const LearningModel> read_curves(ConfigReader& config, JobSpec& job,
-                                                 std::int64_t reference) {
-    RecordedCurves all;
+std::shared_ptr<const sim::LearningModel> read_curves(ConfigReader& config, sim::JobSpec& job,
+                                                      std::int64_t reference) {
+    sim::RecordedCurves all;
     all.reference_batch = reference;
     ConfigReader table = config.object("curves");
     for (const std::string& key : table.keys()) {
@@ -159,19 +159,19 @@ std::shared_ptr<const LearningModel> read_curves(ConfigReader& config, JobSpec& 
             {number_of(table, key, batch_most, "batches"), read_metric(table, key)});
     }
     table.finish();
-    std::ranges::sort(all.curves, {}, &RecordedCurve::batch);
+    std::ranges::sort(all.curves, {}, &sim::RecordedCurve::batch);
     all.target = config.number("target", -1e9, 1e9);
     all.spread = config.number("spread", 0, 1, 0);
-    const std::string problem = curves_problem(all);
+    const std::string problem = sim::curves_problem(all);
     if (!problem.empty()) config.fail("curves", problem);
-    auto model = make_recorded_curves(std::move(all));
-    job.samples_total = std::max<std::int64_t>(1, model->target() / progress_per_sample);
+    auto model = sim::make_recorded_curves(std::move(all));
+    job.samples_total = std::max<std::int64_t>(1, model->target() / sim::progress_per_sample);
     return model;
 }
 
 // {"steps": "steps/mine.json", "batches": [32, 64]}
-StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& folder,
-                        std::int32_t machines) {
+policies::StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& folder,
+                                  std::int32_t machines) {
     for (const std::string_view key :
          {"fixed", "per_sample", "table", "synchronisation", "gradient", "link", "codecs"}) {
         if (!step_time.has(key)) continue;
@@ -202,7 +202,7 @@ StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& fo
 }  // namespace
 
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) {
-    JobSpec& job = scenario.job;
+    sim::JobSpec& job = scenario.job;
     auto config = job_config.object_if_present("step_time");
     if (!config) return false;
     for (const std::string_view key : {"work", "throughput"}) {
@@ -211,7 +211,7 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
                         fmt::format("stands beside \"{}\": expected one of them", key));
     }
     INVARIANT(!by_time);
-    StepTime time;
+    policies::StepTime time;
     if (config->has("simulated")) {
         time = read_simulated(*config, scenario.file.parent_path(), job.instances_max);
     } else {
@@ -226,7 +226,7 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
     if (time.groups.empty()) read_codec_times(*config, time);
     config->finish();
     // For whoever asks without a Plan: at the first one's batch.
-    job.profile.throughput = {{1, {1, step_of(time, job.plan, 1)}}};
+    job.profile.throughput = {{1, {1, policies::step_of(time, job.plan, 1)}}};
     job.profile.step_time = std::move(time);
     return true;
 }
@@ -234,7 +234,7 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
 void read_learning(ConfigReader& root, Scenario& scenario) {
     auto config = root.object_if_present("learning");
     if (!config) return;
-    JobSpec& job = scenario.job;
+    sim::JobSpec& job = scenario.job;
     if (!job.profile.step_time) {
         root.fail("learning", "needs \"step_time\" at /job: how long a step of any batch takes");
     }
@@ -249,11 +249,11 @@ void read_learning(ConfigReader& root, Scenario& scenario) {
         config->finish();
         return;
     }
-    const std::int64_t reference = config->integer("reference_batch", 1, batch_most,
-                                                   samples_per_step(job.plan, job.workers_min));
+    const std::int64_t reference = config->integer(
+        "reference_batch", 1, batch_most, policies::samples_per_step(job.plan, job.workers_min));
     job.learning = model == "noise_scale_law" ? read_law(*config, job, reference)
                                               : read_curves(*config, job, reference);
     config->finish();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

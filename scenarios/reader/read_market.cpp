@@ -7,7 +7,7 @@
 #include "scenarios/reader/sections.hpp"
 #include "traces/market_file.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
@@ -56,17 +56,18 @@ void read_generator(ConfigReader& market, const std::filesystem::path& folder,
         market.fail("", fmt::format("expected either \"generate\" or \"{}\", found both", other));
     }
     std::vector<std::string_view> names;
-    for (const MarketParameters& each : all_market_parameters()) names.push_back(each.name);
+    for (const traces::MarketParameters& each : traces::all_market_parameters())
+        names.push_back(each.name);
     const std::string chosen = generate->text("market");
     if (chosen.ends_with(".json")) {  // what ukemi fit writes
         const std::filesystem::path given = chosen;
         source.generator_parameters =
-            read_market_parameters(given.is_absolute() ? given : folder / given);
+            traces::read_market_parameters(given.is_absolute() ? given : folder / given);
         source.generator = source.generator_parameters->name;
     } else {
         source.generator = generate->one_of("market", names);
-        source.generator_parameters =
-            *std::ranges::find(all_market_parameters(), source.generator, &MarketParameters::name);
+        source.generator_parameters = *std::ranges::find(
+            traces::all_market_parameters(), source.generator, &traces::MarketParameters::name);
     }
     source.generator_zones = static_cast<std::int32_t>(generate->integer("zones", 1, 1000, 1));
     source.generator_length = bounded_duration(*generate, "length", hours(1), run_longest);
@@ -126,17 +127,17 @@ void read_market(ConfigReader config, const std::filesystem::path& folder, Scena
     static constexpr std::array<std::string_view, 3> ones{"as_documented", "available",
                                                           "unavailable"};
     const std::string one = config.one_of("one_means", ones, "as_documented");
-    source.polarity = one == "available"     ? Polarity::one_is_available
-                      : one == "unavailable" ? Polarity::one_is_unavailable
-                                             : Polarity::as_documented;
+    source.polarity = one == "available"     ? traces::Polarity::one_is_available
+                      : one == "unavailable" ? traces::Polarity::one_is_unavailable
+                                             : traces::Polarity::as_documented;
     static constexpr std::array<std::string_view, 3> rules{"end", "repeat", "hold"};
     const std::string after = config.one_of("after_last_row", rules, "end");
     source.after_last_row =
-        static_cast<AfterLastRow>(std::ranges::find(rules, after) - rules.begin());
+        static_cast<sim::AfterLastRow>(std::ranges::find(rules, after) - rules.begin());
     source.provisioning =
         bounded_duration(config, "provisioning", Duration{}, pause_longest, Duration{});
     read_market_rules(config, scenario);
     config.finish();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

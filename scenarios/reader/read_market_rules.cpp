@@ -10,35 +10,36 @@
 #include "scenarios/reader/sections.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
 bool is_day(const std::string& text) {
-    return text.size() == 10 && parse_timestamp(text + "T00:00:00Z").has_value();
+    return text.size() == 10 && traces::parse_timestamp(text + "T00:00:00Z").has_value();
 }
 
 // No rules at all without a "provider".
-ProviderRules read_provider(ConfigReader& market) {
+records::ProviderRules read_provider(ConfigReader& market) {
     if (!market.has("provider")) {
         if (market.has("date")) market.fail("date", "goes with a \"provider\", and there is none");
         return {};
     }
-    const std::string provider = market.one_of("provider", provider_names());
+    const std::string provider = market.one_of("provider", records::provider_names());
     const std::string day = market.text("date");
     if (!is_day(day)) {
         market.fail("date",
                     fmt::format("expected a day such as \"2016-05-01\", found \"{}\"", day));
     }
-    const ProviderRules* rules = provider_rules_on(provider, day);
+    const records::ProviderRules* rules = records::provider_rules_on(provider, day);
     if (rules != nullptr) return *rules;
-    const auto first = std::ranges::find(all_provider_rules(), provider, &ProviderRules::provider);
+    const auto first = std::ranges::find(records::all_provider_rules(), provider,
+                                         &records::ProviderRules::provider);
     market.fail("date", fmt::format("{} sells spot machines since {}, found {}", provider,
                                     first->since, day));
 }
 
-void read_billing(ConfigReader& market, MarketRules& rules) {
-    BillingRule& spot = rules.spot_billing;
+void read_billing(ConfigReader& market, sim::MarketRules& rules) {
+    records::BillingRule& spot = rules.spot_billing;
     if (auto config = market.object_if_present("billing")) {
         const auto time = [&](std::string_view key, Duration otherwise) {
             return bounded_duration(*config, key, Duration{}, pause_longest, otherwise);
@@ -67,7 +68,7 @@ void read_billing(ConfigReader& market, MarketRules& rules) {
         config->finish();
     }
     if (auto config = market.object_if_present("on_demand_billing")) {
-        BillingRule& rule = rules.on_demand_billing;
+        records::BillingRule& rule = rules.on_demand_billing;
         rule.granularity =
             bounded_duration(*config, "granularity", Duration{}, pause_longest, rule.granularity);
         rule.minimum =
@@ -76,8 +77,8 @@ void read_billing(ConfigReader& market, MarketRules& rules) {
     }
 }
 
-TransferRow read_row(ConfigReader& config) {
-    TransferRow row;
+sim::TransferRow read_row(ConfigReader& config) {
+    sim::TransferRow row;
     row.from = config.text("from", "*");
     row.to = config.text("to", "*");
     row.price = config.egress_price("price");
@@ -101,7 +102,7 @@ TransferRow read_row(ConfigReader& config) {
 
 void read_transfer(ConfigReader& market, Scenario& scenario) {
     if (!market.has("transfer")) return;
-    TransferRules& transfer = scenario.market.transfer;
+    sim::TransferRules& transfer = scenario.market.transfer;
     for (ConfigReader& row : market.objects("transfer")) transfer.rows.push_back(read_row(row));
     if (transfer.rows.empty()) market.fail("transfer", "expected at least one row");
     if (!scenario.model_size) {
@@ -112,7 +113,7 @@ void read_transfer(ConfigReader& market, Scenario& scenario) {
     if (transfer.size > most) {
         throw InputError(market.file(), "/job/model_size", "expected at most 1000 TB");
     }
-    for (const TransferRow& row : transfer.rows) {
+    for (const sim::TransferRow& row : transfer.rows) {
         if (row.bandwidth.raw() <= 0 || transfer.size / row.bandwidth <= pause_longest) continue;
         market.fail("transfer", fmt::format("a move from \"{}\" to \"{}\" would take more than {}",
                                             row.from, row.to, format_duration(pause_longest)));
@@ -120,7 +121,7 @@ void read_transfer(ConfigReader& market, Scenario& scenario) {
 }
 
 // Machines that are slower, or faster, than the market promises.
-void read_speeds(ConfigReader& market, MarketRules& rules) {
+void read_speeds(ConfigReader& market, sim::MarketRules& rules) {
     const auto per_mille = [](double speed) {
         return static_cast<std::int32_t>(round_nearest(speed * 1000));
     };
@@ -139,8 +140,8 @@ void read_speeds(ConfigReader& market, MarketRules& rules) {
 }  // namespace
 
 void read_market_rules(ConfigReader& market, Scenario& scenario) {
-    const ProviderRules provider = read_provider(market);
-    MarketRules& rules = scenario.market.rules;
+    const records::ProviderRules provider = read_provider(market);
+    sim::MarketRules& rules = scenario.market.rules;
     rules.spot_billing = provider.spot;
     rules.on_demand_billing = provider.on_demand;
     scenario.market.notice =
@@ -166,4 +167,4 @@ void read_market_rules(ConfigReader& market, Scenario& scenario) {
     read_transfer(market, scenario);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -3,13 +3,13 @@
 #include "scenarios/reader/live_costs.hpp"
 #include "scenarios/reader/sections.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
 // What it starts from instead of the job's own profile: a table, or a calibration of this training.
 void read_guess(ConfigReader& config, Scenario& scenario) {
-    JobSpec& job = scenario.job;
+    sim::JobSpec& job = scenario.job;
     if (config.has("costs") && config.has("throughput")) {
         config.fail("throughput", "stands beside \"costs\", which says it: expected one of them");
     }
@@ -30,27 +30,30 @@ void read_guess(ConfigReader& config, Scenario& scenario) {
 }  // namespace
 
 void read_predictor(ConfigReader& root, Scenario& scenario) {
-    PredictorChoice& choice = scenario.job.predictor;
+    policies::PredictorChoice& choice = scenario.job.predictor;
     if (!root.is_object("predictor")) {
-        choice.kind = root.choice<PredictorKind>("predictor", predictor_kind_names,
-                                                 name_of(PredictorKind::exact));
+        choice.kind =
+            root.choice<policies::PredictorKind>("predictor", policies::predictor_kind_names,
+                                                 policies::name_of(policies::PredictorKind::exact));
         return;
     }
     ConfigReader config = root.object("predictor");
-    const std::string kind = config.one_of("kind", predictor_kind_names);
-    choice.kind = static_cast<PredictorKind>(std::ranges::find(predictor_kind_names, kind) -
-                                             predictor_kind_names.begin());
-    if (choice.kind != PredictorKind::exact) {
+    const std::string kind = config.one_of("kind", policies::predictor_kind_names);
+    choice.kind = static_cast<policies::PredictorKind>(
+        std::ranges::find(policies::predictor_kind_names, kind) -
+        policies::predictor_kind_names.begin());
+    if (choice.kind != policies::PredictorKind::exact) {
         const auto share = [&](std::string_view key) {
-            return config.number(key, predictor_share_min, predictor_share_max, 1);
+            return config.number(key, policies::predictor_share_min, policies::predictor_share_max,
+                                 1);
         };
         choice.step_time = share("step_time");
         choice.transition_time = share("transition_time");
         choice.checkpoint_time = share("checkpoint_time");
-        choice.spread = config.number("spread", 0, predictor_spread_max, 0);
+        choice.spread = config.number("spread", 0, policies::predictor_spread_max, 0);
     }
-    if (choice.kind == PredictorKind::calibrated) read_guess(config, scenario);
+    if (choice.kind == policies::PredictorKind::calibrated) read_guess(config, scenario);
     config.finish();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

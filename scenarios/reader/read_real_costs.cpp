@@ -15,7 +15,7 @@
 #include "sim/learning/real/group_codecs.hpp"
 #include "sim/learning/real/rules.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
@@ -27,7 +27,7 @@ struct Network {
     double operations_per_s = 0;  // of codecs; 0: they take no time
 };
 
-Network read_network(ConfigReader& learning, const RealTask& task) {
+Network read_network(ConfigReader& learning, const sim::RealTask& task) {
     Network network;
     network.model_bytes = 4 * static_cast<std::int64_t>(task.model->parameter_count());
     auto config = learning.object_if_present("network");
@@ -60,10 +60,11 @@ struct CodecCost {
     bool gathers = false;
 };
 
-CodecCost codec_cost(const RealTask& task, Codec codec, double level, int ranks) {
+CodecCost codec_cost(const sim::RealTask& task, policies::Codec codec, double level, int ranks) {
     CodecCost all;
-    for (const TensorShape& shape : tensor_shapes(*task.model)) {
-        const CodecLayout layout = codec_layout(entry_of(codec).name, level, shape, ranks);
+    for (const kernels::TensorShape& shape : sim::tensor_shapes(*task.model)) {
+        const kernels::CodecLayout layout =
+            kernels::codec_layout(kernels::entry_of(codec).name, level, shape, ranks);
         all.bytes += layout.message_bytes();
         all.operations += layout.operations.encode + layout.operations.decode;
         all.gathers = all.gathers || !layout.reduces();
@@ -73,39 +74,41 @@ CodecCost codec_cost(const RealTask& task, Codec codec, double level, int ranks)
 
 class Costs {
 public:
-    Costs(const RealTask& task, const JobSpec& job, const Network& network)
+    Costs(const sim::RealTask& task, const sim::JobSpec& job, const Network& network)
         : task_(task), job_(job), network_(network), compute_(*job.profile.step_time) {
         compute_.synchronisation.clear();
     }
 
     // By workers: the exchange on the network, and the wait for the slowest learner.
-    TimeBySize of(const SynchronisationRule& rule, const Plan& plan) const {
-        TimeBySize table;
+    policies::TimeBySize of(const sim::SynchronisationRule& rule,
+                            const policies::Plan& plan) const {
+        policies::TimeBySize table;
         const std::int32_t most = job_.instances_max;
         for (std::int32_t n = 1;; n = std::min(n < 64 ? n + 1 : 2 * n, most)) {
             table.push_back({n, exchange(rule, plan, n) + wait(rule, n)});
             if (n == most) return table;
         }
     }
-    CodecTime row(const Plan& plan) const {
+    policies::CodecTime row(const policies::Plan& plan) const {
         const CodecCost cost = codec_cost(task_, plan.codec, plan.codec_level, job_.instances_max);
-        CodecTime row;
+        policies::CodecTime row;
         row.codec = plan.codec;
-        row.level = level_meant(plan.codec, plan.codec_level);
-        row.usual_level = row.level == level_meant(plan.codec, 0);
+        row.level = kernels::level_meant(plan.codec, plan.codec_level);
+        row.usual_level = row.level == kernels::level_meant(plan.codec, 0);
         row.bytes = scaled(cost.bytes);
         row.encoding = seconds(encoding_s(cost));
-        row.synchronisation = of(rule_for(task_.synchronisation, plan.synchronisation), plan);
+        row.synchronisation = of(sim::rule_for(task_.synchronisation, plan.synchronisation), plan);
         return row;
     }
 
     // Before any is computed: where one would take longer than can be said.
-    void expect_encoding(ConfigReader& learning, Codec codec, double level) const {
+    void expect_encoding(ConfigReader& learning, policies::Codec codec, double level) const {
         const double time_s = encoding_s(codec_cost(task_, codec, level, job_.instances_max));
-        if (time_s <= to_seconds(step_part_longest)) return;
+        if (time_s <= to_seconds(policies::step_part_longest)) return;
         learning.fail("network",
                       fmt::format("{} would take {:.3g} s a step: expected at most {:.3g}",
-                                  entry_of(codec).name, time_s, to_seconds(step_part_longest)));
+                                  kernels::entry_of(codec).name, time_s,
+                                  to_seconds(policies::step_part_longest)));
     }
     void expect_exchanges(ConfigReader& learning) const {
         if (!network_.there) return;
@@ -114,11 +117,12 @@ public:
             2.0 * job_.instances_max *
             (2 * static_cast<double>(network_.model_bytes) / network_.link.bandwidth.raw() +
              to_seconds(network_.link.latency));
-        if (exchange_s <= to_seconds(step_part_longest)) return;
-        learning.fail("network",
-                      fmt::format("an exchange among {} workers may take {:.3g} s: expected at "
-                                  "most {:.3g}",
-                                  job_.instances_max, exchange_s, to_seconds(step_part_longest)));
+        if (exchange_s <= to_seconds(policies::step_part_longest)) return;
+        learning.fail(
+            "network",
+            fmt::format("an exchange among {} workers may take {:.3g} s: expected at "
+                        "most {:.3g}",
+                        job_.instances_max, exchange_s, to_seconds(policies::step_part_longest)));
     }
 
 private:
@@ -129,76 +133,82 @@ private:
         if (network_.operations_per_s <= 0) return 0;
         return network_.scale * static_cast<double>(cost.operations) / network_.operations_per_s;
     }
-    Duration exchange(const SynchronisationRule& rule, const Plan& plan, std::int32_t n) const {
+    Duration exchange(const sim::SynchronisationRule& rule, const policies::Plan& plan,
+                      std::int32_t n) const {
         if (!network_.there) return {};
         CodecCost coded;
-        if (plan.codec != Codec::none && n > 1) {
+        if (plan.codec != policies::Codec::none && n > 1) {
             coded = codec_cost(task_, plan.codec, plan.codec_level, n);
         }
-        const ExchangeCost cost =
-            exchange_cost(rule, task_.synchronisation, n, network_.model_bytes, scaled(coded.bytes),
-                          coded.gathers);
-        return exchange_time(cost, network_.link.latency, network_.link.bandwidth.raw());
+        const sim::ExchangeCost cost =
+            sim::exchange_cost(rule, task_.synchronisation, n, network_.model_bytes,
+                               scaled(coded.bytes), coded.gathers);
+        return sim::exchange_time(cost, network_.link.latency, network_.link.bandwidth.raw());
     }
-    Duration wait(const SynchronisationRule& rule, std::int32_t n) const {
+    Duration wait(const sim::SynchronisationRule& rule, std::int32_t n) const {
         const std::int32_t learners = n * job_.plan.learners_per_gpu;
         const auto [place, is_new] = longest_.try_emplace({&rule, learners});
-        if (is_new) place->second = straggling_per_mille(rule, task_.synchronisation, learners);
+        if (is_new)
+            place->second = sim::straggling_per_mille(rule, task_.synchronisation, learners);
         const std::int64_t per_mille = place->second - 1000;
-        const Duration computed = step_of(compute_, job_.plan, n);
+        const Duration computed = policies::step_of(compute_, job_.plan, n);
         return Duration::of(
             static_cast<std::int64_t>(static_cast<Int128>(computed.raw()) * per_mille / 1000));
     }
 
-    const RealTask& task_;
-    const JobSpec& job_;
+    const sim::RealTask& task_;
+    const sim::JobSpec& job_;
     const Network& network_;
-    StepTime compute_;
+    policies::StepTime compute_;
     // The slowest learner's time per mille of the mean one's: drawn, so kept.
-    mutable std::map<std::pair<const SynchronisationRule*, std::int32_t>, std::int64_t> longest_;
+    mutable std::map<std::pair<const sim::SynchronisationRule*, std::int32_t>, std::int64_t>
+        longest_;
 };
 
 // Each kind that the optimiser's momentum goes with.
-std::vector<ExchangeTime> exchanges_of(const RealTask& task, const Plan& first,
-                                       const Costs& costs) {
-    std::vector<ExchangeTime> rows;
-    for (std::size_t i = 0; i < synchronisation_names().size(); ++i) {
-        const auto kind = static_cast<Synchronisation>(i);
-        const SynchronisationRule& rule = rule_for(task.synchronisation, kind);
+std::vector<policies::ExchangeTime> exchanges_of(const sim::RealTask& task,
+                                                 const policies::Plan& first, const Costs& costs) {
+    std::vector<policies::ExchangeTime> rows;
+    for (std::size_t i = 0; i < policies::synchronisation_names().size(); ++i) {
+        const auto kind = static_cast<policies::Synchronisation>(i);
+        const sim::SynchronisationRule& rule = sim::rule_for(task.synchronisation, kind);
         if (!rule.momentum && task.optimiser.momentum > 0) continue;
-        Plan plain = first;
+        policies::Plan plain = first;
         plain.synchronisation = kind;
-        plain.codec = Codec::none;
+        plain.codec = policies::Codec::none;
         rows.push_back({kind, costs.of(rule, plain)});
     }
     return rows;
 }
 
-std::vector<CodecTime> codecs_of(ConfigReader& learning, const RealTask& task, const Plan& first,
-                                 const Costs& costs) {
-    std::vector<CodecChoice> choices;
-    if (learning.has("codecs")) choices = read_codec_choices(learning, "codecs", "");
-    if (!choices.empty() && !rule_for(task.synchronisation, Synchronisation::s_sgd).codecs) {
+std::vector<policies::CodecTime> codecs_of(ConfigReader& learning, const sim::RealTask& task,
+                                           const policies::Plan& first, const Costs& costs) {
+    std::vector<policies::CodecChoice> choices;
+    if (learning.has("codecs")) choices = policies::read_codec_choices(learning, "codecs", "");
+    if (!choices.empty() &&
+        !sim::rule_for(task.synchronisation, policies::Synchronisation::s_sgd).codecs) {
         learning.fail("codecs", fmt::format("go with s_sgd, and {} stands for it here",
                                             task.synchronisation.rule));
     }
     choices.push_back({first.codec, first.codec_level});
-    std::erase_if(choices, [](const CodecChoice& one) { return one.codec == Codec::none; });
+    std::erase_if(choices, [](const policies::CodecChoice& one) {
+        return one.codec == policies::Codec::none;
+    });
     if (!choices.empty() && first.learners_per_gpu > 1) {
         learning.fail("codecs", fmt::format("are priced for one learner a worker, here are {}",
                                             first.learners_per_gpu));
     }
-    std::vector<CodecTime> rows;
-    for (const CodecChoice& choice : choices) {
-        const std::string refusal = codec_refusal(choice.codec, choice.level);
+    std::vector<policies::CodecTime> rows;
+    for (const policies::CodecChoice& choice : choices) {
+        const std::string refusal = kernels::codec_refusal(choice.codec, choice.level);
         if (!refusal.empty()) learning.fail("codecs", refusal);
         costs.expect_encoding(learning, choice.codec, choice.level);
-        Plan coded = first;
-        coded.synchronisation = Synchronisation::s_sgd;
+        policies::Plan coded = first;
+        coded.synchronisation = policies::Synchronisation::s_sgd;
         coded.codec = choice.codec;
         coded.codec_level = choice.level;
-        CodecTime row = costs.row(coded);
-        const bool is_there = std::ranges::any_of(rows, [&](const CodecTime& other) {
+        policies::CodecTime row = costs.row(coded);
+        const bool is_there = std::ranges::any_of(rows, [&](const policies::CodecTime& other) {
             return other.codec == row.codec && other.level == row.level;
         });
         if (!is_there) rows.push_back(std::move(row));
@@ -208,9 +218,9 @@ std::vector<CodecTime> codecs_of(ConfigReader& learning, const RealTask& task, c
 
 }  // namespace
 
-void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job) {
-    StepTime& time = *job.profile.step_time;
-    const SynchronisationSettings& settings = task.synchronisation;
+void read_real_costs(ConfigReader& learning, const sim::RealTask& task, sim::JobSpec& job) {
+    policies::StepTime& time = *job.profile.step_time;
+    const sim::SynchronisationSettings& settings = task.synchronisation;
     const Network network = read_network(learning, task);
     if (network.there && !time.synchronisation.empty()) {
         learning.fail("network",
@@ -224,7 +234,7 @@ void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job)
     if (!measured) {
         const Costs costs(task, job, network);
         costs.expect_exchanges(learning);
-        std::vector<CodecTime> codecs = codecs_of(learning, task, job.plan, costs);
+        std::vector<policies::CodecTime> codecs = codecs_of(learning, task, job.plan, costs);
         time.exchanges = exchanges_of(task, job.plan, costs);
         time.codecs = std::move(codecs);
         time.bytes = network.model_bytes;
@@ -240,10 +250,10 @@ void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job)
                       "are priced on \"network\", and /job/step_time has measured "
                       "exchanges: expected one of them");
     }
-    const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
-    for (SizedTime& point : time.synchronisation) {  // measured, of one exchange
+    const sim::SynchronisationRule& rule = *sim::find_synchronisation_rule(settings.rule);
+    for (policies::SizedTime& point : time.synchronisation) {  // measured, of one exchange
         if (rule.periodic) point.time = Duration::of(point.time.raw() / settings.period);
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -15,47 +15,50 @@
 #include "sim/learning/real/real_gradients.hpp"
 #include "sim/learning/real/rules.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
 std::vector<std::string_view> rule_names() {
     std::vector<std::string_view> names;
-    for (const SynchronisationRule& rule : synchronisation_rules()) names.push_back(rule.name);
+    for (const sim::SynchronisationRule& rule : sim::synchronisation_rules())
+        names.push_back(rule.name);
     return names;
 }
 
-std::string_view rule_of_plan(Synchronisation synchronisation) {
-    const auto name = synchronisation_names()[static_cast<std::size_t>(synchronisation)];
-    return find_synchronisation_rule(name) != nullptr ? name : "s_sgd";
+std::string_view rule_of_plan(policies::Synchronisation synchronisation) {
+    const auto name = policies::synchronisation_names()[static_cast<std::size_t>(synchronisation)];
+    return sim::find_synchronisation_rule(name) != nullptr ? name : "s_sgd";
 }
 
 // The first Plan's codec; a policy may turn to the others that `codecs` lists.
-void read_first_codec(ConfigReader& learning, SynchronisationSettings& settings, Plan& plan) {
-    const CodecChoice choice = read_codec(learning);
+void read_first_codec(ConfigReader& learning, sim::SynchronisationSettings& settings,
+                      policies::Plan& plan) {
+    const policies::CodecChoice choice = read_codec(learning);
     plan.codec = choice.codec;
-    plan.codec_level = level_meant(choice.codec, choice.level);
+    plan.codec_level = kernels::level_meant(choice.codec, choice.level);
     settings.error_feedback = read_error_feedback(learning, choice.codec, settings.error_feedback);
-    const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
-    if (plan.codec != Codec::none && !rule.codecs) {
+    const sim::SynchronisationRule& rule = *sim::find_synchronisation_rule(settings.rule);
+    if (plan.codec != policies::Codec::none && !rule.codecs) {
         learning.fail("codec", fmt::format("goes with s_sgd, whose gradients travel; {} sends {}",
                                            rule.name, rule.sends));
     }
 }
 
-SynchronisationSettings read_synchronisation(ConfigReader& learning, Scenario& scenario) {
-    const OptimiserSettings& optimiser = scenario.training->optimiser;
-    Plan& plan = scenario.job.plan;
-    const Synchronisation of_plan = plan.synchronisation;
-    SynchronisationSettings settings;
+sim::SynchronisationSettings read_synchronisation_settings(ConfigReader& learning,
+                                                           Scenario& scenario) {
+    const kernels::OptimiserSettings& optimiser = scenario.training->optimiser;
+    policies::Plan& plan = scenario.job.plan;
+    const policies::Synchronisation of_plan = plan.synchronisation;
+    sim::SynchronisationSettings settings;
     settings.rule = rule_of_plan(of_plan);
-    if (of_plan == Synchronisation::synchronous_averaging) {
+    if (of_plan == policies::Synchronisation::synchronous_averaging) {
         settings.averaging_rate = optimiser.averaging_rate;
         settings.averaging_momentum = optimiser.averaging_momentum;
     }
     const bool said = learning.has("synchronisation");
     settings.rule = read_synchronisation(learning, rule_names(), settings.rule);
-    const SynchronisationRule& rule = *find_synchronisation_rule(settings.rule);
+    const sim::SynchronisationRule& rule = *sim::find_synchronisation_rule(settings.rule);
     if (said && !rule.momentum && optimiser.momentum > 0) {
         learning.fail("synchronisation", fmt::format("{} applies gradients as they come: leave "
                                                      "\"momentum\" at /training/optimiser out",
@@ -84,7 +87,7 @@ SynchronisationSettings read_synchronisation(ConfigReader& learning, Scenario& s
 }
 
 // What a machine can train in a sitting, and hold in memory.
-void check_sizes(const ConfigReader& root, const JobSpec& job) {
+void check_sizes(const ConfigReader& root, const sim::JobSpec& job) {
     constexpr std::int64_t samples_most = 100'000'000;
     if (job.samples_total > samples_most) {
         root.fail("job", fmt::format("expected at most {} samples that are really trained with, "
@@ -102,32 +105,33 @@ void check_sizes(const ConfigReader& root, const JobSpec& job) {
 
 }  // namespace
 
-std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, ConfigReader& learning,
-                                                         Scenario& scenario) {
+std::shared_ptr<const sim::LearningModel> read_real_gradients(ConfigReader& root,
+                                                              ConfigReader& learning,
+                                                              Scenario& scenario) {
     if (!scenario.training) {
         root.fail("learning",
                   "with real gradients needs the section \"training\": which data, "
                   "which model");
     }
-    JobSpec& job = scenario.job;
+    sim::JobSpec& job = scenario.job;
     const bool rows = job.profile.step_time && !job.profile.step_time->codecs.empty();
-    if (job.plan.codec != Codec::none || rows) {
+    if (job.plan.codec != policies::Codec::none || rows) {
         learning.fail("codec",
                       "is where true gradients have theirs: leave \"codec\" at /training "
                       "and \"codecs\" at /job/step_time out");
     }
-    auto task = std::make_shared<RealTask>();
-    const DataSet all = load_data(scenario.training->data);
+    auto task = std::make_shared<sim::RealTask>();
+    const kernels::DataSet all = kernels::load_data(scenario.training->data);
     const double test_share = learning.number("test_share", 0.001, 0.999, 0.2);
     if (all.count < 2) root.fail("training", "expected at least two samples, one to test with");
-    std::tie(task->training, task->test) = split_data(all, test_share);
-    task->model = make_model(scenario.training->model, task->training);
+    std::tie(task->training, task->test) = sim::split_data(all, test_share);
+    task->model = kernels::make_model(scenario.training->model, task->training);
     task->optimiser = scenario.training->optimiser;
-    task->noise_smoothing = learning.number("noise_smoothing", noise_smoothing_range.least,
-                                            noise_smoothing_range.most, 0.99);
+    task->noise_smoothing = learning.number("noise_smoothing", kernels::noise_smoothing_range.least,
+                                            kernels::noise_smoothing_range.most, 0.99);
     refuse_old_key(learning, "learners_per_worker", "\"learners\" at /training");
     check_sizes(root, job);
-    task->synchronisation = read_synchronisation(learning, scenario);
+    task->synchronisation = read_synchronisation_settings(learning, scenario);
     read_real_costs(learning, *task, job);
     const std::int64_t epoch = task->training.count;
     if (job.samples_per_epoch != job.samples_total && job.samples_per_epoch != epoch) {
@@ -135,13 +139,13 @@ std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, Con
                                      job.samples_per_epoch, epoch));
     }
     job.samples_per_epoch = epoch;
-    RealGradients settings;
+    sim::RealGradients settings;
     settings.samples = job.samples_total;
     constexpr std::int64_t samples_most = 1'000'000'000'000;
     settings.evaluate_every = learning.integer("evaluate_every", 1, samples_most, epoch);
     if (learning.has("target")) settings.target = learning.number("target", 0, 1);
     settings.task = std::move(task);
-    return make_real_gradients(std::move(settings));
+    return sim::make_real_gradients(std::move(settings));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -5,12 +5,12 @@
 
 #include "scenarios/reader/read_codec.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
-StepCodec read_step_codec(ConfigReader& config) {
-    const CodecChoice said = read_codec(config);
-    StepCodec choice;
-    choice.name = entry_of(said.codec).name;
+sim::StepCodec read_step_codec(ConfigReader& config) {
+    const policies::CodecChoice said = read_codec(config);
+    sim::StepCodec choice;
+    choice.name = kernels::entry_of(said.codec).name;
     choice.level = said.level;
     if (choice.name == "none") return choice;
     if (auto rates = config.object_if_present("codec_rates")) {
@@ -25,41 +25,43 @@ StepCodec read_step_codec(ConfigReader& config) {
     return choice;
 }
 
-void encode_gradients(const ConfigReader& config, const ModelProfile& model, StepJobEntry& entry) {
-    StepJob& job = entry.job;
-    StepCodec& choice = entry.codec;
+void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model,
+                      StepJobEntry& entry) {
+    sim::StepJob& job = entry.job;
+    sim::StepCodec& choice = entry.codec;
     if (choice.name == "none") return;
     if (!job.servers.empty()) {
         config.fail(
             "codec",
             fmt::format("{} rides all-reduces and all-gathers, and {} has neither", choice.name,
-                        variable_update_names[static_cast<std::size_t>(entry.update)]));
+                        sim::variable_update_names[static_cast<std::size_t>(entry.update)]));
     }
     if (job.layout) {
         config.fail("codec",
                     fmt::format("{} takes gradients of whole models on every worker", choice.name));
     }
     if (job.buckets.empty()) config.fail("codec", "there is nothing to encode: nothing is sent");
-    if (static_cast<std::int64_t>(job.workers.size()) > codec_ranks_max) {
-        config.fail("codec", fmt::format("codecs are for at most {} workers", codec_ranks_max));
+    if (static_cast<std::int64_t>(job.workers.size()) > kernels::codec_ranks_max) {
+        config.fail("codec",
+                    fmt::format("codecs are for at most {} workers", kernels::codec_ranks_max));
     }
     if (choice.encode_rate == 0) {
         choice.encode_rate = choice.decode_rate = entry.least_memory_gb_per_s * 1e9 * 0.75 / 4;
     }
     const std::string where = fmt::format("{}: at {}/codec", config.file(), config.path());
     entry.coded =
-        encode_buckets(job.buckets, model, entry.request.buckets, entry.request.value_bytes, choice,
-                       static_cast<int>(job.workers.size()), where);
+        sim::encode_buckets(job.buckets, model, entry.request.buckets, entry.request.value_bytes,
+                            choice, static_cast<int>(job.workers.size()), where);
 }
 
-std::vector<GradientBucket> reduced_parts(const StepJob& job) {
-    std::vector<GradientBucket> parts;
-    for (const GradientBucket& bucket : job.buckets) {
-        for (const BucketLeg& leg : bucket.legs) {
-            if (leg.lane == all_reduce_lane) parts.push_back({bucket.name, leg.bytes});
+std::vector<sim::GradientBucket> reduced_parts(const sim::StepJob& job) {
+    std::vector<sim::GradientBucket> parts;
+    for (const sim::GradientBucket& bucket : job.buckets) {
+        for (const sim::BucketLeg& leg : bucket.legs) {
+            if (leg.lane == sim::all_reduce_lane) parts.push_back({bucket.name, leg.bytes});
         }
     }
     return parts.empty() ? job.buckets : parts;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -9,7 +9,7 @@
 #include "base/input_error.hpp"
 #include "sim/step/step_run.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 namespace {
 
 Instant instant_of(ConfigReader& config, std::string_view key) {
@@ -18,23 +18,23 @@ Instant instant_of(ConfigReader& config, std::string_view key) {
     return Instant::at(at);
 }
 
-MachineId read_machine(ConfigReader& config, const Topology& topology) {
+sim::MachineId read_machine(ConfigReader& config, const sim::Topology& topology) {
     const auto machines = static_cast<std::int64_t>(topology.machines().size());
-    return static_cast<MachineId>(config.integer("machine", 0, machines - 1));
+    return static_cast<sim::MachineId>(config.integer("machine", 0, machines - 1));
 }
 
 struct LinkSpell {
-    MachineId machine{};
+    sim::MachineId machine{};
     Instant at;
     Instant until;
 };
 
 // All of a machine's network links, both ways. Spells of one machine do not overlap: the end of one
 // would end the other.
-void read_links(ConfigReader& config, const Topology& topology, std::vector<LinkSpell>& spells,
-                StepEvents& events) {
+void read_links(ConfigReader& config, const sim::Topology& topology, std::vector<LinkSpell>& spells,
+                sim::StepEvents& events) {
     const Instant at = instant_of(config, "at");
-    const MachineId machine = read_machine(config, topology);
+    const sim::MachineId machine = read_machine(config, topology);
     const double share = config.number("share", 0, 1);
     const bool ends = config.has("until");
     const Instant until = ends ? instant_of(config, "until") : Instant::never();
@@ -45,12 +45,12 @@ void read_links(ConfigReader& config, const Topology& topology, std::vector<Link
     }
     spells.push_back({machine, at, until});
     for (std::size_t i = 0; i < topology.links().size(); ++i) {
-        const Link& link = topology.links()[i];
-        if (link.kind != LinkKind::network || (topology.device(link.from).machine != machine &&
-                                               topology.device(link.to).machine != machine)) {
+        const sim::Link& link = topology.links()[i];
+        if (link.kind != sim::LinkKind::network || (topology.device(link.from).machine != machine &&
+                                                    topology.device(link.to).machine != machine)) {
             continue;
         }
-        const auto number = static_cast<LinkId>(i);
+        const auto number = static_cast<sim::LinkId>(i);
         events.links.push_back({at, number, BytesPerSecond::of(share * link.bandwidth.raw())});
         // First, so that a change at the same instant comes after it.
         if (ends) events.links.insert(events.links.begin(), {until, number, link.bandwidth});
@@ -65,8 +65,8 @@ std::size_t job_of(ConfigReader& config, const StepScenario& scenario) {
     return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }
 
-std::vector<std::int32_t> read_ranks(ConfigReader& config, const Topology& topology,
-                                     const StepJob& job) {
+std::vector<std::int32_t> read_ranks(ConfigReader& config, const sim::Topology& topology,
+                                     const sim::StepJob& job) {
     if (config.has("worker") == config.has("machine")) {
         config.fail("", "expected either \"worker\" or \"machine\" to say who leaves");
     }
@@ -74,14 +74,14 @@ std::vector<std::int32_t> read_ranks(ConfigReader& config, const Topology& topol
         const auto most = static_cast<std::int64_t>(job.workers.size()) - 1;
         return {static_cast<std::int32_t>(config.integer("worker", 0, most))};
     }
-    const MachineId machine = read_machine(config, topology);
+    const sim::MachineId machine = read_machine(config, topology);
     std::vector<std::int32_t> ranks;
     for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
         if (topology.device(job.workers[rank]).machine == machine) {
             ranks.push_back(static_cast<std::int32_t>(rank));
         }
     }
-    for (const DeviceId server : job.servers) {
+    for (const sim::DeviceId server : job.servers) {
         if (topology.device(server).machine != machine) continue;
         config.fail("machine",
                     fmt::format("holds variables of {}, which cannot go on without", job.name));
@@ -92,7 +92,7 @@ std::vector<std::int32_t> read_ranks(ConfigReader& config, const Topology& topol
     return ranks;
 }
 
-bool all_there(const StepJob& job, std::span<const std::int32_t> first_ranks) {
+bool all_there(const sim::StepJob& job, std::span<const std::int32_t> first_ranks) {
     return std::ranges::all_of(first_ranks, [&](std::int32_t first) {
         if (job.departures == 0) return true;
         return std::ranges::find(job.first_ranks, first) != job.first_ranks.end();
@@ -101,12 +101,12 @@ bool all_there(const StepJob& job, std::span<const std::int32_t> first_ranks) {
 
 // Those who are left after each departure must be able to go on.
 void check_departures(const ConfigReader& config, const StepScenario& scenario,
-                      std::span<const Departure> departures) {
-    std::vector<StepJob> jobs;
+                      std::span<const sim::Departure> departures) {
+    std::vector<sim::StepJob> jobs;
     for (const StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
-    for (const Departure& departure : departures) {
-        StepJob& job = jobs[departure.job];
-        const auto left = ranks_left(job, departure.ranks);
+    for (const sim::Departure& departure : departures) {
+        sim::StepJob& job = jobs[departure.job];
+        const auto left = sim::ranks_left(job, departure.ranks);
         if (!all_there(job, departure.ranks)) {
             config.fail("events",
                         fmt::format("a worker of {} leaves that is there no more", job.name));
@@ -115,9 +115,9 @@ void check_departures(const ConfigReader& config, const StepScenario& scenario,
             config.fail("events", fmt::format("no {} of {} would be left",
                                               job.layout ? "replica" : "worker", job.name));
         }
-        job = without(job, scenario.topology, departure.ranks, 0);
+        job = sim::without(job, scenario.topology, departure.ranks, 0);
         try {
-            expect_playable(scenario.topology, job);
+            sim::expect_playable(scenario.topology, job);
         } catch (const InputError& error) {
             const char* hint = job.layout ? "" : "; name a \"collective\" that can, such as ring";
             config.fail("events", fmt::format("those who are left of {} cannot go on: {}{}",
@@ -128,8 +128,8 @@ void check_departures(const ConfigReader& config, const StepScenario& scenario,
 
 }  // namespace
 
-StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario) {
-    StepEvents events;
+sim::StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario) {
+    sim::StepEvents events;
     std::vector<LinkSpell> spells;
     if (!root.has("events")) return events;
     static constexpr std::array<std::string_view, 2> kinds{"links", "leave"};
@@ -137,11 +137,11 @@ StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario) {
         if (config.one_of("kind", kinds) == "links") {
             read_links(config, scenario.topology, spells, events);
         } else {
-            Departure departure;
+            sim::Departure departure;
             departure.at = instant_of(config, "at");
             departure.job = job_of(config, scenario);
             const StepJobEntry& entry = scenario.jobs[departure.job];
-            const StepJob& job = entry.job;
+            const sim::StepJob& job = entry.job;
             if (job.asynchronous || entry.request.split_dense) {
                 config.fail("", fmt::format("{} cannot go on with fewer workers: they do not wait "
                                             "for each other, or layers are split over them",
@@ -154,9 +154,9 @@ StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario) {
         }
         config.finish();
     }
-    std::ranges::stable_sort(events.departures, {}, &Departure::at);
+    std::ranges::stable_sort(events.departures, {}, &sim::Departure::at);
     check_departures(root, scenario, events.departures);
     return events;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -3,9 +3,9 @@
 
 #include "scenarios/reader/step_scenario.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // The section "events" of a scenario whose topology and jobs have been read.
-StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario);
+sim::StepEvents read_step_events(ConfigReader& root, const StepScenario& scenario);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

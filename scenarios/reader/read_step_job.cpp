@@ -18,7 +18,7 @@
 #include "sim/step/collective_choice.hpp"
 #include "sim/step/placed_collective.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
@@ -47,49 +47,52 @@ constexpr std::string_view cheapest = "cheapest";
 
 // What a mode of updating variables takes where the scenario does not say.
 struct ModeDefaults {
-    BucketKind buckets = BucketKind::tensors;
-    LaunchKind launch = LaunchKind::by_name;
+    sim::BucketKind buckets = sim::BucketKind::tensors;
+    sim::LaunchKind launch = sim::LaunchKind::by_name;
     std::string_view collective = "ring";
 };
-ModeDefaults defaults_of(VariableUpdate update) {
+ModeDefaults defaults_of(sim::VariableUpdate update) {
     switch (update) {
-        case VariableUpdate::all_reduce:
-            return {BucketKind::filled, LaunchKind::in_order, cheapest};
-        case VariableUpdate::replicated:
-            return {BucketKind::tensors, LaunchKind::in_order, cheapest};
-        case VariableUpdate::distributed_all_reduce:
-            return {BucketKind::tensors, LaunchKind::in_order, "ring"};
-        case VariableUpdate::horovod: return {BucketKind::tensors, LaunchKind::coordinated, "ring"};
+        case sim::VariableUpdate::all_reduce:
+            return {sim::BucketKind::filled, sim::LaunchKind::in_order, cheapest};
+        case sim::VariableUpdate::replicated:
+            return {sim::BucketKind::tensors, sim::LaunchKind::in_order, cheapest};
+        case sim::VariableUpdate::distributed_all_reduce:
+            return {sim::BucketKind::tensors, sim::LaunchKind::in_order, "ring"};
+        case sim::VariableUpdate::horovod:
+            return {sim::BucketKind::tensors, sim::LaunchKind::coordinated, "ring"};
         default: return {};
     }
 }
 
-BucketRule read_buckets(ConfigReader& job, BucketKind otherwise) {
-    BucketRule rule;
+sim::BucketRule read_buckets(ConfigReader& job, sim::BucketKind otherwise) {
+    sim::BucketRule rule;
     rule.kind = otherwise;
     auto config = job.object_if_present("buckets");
     if (!config) return rule;
-    rule.kind = config->choice<BucketKind>("rule", bucket_kind_names,
-                                           bucket_kind_names[static_cast<std::size_t>(otherwise)]);
-    if (rule.kind == BucketKind::filled) {
+    rule.kind = config->choice<sim::BucketKind>(
+        "rule", sim::bucket_kind_names,
+        sim::bucket_kind_names[static_cast<std::size_t>(otherwise)]);
+    if (rule.kind == sim::BucketKind::filled) {
         rule.first = size_of(*config, "first", rule.first);
         rule.size = size_of(*config, "size", rule.size);
-    } else if (rule.kind == BucketKind::chunks) {
+    } else if (rule.kind == sim::BucketKind::chunks) {
         rule.size = size_of(*config, "size", mebibytes(1));
     }
     config->finish();
     return rule;
 }
 
-LaunchRule read_launch(ConfigReader& job, LaunchKind otherwise) {
-    LaunchRule rule;
+sim::LaunchRule read_launch(ConfigReader& job, sim::LaunchKind otherwise) {
+    sim::LaunchRule rule;
     rule.kind = otherwise;
     auto config = job.object_if_present("launch");
     if (!config) return rule;
-    rule.kind = config->choice<LaunchKind>("rule", launch_kind_names,
-                                           launch_kind_names[static_cast<std::size_t>(otherwise)]);
+    rule.kind = config->choice<sim::LaunchKind>(
+        "rule", sim::launch_kind_names,
+        sim::launch_kind_names[static_cast<std::size_t>(otherwise)]);
     rule.overhead = short_duration(*config, "overhead", rule.overhead);
-    if (rule.kind == LaunchKind::coordinated) {
+    if (rule.kind == sim::LaunchKind::coordinated) {
         rule.cycle = short_duration(*config, "cycle", rule.cycle);
         rule.fusion = size_of(*config, "fusion", rule.fusion);
         rule.response_cache = config->flag("response_cache", rule.response_cache);
@@ -99,7 +102,7 @@ LaunchRule read_launch(ConfigReader& job, LaunchKind otherwise) {
     return rule;
 }
 
-void read_hindrances(ConfigReader& config, StepJob& job) {
+void read_hindrances(ConfigReader& config, sim::StepJob& job) {
     if (auto stragglers = config.object_if_present("stragglers")) {
         job.stragglers.independent = stragglers->number("independent", 0, 4, 0);
         job.stragglers.persistent = stragglers->number("persistent", 0, 4, 0);
@@ -119,7 +122,7 @@ void read_hindrances(ConfigReader& config, StepJob& job) {
     }
 }
 
-void take_workers(ConfigReader& config, std::span<const DeviceId> left, StepJob& job) {
+void take_workers(ConfigReader& config, std::span<const sim::DeviceId> left, sim::StepJob& job) {
     const auto most = static_cast<std::int64_t>(left.size());
     if (most == 0) config.fail("workers", "no worker of the cluster is left for this job");
     constexpr std::int64_t any = 1 << 20;
@@ -133,9 +136,10 @@ void take_workers(ConfigReader& config, std::span<const DeviceId> left, StepJob&
     job.workers.assign(left.begin(), left.begin() + count);
 }
 
-std::string_view gpu_of(const ConfigReader& config, const Topology& topology, DeviceId worker) {
+std::string_view gpu_of(const ConfigReader& config, const sim::Topology& topology,
+                        sim::DeviceId worker) {
     const std::string& preset = topology.machine(topology.device(worker).machine).preset;
-    const std::string_view gpu = machine_named(preset, config.file()).gpu;
+    const std::string_view gpu = sim::machine_named(preset, config.file()).gpu;
     if (gpu.empty()) {
         config.fail("", fmt::format("expected machines with GPUs, found {} without", preset));
     }
@@ -143,43 +147,44 @@ std::string_view gpu_of(const ConfigReader& config, const Topology& topology, De
 }
 
 struct MemoryKind {
-    Precision precision = Precision::fp32;
-    MemoryRule rule;
+    sim::Precision precision = sim::Precision::fp32;
+    sim::MemoryRule rule;
 };
 
 MemoryKind read_memory_kind(ConfigReader& config) {
-    const auto precision = config.choice<Precision>("precision", precision_names, "fp32");
+    const auto precision = config.choice<sim::Precision>("precision", sim::precision_names, "fp32");
     static constexpr std::array<std::string_view, 3> kinds{"sgd", "momentum", "adam"};
     refuse_old_key(config, "optimizer", "\"optimiser\": {\"kind\": \"adam\"}");
-    auto optimiser = Optimizer::momentum;
+    auto optimiser = sim::Optimizer::momentum;
     if (auto section = config.object_if_present("optimiser")) {
-        optimiser = section->choice<Optimizer>("kind", kinds, "momentum");
+        optimiser = section->choice<sim::Optimizer>("kind", kinds, "momentum");
         section->finish();
     }
-    return {precision, MemoryRule::of(precision, optimiser)};
+    return {precision, sim::MemoryRule::of(precision, optimiser)};
 }
 
 // Fills in what each worker computes, after it has been checked that the batch fits.
-void read_compute(ConfigReader& config, const Topology& topology, const ModelProfile& model,
-                  const MemoryKind& memory, StepJobEntry& entry) {
+void read_compute(ConfigReader& config, const sim::Topology& topology,
+                  const sim::ModelProfile& model, const MemoryKind& memory, StepJobEntry& entry) {
     const ComputeCurves curves(config);
     std::string_view last;
     Duration time;
     Duration update;
-    for (const DeviceId worker : entry.job.workers) {
+    for (const sim::DeviceId worker : entry.job.workers) {
         const std::string_view gpu = gpu_of(config, topology, worker);
         if (gpu != last) {
             last = gpu;
-            const GpuProfile& profile = gpu_named(gpu, config.file());
+            const sim::GpuProfile& profile = sim::gpu_named(gpu, config.file());
             const std::string where = place(config, "batch");
             double& least = entry.least_memory_gb_per_s;
             least = least == 0 ? profile.memory_gb_per_s : std::min(least, profile.memory_gb_per_s);
             if (entry.request.is_plain()) {
-                check_memory(model, profile, entry.job.batch, memory.rule, where);
+                sim::check_memory(model, profile, entry.job.batch, memory.rule, where);
             } else {
-                check_layout_memory(model, profile, entry.request, memory.rule, where);
+                sim::check_layout_memory(model, profile, entry.request, memory.rule, where);
             }
-            const CostCurve curve = curves.curve(model, profile, memory.precision, entry.curve);
+            const sim::CostCurve curve =
+                curves.curve(model, profile, memory.precision, entry.curve);
             time = curve.step_time(entry.job.batch);
             // Of a layout's step, the update is played by itself, after the gradients' sums.
             if (!entry.request.is_plain()) {
@@ -194,20 +199,20 @@ void read_compute(ConfigReader& config, const Topology& topology, const ModelPro
 }
 
 // What is computed and sent where, as the layout says; without one, the buckets of all gradients.
-void cut_model(ConfigReader& config, const ModelProfile& model, const MemoryKind& memory,
+void cut_model(ConfigReader& config, const sim::ModelProfile& model, const MemoryKind& memory,
                StepJobEntry& entry) {
-    StepJob& job = entry.job;
-    const LayoutRequest& request = entry.request;
+    sim::StepJob& job = entry.job;
+    const sim::LayoutRequest& request = entry.request;
     const double micro_batches_s =
         static_cast<double>(job.accumulation) * to_seconds(std::ranges::max(job.compute));
     const double longest_update_s =
         job.update.empty() ? 0 : to_seconds(std::ranges::max(job.update));
     entry.alone_s = micro_batches_s;
-    entry.memory = layout_memory(model, request, memory.rule);
-    entry.whole = memory_need(model, job.batch, memory.rule);
+    entry.memory = sim::layout_memory(model, request, memory.rule);
+    entry.whole = sim::memory_need(model, job.batch, memory.rule);
     if (request.is_plain()) {
-        job.buckets =
-            gradient_buckets(model, request.buckets, request.value_bytes, place(config, "buckets"));
+        job.buckets = sim::gradient_buckets(model, request.buckets, request.value_bytes,
+                                            place(config, "buckets"));
         entry.gradient = model.gradient_bytes(request.value_bytes);
         entry.buckets = static_cast<std::int64_t>(job.buckets.size());
         return;
@@ -216,10 +221,10 @@ void cut_model(ConfigReader& config, const ModelProfile& model, const MemoryKind
     std::vector<Bytes> sizes(static_cast<std::size_t>(request.degrees.pipeline));
     std::vector<std::int64_t> counts(sizes.size());
     for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
-        const StageWork& work = job.layout->stages[stage];
-        for (const ModelBlock& block : work.forward) shares += block.share;
-        for (const ModelBlock& block : work.backward) shares += block.share;
-        for (const GradientBucket& bucket : work.buckets) {
+        const sim::StageWork& work = job.layout->stages[stage];
+        for (const sim::ModelBlock& block : work.forward) shares += block.share;
+        for (const sim::ModelBlock& block : work.backward) shares += block.share;
+        for (const sim::GradientBucket& bucket : work.buckets) {
             sizes[stage % sizes.size()] += bucket.bytes;
             ++counts[stage % sizes.size()];
         }
@@ -234,61 +239,63 @@ void cut_model(ConfigReader& config, const ModelProfile& model, const MemoryKind
 }
 
 // Those that add up their gradients: all workers, or the replicas of a layout's first rank.
-std::vector<DeviceId> replicas_of(const StepJob& job) {
+std::vector<sim::DeviceId> replicas_of(const sim::StepJob& job) {
     if (!job.layout) return job.workers;
-    std::vector<DeviceId> replicas;
+    std::vector<sim::DeviceId> replicas;
     for (std::int32_t d = 0; d < job.layout->degrees.data; ++d) {
         replicas.push_back(job.workers[static_cast<std::size_t>(job.layout->rank(0, d, 0))]);
     }
     return replicas;
 }
 
-void choose_collective(ConfigReader& config, const Topology& topology, std::string_view otherwise,
-                       StepJobEntry& entry) {
-    StepJob& job = entry.job;
-    std::vector<std::string_view> names(collective_names().begin(), collective_names().end());
-    names[static_cast<std::size_t>(Collective::automatic)] = cheapest;
-    job.collective = config.choice<Collective>("collective", names, otherwise);
-    job.per_host = workers_per_machine(topology, job.workers);
-    const std::vector<DeviceId> replicas = replicas_of(job);
+void choose_collective(ConfigReader& config, const sim::Topology& topology,
+                       std::string_view otherwise, StepJobEntry& entry) {
+    sim::StepJob& job = entry.job;
+    std::vector<std::string_view> names(policies::collective_names().begin(),
+                                        policies::collective_names().end());
+    names[static_cast<std::size_t>(policies::Collective::automatic)] = cheapest;
+    job.collective = config.choice<policies::Collective>("collective", names, otherwise);
+    job.per_host = sim::workers_per_machine(topology, job.workers);
+    const std::vector<sim::DeviceId> replicas = replicas_of(job);
     if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
-    const std::int32_t per_host = workers_per_machine(topology, replicas);
+    const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
     const std::string where = place(config, "collective");
-    if (job.collective == Collective::automatic) {
-        const auto priced = price_collectives(
+    if (job.collective == policies::Collective::automatic) {
+        const auto priced = sim::price_collectives(
             topology, replicas, per_host,
             job.layout ? job.layout->stages.front().buckets : reduced_parts(job), where);
         job.collective = priced.front().algorithm;
-        entry.why = reason_for(priced);
+        entry.why = sim::reason_for(priced);
     }
-    ClusterNetwork network(topology);  // for the complaints
-    const PlacedCollective placed(network, job.collective, replicas, per_host, where);
+    sim::ClusterNetwork network(topology);  // for the complaints
+    const sim::PlacedCollective placed(network, job.collective, replicas, per_host, where);
     if (entry.request.synchronised_norm) {
-        const std::array sums = {GradientBucket{"norm", bytes(4096)}};  // of 512 channels
+        const std::array sums = {sim::GradientBucket{"norm", bytes(4096)}};  // of 512 channels
         job.layout->exchange_collective =
-            price_collectives(topology, replicas, per_host, sums, where).front().algorithm;
+            sim::price_collectives(topology, replicas, per_host, sums, where).front().algorithm;
     }
 }
 
 // Puts buckets on servers, or leaves them where they are.
-void update_variables(const ConfigReader& config, const Topology& topology,
+void update_variables(const ConfigReader& config, const sim::Topology& topology,
                       const ServerRequest& request, StepJobEntry& entry) {
-    StepJob& job = entry.job;
-    const std::string_view name = variable_update_names[static_cast<std::size_t>(request.update)];
+    sim::StepJob& job = entry.job;
+    const std::string_view name =
+        sim::variable_update_names[static_cast<std::size_t>(request.update)];
     entry.update = request.update;
-    if (request.update == VariableUpdate::all_reduce) return;
+    if (request.update == sim::VariableUpdate::all_reduce) return;
     if (job.layout) config.fail("variable_update", fmt::format("{} updates whole models", name));
-    if (request.update == VariableUpdate::independent) job.buckets.clear();
-    if (request.update == VariableUpdate::replicated &&
+    if (request.update == sim::VariableUpdate::independent) job.buckets.clear();
+    if (request.update == sim::VariableUpdate::replicated &&
         topology.device(job.workers.front()).machine !=
             topology.device(job.workers.back()).machine) {
         config.fail("variable_update", "replicated is for the workers of one machine");
     }
     job.servers = servers_of(config, topology, job.workers, request);
-    job.sums_by_machine = request.update == VariableUpdate::distributed_replicated;
+    job.sums_by_machine = request.update == sim::VariableUpdate::distributed_replicated;
     job.asynchronous = request.asynchronous;
     if (job.servers.empty()) return;
-    const std::vector<Bytes> load = place_on_servers(job.buckets, job.servers.size());
+    const std::vector<Bytes> load = sim::place_on_servers(job.buckets, job.servers.size());
     entry.most_on_a_server = std::ranges::max(load);
     if (job.asynchronous && job.input.samples_per_second > 0) {
         config.fail("input", "workers that do not wait for each other have no common input");
@@ -300,18 +307,18 @@ void update_variables(const ConfigReader& config, const Topology& topology,
 void read_monitor(ConfigReader& config, StepJobEntry& entry) {
     static constexpr std::array<std::string_view, 3> monitors{"none", "noise_scale",
                                                               "gradient_variance"};
-    StepJob& job = entry.job;
+    sim::StepJob& job = entry.job;
     if (config.one_of("monitor", monitors, "none") != "gradient_variance") return;
     if (!job.servers.empty() || job.layout || entry.codec.name != "none" || job.buckets.empty()) {
         config.fail("monitor",
                     "gradient_variance is for whole gradients of all workers that are all-reduced");
     }
-    add_squares(job.buckets);
+    sim::add_squares(job.buckets);
     entry.buckets = static_cast<std::int64_t>(job.buckets.size());
 }
 
 // Stragglers stretch steps, so sums of times stay far below what an Instant holds.
-void check_length(const ConfigReader& config, const StepJob& job) {
+void check_length(const ConfigReader& config, const sim::StepJob& job) {
     const double pass_s = to_seconds(std::ranges::max(job.compute));
     double step_s = pass_s * static_cast<double>(job.accumulation);
     if (job.input.samples_per_second > 0) {
@@ -329,12 +336,12 @@ void check_length(const ConfigReader& config, const StepJob& job) {
 
 }  // namespace
 
-StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
-                           std::span<const DeviceId>& left) {
+StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology,
+                           std::span<const sim::DeviceId>& left) {
     StepJobEntry entry;
-    StepJob& job = entry.job;
+    sim::StepJob& job = entry.job;
     entry.model = config.text("model");
-    const ModelProfile model = model_named(entry.model, place(config, "model"));
+    const sim::ModelProfile model = sim::model_named(entry.model, place(config, "model"));
     job.name = config.text("name", entry.model);
     if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
     const ServerRequest servers = read_variable_update(config, topology, left);
@@ -349,16 +356,16 @@ StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
     entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
     entry.request.micro_batches = job.accumulation;
     entry.request.batch = job.batch;
-    entry.request.value_bytes = value_bytes(memory.precision);
+    entry.request.value_bytes = sim::value_bytes(memory.precision);
     entry.request.buckets = read_buckets(config, defaults.buckets);
     if (!entry.request.is_plain()) {
-        job.layout = make_layout(model, entry.request, place(config, "layout"));
+        job.layout = sim::make_layout(model, entry.request, place(config, "layout"));
     }
     read_compute(config, topology, model, memory, entry);
     cut_model(config, model, memory, entry);
     read_hindrances(config, job);
     update_variables(config, topology, servers, entry);
-    const Layout& degrees = entry.request.degrees;
+    const policies::Layout& degrees = entry.request.degrees;
     if (job.validation.every > 0 &&
         (job.asynchronous || degrees.tensor > 1 || degrees.pipeline > 1)) {
         config.fail("validation", "is for synchronous workers that hold the whole model");
@@ -372,4 +379,4 @@ StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
     return entry;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

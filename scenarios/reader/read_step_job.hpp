@@ -5,11 +5,11 @@
 
 #include "scenarios/reader/step_scenario.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // `left` are the workers that no job before it has taken; it takes its own, and those on machines
 // that are its servers alone.
-StepJobEntry read_step_job(ConfigReader config, const Topology& topology,
-                           std::span<const DeviceId>& left);
+StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology,
+                           std::span<const sim::DeviceId>& left);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

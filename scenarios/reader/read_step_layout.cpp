@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
-LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
-    LayoutRequest request;
+sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
+    sim::LayoutRequest request;
     request.degrees.data = static_cast<std::int32_t>(workers);
     static constexpr std::array<std::string_view, 2> norms{"local", "synchronised"};
     request.synchronised_norm = job.one_of("batch_norm", norms, "local") == "synchronised";
@@ -27,9 +27,9 @@ LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     request.degrees = {static_cast<std::int32_t>(data), static_cast<std::int32_t>(pipeline),
                        static_cast<std::int32_t>(tensor)};
     const std::string schedule =
-        config->one_of("schedule", pipeline_kind_names, "one_forward_one_backward");
-    request.schedule = static_cast<PipelineKind>(std::ranges::find(pipeline_kind_names, schedule) -
-                                                 pipeline_kind_names.begin());
+        config->one_of("schedule", sim::pipeline_kind_names, "one_forward_one_backward");
+    request.schedule = static_cast<sim::PipelineKind>(
+        std::ranges::find(sim::pipeline_kind_names, schedule) - sim::pipeline_kind_names.begin());
     request.chunks = static_cast<std::int32_t>(config->integer("chunks", 1, 1024, 1));
     request.recompute = config->flag("recompute", false);
     request.split_dense = config->flag("split_dense", false);
@@ -37,4 +37,4 @@ LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers) {
     return request;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -4,10 +4,10 @@
 #include "base/config_reader.hpp"
 #include "sim/step/layout_plan.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // "layout" and "batch_norm" of a job with so many workers; the rest of the request is filled in by
 // the caller. Whether the model can be cut so is for make_layout() to say.
-LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers);
+sim::LayoutRequest read_step_layout(ConfigReader& job, std::int64_t workers);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -1,7 +1,7 @@
 // read_synchronisation.cpp — "synchronisation", and what was written for it once.
 #include "scenarios/reader/read_synchronisation.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 std::string read_synchronisation(ConfigReader& section, std::span<const std::string_view> names,
                                  std::string_view otherwise) {
@@ -13,4 +13,4 @@ std::string read_synchronisation(ConfigReader& section, std::span<const std::str
     return section.one_of("synchronisation", names, otherwise);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -7,11 +7,11 @@
 
 #include "base/config_reader.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // At "synchronisation": one of the names that go there. What a rule needs beside its name stands
 // under "synchronisation_settings"; the object that held both once is refused.
 std::string read_synchronisation(ConfigReader& section, std::span<const std::string_view> names,
                                  std::string_view otherwise);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

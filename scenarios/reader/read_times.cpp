@@ -7,7 +7,7 @@
 
 #include "scenarios/reader/sections.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 std::int64_t number_of(const ConfigReader& table, const std::string& key, std::int64_t most,
                        std::string_view what) {
@@ -22,23 +22,24 @@ std::int64_t number_of(const ConfigReader& table, const std::string& key, std::i
     return number;
 }
 
-TimeBySize read_time_table(ConfigReader& config, std::string_view key, Duration longest) {
+policies::TimeBySize read_time_table(ConfigReader& config, std::string_view key, Duration longest) {
     ConfigReader table = config.object(key);
-    TimeBySize times;
+    policies::TimeBySize times;
     for (const std::string& size : table.keys()) {
         const std::int64_t workers = number_of(table, size, instances_most, "sizes of the group");
         times.push_back({static_cast<std::int32_t>(workers),
                          bounded_duration(table, size, Duration{}, longest)});
     }
     if (times.empty()) config.fail(key, "expected at least one time, such as {\"1\": \"30 s\"}");
-    std::ranges::sort(times, {}, &SizedTime::workers);
+    std::ranges::sort(times, {}, &policies::SizedTime::workers);
     table.finish();
     return times;
 }
 
-TimeBySize read_times_by_size(ConfigReader& config, std::string_view key, Duration longest) {
+policies::TimeBySize read_times_by_size(ConfigReader& config, std::string_view key,
+                                        Duration longest) {
     if (config.is_object(key)) return read_time_table(config, key, longest);
     return {{1, bounded_duration(config, key, Duration{}, longest)}};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

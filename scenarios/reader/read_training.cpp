@@ -8,16 +8,16 @@
 #include "scenarios/reader/read_synchronisation.hpp"
 #include "scenarios/reader/sections.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
 // Replicas of each worker where they average, micro-batches where they share its gradient.
-void read_workers_learners(ConfigReader& training, Plan& plan) {
+void read_workers_learners(ConfigReader& training, policies::Plan& plan) {
     plan.learners_per_gpu =
-        static_cast<std::int32_t>(training.integer("learners", 1, learners_most, 1));
+        static_cast<std::int32_t>(training.integer("learners", 1, kernels::learners_most, 1));
     if (plan.learners_per_gpu == 1) return;
-    const std::string refused = training_refusal(plan, 1);
+    const std::string refused = kernels::training_refusal(plan, 1);
     if (!refused.empty()) training.fail("learners", refused);
 }
 
@@ -26,19 +26,22 @@ void read_workers_learners(ConfigReader& training, Plan& plan) {
 void read_training(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario) {
     auto config = root.object_if_present("training");
     if (!config) return;
-    TrainingSpec spec = read_training_spec(*config, folder);
+    kernels::TrainingSpec spec = kernels::read_training_spec(*config, folder);
     spec.seed = scenario.seed;
     spec.step.seed = scenario.seed;
-    Plan& plan = scenario.job.plan;
+    policies::Plan& plan = scenario.job.plan;
     plan.learning_rate = config->number("learning_rate", 0, 1e6, 0.05);
     plan.accumulation = static_cast<std::int32_t>(config->integer("accumulation", 1, 10'000, 1));
     static constexpr std::array<std::string_view, 3> synchronisations{
         "s_sgd", "synchronous_averaging", "pair_averaging"};
     const std::string chosen = read_synchronisation(*config, synchronisations, "s_sgd");
-    plan.synchronisation = static_cast<Synchronisation>(
-        std::ranges::find(synchronisation_names(), chosen) - synchronisation_names().begin());
-    plan.collective = config->choice<Collective>("collective", collective_names(), "automatic");
-    const std::string refused = schedule_refusal(plan.collective, scenario.job.instances_max);
+    plan.synchronisation = static_cast<policies::Synchronisation>(
+        std::ranges::find(policies::synchronisation_names(), chosen) -
+        policies::synchronisation_names().begin());
+    plan.collective = config->choice<policies::Collective>(
+        "collective", policies::collective_names(), "automatic");
+    const std::string refused =
+        kernels::schedule_refusal(plan.collective, scenario.job.instances_max);
     if (!refused.empty()) config->fail("collective", refused);
     read_plan_codec(*config, plan, spec.step.error_feedback);
     read_workers_learners(*config, plan);
@@ -50,4 +53,4 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
     scenario.training = std::move(spec);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

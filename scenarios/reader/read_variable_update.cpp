@@ -5,31 +5,33 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::scenarios {
 namespace {
 
-std::vector<MachineId> machines_of(const Topology& topology, std::span<const DeviceId> workers) {
-    std::vector<MachineId> machines;
-    for (const DeviceId worker : workers) {
-        const MachineId machine = topology.device(worker).machine;
+std::vector<sim::MachineId> machines_of(const sim::Topology& topology,
+                                        std::span<const sim::DeviceId> workers) {
+    std::vector<sim::MachineId> machines;
+    for (const sim::DeviceId worker : workers) {
+        const sim::MachineId machine = topology.device(worker).machine;
         if (machines.empty() || machines.back() != machine) machines.push_back(machine);
     }
     return machines;
 }
 
-DeviceId first_socket(const Topology& topology, MachineId machine) {
-    return topology.devices_of(DeviceKind::cpu, machine).front();
+sim::DeviceId first_socket(const sim::Topology& topology, sim::MachineId machine) {
+    return topology.devices_of(sim::DeviceKind::cpu, machine).front();
 }
 
 }  // namespace
 
-ServerRequest read_variable_update(ConfigReader& job, const Topology& topology,
-                                   std::span<const DeviceId>& left) {
+ServerRequest read_variable_update(ConfigReader& job, const sim::Topology& topology,
+                                   std::span<const sim::DeviceId>& left) {
     ServerRequest request;
-    const std::string name = job.one_of("variable_update", variable_update_names, "all_reduce");
-    request.update = static_cast<VariableUpdate>(std::ranges::find(variable_update_names, name) -
-                                                 variable_update_names.begin());
-    if (!has_servers(request.update)) {
+    const std::string name =
+        job.one_of("variable_update", sim::variable_update_names, "all_reduce");
+    request.update = static_cast<sim::VariableUpdate>(
+        std::ranges::find(sim::variable_update_names, name) - sim::variable_update_names.begin());
+    if (!sim::has_servers(request.update)) {
         if (job.has("servers")) {
             job.fail("servers", fmt::format("{} has no servers: they go with parameter_server and "
                                             "distributed_replicated",
@@ -41,13 +43,13 @@ ServerRequest read_variable_update(ConfigReader& job, const Topology& topology,
     if (!config) return request;
     if (config->has("count")) request.count = config->integer("count", 1, 1 << 16);
     request.asynchronous = config->flag("asynchronous", false);
-    if (request.asynchronous && request.update != VariableUpdate::parameter_server) {
+    if (request.asynchronous && request.update != sim::VariableUpdate::parameter_server) {
         config->fail("asynchronous", fmt::format("{} is synchronous: its workers sum first", name));
     }
     const bool separate = config->flag("separate", false);
     if (separate) {
         if (request.count == 0) config->fail("count", "how many machines of their own?");
-        std::vector<MachineId> machines = machines_of(topology, left);
+        std::vector<sim::MachineId> machines = machines_of(topology, left);
         const auto most = static_cast<std::int64_t>(machines.size()) - 1;
         if (request.count > most) {
             config->fail("count", fmt::format("expected at most {} of the {} machines that are "
@@ -65,22 +67,23 @@ ServerRequest read_variable_update(ConfigReader& job, const Topology& topology,
     return request;
 }
 
-std::vector<DeviceId> servers_of(const ConfigReader& job, const Topology& topology,
-                                 std::span<const DeviceId> workers, const ServerRequest& request) {
-    if (!has_servers(request.update)) return {};
+std::vector<sim::DeviceId> servers_of(const ConfigReader& job, const sim::Topology& topology,
+                                      std::span<const sim::DeviceId> workers,
+                                      const ServerRequest& request) {
+    if (!sim::has_servers(request.update)) return {};
     if (!request.separate.empty()) return request.separate;
-    const std::vector<MachineId> machines = machines_of(topology, workers);
+    const std::vector<sim::MachineId> machines = machines_of(topology, workers);
     const auto most = static_cast<std::int64_t>(machines.size());
     if (request.count > most) {
         job.fail("servers", fmt::format("expected at most one server on each of the {} machines of "
                                         "the workers, found {}",
                                         most, request.count));
     }
-    std::vector<DeviceId> servers;
+    std::vector<sim::DeviceId> servers;
     for (std::int64_t i = 0; i < (request.count == 0 ? most : request.count); ++i) {
         servers.push_back(first_socket(topology, machines[static_cast<std::size_t>(i)]));
     }
     return servers;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -7,23 +7,24 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/step/variable_update.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 struct ServerRequest {
-    VariableUpdate update = VariableUpdate::all_reduce;
+    sim::VariableUpdate update = sim::VariableUpdate::all_reduce;
     std::int64_t count = 0;  // 0: one on each machine of the workers
     bool asynchronous = false;
-    std::vector<DeviceId> separate;  // servers on machines of their own
+    std::vector<sim::DeviceId> separate;  // servers on machines of their own
 };
 
 // "variable_update" and "servers". Servers on machines of their own take the last machines that are
 // `left`, which then is without them.
-ServerRequest read_variable_update(ConfigReader& job, const Topology& topology,
-                                   std::span<const DeviceId>& left);
+ServerRequest read_variable_update(ConfigReader& job, const sim::Topology& topology,
+                                   std::span<const sim::DeviceId>& left);
 
 // Where the servers of these workers run: the separate ones, or the first sockets of the workers'
 // machines.
-std::vector<DeviceId> servers_of(const ConfigReader& job, const Topology& topology,
-                                 std::span<const DeviceId> workers, const ServerRequest& request);
+std::vector<sim::DeviceId> servers_of(const ConfigReader& job, const sim::Topology& topology,
+                                      std::span<const sim::DeviceId> workers,
+                                      const ServerRequest& request);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -12,19 +12,19 @@
 #include "scenarios/reader/live_costs.hpp"
 #include "scenarios/reader/sections.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
 void read_plan(ConfigReader& root, Scenario& scenario) {
-    JobSpec& job = scenario.job;
-    Market market = Market::spot;
+    sim::JobSpec& job = scenario.job;
+    policies::Market market = policies::Market::spot;
     Price bid;
     auto config = root.object_if_present("plan");
     if (config) {
-        const std::string name = config->one_of("market", market_names(), "spot");
-        market =
-            static_cast<Market>(std::ranges::find(market_names(), name) - market_names().begin());
+        const std::string name = config->one_of("market", policies::market_names(), "spot");
+        market = static_cast<policies::Market>(std::ranges::find(policies::market_names(), name) -
+                                               policies::market_names().begin());
         if (config->has("checkpoint_interval")) {
             job.plan.checkpoint_interval =
                 bounded_duration(*config, "checkpoint_interval", whole_seconds(1), run_longest);
@@ -46,10 +46,10 @@ void read_parameters(ConfigReader& root, Scenario& scenario) {
     auto parameters = root.object_if_present("policy_parameters");
     if (!parameters) return;
     for (const std::string& name : parameters->keys()) {
-        const PolicyEntry* entry = find_policy(name);
-        if (entry == nullptr) parameters->fail(name, no_such_policy(name));
+        const policies::PolicyEntry* entry = policies::find_policy(name);
+        if (entry == nullptr) parameters->fail(name, policies::no_such_policy(name));
         ConfigReader own = parameters->object(name);
-        make_policy(*entry, own);  // for its complaints
+        policies::make_policy(*entry, own);  // for its complaints
         const bool is_new =
             scenario.policy_parameters.try_emplace(std::string(entry->name), own.object_text())
                 .second;
@@ -67,9 +67,9 @@ PolicyList read_one_list(ConfigReader& root, Scenario& scenario) {
     list.where = fmt::format("{}: at /policies", root.file());
     for (ConfigReader& item : root.objects("policies")) {
         const std::string name = item.text("name");
-        const PolicyEntry* entry = find_policy(name);
-        if (entry == nullptr) item.fail("name", no_such_policy(name));
-        make_policy(*entry, item);  // for its complaints
+        const policies::PolicyEntry* entry = policies::find_policy(name);
+        if (entry == nullptr) item.fail("name", policies::no_such_policy(name));
+        policies::make_policy(*entry, item);  // for its complaints
         nlohmann::json parameters = nlohmann::json::parse(item.object_text());
         parameters.erase("name");
         const bool is_new =
@@ -115,7 +115,7 @@ void read_policies(ConfigReader& root, Scenario& scenario) {
     if (lists.empty()) root.fail("replay", "expected at least one policy");
 }
 
-void read_limits(ConfigReader& root, JobSpec& job) {
+void read_limits(ConfigReader& root, sim::JobSpec& job) {
     auto limits = root.object_if_present("limits");
     if (!limits) return;
     constexpr std::int64_t most = 1'000'000'000'000;
@@ -182,4 +182,4 @@ Scenario scenario_from_text(std::string_view text, const std::filesystem::path& 
     return read_root(ConfigReader::from_text(text, file.string(), overrides), file);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

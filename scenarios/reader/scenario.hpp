@@ -25,12 +25,12 @@
 #include "traces/reader.hpp"
 #include "traces/zones.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // Several policies that run together, as in "greedy+daly_checkpoint".
 struct PolicyList {
     struct Item {
-        const PolicyEntry* entry;
+        const policies::PolicyEntry* entry;
         std::string parameters;  // a JSON object as text
         std::string value = {};  // of its short parameter, as in "constant_batch:256"
     };
@@ -55,34 +55,35 @@ struct ZoneSource {
 struct MarketSource {
     std::vector<ZoneSource> zones;  // at least one
     std::string generator;          // name of a set of market parameters, or empty
-    std::optional<MarketParameters> generator_parameters;  // if it has a name
+    std::optional<traces::MarketParameters> generator_parameters;  // if it has a name
     std::int32_t generator_zones = 1;
     Duration generator_length;
     bool price_from_trace = true;  // where a trace has prices; else always spot_price
-    Polarity polarity = Polarity::as_documented;
+    traces::Polarity polarity = traces::Polarity::as_documented;
     std::string instance_type;
-    AfterLastRow after_last_row = AfterLastRow::end;
+    sim::AfterLastRow after_last_row = sim::AfterLastRow::end;
     Duration notice;
     Duration provisioning;
-    MarketRules rules;
-    TransferRules transfer;
+    sim::MarketRules rules;
+    sim::TransferRules transfer;
 };
 
 struct Scenario {
     std::string name;
     std::filesystem::path file;
     std::uint64_t seed = 0;
-    JobSpec job;                            // give_up_at is filled in with the market
+    sim::JobSpec job;                       // give_up_at is filled in with the market
     std::optional<Duration> give_up_after;  // as the scenario says
     MarketSource market;
-    std::optional<Bytes> model_size;       // of what moves with the job
-    std::filesystem::path costs;           // a calibration that the job's profile is from, or empty
-    std::optional<TrainingSpec> training;  // what live workers train; a simulation needs none
-    std::vector<PolicyList> policies;      // what a replay runs unless told otherwise
+    std::optional<Bytes> model_size;  // of what moves with the job
+    std::filesystem::path costs;      // a calibration that the job's profile is from, or empty
+    std::optional<kernels::TrainingSpec>
+        training;                      // what live workers train; a simulation needs none
+    std::vector<PolicyList> policies;  // what a replay runs unless told otherwise
     bool oracle_allowed = false;
     std::map<std::string, std::string> policy_parameters;  // by full name, JSON objects as text
     std::string resolved;
-    std::vector<VariedValue> varied;  // of the document that this is a variant of
+    std::vector<records::VariedValue> varied;  // of the document that this is a variant of
 };
 
 Scenario read_scenario(const std::filesystem::path& file,
@@ -96,23 +97,25 @@ Scenario scenario_from_text(std::string_view text, const std::filesystem::path& 
 std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& scenario,
                                        std::string_view where);
 // Makes the policies of one run.
-std::vector<std::unique_ptr<Policy>> make_policies(const PolicyList& list);
+std::vector<std::unique_ptr<policies::Policy>> make_policies(const PolicyList& list);
 // Throws InputError if the list cannot run in this scenario and world: knobs that two policies
 // share or the world lacks, a deadline or an oracle that is missing.
-void check_policies(const PolicyList& list, const Scenario& scenario, const Capabilities& world);
+void check_policies(const PolicyList& list, const Scenario& scenario,
+                    const policies::Capabilities& world);
 
 struct NamedMarket {
-    std::string name;  // of the trace: its file's, without folders and endings
-    MarketData data;   // prepared
+    std::string name;      // of the trace: its file's, without folders and endings
+    sim::MarketData data;  // prepared
 };
 // The scenario's own market, or the same with `trace` in place of its series: an availability
 // file, a price file, or both in one; or with the series of `zones`. The seed matters only to a
 // generated market.
 NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
-                        const std::filesystem::path& trace = {}, const Trace* zones = nullptr);
+                        const std::filesystem::path& trace = {},
+                        const traces::Trace* zones = nullptr);
 // How the scenario reads its traces. It must outlive what they are read with.
-ReadOptions trace_options(const Scenario& scenario);
+traces::ReadOptions trace_options(const Scenario& scenario);
 // The scenario's job on that market: with the moment at which a run gives up.
-JobSpec job_on(const Scenario& scenario, const MarketData& market);
+sim::JobSpec job_on(const Scenario& scenario, const sim::MarketData& market);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

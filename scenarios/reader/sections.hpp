@@ -9,9 +9,11 @@
 
 #include "scenarios/reader/scenario.hpp"
 
-namespace ukemi {
-
+namespace ukemi::sim {
 struct RealTask;
+}
+
+namespace ukemi::scenarios {
 
 inline constexpr std::int64_t instances_most = 100'000;
 inline constexpr Duration pause_longest = days(30);    // restart, notice, checkpoint and their like
@@ -27,29 +29,32 @@ Duration bounded_duration(ConfigReader& config, std::string_view key, Duration l
 std::int64_t number_of(const ConfigReader& table, const std::string& key, std::int64_t most,
                        std::string_view what);
 // {"1": "0 ms", "8": "12 ms"}, by the size of the group.
-TimeBySize read_time_table(ConfigReader& config, std::string_view key, Duration longest);
+policies::TimeBySize read_time_table(ConfigReader& config, std::string_view key, Duration longest);
 // That, or one time for any size, such as "12 ms".
-TimeBySize read_times_by_size(ConfigReader& config, std::string_view key, Duration longest);
+policies::TimeBySize read_times_by_size(ConfigReader& config, std::string_view key,
+                                        Duration longest);
 
 void read_job(ConfigReader config, Scenario& scenario);  // after the cluster
 // "step_time" of the job: how long a step takes, by batch. False if there is none.
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario);
 // "transition" of the job: what changes of the group cost, if there is more to say of it than
 // "restart" and "resize".
-void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, JobSpec& job);
+void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, sim::JobSpec& job);
 // What the profile says of it, once the cluster is known.
-void expect_transitions(JobSpec& job);
+void expect_transitions(sim::JobSpec& job);
 // The section "learning", if there is one: what a step is worth. After the job, the cluster and
 // "training".
 void read_learning(ConfigReader& root, Scenario& scenario);
-std::shared_ptr<const LearningModel> read_real_gradients(ConfigReader& root, ConfigReader& learning,
-                                                         Scenario& scenario);
+std::shared_ptr<const sim::LearningModel> read_real_gradients(ConfigReader& root,
+                                                              ConfigReader& learning,
+                                                              Scenario& scenario);
 // What the ways in which that task's learners can be kept together cost on "network", and which of
 // them policies may turn to.
-void read_real_costs(ConfigReader& learning, const RealTask& task, JobSpec& job);
+void read_real_costs(ConfigReader& learning, const sim::RealTask& task, sim::JobSpec& job);
 void read_cluster(ConfigReader config, Scenario& scenario);
 // "throughput", by number of instances: a speed where the work is given as time, else a rate.
-std::vector<ThroughputPoint> read_throughput(ConfigReader& config, bool by_time, const Plan& plan);
+std::vector<policies::ThroughputPoint> read_throughput(ConfigReader& config, bool by_time,
+                                                       const policies::Plan& plan);
 // "predictor": what policies ask how long things will take. After the job's profile.
 void read_predictor(ConfigReader& root, Scenario& scenario);
 // Of the section "market": notice, billing, bids and whatever else the provider makes the rules of.
@@ -59,10 +64,10 @@ void read_market(ConfigReader config, const std::filesystem::path& folder, Scena
 void read_training(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario);
 // The first Plan's codec at "codec", and whether error feedback may be kept. After the
 // synchronisation.
-void read_plan_codec(ConfigReader& training, Plan& plan, bool& error_feedback);
+void read_plan_codec(ConfigReader& training, policies::Plan& plan, bool& error_feedback);
 // At "step_time": what each codec makes of a step's exchange ("gradient", "link", "codecs").
-void read_codec_times(ConfigReader& step_time, StepTime& time);
+void read_codec_times(ConfigReader& step_time, policies::StepTime& time);
 // What only job and cluster together can say: how long the work takes on the fewest instances.
-void check_work(const ConfigReader& root, const JobSpec& job);
+void check_work(const ConfigReader& root, const sim::JobSpec& job);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -8,7 +8,7 @@
 #include "base/input_error.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
@@ -34,7 +34,7 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
         refuse("expected no \"accumulation\": a Plan says how many micro-steps there are");
     }
     const StepJobEntry& entry = scenario.jobs.front();
-    const Layout& degrees = entry.request.degrees;
+    const policies::Layout& degrees = entry.request.degrees;
     if (degrees.tensor > 1 || degrees.pipeline > 1) {
         refuse("expected no \"layout\" that cuts the model: workers here are replicas");
     }
@@ -44,9 +44,9 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
     if (!scenario.events.links.empty() || !scenario.events.departures.empty()) {
         refuse("expected no \"events\": a replay has its own");
     }
-    const Topology& topology = scenario.topology;
+    const sim::Topology& topology = scenario.topology;
     std::vector<std::int32_t> workers(topology.machines().size(), 0);
-    for (const DeviceId worker : topology.workers()) {
+    for (const sim::DeviceId worker : topology.workers()) {
         ++workers[static_cast<std::size_t>(topology.device(worker).machine)];
     }
     if (static_cast<std::int64_t>(workers.size()) < machines) {
@@ -70,12 +70,12 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
     const std::vector<ConfigOverride> overrides = {{"/job/workers", fmt::format("{}", workers)},
                                                    {"/job/batch", fmt::format("{}", batch)}};
     const StepScenario scenario = read_step_scenario(file, overrides);
-    const StepJob& job = scenario.jobs.front().job;
-    const std::vector<StepJob> jobs = {job};
-    StepOptions options;
+    const sim::StepJob& job = scenario.jobs.front().job;
+    const std::vector<sim::StepJob> jobs = {job};
+    sim::StepOptions options;
     options.seed = scenario.seed;
-    const JobSteps result =
-        run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
+    const sim::JobSteps result =
+        sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
     const auto counted =
         std::span(result.steps).subspan(static_cast<std::size_t>(scenario.warm_up));
     const Duration total = counted.back().end - counted.front().begin;
@@ -85,14 +85,15 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
 
 }  // namespace
 
-StepTime simulated_steps(const std::filesystem::path& file, std::span<const std::int64_t> batches,
-                         std::int32_t machines, std::string_view where) {
+policies::StepTime simulated_steps(const std::filesystem::path& file,
+                                   std::span<const std::int64_t> batches, std::int32_t machines,
+                                   std::string_view where) {
     const StepScenario scenario = read_step_scenario(file);
     const std::int32_t gpus = workers_of_a_machine(scenario, machines, where);
-    StepTime time;
+    policies::StepTime time;
     time.bytes = scenario.jobs.front().gradient.raw();
     for (const std::int32_t count : machine_counts(machines)) {
-        GroupTime group{count, {}};
+        policies::GroupTime group{count, {}};
         Duration longest;
         for (const std::int64_t batch : batches) {
             const MeanStep step = mean_step(file, static_cast<std::int64_t>(gpus) * count, batch);
@@ -106,4 +107,4 @@ StepTime simulated_steps(const std::filesystem::path& file, std::span<const std:
     return time;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

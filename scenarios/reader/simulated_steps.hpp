@@ -13,7 +13,7 @@
 
 #include "policies/step_time.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // For 1 to `machines` machines (each up to 16, then in steps of an eighth; in between is
 // interpolated). `batches` are those of one GPU, ascending. Of the result, batches are those of one
@@ -22,7 +22,8 @@ namespace ukemi {
 // (which is the Plan's to say), cuts the model, has a codec, validation, events or asynchronous
 // workers, or has too few machines, or not as many GPUs on each; any of the
 // file's own, for instance if a batch does not fit on its GPU.
-StepTime simulated_steps(const std::filesystem::path& file, std::span<const std::int64_t> batches,
-                         std::int32_t machines, std::string_view where);
+policies::StepTime simulated_steps(const std::filesystem::path& file,
+                                   std::span<const std::int64_t> batches, std::int32_t machines,
+                                   std::string_view where);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

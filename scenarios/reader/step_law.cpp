@@ -9,7 +9,7 @@
 #include "base/statistics.hpp"
 #include "policies/codec_text.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
@@ -24,11 +24,11 @@ std::string_view name(std::span<const std::string_view> names, Value value) {
 
 }  // namespace
 
-StepSetting setting_of(const Plan& plan, std::int32_t workers) {
+StepSetting setting_of(const policies::Plan& plan, std::int32_t workers) {
     StepSetting setting;
     setting.workers = workers;
     setting.micro_steps = plan.accumulation * plan.learners_per_gpu;
-    const std::int64_t samples = (samples_per_step(plan, workers) - 1) / workers + 1;
+    const std::int64_t samples = (policies::samples_per_step(plan, workers) - 1) / workers + 1;
     setting.batch = (samples - 1) / setting.micro_steps + 1;
     setting.synchronisation = plan.synchronisation;
     setting.collective = plan.collective;
@@ -37,11 +37,11 @@ StepSetting setting_of(const Plan& plan, std::int32_t workers) {
     return setting;
 }
 
-Plan plan_with(Plan plan, const StepSetting& setting) {
+policies::Plan plan_with(policies::Plan plan, const StepSetting& setting) {
     plan.global_batch = 0;
     plan.batch_per_learner = setting.batch;
     // A worker that averages models has one learner, and still may add up micro-batches.
-    const bool averages = setting.synchronisation != Synchronisation::s_sgd;
+    const bool averages = setting.synchronisation != policies::Synchronisation::s_sgd;
     plan.accumulation = averages ? setting.micro_steps : 1;
     plan.learners_per_gpu = averages ? 1 : setting.micro_steps;
     plan.synchronisation = setting.synchronisation;
@@ -55,12 +55,12 @@ std::string setting_text(const StepSetting& setting) {
     std::string text = fmt::format("{} worker{}, batch {}", setting.workers,
                                    setting.workers == 1 ? "" : "s", setting.batch);
     if (setting.micro_steps > 1) text += fmt::format(", {} micro-steps", setting.micro_steps);
-    text += fmt::format(", {}", name(synchronisation_names(), setting.synchronisation));
-    if (setting.collective != Collective::automatic) {
-        text += fmt::format(", {}", name(collective_names(), setting.collective));
+    text += fmt::format(", {}", name(policies::synchronisation_names(), setting.synchronisation));
+    if (setting.collective != policies::Collective::automatic) {
+        text += fmt::format(", {}", name(policies::collective_names(), setting.collective));
     }
-    if (setting.codec != Codec::none) {
-        text += ", " + text_of({setting.codec, setting.codec_level});
+    if (setting.codec != policies::Codec::none) {
+        text += ", " + policies::text_of({setting.codec, setting.codec_level});
     }
     return text;
 }
@@ -70,7 +70,8 @@ StepLaw::Kind StepLaw::kind_of(const StepSetting& setting) {
 }
 
 bool StepLaw::is_plain(const StepSetting& setting) {
-    return setting.synchronisation == Synchronisation::s_sgd && setting.codec == Codec::none;
+    return setting.synchronisation == policies::Synchronisation::s_sgd &&
+           setting.codec == policies::Codec::none;
 }
 
 double StepLaw::without_exchange(const Group& group, const StepSetting& setting) {
@@ -190,4 +191,4 @@ std::vector<StepLaw::Line> StepLaw::lines() const {
     return all;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -25,23 +25,23 @@
 #include "base/line_fit.hpp"
 #include "policies/plan.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 // Of a Plan, what the time of its step depends on.
 struct StepSetting {
     std::int32_t workers = 1;
     std::int64_t batch = 1;  // samples of one micro-step of the busiest worker
     std::int32_t micro_steps = 1;
-    Synchronisation synchronisation = Synchronisation::s_sgd;
-    Collective collective = Collective::automatic;
-    Codec codec = Codec::none;
+    policies::Synchronisation synchronisation = policies::Synchronisation::s_sgd;
+    policies::Collective collective = policies::Collective::automatic;
+    policies::Codec codec = policies::Codec::none;
     double codec_level = 0;
     friend auto operator<=>(const StepSetting&, const StepSetting&) = default;
 };
 
-StepSetting setting_of(const Plan& plan, std::int32_t workers);
+StepSetting setting_of(const policies::Plan& plan, std::int32_t workers);
 // The Plan with this setting's batch, learners and kind; its learners do the micro-steps.
-Plan plan_with(Plan plan, const StepSetting& setting);
+policies::Plan plan_with(policies::Plan plan, const StepSetting& setting);
 std::string setting_text(const StepSetting& setting);  // "2 workers, batch 64, s_sgd"
 
 struct MeasuredStep {
@@ -76,7 +76,8 @@ public:
     std::vector<Line> lines() const;
 
 private:
-    using Kind = std::tuple<Synchronisation, Collective, Codec, double>;
+    using Kind =
+        std::tuple<policies::Synchronisation, policies::Collective, policies::Codec, double>;
     struct Group {  // of one number of workers
         LineFit line;
         double micro_s = 0;
@@ -93,4 +94,4 @@ private:
     std::vector<MeasuredStep> measured_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -10,16 +10,16 @@
 #include "scenarios/reader/read_step_job.hpp"
 #include "sim/cluster/cluster_file.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
-void read_efficiency(ConfigReader& root, Topology& topology) {
+void read_efficiency(ConfigReader& root, sim::Topology& topology) {
     auto config = root.object_if_present("efficiency");
     if (!config) return;
-    for (const LinkKind kind :
-         {LinkKind::nvlink, LinkKind::pcie, LinkKind::socket, LinkKind::network}) {
-        topology.derate(kind, config->number(to_string(kind), 0.001, 1, 1));
+    for (const sim::LinkKind kind : {sim::LinkKind::nvlink, sim::LinkKind::pcie,
+                                     sim::LinkKind::socket, sim::LinkKind::network}) {
+        topology.derate(kind, config->number(sim::to_string(kind), 0.001, 1, 1));
     }
     config->finish();
 }
@@ -37,8 +37,8 @@ void read_jobs(ConfigReader& root, StepScenario& scenario) {
         sections = root.objects("jobs");
     }
     if (sections.empty()) root.fail("jobs", "expected at least one job");
-    const std::vector<DeviceId> workers = scenario.topology.workers();
-    std::span<const DeviceId> left = workers;
+    const std::vector<sim::DeviceId> workers = scenario.topology.workers();
+    std::span<const sim::DeviceId> left = workers;
     std::int64_t messages = 0;
     for (ConfigReader& section : sections) {
         StepJobEntry entry = read_step_job(section, scenario.topology, left);
@@ -61,13 +61,13 @@ void read_cross_traffic(ConfigReader& root, StepScenario& scenario) {
     for (ConfigReader& config : root.objects("cross_traffic")) {
         const auto machines = static_cast<std::int64_t>(scenario.topology.machines().size());
         const auto worker_of = [&](std::string_view key) {
-            const auto machine = static_cast<MachineId>(config.integer(key, 0, machines - 1));
-            const std::vector<DeviceId> gpus =
-                scenario.topology.devices_of(DeviceKind::gpu, machine);
+            const auto machine = static_cast<sim::MachineId>(config.integer(key, 0, machines - 1));
+            const std::vector<sim::DeviceId> gpus =
+                scenario.topology.devices_of(sim::DeviceKind::gpu, machine);
             if (gpus.empty()) config.fail(key, "expected a machine with GPUs");
             return gpus.front();
         };
-        CrossTraffic traffic;
+        sim::CrossTraffic traffic;
         traffic.from = worker_of("from");
         traffic.to = worker_of("to");
         if (traffic.from == traffic.to) config.fail("to", "expected another machine than \"from\"");
@@ -77,11 +77,11 @@ void read_cross_traffic(ConfigReader& root, StepScenario& scenario) {
     }
 }
 
-std::string description_of(const ClusterSpec& spec) {
+std::string description_of(const sim::ClusterSpec& spec) {
     std::string text;
-    for (const ZoneSpec& zone : spec.zones) {
+    for (const sim::ZoneSpec& zone : spec.zones) {
         text += fmt::format("{}{} x {} on {}", text.empty() ? "" : "; ", zone.count, zone.machine,
-                            fabric_names[static_cast<std::size_t>(zone.fabric.kind)]);
+                            sim::fabric_names[static_cast<std::size_t>(zone.fabric.kind)]);
     }
     return text;
 }
@@ -95,14 +95,14 @@ StepScenario read_step_root(ConfigReader root, const std::filesystem::path& file
     scenario.seed = static_cast<std::uint64_t>(
         root.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
     ConfigReader cluster = root.object("cluster");
-    if (!names_machines(cluster) && root.has("market")) {
+    if (!sim::names_machines(cluster) && root.has("market")) {
         root.fail("market",
                   "this is a job on a market: `ukemi replay` runs it; `ukemi simulate` "
                   "runs steps on a \"cluster\" of machines");
     }
-    const ClusterSpec spec = read_cluster(cluster);
+    const sim::ClusterSpec spec = sim::read_cluster(cluster);
     scenario.cluster = description_of(spec);
-    scenario.topology = build_cluster(spec);
+    scenario.topology = sim::build_cluster(spec);
     read_efficiency(root, scenario.topology);
     read_jobs(root, scenario);
     read_cross_traffic(root, scenario);
@@ -119,12 +119,12 @@ StepScenario read_step_root(ConfigReader root, const std::filesystem::path& file
 
 }  // namespace
 
-std::int64_t messages_a_step(const StepJob& job) {
+std::int64_t messages_a_step(const sim::StepJob& job) {
     auto count = static_cast<std::int64_t>(job.buckets.size());
     if (job.asynchronous) count *= static_cast<std::int64_t>(job.workers.size());
     if (!job.layout) return count;
     const std::int64_t passes = job.accumulation * job.layout->degrees.data;
-    for (const StageWork& stage : job.layout->stages) {
+    for (const sim::StageWork& stage : job.layout->stages) {
         count += passes * static_cast<std::int64_t>(stage.forward.size() + stage.backward.size());
         count += static_cast<std::int64_t>(stage.buckets.size()) *
                  std::max(job.layout->degrees.tensor, job.layout->degrees.data);
@@ -134,7 +134,7 @@ std::int64_t messages_a_step(const StepJob& job) {
 
 bool is_step_scenario(const std::filesystem::path& file) {
     ConfigReader root = ConfigReader::from_file(file);
-    return root.is_object("cluster") && names_machines(root.object("cluster"));
+    return root.is_object("cluster") && sim::names_machines(root.object("cluster"));
 }
 
 StepScenario read_step_scenario(const std::filesystem::path& file,
@@ -147,4 +147,4 @@ StepScenario step_scenario_from_text(std::string_view text, const std::filesyste
     return read_step_root(ConfigReader::from_text(text, file.string(), overrides), file);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

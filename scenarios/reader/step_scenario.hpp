@@ -21,10 +21,10 @@
 #include "sim/step/step_run.hpp"
 #include "sim/step/variable_update.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 struct StepJobEntry {
-    StepJob job;
+    sim::StepJob job;
     std::string model;
     std::string gpus;    // kinds of its workers, in the order in which they come
     std::string curve;   // where the compute time is from
@@ -34,13 +34,13 @@ struct StepJobEntry {
     Bytes gradient;
     std::int64_t buckets = 0;
     double least_memory_gb_per_s = 0;  // of its kinds of GPUs
-    StepCodec codec;
-    CodedBytes coded;  // with a codec
-    VariableUpdate update = VariableUpdate::all_reduce;
+    sim::StepCodec codec;
+    sim::CodedBytes coded;  // with a codec
+    sim::VariableUpdate update = sim::VariableUpdate::all_reduce;
     Bytes most_on_a_server;
-    LayoutRequest request;
-    LayoutMemory memory;  // of a worker
-    MemoryNeed whole;     // if the worker held the whole model, and kept one micro-batch
+    sim::LayoutRequest request;
+    sim::LayoutMemory memory;  // of a worker
+    sim::MemoryNeed whole;     // if the worker held the whole model, and kept one micro-batch
 };
 
 struct StepScenario {
@@ -48,10 +48,10 @@ struct StepScenario {
     std::filesystem::path file;
     std::uint64_t seed = 0;
     std::string cluster;  // a line for people
-    Topology topology;
+    sim::Topology topology;
     std::vector<StepJobEntry> jobs;
-    std::vector<CrossTraffic> cross_traffic;
-    StepEvents events;
+    std::vector<sim::CrossTraffic> cross_traffic;
+    sim::StepEvents events;
     std::int64_t warm_up = 0;  // steps that no mean counts
     std::string resolved;
 };
@@ -60,7 +60,7 @@ inline constexpr std::int64_t steps_most = 100'000;
 inline constexpr std::int64_t messages_most = 5'000'000;  // and blocks, in the steps of all jobs
 
 // What is sent and computed piece by piece in a step of a job.
-std::int64_t messages_a_step(const StepJob& job);
+std::int64_t messages_a_step(const sim::StepJob& job);
 
 // Whether a file is meant as one, and not as a scenario of a job on a market: it has "cluster" with
 // machines. InputError if it is no JSON object.
@@ -71,4 +71,4 @@ StepScenario read_step_scenario(const std::filesystem::path& file,
 StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,
                                      std::span<const ConfigOverride> overrides = {});
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

@@ -8,7 +8,7 @@
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 namespace {
 
@@ -115,8 +115,8 @@ std::size_t count_of(std::span<const VariedKey> keys) {
                                  more ? "more" : fmt::format("{}", count)));
 }
 
-std::vector<VariedValue> combination(std::span<const VariedKey> keys, std::size_t number) {
-    std::vector<VariedValue> varied(keys.size());
+std::vector<records::VariedValue> combination(std::span<const VariedKey> keys, std::size_t number) {
+    std::vector<records::VariedValue> varied(keys.size());
     for (std::size_t key = keys.size(); key-- > 0;) {
         const std::vector<std::string>& values = keys[key].values;
         varied[key] = {keys[key].pointer, values[number % values.size()]};
@@ -132,9 +132,9 @@ public:
              std::span<const ConfigOverride> overrides)
         : text_(text), file_(file), overrides_(overrides) {}
 
-    Scenario read(std::span<const VariedValue> varied) const {
+    Scenario read(std::span<const records::VariedValue> varied) const {
         std::vector<ConfigOverride> all(overrides_.begin(), overrides_.end());
-        for (const VariedValue& value : varied) {
+        for (const records::VariedValue& value : varied) {
             all.push_back({value.pointer, value.value, std::string(option)});
         }
         Scenario scenario = scenario_from_text(text_, file_, all);
@@ -143,8 +143,8 @@ public:
     }
 
     // The one value that makes this complaint by itself, or all of them.
-    std::span<const VariedValue> culprits(std::span<const VariedValue> varied,
-                                          std::string_view complaint) const {
+    std::span<const records::VariedValue> culprits(std::span<const records::VariedValue> varied,
+                                                   std::string_view complaint) const {
         for (std::size_t key = 0; key < varied.size(); ++key) {
             try {
                 read(varied.subspan(key, 1));
@@ -184,7 +184,7 @@ std::vector<Scenario> variants_from_text(std::string_view text, const std::files
     std::vector<Scenario> variants;
     variants.reserve(count);
     for (std::size_t number = 0; number < count; ++number) {
-        const std::vector<VariedValue> varied = combination(keys, number);
+        const std::vector<records::VariedValue> varied = combination(keys, number);
         try {
             variants.push_back(document.read(varied));
         } catch (const InputError& error) {
@@ -200,18 +200,18 @@ std::vector<Scenario> read_variants(const std::filesystem::path& file,
     return variants_from_text(read_file(file), file, overrides, keys);
 }
 
-std::string variant_label(std::span<const VariedValue> varied) {
+std::string variant_label(std::span<const records::VariedValue> varied) {
     std::string label;
-    for (const VariedValue& value : varied) {
+    for (const records::VariedValue& value : varied) {
         label += fmt::format("{}{}={}", label.empty() ? "" : ", ", value.pointer, value.value);
     }
     return one_line(label);
 }
 
-InputError about_variant(const InputError& error, std::span<const VariedValue> varied) {
+InputError about_variant(const InputError& error, std::span<const records::VariedValue> varied) {
     const std::string_view complaint = error.what();
     if (varied.empty() || complaint.starts_with(option)) return error;
     return InputError(place_of(variant_label(varied)), "", complaint);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

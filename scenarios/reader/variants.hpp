@@ -13,7 +13,7 @@
 
 #include "scenarios/reader/scenario.hpp"
 
-namespace ukemi {
+namespace ukemi::scenarios {
 
 inline constexpr std::size_t variants_max = 10'000;
 
@@ -35,9 +35,9 @@ std::vector<Scenario> variants_from_text(std::string_view text, const std::files
                                          std::span<const VariedKey> keys);
 
 // "/job/deadline=60h, /job/restart=0 s"; empty for what is no variant.
-std::string variant_label(std::span<const VariedValue> varied);
+std::string variant_label(std::span<const records::VariedValue> varied);
 
 // The same complaint, with the variant that it is about; unchanged for what is no variant.
-InputError about_variant(const InputError& error, std::span<const VariedValue> varied);
+InputError about_variant(const InputError& error, std::span<const records::VariedValue> varied);
 
-}  // namespace ukemi
+}  // namespace ukemi::scenarios

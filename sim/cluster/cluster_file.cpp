@@ -10,7 +10,7 @@
 #include "sim/cluster/nccl_topology.hpp"
 #include "sim/cluster/smi_topology.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr std::size_t cluster_bytes_max = std::size_t{16} << 20;
@@ -94,4 +94,4 @@ Topology topology_of(const std::string& name_or_file, std::uint32_t count) {
     return build_cluster(read_cluster(config));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -15,7 +15,7 @@
 #include "base/config_reader.hpp"
 #include "sim/cluster/fabric.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // Whether this section "cluster" has machines, and not only a number of instances.
 bool names_machines(ConfigReader config);
@@ -27,4 +27,4 @@ ClusterSpec read_cluster(ConfigReader& config);
 // answered with the nearest machine.
 Topology topology_of(const std::string& name_or_file, std::uint32_t count = 1);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

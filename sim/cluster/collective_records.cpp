@@ -9,7 +9,7 @@
 
 #include "base/text_scan.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,9 +32,9 @@ auto key_of(const CollectiveRecord& record) {
 
 }  // namespace
 
-std::vector<CollectiveRecord> collective_records(std::span<const CollectiveTable> tables) {
+std::vector<CollectiveRecord> collective_records(std::span<const traces::CollectiveTable> tables) {
     std::vector<CollectiveRecord> records;
-    for (const CollectiveTable& table : tables) {
+    for (const traces::CollectiveTable& table : tables) {
         CollectiveRecord like;
         like.machines = std::max(table.nodes, 1);
         if (table.ranks < 1 || table.ranks % like.machines != 0) continue;
@@ -44,7 +44,7 @@ std::vector<CollectiveRecord> collective_records(std::span<const CollectiveTable
         like.series =
             table.setup.empty() ? like.system : fmt::format("{} {}", like.system, table.setup);
         like.collective = table.collective;
-        for (const CollectiveRow& row : table.rows) {
+        for (const traces::CollectiveRow& row : table.rows) {
             if (row.bytes == 0 || !row.out_of_place || !(row.out_of_place->time_us > 0)) continue;
             CollectiveRecord record = like;
             record.size = bytes(row.bytes);
@@ -64,7 +64,7 @@ std::vector<CollectiveRecord> read_collective_folder(const fs::path& folder) {
     std::ranges::sort(files);
     std::vector<CollectiveRecord> records;
     for (const fs::path& file : files) {
-        auto more = collective_records(read_nccl_tests(file));
+        auto more = collective_records(traces::read_nccl_tests(file));
         records.insert(records.end(), std::make_move_iterator(more.begin()),
                        std::make_move_iterator(more.end()));
     }
@@ -86,4 +86,4 @@ std::vector<CollectiveRecord> medians(std::vector<CollectiveRecord> records) {
     return unique;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

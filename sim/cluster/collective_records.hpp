@@ -11,7 +11,7 @@
 #include "base/quantity.hpp"
 #include "traces/nccl_tests.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct CollectiveRecord {
     std::string series;  // what was not varied: "v100", "polaris nccl_2_21/setup4"
@@ -26,7 +26,7 @@ struct CollectiveRecord {
 
 // Out of place times; rows without a size or a time are left out, and tables that do not say how
 // many ranks they had, or not as many on each machine.
-std::vector<CollectiveRecord> collective_records(std::span<const CollectiveTable> tables);
+std::vector<CollectiveRecord> collective_records(std::span<const traces::CollectiveTable> tables);
 
 // Of every file GPU_COUNT.csv of the folder (or .csv.gz; github VIA-Research/vTrain keeps them so),
 // in the order of names; others are not looked at.
@@ -35,4 +35,4 @@ std::vector<CollectiveRecord> read_collective_folder(const std::filesystem::path
 // Equal rows (all but the time) as one, with the median of their times, by series, ranks and size.
 std::vector<CollectiveRecord> medians(std::vector<CollectiveRecord> records);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -10,7 +10,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 void require_times(std::initializer_list<double> times, std::string_view where) {
@@ -133,4 +133,4 @@ double CostCurve::update_seconds() const {
     return roofline == nullptr ? 0 : roofline->update_s;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -15,7 +15,7 @@
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/model_profile.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // What a step reaches of a GPU's peaks: fitted to something measured, and its source says to what.
 struct RooflineShares {
@@ -77,4 +77,4 @@ private:
 // Bytes of a value at this precision: 4, or 2.
 std::int64_t value_bytes(Precision precision);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

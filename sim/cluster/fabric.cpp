@@ -9,7 +9,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 [[noreturn]] void refuse(std::string_view problem) { throw InputError("cluster", "", problem); }
@@ -211,4 +211,4 @@ Topology build_cluster(std::string_view machine, std::uint32_t count, const Fabr
     return build_cluster(spec);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

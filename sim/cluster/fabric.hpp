@@ -26,7 +26,7 @@
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/topology.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class FabricKind : std::uint8_t { single_switch, leaf_spine, fat_tree, ring, torus, rails };
 inline constexpr std::array<std::string_view, 6> fabric_names = {
@@ -63,4 +63,4 @@ Topology build_cluster(const ClusterSpec& spec);
 Topology build_cluster(std::string_view machine, std::uint32_t count,
                        const FabricSpec& fabric = {});
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -11,7 +11,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // The arithmetic of a step: fp16 and bf16 on tensor cores where there are any, else on vectors.
 enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16 };
@@ -41,4 +41,4 @@ const GpuProfile& gpu_named(std::string_view name, std::string_view where);
 // bits used, each later one twice that (PCI Express base specifications). 3 to 5.
 BytesPerSecond pcie_x16_rate(int generation);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

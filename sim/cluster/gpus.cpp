@@ -8,7 +8,7 @@
 #include "base/plain_text.hpp"
 #include "sim/cluster/gpu_profile.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr Bytes gib(std::int64_t n) { return mebibytes(n * 1024); }
@@ -94,4 +94,4 @@ BytesPerSecond pcie_x16_rate(int generation) {
     return BytesPerSecond::of(transfers * 16 * 128 / 130 / 8);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -6,7 +6,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 inline constexpr Duration nvlink_hop = nanoseconds(600);
 inline constexpr Duration nvswitch_hop = nanoseconds(300);
@@ -15,4 +15,4 @@ inline constexpr Duration pcie_uplink = nanoseconds(100);
 inline constexpr Duration pcie_nic = nanoseconds(100);
 inline constexpr Duration socket_hop = nanoseconds(200);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -1,7 +1,7 @@
 // known_curves.cpp — two tables of measurements, and the choice between them.
 #include "sim/cluster/known_curves.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // ResNet-50: least squares over PyTorch iteration rates that Gavel recorded (batches 16 to 128),
@@ -89,4 +89,4 @@ KnownCurve curve_for(const ModelProfile& model, const GpuProfile& gpu, Precision
     return {CostCurve::roofline(model, gpu, precision, {}, where), "assumed shares", false};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

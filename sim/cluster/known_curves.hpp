@@ -8,7 +8,7 @@
 
 #include "sim/cluster/cost_curve.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // Straight lines fitted to published step times.
 struct MeasuredCurve {
@@ -44,4 +44,4 @@ struct KnownCurve {
 KnownCurve curve_for(const ModelProfile& model, const GpuProfile& gpu, Precision precision,
                      std::string_view where);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

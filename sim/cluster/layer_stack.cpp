@@ -7,7 +7,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 std::int64_t slid(std::int64_t length, std::int64_t window, std::int64_t stride, std::int64_t pad) {
@@ -71,4 +71,4 @@ void LayerStack::dense(std::string_view name, std::int64_t outputs, bool bias) {
     reach({outputs, 1, 1});
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

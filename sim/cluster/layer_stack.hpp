@@ -11,7 +11,7 @@
 
 #include "sim/cluster/model_profile.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class LayerStack {
 public:
@@ -53,4 +53,4 @@ private:
     Shape shape_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -13,7 +13,7 @@
 #include "sim/cluster/hops.hpp"
 #include "sim/cluster/machines/tables.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 class Chassis {
@@ -162,4 +162,4 @@ AddedMachine add_machine(Topology& topology, const MachineSpec& spec, Machine pl
     return Chassis(topology, spec, std::move(place)).build();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

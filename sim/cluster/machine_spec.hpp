@@ -15,7 +15,7 @@
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/topology.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class NvlinkMesh : std::uint8_t {
     none,
@@ -67,4 +67,4 @@ AddedMachine add_machine(Topology& topology, const MachineSpec& spec, Machine pl
 // The NVLinks between GPUs i and j of a DGX-1 with V100s, 0 ≤ i, j < 8.
 std::uint32_t hybrid_cube_lanes(std::uint32_t i, std::uint32_t j);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -9,7 +9,7 @@
 #include "base/invariant.hpp"
 #include "sim/cluster/cost_curve.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 Bytes kept_by_sample(const ModelProfile& model, const MemoryRule& rule) {
@@ -55,4 +55,4 @@ void check_memory(const ModelProfile& model, const GpuProfile& gpu, std::int64_t
                     need.reserve.raw(), gpu.name, gpu.memory.raw(), largest));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

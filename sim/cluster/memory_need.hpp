@@ -12,7 +12,7 @@
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/model_profile.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class Optimizer : std::uint8_t { sgd, momentum, adam };
 
@@ -42,4 +42,4 @@ std::int64_t batch_max(const ModelProfile& model, const GpuProfile& gpu, const M
 void check_memory(const ModelProfile& model, const GpuProfile& gpu, std::int64_t batch,
                   const MemoryRule& rule, std::string_view where);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -7,7 +7,7 @@
 #include "base/plain_text.hpp"
 #include "sim/cluster/models/architectures.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr ModelEntry models[] = {
@@ -90,4 +90,4 @@ ModelProfile model_named(std::string_view name, std::string_view where) {
         fmt::format("there is no model {}{}", ukemi::quoted(name), did_you_mean(name, names)));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

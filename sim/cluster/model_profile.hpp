@@ -14,7 +14,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct GradientTensor {
     std::string name;
@@ -69,4 +69,4 @@ std::span<const ModelEntry> all_models();
 // Throws InputError("WHERE: there is no model …") with the nearest name.
 ModelProfile model_named(std::string_view name, std::string_view where);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -12,7 +12,7 @@
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/rings.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 using ByProtocol = std::array<double, nccl_protocols>;
@@ -308,4 +308,4 @@ NcclNumbers fit_nccl_numbers(std::span<const NcclRow> rows) {
     return numbers;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -25,7 +25,7 @@
 #include "base/quantity.hpp"
 #include "sim/cluster/machine_spec.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class NcclAlgorithm : std::uint8_t { ring, tree, nvls };  // nvls: sums in the NVSwitches
 enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
@@ -98,4 +98,4 @@ struct NcclRow {  // of an all-reduce
 // are at most 1, LL128's at most its 120 of 128 bytes, and latencies half to fifty times NCCL's.
 NcclNumbers fit_nccl_numbers(std::span<const NcclRow> rows);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

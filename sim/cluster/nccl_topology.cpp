@@ -18,7 +18,7 @@
 #include "sim/cluster/routes.hpp"
 #include "sim/cluster/xml_reader.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr Duration pcie_other = nanoseconds(100);  // a hop of PCIe that is no GPU's
@@ -201,7 +201,7 @@ private:
         for (const auto& [target, count] : lanes) {
             const bool to_gpu = topology_.device(target).kind == DeviceKind::gpu;
             // Each of two GPUs lists the other; the first one's word is checked against it.
-            if (to_gpu && index_of(target) < index_of(gpu.id)) {
+            if (to_gpu && ukemi::index_of(target) < ukemi::index_of(gpu.id)) {
                 if (topology_.lanes_between(gpu.id, target, LinkKind::nvlink) == count) continue;
                 refuse(
                     gpu.element,
@@ -252,4 +252,4 @@ Topology read_nccl_topology(const std::filesystem::path& file) {
     return parse_nccl_topology(read_file(file, xml_bytes_max), file.string());
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -14,10 +14,10 @@
 
 #include "sim/cluster/topology.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // One machine. Throws InputError(FILE:LINE:COLUMN …).
 Topology parse_nccl_topology(std::string_view text, std::string_view file);
 Topology read_nccl_topology(const std::filesystem::path& file);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -11,7 +11,7 @@
 #include "base/invariant.hpp"
 #include "sim/cluster/routes.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // How many partial cycles, and how many partial packings, are looked at; how many cycles are kept.
@@ -193,7 +193,7 @@ RingPlan routed_ring(const Topology& topology, std::span<const DeviceId> gpus) {
     std::vector<std::int64_t> load(topology.links().size());
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         for (const LinkId link : routes.route(gpus[i], gpus[(i + 1) % gpus.size()])) {
-            ++load[index_of(link)];
+            ++load[ukemi::index_of(link)];
         }
     }
     RingPlan plan;
@@ -266,4 +266,4 @@ RingEfficiency a100_ring_efficiency() {
     return {ring / 300, 1, copy / 1e9, "wire and copy: 2 and 8 A100 (vTrain's nccl-tests tables)"};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -21,7 +21,7 @@
 #include "base/quantity.hpp"
 #include "sim/cluster/topology.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class RingKind : std::uint8_t { nvlink, relayed, routed };
 std::string_view to_string(RingKind kind);
@@ -57,4 +57,4 @@ BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,
 RingEfficiency v100_ring_efficiency();
 RingEfficiency a100_ring_efficiency();
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

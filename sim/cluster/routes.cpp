@@ -17,7 +17,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 struct Cost {
@@ -95,7 +95,7 @@ Graph reversed(const Topology& topology) {
     std::vector<Edge> edges;
     for (std::size_t i = 0; i < topology.links().size(); ++i) {
         const Link& link = topology.links()[i];
-        ends.emplace_back(index_of(link.to), index_of(link.from));
+        ends.emplace_back(ukemi::index_of(link.to), ukemi::index_of(link.from));
         edges.push_back({static_cast<LinkId>(i), cost_of(link)});
     }
     return Graph(boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(), edges.begin(),
@@ -122,38 +122,38 @@ struct Routes::State {
         }
         for (std::size_t i = 0; i < topology.links().size(); ++i) {
             const Link& link = topology.links()[i];
-            steps[index_of(link.from)].push_back({static_cast<LinkId>(i),
-                                                  index_of(link.to),
-                                                  cost_of(link),
-                                                  {link.bandwidth, link.latency}});
+            steps[ukemi::index_of(link.from)].push_back({static_cast<LinkId>(i),
+                                                         ukemi::index_of(link.to),
+                                                         cost_of(link),
+                                                         {link.bandwidth, link.latency}});
         }
         rates = topology.link_rates();
     }
 
     // Costs from devices to this one, final for all that are no farther than `from`.
     const std::vector<Cost>& distances_to(DeviceId to, DeviceId from) {
-        const auto found = searches.find(index_of(to));
+        const auto found = searches.find(ukemi::index_of(to));
         if (found != searches.end()) {
             Search& search = found->second;
-            if (!search.complete && search.costs[index_of(from)] > search.settled) {
+            if (!search.complete && search.costs[ukemi::index_of(from)] > search.settled) {
                 search = searched(to, nullptr);  // asked a second time: the whole of it
             }
             return search.costs;
         }
         // Paths are kept, so distances are seldom asked for twice; they may not fill a machine.
         if ((searches.size() + 1) * names.size() > costs_kept_max) searches.clear();
-        return searches.emplace(index_of(to), searched(to, &from)).first->second.costs;
+        return searches.emplace(ukemi::index_of(to), searched(to, &from)).first->second.costs;
     }
 
     Search searched(DeviceId to, const DeviceId* until) const {
         const boost::filtered_graph<Graph, Passable> passable(
-            graph, Passable{&graph, &lets_through, index_of(to)});
+            graph, Passable{&graph, &lets_through, ukemi::index_of(to)});
         Search search;
         search.costs.assign(names.size(), Cost::far());
-        const StopAt stop{until == nullptr ? names.size() : index_of(*until)};
+        const StopAt stop{until == nullptr ? names.size() : ukemi::index_of(*until)};
         try {
             boost::dijkstra_shortest_paths(
-                passable, boost::vertex(index_of(to), graph),
+                passable, boost::vertex(ukemi::index_of(to), graph),
                 boost::weight_map(boost::get(&Edge::cost, graph))
                     .distance_map(boost::make_iterator_property_map(
                         search.costs.begin(), boost::get(boost::vertex_index, graph)))
@@ -162,26 +162,27 @@ struct Routes::State {
                     .visitor(stop));
         } catch (const StopAt::Reached&) {  // how a search of Boost.Graph ends early
             search.complete = false;
-            search.settled = search.costs[index_of(*until)];
+            search.settled = search.costs[ukemi::index_of(*until)];
         }
         return search;
     }
 
     std::vector<LinkId> walk(DeviceId from, DeviceId to, std::uint64_t flow) {
         const std::vector<Cost>& left = distances_to(to, from);
-        std::uint32_t at = index_of(from);
+        std::uint32_t at = ukemi::index_of(from);
         if (left[at] == Cost::far()) {
-            throw InputError("topology", "",
-                             fmt::format("no path from {} to {}", names[at], names[index_of(to)]));
+            throw InputError(
+                "topology", "",
+                fmt::format("no path from {} to {}", names[at], names[ukemi::index_of(to)]));
         }
-        const std::uint64_t seed =
-            mixed(mixed(std::uint64_t{index_of(from)} << 32 | index_of(to)) ^ mixed(flow));
+        const std::uint64_t seed = mixed(
+            mixed(std::uint64_t{ukemi::index_of(from)} << 32 | ukemi::index_of(to)) ^ mixed(flow));
         std::vector<LinkId> path;
         std::vector<const Step*> best;
-        while (at != index_of(to)) {
+        while (at != ukemi::index_of(to)) {
             best.clear();
             for (const Step& step : steps[at]) {
-                const bool enters = step.to == index_of(to) || lets_through[step.to] != 0;
+                const bool enters = step.to == ukemi::index_of(to) || lets_through[step.to] != 0;
                 if (enters && step.cost + left[step.to] == left[at]) best.push_back(&step);
             }
             INVARIANT(!best.empty());
@@ -207,29 +208,32 @@ Routes::Routes(Routes&&) noexcept = default;
 Routes& Routes::operator=(Routes&&) noexcept = default;
 
 std::span<const LinkId> Routes::route(DeviceId from, DeviceId to, std::uint64_t flow) {
-    INVARIANT(index_of(from) < state_->names.size() && index_of(to) < state_->names.size());
+    INVARIANT(ukemi::index_of(from) < state_->names.size() &&
+              ukemi::index_of(to) < state_->names.size());
     if (from == to) return {};
-    const std::tuple key{index_of(from), index_of(to), flow};
+    const std::tuple key{ukemi::index_of(from), ukemi::index_of(to), flow};
     const auto found = state_->paths.find(key);
     if (found != state_->paths.end()) return found->second;
     return state_->paths.emplace(key, state_->walk(from, to, flow)).first->second;
 }
 
 bool Routes::connected(DeviceId from, DeviceId to) {
-    INVARIANT(index_of(from) < state_->names.size() && index_of(to) < state_->names.size());
-    return state_->distances_to(to, from)[index_of(from)] != Cost::far();
+    INVARIANT(ukemi::index_of(from) < state_->names.size() &&
+              ukemi::index_of(to) < state_->names.size());
+    return state_->distances_to(to, from)[ukemi::index_of(from)] != Cost::far();
 }
 
 Duration Routes::latency(DeviceId from, DeviceId to, std::uint64_t flow) {
     Duration sum;
-    for (const LinkId link : route(from, to, flow)) sum += state_->rates[index_of(link)].latency;
+    for (const LinkId link : route(from, to, flow))
+        sum += state_->rates[ukemi::index_of(link)].latency;
     return sum;
 }
 
 BytesPerSecond Routes::bandwidth(DeviceId from, DeviceId to, std::uint64_t flow) {
     BytesPerSecond least = BytesPerSecond::max();
     for (const LinkId link : route(from, to, flow)) {
-        least = std::min(least, state_->rates[index_of(link)].bandwidth);
+        least = std::min(least, state_->rates[ukemi::index_of(link)].bandwidth);
     }
     return least;
 }
@@ -255,4 +259,4 @@ void check_connected(const Topology& topology) {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

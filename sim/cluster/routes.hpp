@@ -14,7 +14,7 @@
 
 #include "sim/cluster/topology.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class Routes {
 public:
@@ -39,4 +39,4 @@ private:
 // Throws InputError naming the first two workers between which there is no path.
 void check_connected(const Topology& topology);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -15,7 +15,7 @@
 #include "sim/cluster/machines/tables.hpp"
 #include "sim/cluster/routes.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr std::size_t devices_in_matrix_max = 128;
@@ -351,4 +351,4 @@ Topology read_smi_topology(const std::filesystem::path& file, const SmiOptions& 
     return parse_smi_topology(text, file.string(), options);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

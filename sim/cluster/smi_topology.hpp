@@ -14,7 +14,7 @@
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/topology.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct SmiOptions {
     const GpuProfile* gpu = nullptr;  // the text does not say
@@ -25,4 +25,4 @@ Topology parse_smi_topology(std::string_view text, std::string_view file,
                             const SmiOptions& options = {});
 Topology read_smi_topology(const std::filesystem::path& file, const SmiOptions& options = {});
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

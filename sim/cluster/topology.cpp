@@ -10,7 +10,7 @@
 #include "base/invariant.hpp"
 #include "base/unit_text.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 std::string_view to_string(DeviceKind kind) {
     switch (kind) {
@@ -37,18 +37,18 @@ std::string_view to_string(LinkKind kind) {
 }
 
 const Device& Topology::device(DeviceId id) const {
-    INVARIANT(index_of(id) < devices_.size());
-    return devices_[index_of(id)];
+    INVARIANT(ukemi::index_of(id) < devices_.size());
+    return devices_[ukemi::index_of(id)];
 }
 
 const Link& Topology::link(LinkId id) const {
-    INVARIANT(index_of(id) < links_.size());
-    return links_[index_of(id)];
+    INVARIANT(ukemi::index_of(id) < links_.size());
+    return links_[ukemi::index_of(id)];
 }
 
 const Machine& Topology::machine(MachineId id) const {
-    INVARIANT(index_of(id) < machines_.size());
-    return machines_[index_of(id)];
+    INVARIANT(ukemi::index_of(id) < machines_.size());
+    return machines_[ukemi::index_of(id)];
 }
 
 std::vector<LinkRate> Topology::link_rates() const {
@@ -81,8 +81,8 @@ std::vector<DeviceId> Topology::workers() const {
         const Device& one = devices_[i];
         if (one.machine == no_machine) continue;
         const auto id = static_cast<DeviceId>(i);
-        if (one.kind == DeviceKind::gpu) gpus[index_of(one.machine)].push_back(id);
-        if (one.kind == DeviceKind::cpu) sockets[index_of(one.machine)].push_back(id);
+        if (one.kind == DeviceKind::gpu) gpus[ukemi::index_of(one.machine)].push_back(id);
+        if (one.kind == DeviceKind::cpu) sockets[ukemi::index_of(one.machine)].push_back(id);
     }
     std::vector<DeviceId> found;
     for (std::size_t i = 0; i < machines_.size(); ++i) {
@@ -119,7 +119,7 @@ DeviceId Topology::add_device(DeviceKind kind, MachineId machine, std::string na
     if (devices_.size() >= devices_max) {
         throw InputError("topology", "", fmt::format("more than {} devices", devices_max));
     }
-    INVARIANT(machine == no_machine || index_of(machine) < machines_.size());
+    INVARIANT(machine == no_machine || ukemi::index_of(machine) < machines_.size());
     std::uint32_t index = 0;
     // The devices of a machine are added together, so the search ends soon.
     for (std::size_t i = devices_.size(); i-- > 0 && devices_[i].machine == machine;) {
@@ -133,7 +133,8 @@ DeviceId Topology::add_device(DeviceKind kind, MachineId machine, std::string na
 
 LinkId Topology::connect(DeviceId a, DeviceId b, LinkKind kind, std::uint32_t lanes,
                          BytesPerSecond bandwidth, Duration latency) {
-    INVARIANT(index_of(a) < devices_.size() && index_of(b) < devices_.size() && a != b);
+    INVARIANT(ukemi::index_of(a) < devices_.size() && ukemi::index_of(b) < devices_.size() &&
+              a != b);
     INVARIANT(lanes > 0);
     const auto refuse = [&](std::string_view problem) {
         throw InputError("topology", "",
@@ -159,4 +160,4 @@ void Topology::derate(LinkKind kind, double factor) {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -18,7 +18,7 @@
 #include "base/quantity.hpp"
 #include "sim/network/link.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class DeviceId : std::uint32_t {};
 enum class MachineId : std::uint32_t {};  // one chassis; switches of the network have none
@@ -97,4 +97,4 @@ private:
     std::vector<Machine> machines_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

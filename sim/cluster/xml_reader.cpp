@@ -9,7 +9,7 @@
 #include "base/input_error.hpp"
 #include "base/text_scan.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
@@ -66,8 +66,8 @@ void XmlFile::refuse(pugi::xml_node at, std::string_view problem) const {
 }
 
 void XmlFile::refuse_at(std::size_t offset, std::string_view problem) const {
-    const TextPlace place = place_of(text_, offset);
+    const TextPlace place = ukemi::place_of(text_, offset);
     throw InputError(file_, place.line, place.column, problem);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -9,7 +9,7 @@
 #include <pugixml.hpp>
 #include <string_view>
 
-namespace ukemi {
+namespace ukemi::sim {
 
 inline constexpr std::size_t xml_depth_max = 64;
 inline constexpr std::size_t xml_bytes_max = std::size_t{4} << 20;  // "<a/>" takes 20 times as much
@@ -31,4 +31,4 @@ private:
     pugi::xml_document document_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -5,7 +5,7 @@
 #include <array>
 #include <type_traits>
 
-namespace ukemi {
+namespace ukemi::sim {
 
 std::string_view event_kind(const Event& event) {
     static constexpr std::array<std::string_view, std::variant_size_v<Event>> names{
@@ -32,4 +32,4 @@ std::int64_t event_subject(const Event& event) {
 
 std::string EventHash::text() const { return fmt::format("{:016x}", state_); }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -12,7 +12,7 @@
 #include "base/ids.hpp"
 #include "sim/engine/event_queue.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct CapacityChanged {  // a zone can carry more or fewer spot instances from now on
     ZoneId zone;
@@ -88,4 +88,4 @@ private:
     std::uint64_t state_ = 0x243f6a8885a308d3U;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

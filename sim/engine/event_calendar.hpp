@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct CalendarEntry {
     std::int64_t at = 0;    // nanoseconds since the start of the run, never negative
@@ -395,4 +395,4 @@ private:
     std::vector<Chunk> chunks_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

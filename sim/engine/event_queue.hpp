@@ -22,7 +22,7 @@
 #include "base/quantity.hpp"
 #include "sim/engine/event_calendar.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // What goes first when several events share an instant, and why.
 enum class Phase : std::uint8_t {
@@ -231,4 +231,4 @@ private:
     EventCalendar calendar_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -14,7 +14,7 @@
 #include "sim/job/transition_costs.hpp"
 #include "sim/learning/learning_model.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct NoisePoint {  // of a curve over training; straight in between, level outside
     std::int64_t samples = 0;
@@ -26,19 +26,19 @@ double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples
 struct Interference {
     Instant from;
     Instant until;
-    Collective collective = Collective::automatic;
+    policies::Collective collective = policies::Collective::automatic;
     double factor = 1;  // of what a step waits for
 };
 
 struct JobSpec {
-    Plan plan;                       // the first
+    policies::Plan plan;             // the first
     std::int32_t instances_max = 1;  // that a Plan may ask for, if more than the first does
     std::int64_t samples_total = 1;
     std::int64_t samples_per_epoch = 0;
     Instant deadline = Instant::never();
-    JobProfile profile;
-    PredictorChoice predictor;        // that policies ask about the profile
-    std::optional<JobProfile> guess;  // that it starts from; empty: the profile
+    policies::JobProfile profile;
+    policies::PredictorChoice predictor;        // that policies ask about the profile
+    std::optional<policies::JobProfile> guess;  // that it starts from; empty: the profile
     std::int32_t workers_min = 1;
     std::vector<Interference> interference;  // on the profile's exposed communication
     std::vector<NoisePoint> noise_scale;     // what a simulated run shows as measured; may be empty
@@ -58,7 +58,7 @@ struct JobSpec {
     RunQueue::Limits limits;
     std::int64_t launches_max = 1'000'000;  // machines asked for, over a whole run
 
-    const JobProfile& guess_at_start() const { return guess ? *guess : profile; }
+    const policies::JobProfile& guess_at_start() const { return guess ? *guess : profile; }
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

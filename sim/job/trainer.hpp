@@ -16,7 +16,7 @@
 #include "policies/plan.hpp"
 #include "records/transition_phases.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // Steps that were finished, also those that a loss made vain, and the time they took.
 struct StepsMade {
@@ -42,7 +42,7 @@ struct LearnedAt {
 struct TransitionOrder {
     std::span<const InstanceId> members;
     std::span<const std::int32_t> speeds;  // of each member, per mille of the job's profile
-    PhaseTimes phases{};                   // what they are expected to take
+    records::PhaseTimes phases{};          // what they are expected to take
     bool workers_shown = false;            // in Observation::worker_views
     bool workers_differ = false;           // perhaps, by their machines' speeds
     bool phases_told_apart = false;        // PhaseBegan follows at the beginning of each but one
@@ -52,12 +52,14 @@ class Trainer {
 public:
     virtual ~Trainer() = default;
 
-    virtual JobPhase phase() const = 0;
+    virtual policies::JobPhase phase() const = 0;
     virtual std::int32_t workers() const = 0;
     virtual std::int64_t samples_safe() const = 0;  // would survive the loss of every instance
     virtual Duration transition_remaining(Instant now) const = 0;
-    virtual TransitionPhase transition_phase(Instant) const { return TransitionPhase::none; }
-    virtual PhaseCosts phase_costs() const { return {}; }  // of transitions, so far
+    virtual policies::TransitionPhase transition_phase(Instant) const {
+        return policies::TransitionPhase::none;
+    }
+    virtual records::PhaseCosts phase_costs() const { return {}; }  // of transitions, so far
     virtual std::int64_t checkpoints() const = 0;
     virtual std::int64_t transitions() const = 0;
     virtual StepsMade steps_made() const = 0;
@@ -67,7 +69,7 @@ public:
     virtual std::vector<LearnedAt> learned_on_the_way(Instant) const { return {}; }
     // Over all bits of what was learned and how; where it is part of the run's fingerprint.
     virtual std::optional<std::uint64_t> model_digest() const { return std::nullopt; }
-    virtual void observe(Observation& seen) const = 0;  // loss, gradient, workers' views
+    virtual void observe(policies::Observation& seen) const = 0;  // loss, gradient, workers' views
 
     // Tells the Controller the steps made so far. Cheap; call it before anybody looks.
     virtual void report(Instant now) = 0;
@@ -77,7 +79,7 @@ public:
     virtual void await_boundary(Instant now) = 0;
     // At a boundary: has every member take over the next Plan. True if they have; otherwise they
     // are asked, and PlanAgreed follows unless a member is lost before.
-    virtual bool agree(const Plan& next, Instant now) = 0;
+    virtual bool agree(const policies::Plan& next, Instant now) = 0;
 
     // Ends what the group is doing. A step in progress is torn unless `now` is a step boundary.
     // The group's time is in the ledger afterwards, so membership may change.
@@ -109,4 +111,4 @@ public:
     virtual bool wait(std::optional<Instant> next_due) = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

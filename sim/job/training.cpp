@@ -4,7 +4,7 @@
 
 #include "sim/learning/bends.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 constexpr Duration longest_segment = days(36'500);
@@ -21,8 +21,8 @@ double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples
     return left.noise_scale + part * (after->noise_scale - left.noise_scale);
 }
 
-Training::Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue,
-                   std::uint64_t seed)
+Training::Training(const JobSpec& job, policies::Controller& controller, records::Ledger& ledger,
+                   RunQueue& queue, std::uint64_t seed)
     : job_(&job), controller_(&controller), ledger_(&ledger), queue_(&queue) {
     if (job.learning) {
         learning_ = job.learning->drawn(seed);
@@ -32,9 +32,9 @@ Training::Training(const JobSpec& job, Controller& controller, Ledger& ledger, R
 }
 
 LearningStep Training::step_settings() const {
-    const Plan& plan = controller_->plan();
+    const policies::Plan& plan = controller_->plan();
     const std::int32_t workers = std::max(workers_, job_->workers_min);
-    return {samples_per_step(plan, workers),
+    return {policies::samples_per_step(plan, workers),
             plan.learning_rate,
             workers,
             plan.learners_per_gpu,
@@ -59,12 +59,12 @@ std::int64_t Training::samples_safe() const {
 }
 
 Duration Training::transition_remaining(Instant now) const {
-    return phase_ == JobPhase::transition ? until_ - now : Duration{};
+    return phase_ == policies::JobPhase::transition ? until_ - now : Duration{};
 }
 
 void Training::report(Instant now) {
-    if (phase_ != JobPhase::running) return;
-    const std::int64_t steps = steps_within(rate_, now - since_);
+    if (phase_ != policies::JobPhase::running) return;
+    const std::int64_t steps = policies::steps_within(rate_, now - since_);
     const std::int64_t news = steps - steps_reported_;
     std::int64_t samples = 0;
     INVARIANT(!__builtin_mul_overflow(news, per_step_, &samples));
@@ -78,21 +78,21 @@ void Training::report(Instant now) {
 }
 
 Instant Training::next_step_boundary(Instant now) const {
-    if (phase_ != JobPhase::running) return now;
-    const std::int64_t steps = steps_within(rate_, now - since_);
-    const Instant last = since_ + time_for(rate_, steps);
+    if (phase_ != policies::JobPhase::running) return now;
+    const std::int64_t steps = policies::steps_within(rate_, now - since_);
+    const Instant last = since_ + policies::time_for(rate_, steps);
     const bool fluid = rate_.steps >= rate_.per.raw();  // a step is not longer than a nanosecond
-    return last == now || fluid ? now : since_ + time_for(rate_, steps + 1);
+    return last == now || fluid ? now : since_ + policies::time_for(rate_, steps + 1);
 }
 
 void Training::settle_steps(Instant now) {
     report(now);
     const std::int64_t behind = std::max<std::int64_t>(0, high_at_start_ - samples_at_start_);
     const std::int64_t redone = std::min(steps_reported_, (behind + per_step_ - 1) / per_step_);
-    const Duration worked = time_for(rate_, steps_reported_);
-    ledger_->elapse(since_ + time_for(rate_, redone), Cause::redone);
-    ledger_->elapse(since_ + worked, Cause::useful);
-    ledger_->elapse(now, Cause::wasted);
+    const Duration worked = policies::time_for(rate_, steps_reported_);
+    ledger_->elapse(since_ + policies::time_for(rate_, redone), records::Cause::redone);
+    ledger_->elapse(since_ + worked, records::Cause::useful);
+    ledger_->elapse(now, records::Cause::wasted);
     run_since_checkpoint_ += worked;
     made_.steps += steps_reported_;
     made_.time += worked;
@@ -100,17 +100,19 @@ void Training::settle_steps(Instant now) {
 
 void Training::settle(Instant now) {
     switch (phase_) {
-        case JobPhase::waiting: break;
-        case JobPhase::transition:
-            add_phases(phase_costs_, phases_, now - since_, workers_);
-            ledger_->elapse(now, Cause::transition);
+        case policies::JobPhase::waiting: break;
+        case policies::JobPhase::transition:
+            records::add_phases(phase_costs_, phases_, now - since_, workers_);
+            ledger_->elapse(now, records::Cause::transition);
             break;
-        case JobPhase::running: settle_steps(now); break;
-        case JobPhase::checkpointing: ledger_->elapse(now, Cause::checkpoint); break;
-        case JobPhase::finished: break;
+        case policies::JobPhase::running: settle_steps(now); break;
+        case policies::JobPhase::checkpointing:
+            ledger_->elapse(now, records::Cause::checkpoint);
+            break;
+        case policies::JobPhase::finished: break;
     }
     // Nobody is a member now, or the members' clock has just been set: bring it to the present.
-    ledger_->elapse(now, Cause::idle);
+    ledger_->elapse(now, records::Cause::idle);
     since_ = now;
 }
 
@@ -147,11 +149,11 @@ std::optional<Learned> Training::learned() const {
 }
 
 std::vector<LearnedAt> Training::learned_on_the_way(Instant until) const {
-    if (!learning_ || phase_ != JobPhase::running) return {};
-    const std::int64_t most = steps_within(rate_, until - since_) - steps_reported_;
+    if (!learning_ || phase_ != policies::JobPhase::running) return {};
+    const std::int64_t most = policies::steps_within(rate_, until - since_) - steps_reported_;
     std::vector<LearnedAt> points;
     for (const std::int64_t steps : bends(*learning_, learned_, step_, most)) {
-        points.push_back({since_ + time_for(rate_, steps_reported_ + steps),
+        points.push_back({since_ + policies::time_for(rate_, steps_reported_ + steps),
                           controller_->samples_done() + steps * per_step_,
                           shown(learning_->after(learned_, steps, step_), step_)});
     }
@@ -164,7 +166,7 @@ std::optional<std::uint64_t> Training::model_digest() const {
 
 // What a step waits for, with whatever else is on the network.
 Duration Training::communication_at(Instant now) const {
-    Duration time = exposed_communication(job_->profile, controller_->plan(), workers_);
+    Duration time = policies::exposed_communication(job_->profile, controller_->plan(), workers_);
     for (const Interference& one : job_->interference) {
         const bool now_there = one.from <= now && now < one.until;
         if (now_there && one.collective == controller_->plan().collective) {
@@ -182,15 +184,16 @@ std::optional<std::int64_t> Training::steps_to_other_pace(Instant now) const {
         if (one.until > now) next = std::min(next, one.until);
     }
     if (next == Instant::never()) return std::nullopt;
-    const std::int64_t whole = steps_within(rate_, next - now);
-    return whole + (time_for(rate_, whole) < next - now || whole == 0 ? 1 : 0);
+    const std::int64_t whole = policies::steps_within(rate_, next - now);
+    return whole + (policies::time_for(rate_, whole) < next - now || whole == 0 ? 1 : 0);
 }
 
 // Of a step, what the slowest worker computes. A table of whole steps says nothing of their parts.
 Duration Training::computing_in(Duration step) const {
     const Duration rest = step - communication_;
     if (!job_->profile.step_time) return rest;
-    const ExchangeView parts = exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
+    const policies::ExchangeView parts =
+        policies::exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
     const Int128 whole = Int128{parts.compute.raw()} + parts.exposed.raw();
     if (whole <= 0) return rest;
     return nanoseconds(static_cast<std::int64_t>(rest.raw() * Int128{parts.compute.raw()} / whole));
@@ -199,14 +202,14 @@ Duration Training::computing_in(Duration step) const {
 // In a synchronous step all wait for the slowest. Where nothing is known of a step's parts, they
 // are not shown; unless workers differ, which would not be seen otherwise: then all of it is taken
 // for computing.
-void Training::observe_workers(Observation& seen) const {
+void Training::observe_workers(policies::Observation& seen) const {
     seen.worker_views.clear();
-    if (phase_ != JobPhase::running || members_.empty()) return;
-    const Duration step = time_for(rate_, 1);
+    if (phase_ != policies::JobPhase::running || members_.empty()) return;
+    const Duration step = policies::time_for(rate_, 1);
     if (step < nanoseconds(1000)) return;  // time is its work
     const Duration computing = computing_in(step);
     for (const auto& [instance, speed] : members_) {
-        WorkerView view{instance, step, {}, {}, {}};
+        policies::WorkerView view{instance, step, {}, {}, {}};
         if (parts_known_) {
             const Int128 own = static_cast<Int128>(computing.raw()) * speed_per_mille_ / speed;
             view.compute = nanoseconds(static_cast<std::int64_t>(own));
@@ -216,11 +219,12 @@ void Training::observe_workers(Observation& seen) const {
     }
 }
 
-void Training::observe(Observation& seen) const {
+void Training::observe(policies::Observation& seen) const {
     observe_workers(seen);
     seen.exchange = {};
     if (job_->profile.step_time && workers_ > 0) {
-        seen.exchange = exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
+        seen.exchange =
+            policies::exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
     }
     if (learning_) {
         const LearningStep step = step_settings();
@@ -236,13 +240,13 @@ void Training::observe(Observation& seen) const {
 void Training::stop(Instant now) {
     settle(now);
     cancel_what_is_due();
-    phase_ = JobPhase::waiting;
+    phase_ = policies::JobPhase::waiting;
     workers_ = 0;
 }
 
 void Training::begin_transition(const TransitionOrder& order, Instant now) {
     const auto workers = static_cast<std::int32_t>(order.members.size());
-    INVARIANT(phase_ == JobPhase::waiting && workers >= job_->workers_min);
+    INVARIANT(phase_ == policies::JobPhase::waiting && workers >= job_->workers_min);
     settle(now);
     workers_ = workers;
     speed_per_mille_ = std::ranges::min(order.speeds);
@@ -258,16 +262,16 @@ void Training::begin_transition(const TransitionOrder& order, Instant now) {
             std::make_shared<std::vector<InstanceId>>(order.members.begin(), order.members.end());
     }
     ++transitions_;
-    phase_ = JobPhase::transition;
+    phase_ = policies::JobPhase::transition;
     phases_ = order.phases;
-    until_ = now + sum_of(phases_);
+    until_ = now + records::sum_of(phases_);
     due_ = queue_->schedule(until_, Phase::completion, TransitionEnded{});
     if (order.phases_told_apart) phase_began(now);
 }
 
-TransitionPhase Training::transition_phase(Instant now) const {
-    if (phase_ != JobPhase::transition) return TransitionPhase::none;
-    return phase_after(phases_, now - since_);
+policies::TransitionPhase Training::transition_phase(Instant now) const {
+    if (phase_ != policies::JobPhase::transition) return policies::TransitionPhase::none;
+    return records::phase_after(phases_, now - since_);
 }
 
 // The beginning of the next one is an event; the last one ends with the transition.
@@ -291,17 +295,18 @@ void Training::begin_running(Instant now) {
     INVARIANT(workers_ >= job_->workers_min);
     settle(now);
     cancel_what_is_due();
-    phase_ = JobPhase::running;
-    rate_ = rate_of(job_->profile, controller_->plan(), workers_);
+    phase_ = policies::JobPhase::running;
+    rate_ = policies::rate_of(job_->profile, controller_->plan(), workers_);
     communication_ = communication_at(now);
     if (communication_ > Duration{}) {  // the slow compute more slowly; the network is what it is
-        const Duration calm = exposed_communication(job_->profile, controller_->plan(), workers_);
-        const StepRate computing{1, time_for(rate_, 1) - calm};
-        rate_ = slowed(scaled(computing, speed_per_mille_), communication_);
+        const Duration calm =
+            policies::exposed_communication(job_->profile, controller_->plan(), workers_);
+        const policies::StepRate computing{1, policies::time_for(rate_, 1) - calm};
+        rate_ = policies::slowed(policies::scaled(computing, speed_per_mille_), communication_);
     } else {
-        rate_ = scaled(rate_, speed_per_mille_);
+        rate_ = policies::scaled(rate_, speed_per_mille_);
     }
-    per_step_ = samples_per_step(controller_->plan(), workers_);
+    per_step_ = policies::samples_per_step(controller_->plan(), workers_);
     step_ = step_settings();
     learned_at_start_ = learned_;
     steps_reported_ = 0;
@@ -318,35 +323,36 @@ void Training::begin_running(Instant now) {
     const LookAhead ahead = look_ahead(left, std::min(farthest, hook_in.value_or(farthest)));
     const std::int64_t steps_left = ahead.target ? ahead.steps : farthest;
     if (ahead.target) {
-        due_ =
-            queue_->schedule(now + time_for(rate_, ahead.steps), Phase::completion, WorkFinished{});
+        due_ = queue_->schedule(now + policies::time_for(rate_, ahead.steps), Phase::completion,
+                                WorkFinished{});
     }
     const std::int64_t look_in = ahead.target ? hook_in.value_or(ahead.steps) : ahead.steps;
     if (look_in < steps_left) {
-        hook_due_ =
-            queue_->schedule(now + time_for(rate_, look_in), Phase::completion, StepReached{});
+        hook_due_ = queue_->schedule(now + policies::time_for(rate_, look_in), Phase::completion,
+                                     StepReached{});
     }
     const Duration interval = controller_->plan().checkpoint_interval;
-    if (job_->profile.lossless || interval == never_checkpoint) return;
+    if (job_->profile.lossless || interval == policies::never_checkpoint) return;
     const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
-    if (rest >= time_for(rate_, steps_left)) return;
+    if (rest >= policies::time_for(rate_, steps_left)) return;
     // Where steps are looked at, what is due at this boundary is saved here: a look at every step
     // would put it off for ever. Elsewhere a step comes first.
     const bool looked_at = look_in < steps_left && run_since_checkpoint_ > Duration{};
     const std::int64_t least = looked_at ? 0 : 1;
-    const std::int64_t steps = std::max(least, steps_within(rate_, rest));
+    const std::int64_t steps = std::max(least, policies::steps_within(rate_, rest));
     if (steps >= steps_left) return;
-    checkpoint_due_ =
-        queue_->schedule(now + time_for(rate_, steps), Phase::completion, CheckpointDue{});
+    checkpoint_due_ = queue_->schedule(now + policies::time_for(rate_, steps), Phase::completion,
+                                       CheckpointDue{});
 }
 
 void Training::save_before(Instant deadline, Instant now) {
-    if (phase_ != JobPhase::running || job_->profile.lossless) return;
+    if (phase_ != policies::JobPhase::running || job_->profile.lossless) return;
     report(now);
     const Duration to_spare = whole_seconds(1);
     const Instant latest = deadline - job_->profile.checkpoint - to_spare;
     if (latest < now) return;  // no time left to save
-    const Instant boundary = since_ + time_for(rate_, steps_within(rate_, latest - since_));
+    const Instant boundary =
+        since_ + policies::time_for(rate_, policies::steps_within(rate_, latest - since_));
     const Instant start = boundary >= now ? boundary : latest;  // a long step is torn
     if (start == now && !unsaved()) return;                     // nothing to add to the last one
     queue_->cancel(checkpoint_due_);
@@ -357,13 +363,13 @@ void Training::begin_checkpoint(Instant now) {
     INVARIANT(!job_->profile.lossless);
     settle(now);
     cancel_what_is_due();
-    phase_ = JobPhase::checkpointing;
+    phase_ = policies::JobPhase::checkpointing;
     until_ = now + job_->profile.checkpoint;
     due_ = queue_->schedule(until_, Phase::completion, CheckpointEnded{});
 }
 
 void Training::finish_checkpoint(Instant now) {
-    INVARIANT(phase_ == JobPhase::checkpointing);
+    INVARIANT(phase_ == policies::JobPhase::checkpointing);
     settle(now);
     samples_safe_ = controller_->samples_done();
     learned_safe_ = learned_;
@@ -375,12 +381,12 @@ void Training::finish_checkpoint(Instant now) {
 void Training::finish(Instant now) {
     settle(now);
     cancel_what_is_due();
-    phase_ = JobPhase::finished;
+    phase_ = policies::JobPhase::finished;
     workers_ = 0;
 }
 
 void Training::roll_back() {
-    INVARIANT(phase_ == JobPhase::waiting);
+    INVARIANT(phase_ == policies::JobPhase::waiting);
     if (!unsaved()) return;
     controller_->rolled_back(samples_safe_, steps_safe_);
     learned_ = learned_safe_;
@@ -388,4 +394,4 @@ void Training::roll_back() {
     run_since_checkpoint_ = Duration{};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -18,32 +18,32 @@
 #include "sim/job/job_spec.hpp"
 #include "sim/job/trainer.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class Training final : public Trainer {
 public:
     // The seed is for the luck of a task that is learned; others draw nothing.
-    Training(const JobSpec& job, Controller& controller, Ledger& ledger, RunQueue& queue,
-             std::uint64_t seed = 0);
+    Training(const JobSpec& job, policies::Controller& controller, records::Ledger& ledger,
+             RunQueue& queue, std::uint64_t seed = 0);
 
-    JobPhase phase() const override { return phase_; }
+    policies::JobPhase phase() const override { return phase_; }
     std::int32_t workers() const override { return workers_; }
     std::int64_t samples_safe() const override;
     Duration transition_remaining(Instant now) const override;
-    TransitionPhase transition_phase(Instant now) const override;
-    PhaseCosts phase_costs() const override { return phase_costs_; }
+    policies::TransitionPhase transition_phase(Instant now) const override;
+    records::PhaseCosts phase_costs() const override { return phase_costs_; }
     std::int64_t checkpoints() const override { return checkpoints_; }
     std::int64_t transitions() const override { return transitions_; }
     StepsMade steps_made() const override { return made_; }
     std::optional<Learned> learned() const override;
     std::vector<LearnedAt> learned_on_the_way(Instant until) const override;
     std::optional<std::uint64_t> model_digest() const override;
-    void observe(Observation& seen) const override;
+    void observe(policies::Observation& seen) const override;
 
     void report(Instant now) override;
     bool at_boundary(Instant now) const override { return next_step_boundary(now) == now; }
     void await_boundary(Instant now) override;
-    bool agree(const Plan&, Instant) override { return true; }
+    bool agree(const policies::Plan&, Instant) override { return true; }
 
     void stop(Instant now) override;
     void begin_transition(const TransitionOrder& order, Instant now) override;
@@ -65,7 +65,7 @@ private:
     Instant next_step_boundary(Instant now) const;  // now, or the end of the step in progress
     void cancel_what_is_due();
     Duration computing_in(Duration step) const;
-    void observe_workers(Observation& seen) const;
+    void observe_workers(policies::Observation& seen) const;
     Duration communication_at(Instant now) const;
     std::optional<std::int64_t> steps_to_other_pace(Instant now) const;
     LearningStep step_settings() const;
@@ -75,10 +75,10 @@ private:
     bool unsaved() const { return controller_->samples_done() > samples_safe(); }
 
     const JobSpec* job_;
-    Controller* controller_;
-    Ledger* ledger_;
+    policies::Controller* controller_;
+    records::Ledger* ledger_;
     RunQueue* queue_;
-    JobPhase phase_ = JobPhase::waiting;
+    policies::JobPhase phase_ = policies::JobPhase::waiting;
     std::int32_t workers_ = 0;
     std::int32_t speed_per_mille_ = 1000;                       // of the slowest
     std::vector<std::pair<InstanceId, std::int32_t>> members_;  // and their speeds, if shown
@@ -86,11 +86,11 @@ private:
 
     Instant since_;  // the beginning of the segment, or of the transition
     Instant until_;  // the end of a transition or checkpoint
-    StepRate rate_;
+    policies::StepRate rate_;
     Duration communication_;           // of each step of this segment
     std::int64_t steps_reported_ = 0;  // of this segment
-    PhaseTimes phases_{};              // of the transition
-    PhaseCosts phase_costs_{};
+    records::PhaseTimes phases_{};     // of the transition
+    records::PhaseCosts phase_costs_{};
     RunQueue::Ticket phase_due_;
     RunQueue::Ticket due_;  // the end of the work, of a transition or of a checkpoint
     RunQueue::Ticket checkpoint_due_;
@@ -116,4 +116,4 @@ private:
     std::int64_t transitions_ = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -4,7 +4,7 @@
 
 #include "sim/network/flow_network.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // What one sends to many shares its uplink, what one receives from many its downlink; links that
 // carry alike are as fast as each other, so one flow of each kind tells the time of all.
@@ -27,36 +27,37 @@ Duration state_transfer_time(const StateTransfer& transfer, std::int32_t holders
     return network.now().since_start();
 }
 
-CostOrigin origin_of(const TransitionCosts& costs, GroupChange change, TransitionPhase phase) {
+CostOrigin origin_of(const TransitionCosts& costs, GroupChange change,
+                     policies::TransitionPhase phase) {
     const ChangeCosts& own = costs.of(change);
     switch (phase) {
-        case TransitionPhase::spawn: return own.spawn_from;
-        case TransitionPhase::rendezvous: return own.rendezvous_from;
-        case TransitionPhase::warm_up: return own.warm_up_from;
-        case TransitionPhase::transfer:
+        case policies::TransitionPhase::spawn: return own.spawn_from;
+        case policies::TransitionPhase::rendezvous: return own.rendezvous_from;
+        case policies::TransitionPhase::warm_up: return own.warm_up_from;
+        case policies::TransitionPhase::transfer:
             return change == GroupChange::grow ? costs.transfer_from : CostOrigin::none;
-        case TransitionPhase::none:
-        case TransitionPhase::notice:
-        case TransitionPhase::drain: break;
+        case policies::TransitionPhase::none:
+        case policies::TransitionPhase::notice:
+        case policies::TransitionPhase::drain: break;
     }
     return CostOrigin::none;
 }
 
-PhaseTimes phase_times(const TransitionCosts& costs, GroupChange change, std::int32_t workers,
-                       std::int32_t holders) {
+records::PhaseTimes phase_times(const TransitionCosts& costs, GroupChange change,
+                                std::int32_t workers, std::int32_t holders) {
     const ChangeCosts& own = costs.of(change);
-    PhaseTimes times{};
-    const auto set = [&](TransitionPhase phase, Duration time) {
+    records::PhaseTimes times{};
+    const auto set = [&](policies::TransitionPhase phase, Duration time) {
         times[static_cast<std::size_t>(phase)] = time;
     };
-    set(TransitionPhase::spawn, time_for_size(own.spawn, workers));
-    set(TransitionPhase::rendezvous, time_for_size(own.rendezvous, workers));
+    set(policies::TransitionPhase::spawn, policies::time_for_size(own.spawn, workers));
+    set(policies::TransitionPhase::rendezvous, policies::time_for_size(own.rendezvous, workers));
     if (change == GroupChange::grow) {
-        set(TransitionPhase::transfer,
+        set(policies::TransitionPhase::transfer,
             state_transfer_time(costs.transfer, holders, workers - holders));
     }
-    set(TransitionPhase::warm_up, time_for_size(own.warm_up, workers));
+    set(policies::TransitionPhase::warm_up, policies::time_for_size(own.warm_up, workers));
     return times;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -19,7 +19,7 @@
 #include "policies/time_by_size.hpp"
 #include "records/transition_phases.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class GroupChange : std::uint8_t {
     start,   // nobody has the model: the first group, or one that begins from a checkpoint
@@ -39,9 +39,9 @@ enum class CostOrigin : std::uint8_t {
 };
 
 struct ChangeCosts {  // the group stands still meanwhile
-    TimeBySize spawn;
-    TimeBySize rendezvous;
-    TimeBySize warm_up;
+    policies::TimeBySize spawn;
+    policies::TimeBySize rendezvous;
+    policies::TimeBySize warm_up;
     CostOrigin spawn_from = CostOrigin::none;
     CostOrigin rendezvous_from = CostOrigin::none;
     CostOrigin warm_up_from = CostOrigin::none;
@@ -80,10 +80,11 @@ struct TransitionCosts {
 };
 
 // Of one kind of change; none for phases that are not among its costs.
-CostOrigin origin_of(const TransitionCosts& costs, GroupChange change, TransitionPhase phase);
+CostOrigin origin_of(const TransitionCosts& costs, GroupChange change,
+                     policies::TransitionPhase phase);
 
 // How long a group of that size stands still, its restore and its move between regions left out.
-PhaseTimes phase_times(const TransitionCosts& costs, GroupChange change, std::int32_t workers,
-                       std::int32_t holders);
+records::PhaseTimes phase_times(const TransitionCosts& costs, GroupChange change,
+                                std::int32_t workers, std::int32_t holders);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

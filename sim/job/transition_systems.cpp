@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <initializer_list>
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
-TimeBySize always(double time_s) { return {{1, seconds(time_s)}}; }
+policies::TimeBySize always(double time_s) { return {{1, seconds(time_s)}}; }
 
-TimeBySize by_size(std::initializer_list<std::pair<std::int32_t, double>> points) {
-    TimeBySize times;
+policies::TimeBySize by_size(std::initializer_list<std::pair<std::int32_t, double>> points) {
+    policies::TimeBySize times;
     for (const auto& [workers, time_s] : points) times.push_back({workers, seconds(time_s)});
     return times;
 }
@@ -20,7 +20,7 @@ ChangeCosts& of(TransitionCosts& costs, GroupChange change) {
 }
 
 // Everybody is stopped and started again, whatever changed; a start is all that there is.
-TransitionCosts whole_program(TimeBySize spawn) {
+TransitionCosts whole_program(policies::TimeBySize spawn) {
     TransitionCosts costs;
     costs.whole_program = true;
     for (ChangeCosts& change : costs.changes) change.spawn = spawn;
@@ -46,7 +46,7 @@ TransitionCosts or_et_al() {
 }
 
 // Restart after a node was added, by the number of nodes.
-TimeBySize parcae_add() {
+policies::TimeBySize parcae_add() {
     return by_size({{1, 28.76},
                     {2, 33.587},
                     {4, 36.189},
@@ -153,4 +153,4 @@ const TransitionSystem* find_transition_system(std::string_view name) {
     return found == std::end(systems) ? nullptr : found;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -9,7 +9,7 @@
 
 #include "sim/job/transition_costs.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct TransitionSystem {
     std::string_view name;  // "kungfu", as in scenarios
@@ -22,4 +22,4 @@ std::span<const TransitionSystem> all_transition_systems();
 // Null if there is none of that name.
 const TransitionSystem* find_transition_system(std::string_view name);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -8,18 +8,18 @@
 #include "policies/plan_fields.hpp"
 #include "sim/job/training.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
-ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) {
+policies::ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle& oracle) {
     const JobSpec& job = *setup.job;
-    ControllerSetup result;
+    policies::ControllerSetup result;
     result.plan = job.plan;
     result.capabilities =
         setup.make_trainer ? setup.capabilities : simulated_capabilities(*setup.market, job);
     result.policies = std::move(setup.policies);
-    result.predictor = make_predictor(job.predictor, job.guess_at_start(), setup.seed);
+    result.predictor = policies::make_predictor(job.predictor, job.guess_at_start(), setup.seed);
     result.oracle = setup.oracle ? &oracle : nullptr;
     result.seed = setup.seed;
     result.samples_total = job.samples_total;
@@ -50,7 +50,7 @@ World::World(WorldSetup setup)
     seen_.workers_min = job_.workers_min;
 }
 
-RunResult World::run() {
+records::RunResult World::run() {
     for (std::uint32_t number = 0; number < market_.zone_count(); ++number) {
         const ZoneId zone{number};
         seen_.zones[number].zone = zone;
@@ -71,7 +71,7 @@ RunResult World::run() {
         ticks_ = 1;
         queue_.schedule(Instant{} + job_.tick, Phase::decision, ClockTicked{});
     }
-    ask({Hook::before_train, EventKind::none});
+    ask({policies::Hook::before_train, policies::EventKind::none});
     if (plans_ == 0) acquire();  // nobody changed the first Plan: it stands
     reconcile();
     schedule_ask_again();
@@ -101,7 +101,7 @@ bool World::is_stuck() {
     if (ask_due_at_ < Instant::never()) ++without_effect;
     if (has_clock) ++without_effect;
     if (queue_.size() > without_effect || pending_plan_) return false;
-    if (trainer_->phase() != JobPhase::waiting) return false;
+    if (trainer_->phase() != policies::JobPhase::waiting) return false;
     if (!std::ranges::all_of(fleet_.instances(), &Instance::started)) return false;
     if (controller_.machines_ask_at() < job_.give_up_at) return false;
     if (!has_clock) return true;
@@ -109,14 +109,14 @@ bool World::is_stuck() {
     return quiet_tick_ && !deadline_to_come;
 }
 
-RunResult World::broken_off() {
-    RunResult so_far = result();
+records::RunResult World::broken_off() {
+    records::RunResult so_far = result();
     so_far.finished = so_far.deadline_met = false;
     so_far.cost = in_all(fleet_.metered(queue_.now()), egress_);
     return so_far;
 }
 
-void World::note(EventKind kind) {
+void World::note(policies::EventKind kind) {
     pending_kind_ = std::max(pending_kind_, kind);
     quiet_tick_ = false;
     if (job_.tick > Duration{} || settled_scheduled_ || ended_) return;
@@ -132,7 +132,7 @@ void World::observe() {
     seen_.phase = trainer_->phase();
     seen_.transition_remaining = trainer_->transition_remaining(now);
     seen_.transition_phase = transition_phase();
-    seen_.workers = trainer_->phase() == JobPhase::running ? trainer_->workers() : 0;
+    seen_.workers = trainer_->phase() == policies::JobPhase::running ? trainer_->workers() : 0;
     seen_.samples_safe = trainer_->samples_safe();
     seen_.spot_held = fleet_.spot_held();
     seen_.on_demand_held = fleet_.on_demand_held();
@@ -142,7 +142,7 @@ void World::observe() {
     seen_.spot_loss_events = fleet_.revocation_events();
     seen_.spot_time = fleet_.spot_time(now);
     seen_.spot_capacity = 0;
-    for (ZoneView& zone : seen_.zones) {
+    for (policies::ZoneView& zone : seen_.zones) {
         const Fleet::Counts& counts = fleet_.counts(zone.zone);
         zone.spot_capacity = visible_capacity(zone.zone);
         zone.spot_price = market_.spot_price(zone.zone);
@@ -170,17 +170,17 @@ void World::show_ages() {
     seen_.spot_since.clear();
     if (!controller_.looks_at_ages()) return;
     for (const Instance& instance : fleet_.instances()) {
-        if (instance.ready && instance.market == Market::spot) {
+        if (instance.ready && instance.market == policies::Market::spot) {
             seen_.spot_since.push_back(instance.opened);
         }
     }
     std::ranges::sort(seen_.spot_since);
 }
 
-void World::ask(ControlEvent event) {
+void World::ask(policies::ControlEvent event) {
     INVARIANT(!controller_.awaiting_commit());
     observe();
-    pending_kind_ = EventKind::none;
+    pending_kind_ = policies::EventKind::none;
     auto proposed = controller_.propose(event, seen_);
     if (!proposed) return;
     pending_plan_ = std::move(proposed);
@@ -195,37 +195,39 @@ void World::commit_at_boundary() {
     }
     agreeing_ = !trainer_->agree(*pending_plan_, now);
     if (agreeing_) return;  // PlanAgreed follows, or a loss
-    const Plan plan = *std::exchange(pending_plan_, std::nullopt);
+    const policies::Plan plan = *std::exchange(pending_plan_, std::nullopt);
     commit(plan);
 }
 
-void World::commit(const Plan& plan) {
+void World::commit(const policies::Plan& plan) {
     trainer_->report(queue_.now());
     const bool again = committed_just_now(plan);
-    const Restarted restarted = restarted_by(controller_.plan(), plan);
+    const policies::Restarted restarted = policies::restarted_by(controller_.plan(), plan);
     const bool whole_program = job_.transition && job_.transition->whole_program;
-    if (whole_program && restarted == Restarted::training) restart_due_ = true;
+    if (whole_program && restarted == policies::Restarted::training) restart_due_ = true;
     controller_.committed(plan.version);
     ++plans_;
-    hash_.add_number(index_of(plan.version));
+    hash_.add_number(ukemi::index_of(plan.version));
     mark_surplus();
     acquire();
     swap_fleets();
     reconcile();
     // What a policy asked for is there now: it may look again. But policies that only answer each
     // other would go on for ever.
-    if (!again) note(EventKind::phase_changed);
-    if (restarted != Restarted::nothing && trainer_->phase() == JobPhase::running) {
+    if (!again) note(policies::EventKind::phase_changed);
+    if (restarted != policies::Restarted::nothing &&
+        trainer_->phase() == policies::JobPhase::running) {
         resume_running();  // a new segment, with the new interval or batch
     }
 }
 
 // Whether the same Plan, but for its version, was committed before at this very instant.
-bool World::committed_just_now(const Plan& plan) {
-    for (const FleetLine& line : plan.fleet) last_bids_[index_of(line.zone)] = line.bid;
+bool World::committed_just_now(const policies::Plan& plan) {
+    for (const policies::FleetLine& line : plan.fleet)
+        last_bids_[ukemi::index_of(line.zone)] = line.bid;
     if (plans_of_now_at_ != queue_.now()) plans_of_now_.clear();
     plans_of_now_at_ = queue_.now();
-    Plan nameless = plan;
+    policies::Plan nameless = plan;
     nameless.version = PlanVersion{};
     const bool again = std::ranges::find(plans_of_now_, nameless) != plans_of_now_.end();
     if (!again) plans_of_now_.push_back(std::move(nameless));
@@ -247,7 +249,7 @@ void World::discard_pending(std::string_view why) {
     controller_.discarded(pending_plan_->version, why);
     pending_plan_.reset();
     ++discarded_;
-    note(EventKind::instances_lost);
+    note(policies::EventKind::instances_lost);
 }
 
 void World::schedule_ask_again() {
@@ -284,9 +286,10 @@ void World::end_run(bool finished) {
     trainer_->end(now);
     release_all();
     finished_ = finished;
-    if (controller_.has_hook(Hook::after_train)) {
+    if (controller_.has_hook(policies::Hook::after_train)) {
         observe();
-        const auto last_wish = controller_.propose({Hook::after_train, EventKind::none}, seen_);
+        const auto last_wish =
+            controller_.propose({policies::Hook::after_train, policies::EventKind::none}, seen_);
         if (last_wish) controller_.discarded(last_wish->version, "the run is over");
     }
     record_timeline();
@@ -294,14 +297,15 @@ void World::end_run(bool finished) {
 
 std::size_t World::bytes_held() const {
     return queue_.bytes_held() + ledger_.bytes_held() +
-           fleet_.instances().size() * sizeof(Instance) + timeline_.size() * sizeof(TimelineRow);
+           fleet_.instances().size() * sizeof(Instance) +
+           timeline_.size() * sizeof(records::TimelineRow);
 }
 
-RunResult World::result() {
-    RunResult result;
+records::RunResult World::result() {
+    records::RunResult result;
     result.seed = setup_.seed;
     result.oracle = setup_.oracle;
-    result.predictor = name_of(job_.predictor.kind);
+    result.predictor = policies::name_of(job_.predictor.kind);
     result.finished = finished_;
     const Instant end = finished_ ? finished_at_ : queue_.now();
     result.duration = end.since_start();
@@ -350,4 +354,4 @@ RunResult World::result() {
     return result;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -27,29 +27,30 @@
 #include "sim/market/fleet.hpp"
 #include "sim/market/market.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // Makes what trains in a World, out of what the World owns and keeps alive.
-using MakeTrainer = std::function<std::unique_ptr<Trainer>(Controller& controller, Ledger& ledger,
-                                                           RunQueue& queue)>;
+using MakeTrainer = std::function<std::unique_ptr<Trainer>(
+    policies::Controller& controller, records::Ledger& ledger, RunQueue& queue)>;
 
 struct WorldSetup {
     const MarketData* market = nullptr;  // prepared; outlives the world
     const JobSpec* job = nullptr;        // likewise
-    std::vector<std::unique_ptr<Policy>> policies;
+    std::vector<std::unique_ptr<policies::Policy>> policies;
     bool oracle = false;
-    Capabilities capabilities;  // simulated_capabilities, unless a MakeTrainer says otherwise
-    MakeTrainer make_trainer;   // empty: a simulated group
+    policies::Capabilities
+        capabilities;          // simulated_capabilities, unless a MakeTrainer says otherwise
+    MakeTrainer make_trainer;  // empty: a simulated group
     std::uint64_t seed = 0;
     bool keep_timeline = false;
-    ControllerLog* log = nullptr;
+    policies::ControllerLog* log = nullptr;
     // Called for every event, with its line for an events.jsonl or a golden log.
     std::function<void(Instant, Phase, const Event&)> on_event;
 };
 
 // What the simulated market can turn: here, and at most.
-Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job);
-KnobSet simulated_knobs();
+policies::Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job);
+policies::KnobSet simulated_knobs();
 
 class World {
 public:
@@ -57,10 +58,10 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    RunResult run();  // once
+    records::RunResult run();  // once
     // After run() has thrown: what was counted until then. The cost is what the meters show; held
     // time and its causes are of instances that were given back already.
-    RunResult broken_off();
+    records::RunResult broken_off();
     std::size_t bytes_held() const;  // by what grows: events, instances, leases, the timeline
 
 private:
@@ -89,7 +90,7 @@ private:
     void heed_notices(std::int32_t announced_count);
 
     // Membership (world_fleet.cpp).
-    std::size_t place_of(ZoneId zone, Market bought) const;
+    std::size_t place_of(ZoneId zone, policies::Market bought) const;
     std::vector<std::int32_t>& wanted_by_place();
     void acquire();               // launches what the Plan wants and the market gives
     void check_launches() const;  // throws RunLimitReached
@@ -122,22 +123,22 @@ private:
     void reattach();
     std::vector<Instance*> next_group();
     void form(std::vector<Instance*>& group);
-    PhaseTimes phases_of(std::int32_t holders, Duration move_time) const;
+    records::PhaseTimes phases_of(std::int32_t holders, Duration move_time) const;
     bool falls_together() const;
     bool saves_first() const;
     void begin_drain();
     void end_drain();
-    TransitionPhase transition_phase() const;
-    PhaseCosts all_phase_costs() const;
+    policies::TransitionPhase transition_phase() const;
+    records::PhaseCosts all_phase_costs() const;
 
     // Decisions (world.cpp).
-    void note(EventKind kind);  // something happened that policies may want to look at
+    void note(policies::EventKind kind);  // something happened that policies may want to look at
     void observe();
     void show_ages();
-    void ask(ControlEvent event);
+    void ask(policies::ControlEvent event);
     void commit_at_boundary();
-    void commit(const Plan& plan);
-    bool committed_just_now(const Plan& plan);
+    void commit(const policies::Plan& plan);
+    bool committed_just_now(const policies::Plan& plan);
     void discard_pending(std::string_view why);
     void schedule_ask_again();
     void ask_step_hooks();  // those that are due, one after the other, as far as it can
@@ -145,39 +146,40 @@ private:
     void finish_work();
     bool is_stuck();  // nothing that is still to come can bring the run on
     void end_run(bool finished);
-    TimelineRow row_at(Instant now) const;  // but for what training does
-    void show(TimelineRow& row, const Learned& learned) const;
+    records::TimelineRow row_at(Instant now) const;  // but for what training does
+    void show(records::TimelineRow& row, const Learned& learned) const;
     void record_way(Instant next);
     void record_timeline();
-    RunResult result();
+    records::RunResult result();
 
     WorldSetup setup_;
     const JobSpec& job_;
     RunQueue queue_;
     SpotMarket market_;
     MarketOracle oracle_;
-    Ledger ledger_;
-    Controller controller_;
+    records::Ledger ledger_;
+    policies::Controller controller_;
     Fleet fleet_;
     std::unique_ptr<Trainer> trainer_;
-    Observation seen_;
+    policies::Observation seen_;
     EventHash hash_;
 
-    std::optional<ZoneId> model_at_;  // where it is while no instance holds it
-    Dollars egress_;                  // paid for moving it
-    std::vector<Price> last_bids_;    // by zone, of the last line there
-    std::vector<Plan> plans_of_now_;  // committed at this very instant
+    std::optional<ZoneId> model_at_;            // where it is while no instance holds it
+    Dollars egress_;                            // paid for moving it
+    std::vector<Price> last_bids_;              // by zone, of the last line there
+    std::vector<policies::Plan> plans_of_now_;  // committed at this very instant
     Instant plans_of_now_at_;
     std::vector<std::int32_t> wanted_;         // kept for its memory
     std::vector<InstanceId> members_ids_;      // likewise
     std::vector<std::int32_t> member_speeds_;  // likewise
-    PhaseCosts phase_costs_{};                 // beside the trainer's
+    records::PhaseCosts phase_costs_{};        // beside the trainer's
     std::optional<Instant> drain_since_;       // a checkpoint that something waits for
     std::int32_t drain_workers_ = 0;
     bool restart_due_ = false;  // a Plan that the program has to be started anew for
-    std::optional<Plan> pending_plan_;
-    EventKind pending_kind_ = EventKind::none;  // the most urgent since the last question
-    bool agreeing_ = false;                     // the members are taking the pending Plan over
+    std::optional<policies::Plan> pending_plan_;
+    policies::EventKind pending_kind_ =
+        policies::EventKind::none;  // the most urgent since the last question
+    bool agreeing_ = false;         // the members are taking the pending Plan over
     bool settled_scheduled_ = false;
     RunQueue::Ticket ask_due_;
     Instant ask_due_at_ = Instant::never();
@@ -190,7 +192,7 @@ private:
     std::int64_t ticks_ = 0;
     std::int64_t plans_ = 0;
     std::int64_t discarded_ = 0;
-    Timeline timeline_;
+    records::Timeline timeline_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

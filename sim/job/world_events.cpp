@@ -4,7 +4,7 @@
 
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 void World::handle(const CapacityChanged& event) {
     const Instant now = queue_.now();
@@ -14,13 +14,13 @@ void World::handle(const CapacityChanged& event) {
     heed_notices(fleet_.revoke_excess(event.zone, now));
     if (!closing_) acquire();
     if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
-    note(EventKind::capacity_changed);
+    note(policies::EventKind::capacity_changed);
     record_timeline();
 }
 
 void World::heed_notices(std::int32_t announced_count) {
     if (announced_count == 0 || market_.data().notice <= Duration{}) return;
-    note(EventKind::revocation_notice);
+    note(policies::EventKind::revocation_notice);
     save_before_loss();
 }
 
@@ -33,7 +33,7 @@ void World::handle(const PriceChanged& event) {
         if (!closing_) acquire();  // it may have fallen below what we bid
         if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
     }
-    note(EventKind::price_changed);
+    note(policies::EventKind::price_changed);
     record_timeline();
 }
 
@@ -50,7 +50,7 @@ void World::handle(const LaunchFailed& event) {
     const Instant refused_before = fleet_.spot_refused_until(zone);
     fleet_.launch_failed(event.instance, queue_.now());
     await_zone(zone, refused_before);
-    note(EventKind::capacity_changed);
+    note(policies::EventKind::capacity_changed);
     record_timeline();
 }
 
@@ -58,7 +58,7 @@ void World::handle(const ZoneGivesAgain& event) {
     if (queue_.now() < fleet_.spot_refused_until(event.zone)) return;  // another one follows
     if (!closing_) acquire();
     if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
-    note(EventKind::capacity_changed);
+    note(policies::EventKind::capacity_changed);
     record_timeline();
 }
 
@@ -70,7 +70,7 @@ void World::handle(const InstanceReady& event) {
     start_worker(*instance);
     // Others may become ready at this very moment.
     if (instance->started) trainer_->await_boundary(now);
-    note(EventKind::instances_ready);
+    note(policies::EventKind::instances_ready);
     record_timeline();
 }
 
@@ -86,15 +86,15 @@ void World::lose(InstanceId id) {
     INVARIANT(instance != nullptr);
     const bool had_state = instance->has_state;
     trainer_->report(now);
-    if (controller_.finished() && trainer_->phase() == JobPhase::running) finish_work();
+    if (controller_.finished() && trainer_->phase() == policies::JobPhase::running) finish_work();
     if (ended_) return;  // the work was done at this very moment
-    const bool saving = trainer_->phase() == JobPhase::checkpointing;
+    const bool saving = trainer_->phase() == policies::JobPhase::checkpointing;
     if (instance->member || (saving && had_state)) disband();
     release(id, true);
     if (had_state && falls_together()) {
         for (Instance& one : fleet_.instances()) one.has_state = false;
     }
-    if (!state_held() && unsaved() && trainer_->phase() != JobPhase::finished) {
+    if (!state_held() && unsaved() && trainer_->phase() != policies::JobPhase::finished) {
         disband();
         trainer_->roll_back();
     }
@@ -102,7 +102,7 @@ void World::lose(InstanceId id) {
     if (!agreeing_) discard_pending("an instance was lost before the step boundary");
     if (!closing_) acquire();
     trainer_->await_boundary(now);  // once all that is lost at this moment is gone
-    note(EventKind::instances_lost);
+    note(policies::EventKind::instances_lost);
     record_timeline();
 }
 
@@ -112,7 +112,7 @@ void World::handle(const WorkerStarted& event) {
     instance->started = true;
     end_spawn(*instance);
     trainer_->await_boundary(queue_.now());  // others may be there at this very moment
-    note(EventKind::instances_ready);
+    note(policies::EventKind::instances_ready);
     record_timeline();
 }
 
@@ -122,8 +122,8 @@ void World::handle(const TransitionEnded&) {
     resume_running();
     swap_fleets();
     reconcile();
-    if (trainer_->phase() == JobPhase::running) ask_step_hooks();
-    note(EventKind::phase_changed);
+    if (trainer_->phase() == policies::JobPhase::running) ask_step_hooks();
+    note(policies::EventKind::phase_changed);
     record_timeline();
 }
 
@@ -133,7 +133,7 @@ void World::handle(const PhaseBegan&) {
 }
 
 void World::handle(const CheckpointDue&) {
-    if (trainer_->phase() == JobPhase::running) {
+    if (trainer_->phase() == policies::JobPhase::running) {
         if (state_lost_at() < Instant::never()) {
             begin_drain();
         } else {
@@ -157,7 +157,7 @@ void World::handle(const CheckpointEnded&) {
     }
     if (!failed) swap_fleets();  // else whoever has the model stays until it is saved
     reconcile();
-    note(EventKind::phase_changed);
+    note(policies::EventKind::phase_changed);
     record_timeline();
 }
 
@@ -169,7 +169,7 @@ void World::handle(const WorkFinished&) {
 void World::handle(const PlanDue&) {
     trainer_->report(queue_.now());
     if (controller_.finished()) {
-        if (trainer_->phase() == JobPhase::running) finish_work();
+        if (trainer_->phase() == policies::JobPhase::running) finish_work();
         return;
     }
     if (pending_plan_) {
@@ -200,20 +200,21 @@ void World::handle(const ClockTicked&) {
     }
     queue_.schedule(queue_.now() + job_.tick, Phase::decision, ClockTicked{});
     const std::int64_t plans_before = plans_;
-    if (!pending_plan_) ask({Hook::on_event, std::max(pending_kind_, EventKind::clock)});
+    if (!pending_plan_)
+        ask({policies::Hook::on_event, std::max(pending_kind_, policies::EventKind::clock)});
     quiet_tick_ = plans_ == plans_before && !pending_plan_;
     record_timeline();
 }
 
 void World::handle(const AskedAgain&) {
     ask_due_at_ = Instant::never();
-    note(EventKind::clock);
+    note(policies::EventKind::clock);
 }
 
 void World::handle(const Settled&) {
     settled_scheduled_ = false;
     if (pending_plan_) return;  // the commit or the discard asks again
-    ask({Hook::on_event, pending_kind_});
+    ask({policies::Hook::on_event, pending_kind_});
     schedule_ask_again();
     record_timeline();
 }
@@ -223,14 +224,14 @@ void World::handle(const GaveUp&) { end_run(false); }
 void World::handle(const PlanAgreed&) {
     agreeing_ = false;
     if (pending_plan_) {
-        const Plan plan = *std::exchange(pending_plan_, std::nullopt);
+        const policies::Plan plan = *std::exchange(pending_plan_, std::nullopt);
         commit(plan);
     }
     go_on_after_hooks();
 }
 
 void World::handle(const StepReached&) {
-    if (trainer_->phase() != JobPhase::running) return;
+    if (trainer_->phase() != policies::JobPhase::running) return;
     trainer_->report(queue_.now());
     if (pending_plan_) commit_at_boundary();  // it waited for this very boundary
     go_on_after_hooks();
@@ -239,8 +240,8 @@ void World::handle(const StepReached&) {
 void World::go_on_after_hooks() {
     ask_step_hooks();
     const bool all_asked = !pending_plan_ && !ended_;
-    if (all_asked && trainer_->phase() == JobPhase::running) resume_running();
+    if (all_asked && trainer_->phase() == policies::JobPhase::running) resume_running();
     record_timeline();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -8,7 +8,7 @@
 
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 Dollars World::in_all(Dollars a, Dollars b) {
     std::int64_t sum = 0;
@@ -18,16 +18,16 @@ Dollars World::in_all(Dollars a, Dollars b) {
 
 // How many instances the Plan wants of each zone and market, in one table: fleets are counted
 // often.
-std::size_t World::place_of(ZoneId zone, Market bought) const {
-    return std::size_t{index_of(zone)} * 3 + static_cast<std::size_t>(bought);
+std::size_t World::place_of(ZoneId zone, policies::Market bought) const {
+    return std::size_t{ukemi::index_of(zone)} * 3 + static_cast<std::size_t>(bought);
 }
 
 // What a line of the Plan in this zone bids, or would bid: as the last one there did, else as the
 // first line does.
 Price World::bid_in(ZoneId zone) const {
-    const Plan& plan = controller_.plan();
-    const auto line = std::ranges::find(plan.fleet, zone, &FleetLine::zone);
-    Price bid = last_bids_[index_of(zone)];
+    const policies::Plan& plan = controller_.plan();
+    const auto line = std::ranges::find(plan.fleet, zone, &policies::FleetLine::zone);
+    Price bid = last_bids_[ukemi::index_of(zone)];
     if (line != plan.fleet.end()) {
         bid = line->bid;
     } else if (bid == Price{} && !plan.fleet.empty()) {
@@ -46,7 +46,7 @@ std::int32_t World::visible_capacity(ZoneId zone) const {
     if (!refused && !rules.bidding && rules.notice_arrives >= 1) return capacity;
     std::int32_t staying = 0;
     for (const Instance& one : fleet_.instances()) {
-        if (one.zone != zone || one.market != Market::spot || one.announced()) continue;
+        if (one.zone != zone || one.market != policies::Market::spot || one.announced()) continue;
         ++staying;
         if (one.unannounced) ++capacity;
     }
@@ -56,8 +56,9 @@ std::int32_t World::visible_capacity(ZoneId zone) const {
 
 std::vector<std::int32_t>& World::wanted_by_place() {
     wanted_.assign(market_.zone_count() * 3, 0);
-    for (const FleetLine& line : controller_.plan().fleet) {
-        if (line.market != Market::none) wanted_[place_of(line.zone, line.market)] += line.count;
+    for (const policies::FleetLine& line : controller_.plan().fleet) {
+        if (line.market != policies::Market::none)
+            wanted_[place_of(line.zone, line.market)] += line.count;
     }
     return wanted_;
 }
@@ -73,18 +74,18 @@ void World::acquire() {
         --missing[place_of(one.zone, one.market)];
         ++will_be;
     }
-    for (const FleetLine& line : controller_.plan().fleet) {
-        if (line.market == Market::none) continue;
+    for (const policies::FleetLine& line : controller_.plan().fleet) {
+        if (line.market == policies::Market::none) continue;
         std::int32_t& more = missing[place_of(line.zone, line.market)];
-        if (line.market == Market::spot) {
+        if (line.market == policies::Market::spot) {
             more = std::min(more, fleet_.spot_room(line.zone, line.bid, now));
         }
         more = std::max(more, 0);
         will_be += more;
     }
     if (will_be < job_.workers_min) return;
-    for (const FleetLine& line : controller_.plan().fleet) {
-        if (line.market == Market::none) continue;
+    for (const policies::FleetLine& line : controller_.plan().fleet) {
+        if (line.market == policies::Market::none) continue;
         std::int32_t& more = missing[place_of(line.zone, line.market)];
         for (; more > 0; --more) {
             check_launches();
@@ -180,7 +181,8 @@ void World::swap_fleets() {
     }
     if (!retiring) return;
     const bool nothing_wanted =
-        fleet_count(controller_.plan()) == 0 || fleet_market(controller_.plan()) == Market::none;
+        policies::fleet_count(controller_.plan()) == 0 ||
+        policies::fleet_market(controller_.plan()) == policies::Market::none;
     const bool replaced = nothing_wanted || (staying >= job_.workers_min && coming == 0);
     if (falls_together() && holder_leaves) heir = false;
     const bool saves = saves_first() && !heir && state_held() && unsaved();
@@ -188,11 +190,11 @@ void World::swap_fleets() {
     for (const Instance& one : fleet_.instances()) {
         if (one.retiring && (!one.ready || replaced)) leaving.push_back(one.id);
     }
-    if (replaced && saves && trainer_->phase() != JobPhase::finished) {
-        if (trainer_->phase() == JobPhase::checkpointing) {
+    if (replaced && saves && trainer_->phase() != policies::JobPhase::finished) {
+        if (trainer_->phase() == policies::JobPhase::checkpointing) {
             return;  // the one in progress will do
         }
-        if (trainer_->phase() == JobPhase::transition) trainer_->stop(now);
+        if (trainer_->phase() == policies::JobPhase::transition) trainer_->stop(now);
         begin_drain();
         return;
     }
@@ -268,4 +270,4 @@ Move World::move_of(std::span<Instance* const> group) const {
     return sum;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -4,79 +4,81 @@
 
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
 bool always_so(const MarketData&, const JobSpec&) { return true; }
 
 struct SimulatedKnobs {
-    KnobSet knobs;
+    policies::KnobSet knobs;
     bool (*turned)(const MarketData&, const JobSpec&);  // where the scenario says what it is worth
 };
 constexpr std::array simulated{
-    SimulatedKnobs{{Knob::zone, Knob::market, Knob::count, Knob::workers, Knob::checkpoint_interval,
-                    Knob::checkpoint_on_notice},
+    SimulatedKnobs{{policies::Knob::zone, policies::Knob::market, policies::Knob::count,
+                    policies::Knob::workers, policies::Knob::checkpoint_interval,
+                    policies::Knob::checkpoint_on_notice},
                    always_so},
-    SimulatedKnobs{{Knob::batch, Knob::accumulation},
+    SimulatedKnobs{{policies::Knob::batch, policies::Knob::accumulation},
                    [](const MarketData&, const JobSpec& job) { return job.learning != nullptr; }},
-    SimulatedKnobs{{Knob::learning_rate},
+    SimulatedKnobs{{policies::Knob::learning_rate},
                    [](const MarketData&, const JobSpec& job) {
                        return job.learning && job.learning->rate_of_plan();
                    }},
-    SimulatedKnobs{{Knob::codec},
+    SimulatedKnobs{{policies::Knob::codec},
                    [](const MarketData&, const JobSpec& job) {
                        const auto& step = job.profile.step_time;
                        return step && !step->codecs.empty();
                    }},
-    SimulatedKnobs{{Knob::synchronisation},
+    SimulatedKnobs{{policies::Knob::synchronisation},
                    [](const MarketData&, const JobSpec& job) {
                        const auto& step = job.profile.step_time;
                        return step && !step->exchanges.empty();
                    }},
-    SimulatedKnobs{{Knob::learners_per_gpu},
+    SimulatedKnobs{{policies::Knob::learners_per_gpu},
                    [](const MarketData&, const JobSpec& job) {
                        const auto& step = job.profile.step_time;
                        return !job.profile.learner_speeds.empty() ||
                               (step && !step->learner_speeds.empty());
                    }},
     SimulatedKnobs{
-        {Knob::collective},
+        {policies::Knob::collective},
         [](const MarketData&, const JobSpec& job) { return !job.profile.communication.empty(); }},
-    SimulatedKnobs{{Knob::machines},
+    SimulatedKnobs{{policies::Knob::machines},
                    [](const MarketData& market, const JobSpec&) { return market.rules.uneven(); }},
-    SimulatedKnobs{{Knob::bid},
+    SimulatedKnobs{{policies::Knob::bid},
                    [](const MarketData& market, const JobSpec&) { return market.rules.bidding; }},
 };
 
 }  // namespace
 
-KnobSet simulated_knobs() {
-    KnobSet all;
+policies::KnobSet simulated_knobs() {
+    policies::KnobSet all;
     for (const SimulatedKnobs& line : simulated) all = all | line.knobs;
     return all;
 }
 
-Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job) {
-    Capabilities can;
+policies::Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job) {
+    policies::Capabilities can;
     can.world = "simulated market";
     for (const SimulatedKnobs& line : simulated) {
         if (line.turned(market, job)) can.knobs = can.knobs | line.knobs;
     }
     if (const auto& step = job.profile.step_time) {
-        for (const CodecTime& row : step->codecs) {
+        for (const policies::CodecTime& row : step->codecs) {
             can.codecs.push_back({row.codec, row.level, row.level, false, row.usual_level});
         }
-        for (const ExchangeTime& row : step->exchanges) {
+        for (const policies::ExchangeTime& row : step->exchanges) {
             can.synchronisations.push_back(row.synchronisation);
         }
         can.learners_code = step->learner_speeds.empty();  // their messages are priced as one's
     }
     can.zones = static_cast<std::uint32_t>(market.zones.size());
     can.instance_types = 1;
-    can.instances_max = std::max({job.instances_max, job.plan.workers_max, fleet_count(job.plan)});
+    can.instances_max =
+        std::max({job.instances_max, job.plan.workers_max, policies::fleet_count(job.plan)});
     can.workers_min = job.workers_min;
     return can;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -4,10 +4,10 @@
 
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
-TimelineRow World::row_at(Instant now) const {
-    TimelineRow row;
+records::TimelineRow World::row_at(Instant now) const {
+    records::TimelineRow row;
     row.at = now;
     row.phase = trainer_->phase();
     row.spot_held = fleet_.spot_held();
@@ -23,18 +23,19 @@ TimelineRow World::row_at(Instant now) const {
     return row;
 }
 
-void World::show(TimelineRow& row, const Learned& learned) const {
+void World::show(records::TimelineRow& row, const Learned& learned) const {
     row.learned = learned.share;
     row.accuracy = learned.metric;
     row.noise_scale = learned.noise_scale;
-    row.batch = samples_per_step(controller_.plan(), std::max(row.workers, job_.workers_min));
+    row.batch =
+        policies::samples_per_step(controller_.plan(), std::max(row.workers, job_.workers_min));
 }
 
 // Between events only training goes on, and what it learns need not do so in straight lines.
 void World::record_way(Instant next) {
     if (!setup_.keep_timeline) return;
     for (const LearnedAt& point : trainer_->learned_on_the_way(next)) {
-        TimelineRow row = row_at(point.at);
+        records::TimelineRow row = row_at(point.at);
         row.samples_done = point.samples_done;
         show(row, point.learned);
         timeline_.push_back(row);
@@ -45,11 +46,11 @@ void World::record_timeline() {
     if (!setup_.keep_timeline) return;
     const Instant now = queue_.now();
     trainer_->report(now);
-    TimelineRow row = row_at(now);
+    records::TimelineRow row = row_at(now);
     row.samples_done = controller_.samples_done();
     if (const auto learned = trainer_->learned()) show(row, *learned);
     if (!timeline_.empty() && timeline_.back().at == now) timeline_.pop_back();
     timeline_.push_back(row);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -5,7 +5,7 @@
 
 #include "sim/job/world.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // Whoever goes takes the model of all along: every part of a sharded one is needed, and a program
 // that can only run as a whole ends with its first worker.
@@ -18,9 +18,9 @@ bool World::saves_first() const {
     return !job_.transition || !job_.transition->whole_program || job_.transition->saves_first;
 }
 
-TransitionPhase World::transition_phase() const {
-    if (!job_.transition) return TransitionPhase::none;
-    if (drain_since_) return TransitionPhase::drain;
+policies::TransitionPhase World::transition_phase() const {
+    if (!job_.transition) return policies::TransitionPhase::none;
+    if (drain_since_) return policies::TransitionPhase::drain;
     return trainer_->transition_phase(queue_.now());
 }
 
@@ -34,7 +34,7 @@ void World::begin_drain() {
 void World::end_drain() {
     if (!drain_since_) return;
     const Duration time = queue_.now() - *std::exchange(drain_since_, std::nullopt);
-    PhaseCost& cost = cost_of(phase_costs_, TransitionPhase::drain);
+    records::PhaseCost& cost = records::cost_of(phase_costs_, policies::TransitionPhase::drain);
     ++cost.count;
     cost.standstill += time;
     cost.instance_time += std::int64_t{drain_workers_} * time;
@@ -44,7 +44,7 @@ void World::disband() {
     const Instant now = queue_.now();
     agreeing_ = false;
     end_drain();
-    if (trainer_->phase() != JobPhase::finished) trainer_->stop(now);
+    if (trainer_->phase() != policies::JobPhase::finished) trainer_->stop(now);
     for (Instance& one : fleet_.instances()) {
         if (one.member) ledger_.leave(one.lease, now);
         one.member = false;
@@ -54,13 +54,14 @@ void World::disband() {
 void World::start_worker(Instance& instance) {
     instance.spawning_since = queue_.now();
     instance.started = trainer_->start(instance.id, queue_.now());
-    if (!instance.started) ledger_.set_alone(instance.lease, queue_.now(), Cause::transition);
+    if (!instance.started)
+        ledger_.set_alone(instance.lease, queue_.now(), records::Cause::transition);
 }
 
 // Its worker can join from now on, or it is gone before.
 void World::end_spawn(Instance& instance) {
-    ledger_.set_alone(instance.lease, queue_.now(), Cause::idle);
-    PhaseCost& cost = cost_of(phase_costs_, TransitionPhase::spawn);
+    ledger_.set_alone(instance.lease, queue_.now(), records::Cause::idle);
+    records::PhaseCost& cost = records::cost_of(phase_costs_, policies::TransitionPhase::spawn);
     ++cost.count;
     cost.instance_time += queue_.now() - instance.spawning_since;
 }
@@ -74,7 +75,8 @@ void World::release(InstanceId id, bool lost) {
     if (was_held && instance->announced() && market_.data().notice > Duration{}) {
         const Duration before = std::min(market_.data().notice, instance->lost_at->since_start());
         const Instant announced_at = std::max(instance->opened, *instance->lost_at - before);
-        PhaseCost& cost = cost_of(phase_costs_, TransitionPhase::notice);
+        records::PhaseCost& cost =
+            records::cost_of(phase_costs_, policies::TransitionPhase::notice);
         ++cost.count;
         cost.instance_time += now - announced_at;
     }
@@ -97,7 +99,7 @@ void World::reattach() {
         one.detached = false;
         one.started = false;
         one.spawning_since = queue_.now();
-        ledger_.set_alone(one.lease, queue_.now(), Cause::transition);
+        ledger_.set_alone(one.lease, queue_.now(), records::Cause::transition);
         queue_.schedule(queue_.now() + job_.transition->reattach, Phase::completion,
                         WorkerStarted{one.id});
     }
@@ -112,7 +114,7 @@ std::vector<Instance*> World::next_group() {
     const auto most = static_cast<std::size_t>(controller_.plan().workers_max);
     if (group.size() <= most) return group;
     std::ranges::sort(group, {}, [](const Instance* one) {
-        return std::tuple(!one->member, one->announced(), index_of(one->id));
+        return std::tuple(!one->member, one->announced(), ukemi::index_of(one->id));
     });
     // Somebody has to bring the model, however soon it leaves.
     const auto end = group.begin() + static_cast<std::ptrdiff_t>(most);
@@ -126,8 +128,10 @@ std::vector<Instance*> World::next_group() {
 // left alone; one that is starting or saving first finishes that.
 void World::reconcile() {
     const Instant now = queue_.now();
-    const JobPhase phase = trainer_->phase();
-    if (ended_ || phase == JobPhase::finished || phase == JobPhase::checkpointing) return;
+    const policies::JobPhase phase = trainer_->phase();
+    if (ended_ || phase == policies::JobPhase::finished ||
+        phase == policies::JobPhase::checkpointing)
+        return;
     trainer_->report(now);
     if (controller_.finished()) {  // the last step ended at this very moment
         finish_work();
@@ -143,10 +147,10 @@ void World::reconcile() {
         if (members > 0) disband();
         return;
     }
-    if (unchanged && phase != JobPhase::waiting && !restart_due_) return;
-    if (phase == JobPhase::transition) return;
+    if (unchanged && phase != policies::JobPhase::waiting && !restart_due_) return;
+    if (phase == policies::JobPhase::transition) return;
     const bool whole_program = job_.transition && job_.transition->whole_program;
-    if (whole_program && saves_first() && phase == JobPhase::running && unsaved()) {
+    if (whole_program && saves_first() && phase == policies::JobPhase::running && unsaved()) {
         begin_drain();  // the change comes after it
         return;
     }
@@ -166,7 +170,8 @@ void World::form(std::vector<Instance*>& group) {
         if (unsaved()) trainer_->roll_back();
     }
     std::ranges::sort(group, {}, [](const Instance* one) {
-        return std::tuple(!one->has_state, index_of(one->id));  // who has the model ranks first
+        return std::tuple(!one->has_state,
+                          ukemi::index_of(one->id));  // who has the model ranks first
     });
     members_ids_.clear();
     member_speeds_.clear();
@@ -177,7 +182,7 @@ void World::form(std::vector<Instance*>& group) {
         one->detached = false;
         if (one->has_state) ++holders;
         members_ids_.push_back(one->id);
-        const ZoneData& zone = market_.data().zones[index_of(one->zone)];
+        const ZoneData& zone = market_.data().zones[ukemi::index_of(one->zone)];
         const std::int64_t speed = std::int64_t{zone.speed_per_mille} * one->speed_per_mille / 1000;
         constexpr std::int64_t most = 1'000'000'000;
         member_speeds_.push_back(
@@ -193,20 +198,20 @@ void World::form(std::vector<Instance*>& group) {
 }
 
 // Of the group in members_ids_.
-PhaseTimes World::phases_of(std::int32_t holders, Duration move_time) const {
+records::PhaseTimes World::phases_of(std::int32_t holders, Duration move_time) const {
     const auto size = static_cast<std::int32_t>(members_ids_.size());
     const bool survivors = state_held();
-    PhaseTimes times{};
+    records::PhaseTimes times{};
     if (job_.transition) {
         const GroupChange change = !survivors       ? GroupChange::start
                                    : holders < size ? GroupChange::grow
                                                     : GroupChange::shrink;
         times = phase_times(*job_.transition, change, size, holders);
     } else {
-        times[static_cast<std::size_t>(TransitionPhase::rendezvous)] =
+        times[static_cast<std::size_t>(policies::TransitionPhase::rendezvous)] =
             survivors ? job_.profile.resize : job_.profile.restart;
     }
-    Duration& transfer = times[static_cast<std::size_t>(TransitionPhase::transfer)];
+    Duration& transfer = times[static_cast<std::size_t>(policies::TransitionPhase::transfer)];
     if (!survivors && trainer_->samples_safe() > 0 && !job_.profile.lossless) {
         transfer += job_.profile.restore;
     }
@@ -214,8 +219,8 @@ PhaseTimes World::phases_of(std::int32_t holders, Duration move_time) const {
     return times;
 }
 
-PhaseCosts World::all_phase_costs() const {
-    PhaseCosts sum = trainer_->phase_costs();
+records::PhaseCosts World::all_phase_costs() const {
+    records::PhaseCosts sum = trainer_->phase_costs();
     for (std::size_t phase = 0; phase < sum.size(); ++phase) {
         sum[phase].count += phase_costs_[phase].count;
         sum[phase].standstill += phase_costs_[phase].standstill;
@@ -224,4 +229,4 @@ PhaseCosts World::all_phase_costs() const {
     return sum;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

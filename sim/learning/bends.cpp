@@ -4,7 +4,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 std::vector<std::int64_t> bends(const LearningModel& model, const LearningState& from,
                                 const LearningStep& step, std::int64_t most) {
@@ -29,4 +29,4 @@ std::vector<std::int64_t> bends(const LearningModel& model, const LearningState&
     return found;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

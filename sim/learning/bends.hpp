@@ -7,7 +7,7 @@
 
 #include "sim/learning/learning_model.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // A law that shows more than a step is worth, with corners of its own.
 class CorneredLaw : public ProgressLaw {
@@ -21,4 +21,4 @@ public:
 std::vector<std::int64_t> bends(const LearningModel& model, const LearningState& from,
                                 const LearningStep& step, std::int64_t most);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

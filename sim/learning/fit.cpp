@@ -5,7 +5,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 std::vector<NoiseScalePoint> noise_scale_from_run(std::span<const RecordedProgress> run,
                                                   std::int64_t batch, std::int64_t reference) {
@@ -39,4 +39,4 @@ EpochsByBatch epochs_through(double batch_a, double epochs_a, double batch_b, do
     return {least, least / slope};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -5,7 +5,7 @@
 
 #include "sim/learning/noise_scale_law.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // One row of a recorded run: after so many steps of its batch, the progress in steps of the
 // reference batch (AdaptDL's "statistical iterations").
@@ -30,4 +30,4 @@ struct EpochsByBatch {
 };
 EpochsByBatch epochs_through(double batch_a, double epochs_a, double batch_b, double epochs_b);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

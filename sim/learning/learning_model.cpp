@@ -5,7 +5,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::optional<std::int64_t> steps_to_target(const LearningModel& model, Learning
     return steps;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

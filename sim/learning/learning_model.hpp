@@ -16,7 +16,7 @@
 
 #include "policies/observation.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 inline constexpr std::int64_t progress_per_sample = 1'000'000;
 
@@ -29,8 +29,8 @@ struct LearningStep {
     std::int32_t workers = 1;  // who make the step together
     std::int32_t learners_per_worker = 1;
     // How their models or gradients meet, as the Plan has it. Only what really trains looks at it.
-    Synchronisation synchronisation = Synchronisation::s_sgd;
-    Codec codec = Codec::none;
+    policies::Synchronisation synchronisation = policies::Synchronisation::s_sgd;
+    policies::Codec codec = policies::Codec::none;
     double codec_level = 0;
     Members members = nullptr;  // null: whoever they are
     friend bool operator==(const LearningStep&, const LearningStep&) = default;
@@ -69,8 +69,8 @@ public:
     // As a real job would guess; 0 exactly at the target.
     virtual std::int64_t samples_left(const LearningState& at, const LearningStep& step) const = 0;
     // What a monitor would measure. What the model does not know stays zero.
-    virtual GradientStatistics gradient(const LearningState& at,
-                                        const LearningStep& step) const = 0;
+    virtual policies::GradientStatistics gradient(const LearningState& at,
+                                                  const LearningStep& step) const = 0;
     virtual std::optional<double> metric(const LearningState& at) const = 0;
     // √(Σ|p − what of p arrived|² ÷ Σ|p|²) over the learners' gradients p in the step that led
     // here, if that was coded as `step` is and the model knows what a codec loses.
@@ -112,4 +112,4 @@ std::int64_t progress_after(const LearningModel& model, const LearningState& fro
 std::optional<std::int64_t> steps_to_target(const LearningModel& model, LearningState from,
                                             const LearningStep& step);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -10,7 +10,7 @@
 #include "base/rng.hpp"
 #include "sim/learning/bends.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
@@ -107,7 +107,8 @@ public:
         return next == law_.metric.end() ? target_ : corner_of(*next);
     }
 
-    GradientStatistics gradient(const LearningState& at, const LearningStep&) const override {
+    policies::GradientStatistics gradient(const LearningState& at,
+                                          const LearningStep&) const override {
         const Cell& cell = cell_at(at.progress);
         return {cell.squared_norm, cell.squared_norm * cell.noise_scale, cell.noise_scale};
     }
@@ -208,4 +209,4 @@ std::shared_ptr<const ProgressLaw> make_noise_scale_law(NoiseScaleLaw law) {
     return std::make_shared<NoiseScaleModel>(std::move(law));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

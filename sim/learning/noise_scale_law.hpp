@@ -21,7 +21,7 @@
 
 #include "sim/learning/learning_model.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class RateRule : std::uint8_t {
     ada_scale,    // r(B) times the reference: as near the best as that is
@@ -70,4 +70,4 @@ struct NoiseScaleLaw {
 
 std::shared_ptr<const ProgressLaw> make_noise_scale_law(NoiseScaleLaw law);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -13,7 +13,7 @@
 #include "sim/learning/fit.hpp"
 #include "sim/learning/recorded_runs.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 double LearningTable::worst_error() const {
     double worst = 0;
@@ -255,4 +255,4 @@ LearningTable titan_x_drop() {
 
 std::vector<LearningTable> titan_x_times() { return {titan_x_law(), titan_x_drop()}; }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class FitRole : std::uint8_t { fitted, predicted, chosen_after_seeing };
 
@@ -73,4 +73,4 @@ LearningTable goyal_errors();
 // Seconds to the target on one Titan X by batch (Crossbow, VLDB'19 talk, slide 9), by two models.
 std::vector<LearningTable> titan_x_times();
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -11,7 +11,7 @@
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
@@ -97,7 +97,8 @@ public:
         return std::max(next == levels_.end() ? target_ : next->progress, progress + 1);
     }
 
-    GradientStatistics gradient(const LearningState&, const LearningStep&) const override {
+    policies::GradientStatistics gradient(const LearningState&,
+                                          const LearningStep&) const override {
         return {};
     }
 
@@ -209,4 +210,4 @@ std::shared_ptr<const ProgressLaw> make_recorded_curves(RecordedCurves curves) {
     return std::make_shared<RecordedCurvesModel>(std::move(curves));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -17,7 +17,7 @@
 
 #include "sim/learning/noise_scale_law.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct RecordedCurve {
     std::int64_t batch = 1;
@@ -44,4 +44,4 @@ std::vector<LeftOutCurve> leave_out_each(const RecordedCurves& curves);
 
 std::shared_ptr<const ProgressLaw> make_recorded_curves(RecordedCurves curves);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -17,7 +17,7 @@
 #include "sim/learning/published_learning.hpp"
 #include "traces/csv_scanner.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 std::optional<double> number_in(std::string_view field) {
@@ -28,7 +28,8 @@ std::optional<double> number_in(std::string_view field) {
     return value;
 }
 
-double needed(const CsvScanner& rows, std::size_t column, const std::filesystem::path& file) {
+double needed(const traces::CsvScanner& rows, std::size_t column,
+              const std::filesystem::path& file) {
     if (const auto value = number_in(rows.field(column))) return *value;
     throw InputError(
         file.string(), "",
@@ -56,7 +57,7 @@ std::optional<std::int64_t> batch_of_name(const std::string& stem) {
 
 RecordedRun read_run(const std::filesystem::path& file) {
     const std::string text = read_file(file);
-    CsvScanner rows(text, file.string());
+    traces::CsvScanner rows(text, file.string());
     rows.read_header();
     const std::size_t progress = rows.column("progress");
     const std::size_t steps = rows.column("iteration");
@@ -67,7 +68,7 @@ RecordedRun read_run(const std::filesystem::path& file) {
         RecordedStatistics row;
         row.progress_steps = needed(rows, progress, file);
         row.steps = needed(rows, steps, file);
-        if (squared != CsvScanner::no_column && variance != CsvScanner::no_column) {
+        if (squared != traces::CsvScanner::no_column && variance != traces::CsvScanner::no_column) {
             row.squared_norm = needed(rows, squared, file);
             row.variance = needed(rows, variance, file);
         }
@@ -158,7 +159,7 @@ namespace {
 // Medians of step_time − sync_time, by the batch of a GPU.
 std::map<double, double> compute_medians(const std::filesystem::path& file) {
     const std::string text = read_file(file);
-    CsvScanner rows(text, file.string());
+    traces::CsvScanner rows(text, file.string());
     rows.read_header();
     const std::size_t batch = rows.column("local_bsz");
     const std::size_t step = rows.column("step_time");
@@ -304,7 +305,7 @@ LearningTable law_table(const std::string& title, const std::map<std::int64_t, d
 
 std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file) {
     const std::string text = read_file(file);
-    CsvScanner rows(text, file.string());
+    traces::CsvScanner rows(text, file.string());
     rows.read_header();
     const std::size_t batch = rows.column("batch_size");
     const std::size_t target = rows.column("target_metric");
@@ -342,4 +343,4 @@ std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file) {
     return tables;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct RecordedStatistics {
     double progress_steps = 0;  // in steps of the smallest batch (AdaptDL's statistical iterations)
@@ -24,4 +24,4 @@ using RecordedRuns = std::map<std::int64_t, RecordedRun>;  // by batch
 RecordedRuns recorded_runs(const std::filesystem::path& folder);
 bool has_statistics(const RecordedRuns& runs);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -6,9 +6,9 @@
 
 #include "sim/market/lease_bill.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
-Fleet::Fleet(const SpotMarket& market, Ledger& ledger, RunQueue& queue, std::uint64_t seed)
+Fleet::Fleet(const SpotMarket& market, records::Ledger& ledger, RunQueue& queue, std::uint64_t seed)
     : market_(&market),
       ledger_(&ledger),
       queue_(&queue),
@@ -33,8 +33,8 @@ Duration Fleet::spot_time(Instant now) const {
 }
 
 Charge Fleet::running_cost(ZoneId zone, Instant now) const {
-    const Counts& held = counts_[index_of(zone)];
-    const Meter& meter = meters_[index_of(zone)];
+    const Counts& held = counts_[ukemi::index_of(zone)];
+    const Meter& meter = meters_[ukemi::index_of(zone)];
     Charge cost;
     if (held.spot_held > 0) {
         Charge spot = market_->spot_meter(zone, now);
@@ -59,13 +59,13 @@ Dollars Fleet::metered(Instant now) const {
 
 // Every change of what is held or pending goes through here.
 void Fleet::count(const Instance& instance, std::int32_t change, Instant now) {
-    Counts& zone = counts_[index_of(instance.zone)];
-    const bool spot = instance.market == Market::spot;
+    Counts& zone = counts_[ukemi::index_of(instance.zone)];
+    const bool spot = instance.market == policies::Market::spot;
     if (!instance.ready) {
         (spot ? zone.spot_pending : zone.on_demand_pending) += change;
         return;
     }
-    Meter& meter = meters_[index_of(instance.zone)];
+    Meter& meter = meters_[ukemi::index_of(instance.zone)];
     metered_.add(running_cost(instance.zone, now));
     meter = {market_->spot_meter(instance.zone, now), now};
     if (!spot) {
@@ -80,7 +80,7 @@ void Fleet::count(const Instance& instance, std::int32_t change, Instant now) {
 }
 
 std::int32_t Fleet::spot_room(ZoneId zone, Price bid, Instant now) const {
-    if (now < refused_until_[index_of(zone)]) return 0;
+    if (now < refused_until_[ukemi::index_of(zone)]) return 0;
     if (market_->data().rules.bidding) {
         if (market_->spot_price(zone) > most_paid(zone, bid)) return 0;
         if (market_->price_changes_at(zone) <= now) return 0;  // asked again when it has
@@ -91,16 +91,16 @@ std::int32_t Fleet::spot_room(ZoneId zone, Price bid, Instant now) const {
 
 std::int32_t Fleet::speed_of(const Instance& instance) {
     const MarketRules& rules = market_->data().rules;
-    if (index_of(instance.id) < rules.machine_speeds.size()) {
-        return rules.machine_speeds[index_of(instance.id)];
+    if (ukemi::index_of(instance.id) < rules.machine_speeds.size()) {
+        return rules.machine_speeds[ukemi::index_of(instance.id)];
     }
     const bool slow =
-        rules.slow_share > 0 && speeds_[index_of(instance.zone)].chance(rules.slow_share);
+        rules.slow_share > 0 && speeds_[ukemi::index_of(instance.zone)].chance(rules.slow_share);
     return slow ? rules.slow_speed : 1000;
 }
 
-void Fleet::launch(ZoneId zone, Market market, Price bid, Instant now) {
-    INVARIANT(market != Market::none);
+void Fleet::launch(ZoneId zone, policies::Market market, Price bid, Instant now) {
+    INVARIANT(market != policies::Market::none);
     Instance instance;
     instance.id = InstanceId{next_id_++};
     instance.zone = zone;
@@ -110,8 +110,8 @@ void Fleet::launch(ZoneId zone, Market market, Price bid, Instant now) {
     ++launches_;
     const MarketRules& rules = market_->data().rules;
     const Duration provisioning = market_->data().provisioning;
-    const bool fails = market == Market::spot && rules.launch_failure > 0 &&
-                       failures_[index_of(zone)].chance(rules.launch_failure);
+    const bool fails = market == policies::Market::spot && rules.launch_failure > 0 &&
+                       failures_[ukemi::index_of(zone)].chance(rules.launch_failure);
     if (fails) {
         instance.due =
             queue_->schedule(now + provisioning, Phase::completion, LaunchFailed{instance.id});
@@ -132,7 +132,7 @@ void Fleet::open(Instance& instance, Instant now) {
     instance.meter_at_opening = market_->spot_meter(instance.zone, now);
     instance.lease = ledger_->open(now);
     count(instance, +1, now);
-    if (instance.market != Market::spot) return;
+    if (instance.market != policies::Market::spot) return;
     const MarketRules& rules = market_->data().rules;
     if (needs_price_history(rules.spot_billing, rules.bidding)) {
         instance.price_at_opening = market_->price_cursor(instance.zone);
@@ -147,7 +147,7 @@ void Fleet::launch_failed(InstanceId id, Instant now) {
     const Instance* instance = find(id);
     INVARIANT(instance != nullptr && !instance->ready);
     ++launch_failures_;
-    Instant& refused = refused_until_[index_of(instance->zone)];
+    Instant& refused = refused_until_[ukemi::index_of(instance->zone)];
     refused = std::max(refused, now + market_->data().rules.launch_retry);
     count(*instance, -1, now);
     erase(id);
@@ -162,11 +162,11 @@ void Fleet::became_ready(Instance& instance, Instant now) {
 void Fleet::close(Instance& instance, Instant now) {
     INVARIANT(!instance.member);
     const Duration held = now - instance.opened;
-    const bool spot = instance.market == Market::spot;
+    const bool spot = instance.market == policies::Market::spot;
     const bool taken = instance.lost_at && *instance.lost_at <= now;
     const MarketRules& rules = market_->data().rules;
-    const BillingRule& rule = spot ? rules.spot_billing : rules.on_demand_billing;
-    const Duration paid = paid_time(rule, held, taken);
+    const records::BillingRule& rule = spot ? rules.spot_billing : rules.on_demand_billing;
+    const Duration paid = records::paid_time(rule, held, taken);
     Charge charge;
     if (!spot) {
         charge.add(market_->on_demand_price(instance.zone), paid);
@@ -205,7 +205,7 @@ void Fleet::release(InstanceId id, Instant now, bool run_is_over) {
         ++revocations_;
         if (last_revocation_ != now) ++revocation_events_;
         last_revocation_ = now;
-        Instant& refused = refused_until_[index_of(instance->zone)];
+        Instant& refused = refused_until_[ukemi::index_of(instance->zone)];
         refused = std::max(refused, now + market_->data().rules.blockout);
     }
     if (instance->ready) {
@@ -222,7 +222,8 @@ std::int32_t Fleet::revoke_excess(ZoneId zone, Instant now) {
     std::vector<InstanceId> pending;
     std::vector<InstanceId> held;
     for (const Instance& instance : instances_) {
-        if (instance.zone != zone || instance.market != Market::spot || instance.lost_at) continue;
+        if (instance.zone != zone || instance.market != policies::Market::spot || instance.lost_at)
+            continue;
         (instance.ready ? held : pending).push_back(instance.id);
     }
     auto excess = static_cast<std::int32_t>(held.size() + pending.size()) - capacity;
@@ -232,7 +233,7 @@ std::int32_t Fleet::revoke_excess(ZoneId zone, Instant now) {
     }
     std::int32_t announced_count = 0;
     for (; excess > 0; --excess, ++announced_count) {
-        RandomStream& draw = victims_[index_of(zone)];
+        RandomStream& draw = victims_[ukemi::index_of(zone)];
         const auto last = static_cast<std::int64_t>(held.size()) - 1;
         const auto chosen = held.begin() + draw.integer(0, last);
         Instance& victim = *find(*chosen);
@@ -245,7 +246,7 @@ std::int32_t Fleet::revoke_excess(ZoneId zone, Instant now) {
 
 bool Fleet::notice_arrives(ZoneId zone) {
     const double share = market_->data().rules.notice_arrives;
-    return share >= 1 || notices_[index_of(zone)].chance(share);
+    return share >= 1 || notices_[ukemi::index_of(zone)].chance(share);
 }
 
 void Fleet::take(Instance& instance, Instant lost_at) {
@@ -269,7 +270,8 @@ std::int32_t Fleet::revoke_outbid(ZoneId zone, Instant now) {
     std::vector<InstanceId> cancelled;
     std::int32_t announced_count = 0;
     for (Instance& instance : instances_) {
-        if (instance.zone != zone || instance.market != Market::spot || instance.lost_at) continue;
+        if (instance.zone != zone || instance.market != policies::Market::spot || instance.lost_at)
+            continue;
         if (most_paid(zone, instance.bid) >= price) continue;
         if (!instance.ready) {
             cancelled.push_back(instance.id);
@@ -282,4 +284,4 @@ std::int32_t Fleet::revoke_outbid(ZoneId zone, Instant now) {
     return announced_count;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

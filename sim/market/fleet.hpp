@@ -18,12 +18,12 @@
 #include "sim/engine/event.hpp"
 #include "sim/market/market.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct Instance {
     InstanceId id{};
     ZoneId zone{};
-    Market market = Market::spot;
+    policies::Market market = policies::Market::spot;
     bool ready = false;              // held and paid for; else still being provisioned
     bool started = false;            // its worker can join a group
     bool member = false;             // trains, or is in a transition with the others
@@ -38,7 +38,7 @@ struct Instance {
     Instant spawning_since;  // while it is not started
     Charge meter_at_opening;
     std::optional<PriceCursor> price_at_opening;  // where a bill needs the prices since then
-    Ledger::Lease lease = 0;
+    records::Ledger::Lease lease = 0;
     RunQueue::Ticket due;  // its InstanceReady, LaunchFailed, LifetimeOver or InstanceLost
 
     bool announced() const { return lost_at && !unannounced; }
@@ -53,12 +53,12 @@ public:
         std::int32_t on_demand_pending = 0;
     };
 
-    Fleet(const SpotMarket& market, Ledger& ledger, RunQueue& queue, std::uint64_t seed);
+    Fleet(const SpotMarket& market, records::Ledger& ledger, RunQueue& queue, std::uint64_t seed);
 
     std::span<Instance> instances() { return instances_; }
     std::span<const Instance> instances() const { return instances_; }
     Instance* find(InstanceId id);
-    const Counts& counts(ZoneId zone) const { return counts_[index_of(zone)]; }
+    const Counts& counts(ZoneId zone) const { return counts_[ukemi::index_of(zone)]; }
     std::int32_t spot_held() const { return spot_held_; }
     std::int32_t on_demand_held() const { return on_demand_held_; }
     std::int64_t launches() const { return launches_; }
@@ -77,9 +77,9 @@ public:
     }
     // When the zone gives spot instances again, if something other than capacity and price is in
     // the way now; a moment in the past if not.
-    Instant spot_refused_until(ZoneId zone) const { return refused_until_[index_of(zone)]; }
+    Instant spot_refused_until(ZoneId zone) const { return refused_until_[ukemi::index_of(zone)]; }
     // Asks for one instance; it is there at once if provisioning takes no time.
-    void launch(ZoneId zone, Market market, Price bid, Instant now);
+    void launch(ZoneId zone, policies::Market market, Price bid, Instant now);
     void became_ready(Instance& instance, Instant now);
     void launch_failed(InstanceId id, Instant now);
     // Its age has come: announces its loss. False if nobody learns of it.
@@ -103,7 +103,7 @@ private:
     std::int32_t speed_of(const Instance& instance);
 
     const SpotMarket* market_;
-    Ledger* ledger_;
+    records::Ledger* ledger_;
     RunQueue* queue_;
     std::vector<RandomStream> victims_;   // a stream a zone
     std::vector<RandomStream> notices_;   // likewise
@@ -132,4 +132,4 @@ private:
     std::uint32_t next_id_ = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
@@ -12,8 +12,8 @@ Price bounded(Price price, const std::optional<Price>& most) {
 
 }  // namespace
 
-Charge charge_of_lease(const BillingRule& rule, PriceCursor price, Instant opened, Duration held,
-                       Duration paid, std::optional<Price> most) {
+Charge charge_of_lease(const records::BillingRule& rule, PriceCursor price, Instant opened,
+                       Duration held, Duration paid, std::optional<Price> most) {
     Charge charge;
     const Instant end = opened + paid;
     const bool by_step = rule.price_at_beginning && rule.granularity > Duration{};
@@ -37,4 +37,4 @@ Charge charge_of_lease(const BillingRule& rule, PriceCursor price, Instant opene
     return charge;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

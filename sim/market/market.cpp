@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
@@ -18,8 +18,8 @@ std::int32_t least(CapacityCursor cursor, Instant to) {
 
 }  // namespace
 
-AvailabilitySeries announced(const AvailabilitySeries& capacity, Duration notice,
-                             AfterLastRow after_last_row) {
+traces::AvailabilitySeries announced(const traces::AvailabilitySeries& capacity, Duration notice,
+                                     AfterLastRow after_last_row) {
     if (notice <= Duration{}) return capacity;
     // What is seen at the end of a series that ends or repeats is no part of it; one that holds is
     // seen from its end on as its last row has it.
@@ -37,7 +37,7 @@ AvailabilitySeries announced(const AvailabilitySeries& capacity, Duration notice
     }
     std::ranges::sort(moments);
 
-    AvailabilitySeries result;
+    traces::AvailabilitySeries result;
     result.end = capacity.end;
     CapacityCursor here(capacity, after_last_row, true);
     for (const Instant at : moments) {
@@ -59,7 +59,7 @@ void prepare(MarketData& data) {
 Move move_between(const MarketData& data, ZoneId from, ZoneId to) {
     if (from == to || data.transfer.rows.empty()) return {};
     const auto region = [&](ZoneId id) -> std::string_view {
-        const ZoneData& zone = data.zones[index_of(id)];
+        const ZoneData& zone = data.zones[ukemi::index_of(id)];
         return zone.region.empty() ? zone.name : zone.region;
     };
     return move_between(data.transfer, region(from), region(to));
@@ -112,4 +112,4 @@ Duration MarketOracle::spot_time(Instant from, Instant to, std::int32_t count) c
     return enough;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -19,7 +19,7 @@
 #include "sim/market/transfer.hpp"
 #include "traces/series.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // What holds after a series' last row. `end`: no spot any more, prices stay; on-demand is always
 // sold. `repeat`: from the first row again. `hold`: as in the last row.
@@ -28,11 +28,11 @@ enum class AfterLastRow : std::uint8_t { end, repeat, hold };
 // What one place sells: an availability zone, or one instance type in it where there are several.
 struct ZoneData {
     std::string name;
-    std::string region;                   // within one, a model moves freely; empty: a zone apart
-    std::int32_t speed_per_mille = 1000;  // of a worker there, relative to the job's profile
-    AvailabilitySeries capacity;          // as recorded
-    AvailabilitySeries launchable;        // announced(capacity, …): see prepare()
-    PriceSeries spot_price;
+    std::string region;                     // within one, a model moves freely; empty: a zone apart
+    std::int32_t speed_per_mille = 1000;    // of a worker there, relative to the job's profile
+    traces::AvailabilitySeries capacity;    // as recorded
+    traces::AvailabilitySeries launchable;  // announced(capacity, …): see prepare()
+    traces::PriceSeries spot_price;
     Price on_demand_price;
 };
 
@@ -49,8 +49,8 @@ struct MarketData {
 Move move_between(const MarketData& data, ZoneId from, ZoneId to);
 
 // The series that launches and policies see: at t, the least capacity in [t, t + notice].
-AvailabilitySeries announced(const AvailabilitySeries& capacity, Duration notice,
-                             AfterLastRow after_last_row);
+traces::AvailabilitySeries announced(const traces::AvailabilitySeries& capacity, Duration notice,
+                                     AfterLastRow after_last_row);
 
 // Fills in what follows from the recorded series: every zone's `launchable`.
 void prepare(MarketData& data);
@@ -59,7 +59,7 @@ void prepare(MarketData& data);
 template <class Value>
 class SeriesCursor {
 public:
-    SeriesCursor(const Series<Value>& series, AfterLastRow after, bool ends_at_nothing)
+    SeriesCursor(const traces::Series<Value>& series, AfterLastRow after, bool ends_at_nothing)
         : series_(&series),
           after_(after),
           ends_at_nothing_(ends_at_nothing),
@@ -99,7 +99,7 @@ private:
         }
     }
 
-    const Series<Value>* series_;
+    const traces::Series<Value>* series_;
     AfterLastRow after_;
     bool ends_at_nothing_;
     std::size_t count_;  // of the steps that count
@@ -122,7 +122,7 @@ public:
     Price spot_price(ZoneId zone) const { return at(zone).price.value(); }
     const PriceCursor& price_cursor(ZoneId zone) const { return at(zone).price; }
     Price on_demand_price(ZoneId zone) const {
-        return data_->zones[index_of(zone)].on_demand_price;
+        return data_->zones[ukemi::index_of(zone)].on_demand_price;
     }
     Instant capacity_changes_at(ZoneId zone) const { return at(zone).capacity.next_at(); }
     Instant price_changes_at(ZoneId zone) const { return at(zone).price.next_at(); }
@@ -140,15 +140,15 @@ private:
         Charge metered;  // until `metered_to`
         Instant metered_to;
     };
-    const Zone& at(ZoneId zone) const { return zones_[index_of(zone)]; }
-    Zone& at(ZoneId zone) { return zones_[index_of(zone)]; }
+    const Zone& at(ZoneId zone) const { return zones_[ukemi::index_of(zone)]; }
+    Zone& at(ZoneId zone) { return zones_[ukemi::index_of(zone)]; }
 
     const MarketData* data_;
     std::vector<Zone> zones_;
 };
 
 // Knows the future of the market: for policies that a scenario allows to cheat.
-class MarketOracle final : public Oracle {
+class MarketOracle final : public policies::Oracle {
 public:
     explicit MarketOracle(const MarketData& data) : data_(&data) {}
     Duration spot_time(Instant from, Instant to, std::int32_t count) const override;
@@ -157,4 +157,4 @@ private:
     const MarketData* data_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -7,11 +7,11 @@
 #include "base/quantity.hpp"
 #include "records/billing.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct MarketRules {
-    BillingRule spot_billing;
-    BillingRule on_demand_billing;
+    records::BillingRule spot_billing;
+    records::BillingRule on_demand_billing;
     // A spot instance whose bid the price rises above is announced and lost, none is launched while
     // it is above, and nobody pays more than the bid. Without bidding, bids mean nothing.
     bool bidding = false;
@@ -29,4 +29,4 @@ struct MarketRules {
     friend bool operator==(const MarketRules&, const MarketRules&) = default;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -1,6 +1,6 @@
 #include "sim/market/transfer.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 bool matches_pattern(std::string_view pattern, std::string_view text) {
     const std::size_t star = pattern.find('*');
@@ -28,4 +28,4 @@ Move move_between(const TransferRules& rules, std::string_view from, std::string
     return {};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -11,7 +11,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct TransferRow {
     std::string from = "*";  // a region; '*' stands for any text
@@ -36,4 +36,4 @@ Move move_between(const TransferRules& rules, std::string_view from, std::string
 
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

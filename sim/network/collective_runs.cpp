@@ -9,7 +9,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // Tags: a flow's is (run, node), a run's beginning (run, beginning).
@@ -130,7 +130,7 @@ RunId CollectiveRuns::start(std::shared_ptr<const TransferGraph> graph,
     Run run;
     const auto elements = static_cast<std::size_t>(bytes.raw() / element_bytes);
     for (std::int32_t chunk = 0; chunk <= graph->chunks(); ++chunk) {
-        const std::size_t before = chunk_range(elements, graph->chunks(), 0, chunk).end;
+        const std::size_t before = kernels::chunk_range(elements, graph->chunks(), 0, chunk).end;
         run.chunk_begin.push_back(static_cast<std::int64_t>(before) * element_bytes);
     }
     run.left = graph->node_count();
@@ -266,4 +266,4 @@ std::optional<NetworkEvent> CollectiveRuns::run_until(Instant limit) {
     return events_[told_count_++];
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -29,7 +29,7 @@
 #include "sim/network/phases.hpp"
 #include "sim/network/transfer_graph.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class RunId : std::uint32_t {};  // one collective; never used twice
 
@@ -125,4 +125,4 @@ private:
     std::vector<std::uint32_t> edges_on_link_;  // all zero between two uses
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

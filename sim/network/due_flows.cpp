@@ -6,7 +6,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 bool DueFlows::later(const Entry& a, const Entry& b) {
     return std::tie(a.at, a.bucket) > std::tie(b.at, b.bucket);
@@ -94,4 +94,4 @@ void DueFlows::shift(Tick by) {
     for (Entry& entry : heap_) entry.at -= by;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

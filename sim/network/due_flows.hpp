@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class DueFlows {
 public:
@@ -57,4 +57,4 @@ private:
     std::array<std::uint32_t, 64> recent_{};  // buckets by a few bits of their tick
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

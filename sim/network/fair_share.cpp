@@ -6,7 +6,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr double same_within = 1e-12;
@@ -377,4 +377,4 @@ void FairShare::move(Slot slot, Standing to, double rate) {
     for (const Hop& hop : crossed) review_later(index_of_link(hop.link));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

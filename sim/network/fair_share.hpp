@@ -25,7 +25,7 @@
 
 #include "sim/network/link.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class FairShare {
 public:
@@ -163,4 +163,4 @@ private:
     std::uint64_t visit_count_ = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

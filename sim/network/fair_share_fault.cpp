@@ -5,7 +5,7 @@
 
 #include "sim/network/fair_share.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 std::string FairShare::fault() const {
     constexpr double tolerance = 1e-9;
@@ -37,4 +37,4 @@ std::string FairShare::fault() const {
     return {};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -9,7 +9,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 LinkId FlowNetwork::add_link(const LinkRate& link) {
     const double bandwidth = link.bandwidth.raw();
@@ -325,4 +325,4 @@ std::string FlowNetwork::fault() {
     return shares_.fault();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -25,7 +25,7 @@
 #include "sim/network/fair_share.hpp"
 #include "sim/network/link.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // Is told, at the tick at which it happens, that flows move at another pace.
 class PaceWatcher {
@@ -180,4 +180,4 @@ private:
     std::vector<std::uint64_t> repaced_;  // tags of watched flows
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -5,7 +5,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr double same_pace_within = 1e-9;
@@ -146,4 +146,4 @@ bool FluidRings::paces_changed(std::span<const std::uint64_t> tags) {
     return !to_review_.empty();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

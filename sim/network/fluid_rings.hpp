@@ -18,7 +18,7 @@
 
 #include "sim/network/flow_network.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class FluidRings final : public PaceWatcher {
 public:
@@ -81,4 +81,4 @@ private:
     std::size_t asked_ = 0;  // how often at that tick
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -7,7 +7,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class LinkId : std::uint32_t {};   // dense, from 0, in the order in which links were added
 enum class RouteId : std::uint32_t {};  // likewise
@@ -27,4 +27,4 @@ struct Hop {
     std::uint32_t edges = 1;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -11,7 +11,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 using Edge = TransferGraph::Edge;
@@ -65,9 +65,9 @@ PhasedCollective halving_doubling(std::int32_t ranks) {
 
 }  // namespace
 
-PhasedCollective phases_of(const Schedule& schedule) {
+PhasedCollective phases_of(const kernels::Schedule& schedule) {
     PhasedCollective collective{schedule.name, schedule.ranks, {}};
-    const std::vector<Transfer>& all = schedule.transfers;
+    const std::vector<kernels::Transfer>& all = schedule.transfers;
     for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
         CollectivePhase phase{{}, 1, static_cast<double>(all[begin].chunk_count) / schedule.chunks};
         for (; end < all.size() && all[end].step == all[begin].step; ++end) {
@@ -107,28 +107,28 @@ PhasedCollective phased_multi_ring(std::span<const std::int32_t> sizes) {
     return collective;
 }
 
-PhasedCollective phased_all_reduce(Collective algorithm, std::int32_t ranks,
+PhasedCollective phased_all_reduce(policies::Collective algorithm, std::int32_t ranks,
                                    std::int32_t per_host) {
-    const std::string refusal = schedule_refusal(algorithm, ranks, per_host);
+    const std::string refusal = kernels::schedule_refusal(algorithm, ranks, per_host);
     if (!refusal.empty()) throw InputError("network", "", refusal);
-    if (algorithm == Collective::double_binary_tree) {
+    if (algorithm == policies::Collective::double_binary_tree) {
         throw InputError("network", "",
                          "double_binary_tree is a pipeline: its ranks do not move in step, as the "
                          "fluid fidelity supposes");
     }
-    algorithm = collective_meant(algorithm, ranks);
+    algorithm = kernels::collective_meant(algorithm, ranks);
     const std::array one_ring = {ranks};
     const std::array hosts = {per_host == 0 ? ranks : per_host,
                               per_host == 0 ? 1 : ranks / per_host};
     PhasedCollective collective;
     switch (algorithm) {
-        case Collective::ring: collective = phased_multi_ring(one_ring); break;
-        case Collective::hierarchical: collective = phased_multi_ring(hosts); break;
-        case Collective::halving_doubling: return halving_doubling(ranks);
-        default: return phases_of(all_reduce_schedule(algorithm, ranks, per_host));
+        case policies::Collective::ring: collective = phased_multi_ring(one_ring); break;
+        case policies::Collective::hierarchical: collective = phased_multi_ring(hosts); break;
+        case policies::Collective::halving_doubling: return halving_doubling(ranks);
+        default: return phases_of(kernels::all_reduce_schedule(algorithm, ranks, per_host));
     }
-    collective.name = collective_names()[static_cast<std::size_t>(algorithm)];
+    collective.name = policies::collective_names()[static_cast<std::size_t>(algorithm)];
     return collective;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

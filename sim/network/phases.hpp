@@ -13,7 +13,7 @@
 #include "kernels/schedule.hpp"
 #include "sim/network/transfer_graph.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct CollectivePhase {
     std::vector<TransferGraph::Edge> edges;  // ascending by (from, to); one may come twice
@@ -31,12 +31,12 @@ struct PhasedCollective {
 // phase. InputError if the transfers of a step differ in size. The schedule should wait for a whole
 // step before the next, or nearly so: pipelines (double_binary_tree, chain_broadcast) do not, and
 // would come out too slow.
-PhasedCollective phases_of(const Schedule& schedule);
+PhasedCollective phases_of(const kernels::Schedule& schedule);
 
 // Without writing out the schedule where it is large: for a hundred thousand ranks. InputError as
 // for all_reduce_graph, and for double_binary_tree.
-PhasedCollective phased_all_reduce(Collective algorithm, std::int32_t ranks,
+PhasedCollective phased_all_reduce(policies::Collective algorithm, std::int32_t ranks,
                                    std::int32_t per_host = 0);
 PhasedCollective phased_multi_ring(std::span<const std::int32_t> sizes);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

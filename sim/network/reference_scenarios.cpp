@@ -11,7 +11,7 @@
 #include "base/input_error.hpp"
 #include "sim/network/collective_runs.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr double host_bandwidth = 12.5e9;
@@ -75,17 +75,17 @@ ReferenceTopology dgx(std::int32_t n) {
             {BytesPerSecond::of(12.5e9), nanoseconds(1000)}};
 }
 
-ReferenceJob job(Schedule schedule, Ranks hosts) {
+ReferenceJob job(kernels::Schedule schedule, Ranks hosts) {
     return {std::move(schedule), std::move(hosts), Bytes::of(reference_bytes), {}};
 }
 
 ReferenceJob ring(Ranks hosts) {
     const auto count = static_cast<std::int32_t>(hosts.size());
-    return job(all_reduce_schedule(Collective::ring, count), std::move(hosts));
+    return job(kernels::all_reduce_schedule(policies::Collective::ring, count), std::move(hosts));
 }
 
 ReferenceJob one_flow(std::int32_t from, std::int32_t to, std::int64_t size, Instant start) {
-    Schedule schedule{"flow", 2, 1, {{0, 1, 0, 1, 0, TransferKind::copy}}};
+    kernels::Schedule schedule{"flow", 2, 1, {{0, 1, 0, 1, 0, kernels::TransferKind::copy}}};
     return {std::move(schedule), {from, to}, Bytes::of(size), start};
 }
 
@@ -191,17 +191,19 @@ ReferenceScenario reference_scenario(std::string_view name, std::int32_t n) {
     } else if (name == "star-hd" || name == "tree-hd") {
         scenario.topology = name == "star-hd" ? star(n) : tree(n, nanoseconds(1000));
         scenario.jobs.push_back(
-            job(all_reduce_schedule(Collective::halving_doubling, n), contiguous(n)));
+            job(kernels::all_reduce_schedule(policies::Collective::halving_doubling, n),
+                contiguous(n)));
     } else if (name == "star-dbtree" || name == "tree-dbtree") {
         scenario.topology = name == "star-dbtree" ? star(n) : tree(n, {});
-        scenario.jobs.push_back(job(double_binary_tree_schedule(n, 32), contiguous(n)));
+        scenario.jobs.push_back(job(kernels::double_binary_tree_schedule(n, 32), contiguous(n)));
     } else if (name == "star-ps") {
         scenario.topology = star(n + n / 4);
-        scenario.jobs.push_back(job(parameter_server_schedule(n, n / 4), contiguous(n + n / 4)));
+        scenario.jobs.push_back(
+            job(kernels::parameter_server_schedule(n, n / 4), contiguous(n + n / 4)));
     } else if (name == "dgx-hier") {
         const std::array axes = {8, n / 8};
         scenario.topology = dgx(n);
-        scenario.jobs.push_back(job(multi_ring_schedule(axes), contiguous(n)));
+        scenario.jobs.push_back(job(kernels::multi_ring_schedule(axes), contiguous(n)));
     }
     if (scenario.jobs.empty() || std::find(names.begin(), names.end(), name) == names.end()) {
         throw InputError("network", "",
@@ -241,4 +243,4 @@ ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked, F
     return result;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -16,7 +16,7 @@
 #include "kernels/schedule.hpp"
 #include "sim/network/flow_network.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // Links: host i has 2i (out) and 2i + 1 (in); then group g has 2n + 2g (out) and 2n + 2g + 1 (in).
 struct ReferenceTopology {
@@ -30,7 +30,7 @@ struct ReferenceTopology {
 };
 
 struct ReferenceJob {
-    Schedule schedule;
+    kernels::Schedule schedule;
     std::vector<std::int32_t> host_of_rank;
     Bytes bytes;
     Instant start;
@@ -66,4 +66,4 @@ enum class Fidelity : std::uint8_t { exact, fluid, coupled };  // coupled: fluid
 ReferenceResult run_reference(const ReferenceScenario& scenario, bool checked,
                               Fidelity fidelity = Fidelity::exact);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

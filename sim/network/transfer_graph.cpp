@@ -10,7 +10,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr std::uint64_t cells_max = std::uint64_t{1} << 29;  // ranks × chunks
@@ -19,7 +19,7 @@ constexpr std::uint64_t cells_max = std::uint64_t{1} << 29;  // ranks × chunks
 
 class TransferGraphBuilder {
 public:
-    TransferGraphBuilder(const Schedule& schedule, TransferGraph& graph)
+    TransferGraphBuilder(const kernels::Schedule& schedule, TransferGraph& graph)
         : schedule_(schedule), graph_(graph) {
         const auto ranks = static_cast<std::uint64_t>(schedule.ranks);
         const auto chunks = static_cast<std::uint64_t>(schedule.chunks);
@@ -34,7 +34,7 @@ public:
     }
 
     void build() {
-        for (const Transfer& transfer : schedule_.transfers) take(transfer);
+        for (const kernels::Transfer& transfer : schedule_.transfers) take(transfer);
         graph_.nodes_.push_back({});
         // Successors by counting: first how many, then where.
         std::vector<std::uint32_t> count(graph_.nodes_.size() + 1);
@@ -66,7 +66,7 @@ private:
                static_cast<std::size_t>(chunk);
     }
 
-    Channel& channel_of(const Transfer& transfer) {
+    Channel& channel_of(const kernels::Transfer& transfer) {
         const auto key = (static_cast<std::uint64_t>(transfer.from) << 32 |
                           static_cast<std::uint64_t>(transfer.to))
                              << 8 |
@@ -86,7 +86,7 @@ private:
         return static_cast<std::uint32_t>(graph_.nodes_.size() - 1);
     }
 
-    void take(const Transfer& transfer) {
+    void take(const kernels::Transfer& transfer) {
         Channel& channel = channel_of(transfer);
         before_.clear();
         if (channel.last != nobody) before_.push_back(channel.last);
@@ -105,9 +105,9 @@ private:
         arrive(transfer, node);
     }
 
-    void arrive(const Transfer& transfer, std::uint32_t node) {
+    void arrive(const kernels::Transfer& transfer, std::uint32_t node) {
         std::uint32_t* const held = held_by(transfer.to, transfer.first_chunk);
-        if (transfer.kind == TransferKind::copy) {
+        if (transfer.kind == kernels::TransferKind::copy) {
             std::fill_n(held, transfer.chunk_count, node);
             return;
         }
@@ -128,7 +128,7 @@ private:
         }
     }
 
-    const Schedule& schedule_;
+    const kernels::Schedule& schedule_;
     TransferGraph& graph_;
     std::vector<std::uint32_t> bringer_;  // for rank and chunk, which node brought what is there
     std::unordered_map<std::uint64_t, Channel> channels_;     // order-free: only looked up
@@ -137,17 +137,18 @@ private:
     std::vector<std::uint32_t> before_;
 };
 
-TransferGraph::TransferGraph(const Schedule& schedule)
+TransferGraph::TransferGraph(const kernels::Schedule& schedule)
     : name_(schedule.name), ranks_(schedule.ranks), chunks_(schedule.chunks) {
     INVARIANT(schedule.ranks >= 1 && schedule.chunks >= 1);
     TransferGraphBuilder(schedule, *this).build();
 }
 
-std::shared_ptr<const TransferGraph> all_reduce_graph(Collective algorithm, std::int32_t ranks,
-                                                      std::int32_t per_host) {
-    const std::string refusal = schedule_refusal(algorithm, ranks, per_host);
+std::shared_ptr<const TransferGraph> all_reduce_graph(policies::Collective algorithm,
+                                                      std::int32_t ranks, std::int32_t per_host) {
+    const std::string refusal = kernels::schedule_refusal(algorithm, ranks, per_host);
     if (!refusal.empty()) throw InputError("network", "", refusal);
-    return std::make_shared<const TransferGraph>(all_reduce_schedule(algorithm, ranks, per_host));
+    return std::make_shared<const TransferGraph>(
+        kernels::all_reduce_schedule(algorithm, ranks, per_host));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -15,7 +15,7 @@
 
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class TransferGraph {
 public:
@@ -32,7 +32,7 @@ public:
     static constexpr std::uint32_t join = 0xffffffff;
 
     // InputError if the schedule is too large to be played chunk by chunk.
-    explicit TransferGraph(const Schedule& schedule);
+    explicit TransferGraph(const kernels::Schedule& schedule);
 
     const std::string& name() const { return name_; }
     std::int32_t ranks() const { return ranks_; }
@@ -63,7 +63,8 @@ private:
 
 // The all-reduce of a Plan. InputError, with schedule_refusal's sentence, if it cannot run on so
 // many ranks, `per_host` on each host (0: all on one).
-std::shared_ptr<const TransferGraph> all_reduce_graph(Collective algorithm, std::int32_t ranks,
+std::shared_ptr<const TransferGraph> all_reduce_graph(policies::Collective algorithm,
+                                                      std::int32_t ranks,
                                                       std::int32_t per_host = 0);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

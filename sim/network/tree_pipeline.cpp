@@ -6,7 +6,7 @@
 #include "base/invariant.hpp"
 #include "kernels/schedule.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // Smaller pieces are not worth a message.
@@ -20,13 +20,13 @@ TreePipeline::TreePipeline(CollectiveRuns& runs, const FlowNetwork& network, std
                            const Router& router)
     : ranks_(ranks) {
     INVARIANT(ranks >= 2);
-    const Schedule schedule = double_binary_tree_schedule(ranks, 1);
+    const kernels::Schedule schedule = kernels::double_binary_tree_schedule(ranks, 1);
     stages_ = schedule.transfers.back().step + 1;
     const TransferGraph graph(schedule);
     edges_.assign(graph.edges().begin(), graph.edges().end());
     const std::vector<RouteId> routes = runs.routes_of(graph, router);
     std::vector<double> carried(network.link_count());  // halves of the buffer
-    for (const Transfer& transfer : schedule.transfers) {
+    for (const kernels::Transfer& transfer : schedule.transfers) {
         Duration latency;
         for (const LinkId link : router(transfer.from, transfer.to)) {
             carried[index_of_link(link)] += 1;
@@ -57,8 +57,8 @@ std::int32_t TreePipeline::chunks_for(Bytes bytes) const {
 const TreePipeline::Cut& TreePipeline::cut_into(std::int32_t chunks_per_tree) {
     Cut& cut = cuts_[chunks_per_tree];
     if (cut.graph != nullptr) return cut;
-    cut.graph =
-        std::make_shared<const TransferGraph>(double_binary_tree_schedule(ranks_, chunks_per_tree));
+    cut.graph = std::make_shared<const TransferGraph>(
+        kernels::double_binary_tree_schedule(ranks_, chunks_per_tree));
     std::vector<RouteId> routes;
     for (const TransferGraph::Edge& edge : cut.graph->edges()) {
         routes.push_back(routes_.at({edge.from, edge.to}));
@@ -72,4 +72,4 @@ RunId TreePipeline::start(CollectiveRuns& runs, Bytes bytes, Instant at) {
     return runs.start(cut.graph, cut.routes, bytes, at);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

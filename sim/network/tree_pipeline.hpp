@@ -21,7 +21,7 @@
 
 #include "sim/network/collective_runs.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class TreePipeline {
 public:
@@ -52,4 +52,4 @@ private:
     std::map<std::int32_t, Cut> cuts_;  // by chunks of a tree
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -5,7 +5,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // Tokens: what, of which worker, and which bucket.
@@ -143,4 +143,4 @@ void AsyncPlayer::count(std::size_t rank, Instant now, const char* what) {
     worker.since = now;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

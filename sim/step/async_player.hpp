@@ -13,7 +13,7 @@
 
 #include "sim/step/step_player.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class AsyncPlayer final : public StepPlayer {
 public:
@@ -51,4 +51,4 @@ private:
     StepParts sums_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

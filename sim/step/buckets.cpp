@@ -8,7 +8,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 void add_squares(std::vector<GradientBucket>& buckets) {
     std::vector<GradientBucket> all;
@@ -74,4 +74,4 @@ std::vector<GradientBucket> gradient_buckets(const ModelProfile& model, const Bu
     return buckets;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -14,7 +14,7 @@
 #include "base/quantity.hpp"
 #include "sim/cluster/model_profile.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class BucketKind : std::uint8_t {
     one,      // everything after the backward pass
@@ -66,4 +66,4 @@ void add_squares(std::vector<GradientBucket>& buckets);
 // By tensor, in forward order: the share of the backward pass after which its gradient is ready.
 std::vector<double> ready_shares(const ModelProfile& model);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

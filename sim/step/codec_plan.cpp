@@ -9,13 +9,13 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
-std::uint32_t lane_of(Combination combination) {
+std::uint32_t lane_of(kernels::Combination combination) {
     switch (combination) {
-        case Combination::gather: return gather_lane;
-        case Combination::broadcast: return broadcast_lane;
+        case kernels::Combination::gather: return gather_lane;
+        case kernels::Combination::broadcast: return broadcast_lane;
         default: return all_reduce_lane;
     }
 }
@@ -25,8 +25,9 @@ class BucketCoder {
 public:
     BucketCoder(const StepCodec& choice, int ranks) : choice_(choice), ranks_(ranks) {}
 
-    void add(const TensorShape& shape) {
-        const CodecLayout layout = codec_layout(choice_.name, choice_.level, shape, ranks_);
+    void add(const kernels::TensorShape& shape) {
+        const kernels::CodecLayout layout =
+            kernels::codec_layout(choice_.name, choice_.level, shape, ranks_);
         for (std::size_t round = 0; round < layout.rounds.size(); ++round) {
             rounds_[{round, lane_of(layout.rounds[round].combination)}] +=
                 bytes(layout.rounds[round].bytes());
@@ -62,8 +63,8 @@ private:
 
 }  // namespace
 
-std::vector<TensorShape> tensor_shapes(const ModelProfile& model) {
-    std::vector<TensorShape> shapes;
+std::vector<kernels::TensorShape> tensor_shapes(const ModelProfile& model) {
+    std::vector<kernels::TensorShape> shapes;
     for (std::size_t i = 0; i < model.tensors.size(); ++i) {
         const GradientTensor& tensor = model.tensors[i];
         std::int64_t rows = tensor.elements;
@@ -82,7 +83,7 @@ std::vector<TensorShape> tensor_shapes(const ModelProfile& model) {
 CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile& model,
                           const BucketRule& rule, std::int64_t bytes_per_element,
                           const StepCodec& choice, int ranks, std::string_view where) {
-    const CodecEntry* codec = find_codec(choice.name);
+    const kernels::CodecEntry* codec = kernels::find_codec(choice.name);
     INVARIANT(codec != nullptr);
     INVARIANT(choice.encode_rate > 0 && choice.decode_rate > 0);
     const bool pieces = rule.kind == BucketKind::chunks;
@@ -91,12 +92,13 @@ CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile&
                          fmt::format("expected chunks of a multiple of {} bytes, found {}",
                                      bytes_per_element, rule.size.raw()));
     }
-    if (pieces && (codec->kind == Codec::power_sgd || codec->kind == Codec::atomo)) {
+    if (pieces &&
+        (codec->kind == policies::Codec::power_sgd || codec->kind == policies::Codec::atomo)) {
         throw InputError(
             where, "",
             fmt::format("{} takes whole tensors, and \"chunks\" cuts them", choice.name));
     }
-    const std::vector<TensorShape> shapes = tensor_shapes(model);
+    const std::vector<kernels::TensorShape> shapes = tensor_shapes(model);
     std::size_t tensor = model.tensors.size();
     CodedBytes sums;
     for (GradientBucket& bucket : buckets) {
@@ -117,4 +119,4 @@ CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile&
     return sums;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -19,7 +19,7 @@
 #include "sim/cluster/model_profile.hpp"
 #include "sim/step/buckets.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct StepCodec {
     std::string name = "none";
@@ -34,7 +34,7 @@ inline constexpr std::uint32_t gather_lane = 1;
 inline constexpr std::uint32_t broadcast_lane = 2;
 
 // By tensor of the model, in forward order.
-std::vector<TensorShape> tensor_shapes(const ModelProfile& model);
+std::vector<kernels::TensorShape> tensor_shapes(const ModelProfile& model);
 
 struct CodedBytes {
     Bytes gradient;       // as single precision values
@@ -49,4 +49,4 @@ CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile&
                           const BucketRule& rule, std::int64_t bytes_per_element,
                           const StepCodec& choice, int ranks, std::string_view where);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

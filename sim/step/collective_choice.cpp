@@ -8,31 +8,31 @@
 #include "base/invariant.hpp"
 #include "sim/step/placed_collective.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // parameter_server moves what a clique does. The stars are for few ranks: a root with a hundred
 // peers is never the cheapest, but takes longest to price.
-constexpr Collective candidates[] = {
-    Collective::ring,
-    Collective::halving_doubling,
-    Collective::hierarchical,
-    Collective::binary_tree,
-    Collective::double_binary_tree,
-    Collective::binary_tree_star,
-    Collective::star,
-    Collective::clique,
-    Collective::multi_binary_tree_star,
+constexpr policies::Collective candidates[] = {
+    policies::Collective::ring,
+    policies::Collective::halving_doubling,
+    policies::Collective::hierarchical,
+    policies::Collective::binary_tree,
+    policies::Collective::double_binary_tree,
+    policies::Collective::binary_tree_star,
+    policies::Collective::star,
+    policies::Collective::clique,
+    policies::Collective::multi_binary_tree_star,
 };
 constexpr std::size_t star_ranks_max = 64;
 constexpr std::size_t tree_ranks_max = 128;  // of the double tree, which is played exactly
 
-bool worth_a_try(Collective algorithm, std::size_t ranks) {
+bool worth_a_try(policies::Collective algorithm, std::size_t ranks) {
     switch (algorithm) {
-        case Collective::star:
-        case Collective::clique:
-        case Collective::multi_binary_tree_star: return ranks <= star_ranks_max;
-        case Collective::double_binary_tree: return ranks <= tree_ranks_max;
+        case policies::Collective::star:
+        case policies::Collective::clique:
+        case policies::Collective::multi_binary_tree_star: return ranks <= star_ranks_max;
+        case policies::Collective::double_binary_tree: return ranks <= tree_ranks_max;
         default: return true;
     }
 }
@@ -50,11 +50,11 @@ std::vector<PricedCollective> price_collectives(const Topology& topology,
     const auto count = static_cast<std::int64_t>(buckets.size());
     const Bytes mean = bytes((all.raw() + count - 1) / count);
     std::vector<PricedCollective> priced;
-    for (const Collective algorithm : candidates) {
+    for (const policies::Collective algorithm : candidates) {
         const auto ranks = static_cast<std::int32_t>(workers.size());
         if (!worth_a_try(algorithm, workers.size())) continue;
         if (per_host == 0 && goes_by_machine(algorithm)) continue;
-        if (!schedule_refusal(algorithm, ranks, per_host).empty()) continue;
+        if (!kernels::schedule_refusal(algorithm, ranks, per_host).empty()) continue;
         ClusterNetwork network(topology);
         const PlacedCollective placed(network, algorithm, workers, per_host, where);
         placed.start(network, mean, Instant{});
@@ -79,4 +79,4 @@ std::string reason_for(std::span<const PricedCollective> priced) {
     return text;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -13,10 +13,10 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/step/buckets.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct PricedCollective {
-    Collective algorithm{};
+    policies::Collective algorithm{};
     std::string name;
     Duration time;  // of all buckets one after another
 };
@@ -31,4 +31,4 @@ std::vector<PricedCollective> price_collectives(const Topology& topology,
 // "ring: 41.2 ms alone; halving_doubling 55.1 ms, …"
 std::string reason_for(std::span<const PricedCollective> priced);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

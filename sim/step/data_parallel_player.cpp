@@ -6,7 +6,7 @@
 #include "sim/step/gradient_lanes.hpp"
 #include "sim/step/variable_update.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // Tokens: those of buckets that are ready, the end of the pass, and the sender's.
@@ -89,4 +89,4 @@ void DataParallelPlayer::end_if_done(Instant now) {
     finish_step(now);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -11,7 +11,7 @@
 #include "sim/step/gradient_sender.hpp"
 #include "sim/step/step_player.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class DataParallelPlayer final : public StepPlayer {
 public:
@@ -30,4 +30,4 @@ private:
     bool computed_ = false;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -6,7 +6,7 @@
 #include "base/invariant.hpp"
 #include "sim/step/codec_plan.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // Every rank passes on what it has just received; bytes are those of one rank's part.
@@ -78,8 +78,9 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
     return lanes;
 }
 
-PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, Collective collective,
-                                 std::span<const DeviceId> workers, std::string_view where) {
+PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind,
+                                 policies::Collective collective, std::span<const DeviceId> workers,
+                                 std::string_view where) {
     const auto ranks = static_cast<std::int32_t>(workers.size());
     switch (kind) {
         case ExchangeKind::all_reduce:
@@ -95,4 +96,4 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, Col
     INVARIANT(false);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

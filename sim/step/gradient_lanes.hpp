@@ -8,7 +8,7 @@
 #include "sim/step/gradient_sender.hpp"
 #include "sim/step/layout_work.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // The lanes of a job's buckets, over groups of workers that each send at once: lane 0 is the job's
 // all-reduce; lane 1 and 2, where a bucket needs them, an all-gather of messages of the given size
@@ -18,7 +18,8 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
 
 // Between replicas; see ExchangeKind, except tensor_all_reduce, for what the bytes mean. Workers:
 // two or more.
-PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, Collective collective,
-                                 std::span<const DeviceId> workers, std::string_view where);
+PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind,
+                                 policies::Collective collective, std::span<const DeviceId> workers,
+                                 std::string_view where);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

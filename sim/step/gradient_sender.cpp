@@ -6,7 +6,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 std::vector<BucketLeg> legs_of(std::span<const GradientBucket> buckets,
                                std::span<const std::uint32_t> chosen) {
@@ -137,4 +137,4 @@ Instant GradientSender::coded_at(Instant now, Duration time) {
     return coder_free_;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -13,7 +13,7 @@
 #include "sim/step/launch.hpp"
 #include "sim/step/step_player.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 using GradientLane = std::vector<PlacedCollective>;
 
@@ -69,4 +69,4 @@ private:
 std::vector<BucketLeg> legs_of(std::span<const GradientBucket> buckets,
                                std::span<const std::uint32_t> chosen);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

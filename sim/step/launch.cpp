@@ -7,7 +7,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 Duration negotiation_time(const LaunchRule& rule, std::size_t workers, Duration latency,
                           bool cached) {
@@ -94,4 +94,4 @@ std::vector<BucketLauncher::Message> BucketLauncher::take() {
     return messages;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -20,7 +20,7 @@
 #include "base/quantity.hpp"
 #include "sim/step/buckets.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class LaunchKind : std::uint8_t { in_order, by_name, coordinated };
 inline constexpr std::array<std::string_view, 3> launch_kind_names = {"in_order", "by_name",
@@ -77,4 +77,4 @@ private:
     std::optional<Instant> agreed_at_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

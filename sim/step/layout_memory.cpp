@@ -8,7 +8,7 @@
 #include "sim/step/layout_plan.hpp"
 #include "sim/step/model_pieces.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // Of one block and sample.
@@ -128,4 +128,4 @@ void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
                              : "not even a batch of 1 fits"));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -9,12 +9,12 @@
 #include "base/invariant.hpp"
 #include "sim/step/model_pieces.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 void check(const ModelProfile& model, const LayoutRequest& request, std::string_view where) {
     const auto refuse = [&](const std::string& problem) { throw InputError(where, "", problem); };
-    const Layout& degrees = request.degrees;
+    const policies::Layout& degrees = request.degrees;
     INVARIANT(degrees.tensor >= 1 && degrees.data >= 1 && degrees.pipeline >= 1);
     check_pipeline(LayoutWork{degrees, request.schedule, request.chunks, {}, {}}.pipeline(
                        request.micro_batches),
@@ -176,4 +176,4 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     return work;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

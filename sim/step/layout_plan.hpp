@@ -24,10 +24,10 @@
 #include "sim/cluster/memory_need.hpp"
 #include "sim/step/layout_work.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct LayoutRequest {
-    Layout degrees;
+    policies::Layout degrees;
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
     std::int64_t micro_batches = 1;
@@ -60,4 +60,4 @@ void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
                          const LayoutRequest& request, const MemoryRule& rule,
                          std::string_view where);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

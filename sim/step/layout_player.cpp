@@ -8,7 +8,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 constexpr double rounding = 1e-9;  // of shares
@@ -33,7 +33,7 @@ LayoutPlayer::LayoutPlayer(StepHost& host, const StepJob& job, const StepOptions
       work_(*job.layout),
       draws_(job, host.network().topology(), options.seed),
       micro_batches_(static_cast<std::int32_t>(job.accumulation)) {
-    const Layout& degrees = work_.degrees;
+    const policies::Layout& degrees = work_.degrees;
     INVARIANT(static_cast<std::size_t>(work_.workers()) == job.workers.size());
     INVARIANT(static_cast<std::int32_t>(work_.stages.size()) == degrees.pipeline * work_.chunks);
     const PipelineSpec spec = work_.pipeline(micro_batches_);
@@ -64,7 +64,7 @@ std::vector<DeviceId> LayoutPlayer::replica_workers(std::int32_t tensor,
 // Within cells, and between those of neighbouring stages.
 void LayoutPlayer::place(StepHost& host) {
     ClusterNetwork& network = host.network();
-    const Layout& degrees = work_.degrees;
+    const policies::Layout& degrees = work_.degrees;
     const auto towards = [&](std::int32_t replica, std::int32_t from, std::int32_t to) {
         std::vector<DeviceId> ends = cell_workers(replica, from);
         const std::vector<DeviceId> there = cell_workers(replica, to);
@@ -80,7 +80,7 @@ void LayoutPlayer::place(StepHost& host) {
             cells_.push_back({d, p, State::waiting, 0, 0, {}, {}, {}});
             if (degrees.tensor > 1) {
                 const std::vector<DeviceId> group = cell_workers(d, p);
-                tensor_.emplace_back(network, Collective::ring, group,
+                tensor_.emplace_back(network, policies::Collective::ring, group,
                                      workers_per_machine(network.topology(), group), job().name);
             }
             if (degrees.pipeline == 1) continue;
@@ -438,4 +438,4 @@ void LayoutPlayer::note_span(const Cell& cell, std::string name, Instant begin, 
                               std::move(name), begin, end});
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

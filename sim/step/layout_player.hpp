@@ -17,7 +17,7 @@
 #include "sim/step/gradient_sender.hpp"
 #include "sim/step/step_player.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class LayoutPlayer final : public StepPlayer {
 public:
@@ -103,4 +103,4 @@ private:
     StepParts sums_;         // over all workers
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

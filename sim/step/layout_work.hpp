@@ -14,7 +14,7 @@
 #include "sim/step/buckets.hpp"
 #include "sim/step/pipeline.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class ExchangeKind : std::uint8_t {
     tensor_all_reduce,  // of so many bytes over a tensor group
@@ -41,13 +41,13 @@ struct StageWork {
 };
 
 struct LayoutWork {
-    Layout degrees;
+    policies::Layout degrees;
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
     std::vector<StageWork> stages;      // pipeline × chunks
     std::vector<double> update_shares;  // of StepJob::update, by pipeline rank; none: all nothing
     // Of exchanges between replicas.
-    Collective exchange_collective = Collective::ring;
+    policies::Collective exchange_collective = policies::Collective::ring;
 
     std::int32_t workers() const { return degrees.tensor * degrees.data * degrees.pipeline; }
     std::int32_t rank(std::int32_t tensor, std::int32_t replica, std::int32_t stage_rank) const {
@@ -58,4 +58,4 @@ struct LayoutWork {
     }
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -5,7 +5,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 std::int64_t divided(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
@@ -106,4 +106,4 @@ std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
     return sum;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -7,7 +7,7 @@
 #include "sim/cluster/model_profile.hpp"
 #include "sim/step/layout_plan.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 bool is_attention(const LayerCost& layer);  // the first half of a transformer's block
 bool is_feed_forward(const LayerCost& layer);
@@ -35,4 +35,4 @@ ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,
 std::int64_t parameters_held(const ModelProfile& model, const LayerRange& range,
                              const LayoutRequest& request);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -11,7 +11,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 using Json = nlohmann::json;
@@ -167,4 +167,4 @@ std::string perfetto_trace(const Topology& topology, std::span<const StepJob> jo
     return trace.text();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -13,7 +13,7 @@
 
 #include "sim/step/step_run.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct TraceLimits {
     std::size_t workers = 256;  // of each job
@@ -23,4 +23,4 @@ struct TraceLimits {
 std::string perfetto_trace(const Topology& topology, std::span<const StepJob> jobs,
                            std::span<const JobSteps> steps, const TraceLimits& limits = {});
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -8,7 +8,7 @@
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // The k-th forward (or backward) pass of a worker.
@@ -65,4 +65,4 @@ TensorParallelTraffic tensor_parallel_traffic(std::int64_t layers, std::int64_t 
     return {4 * layers, batch * (sequence * (hidden * bytes(bytes_per_value)))};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

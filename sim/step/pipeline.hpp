@@ -16,7 +16,7 @@
 
 #include "base/quantity.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class PipelineKind : std::uint8_t { gpipe, one_forward_one_backward, interleaved };
 inline constexpr std::array<std::string_view, 3> pipeline_kind_names = {
@@ -54,4 +54,4 @@ TensorParallelTraffic tensor_parallel_traffic(std::int64_t layers, std::int64_t 
                                               std::int64_t sequence, std::int64_t hidden,
                                               std::int64_t bytes_per_value);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

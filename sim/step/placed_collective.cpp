@@ -10,7 +10,7 @@
 #include "base/invariant.hpp"
 #include "sim/cluster/rings.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 ClusterNetwork::ClusterNetwork(const Topology& topology)
     : topology_(topology), runs_(flows_), routes_(topology) {
@@ -40,20 +40,21 @@ constexpr std::int32_t pipeline_ranks_max = 1024;  // of a collective that is pl
 
 }  // namespace
 
-PlacedCollective::PlacedCollective(ClusterNetwork& network, Collective algorithm,
+PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective algorithm,
                                    std::span<const DeviceId> workers, std::int32_t per_host,
                                    std::string_view where) {
     const auto ranks = static_cast<std::int32_t>(workers.size());
     INVARIANT(ranks >= 2);
-    const std::string refusal = schedule_refusal(algorithm, ranks, per_host);
+    const std::string refusal = kernels::schedule_refusal(algorithm, ranks, per_host);
     if (!refusal.empty()) throw InputError(where, "", refusal);
     if (per_host == 0 && goes_by_machine(algorithm)) {
-        throw InputError(where, "",
-                         fmt::format("{} needs as many workers on each machine",
-                                     collective_names()[static_cast<std::size_t>(algorithm)]));
+        throw InputError(
+            where, "",
+            fmt::format("{} needs as many workers on each machine",
+                        policies::collective_names()[static_cast<std::size_t>(algorithm)]));
     }
     const Router router = network.router(workers);
-    if (algorithm == Collective::double_binary_tree) {
+    if (algorithm == policies::Collective::double_binary_tree) {
         if (ranks > pipeline_ranks_max) {
             throw InputError(where, "",
                              fmt::format("double_binary_tree is played transfer by transfer, over "
@@ -61,12 +62,12 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, Collective algorithm
                                          pipeline_ranks_max, ranks));
         }
         pipeline_ = std::make_shared<TreePipeline>(network.runs(), network.flows(), ranks, router);
-        name_ = collective_names()[static_cast<std::size_t>(algorithm)];
+        name_ = policies::collective_names()[static_cast<std::size_t>(algorithm)];
         note_links(links_, pipeline_->edges(), router);
         return;
     }
     std::optional<PhasedCollective> rings;
-    if (algorithm == Collective::ring) {
+    if (algorithm == policies::Collective::ring) {
         rings = nvlink_rings(network.topology(), workers, per_host);
     }
     place(network, rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host),
@@ -91,9 +92,10 @@ RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) 
     return pipeline_->start(network.runs(), bytes, at);
 }
 
-bool goes_by_machine(Collective algorithm) {
-    return algorithm == Collective::hierarchical || algorithm == Collective::binary_tree_star ||
-           algorithm == Collective::multi_binary_tree_star;
+bool goes_by_machine(policies::Collective algorithm) {
+    return algorithm == policies::Collective::hierarchical ||
+           algorithm == policies::Collective::binary_tree_star ||
+           algorithm == policies::Collective::multi_binary_tree_star;
 }
 
 std::optional<PhasedCollective> nvlink_rings(const Topology& topology,
@@ -156,4 +158,4 @@ std::int32_t workers_per_machine(const Topology& topology, std::span<const Devic
     return static_cast<std::int32_t>(count);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -16,7 +16,7 @@
 #include "sim/network/collective_runs.hpp"
 #include "sim/network/tree_pipeline.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // A cluster's links in a network that can run; what crosses from which device to which.
 class ClusterNetwork {
@@ -47,7 +47,7 @@ public:
     // `per_host` ranks on each machine, in order; 0: not as many on each. InputError(WHERE …) if it
     // cannot run on so many ranks, or needs as many on each machine, is too large to be played, or
     // has no path. Workers: two or more.
-    PlacedCollective(ClusterNetwork& network, Collective algorithm,
+    PlacedCollective(ClusterNetwork& network, policies::Collective algorithm,
                      std::span<const DeviceId> workers, std::int32_t per_host,
                      std::string_view where);
 
@@ -69,7 +69,7 @@ private:
 };
 
 // Whether it is made of what happens inside machines and between them.
-bool goes_by_machine(Collective algorithm);
+bool goes_by_machine(policies::Collective algorithm);
 
 // The rings of a ring all-reduce over these workers, as one phase; empty if NVLink gives none: not
 // the same machines with as many workers each, or one machine's first workers are not joined.
@@ -81,4 +81,4 @@ std::optional<PhasedCollective> nvlink_rings(const Topology& topology,
 // the order of ranks; else 0.
 std::int32_t workers_per_machine(const Topology& topology, std::span<const DeviceId> workers);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

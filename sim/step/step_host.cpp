@@ -10,7 +10,7 @@
 #include "base/invariant.hpp"
 #include "sim/step/step_player.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 void StepHost::wake(StepPlayer& player, Instant at, std::uint64_t token) {
     due_.push({at, sequence_++, &player, token});
@@ -62,4 +62,4 @@ void StepHost::run(std::span<const std::unique_ptr<StepPlayer>> players, Instant
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

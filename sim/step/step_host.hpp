@@ -14,7 +14,7 @@
 
 #include "sim/step/placed_collective.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 class StepPlayer;
 
@@ -56,4 +56,4 @@ private:
     std::map<std::uint32_t, OnItsWay> on_their_way_;  // by run
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -9,7 +9,7 @@
 #include "base/exact_math.hpp"
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // Lognormal with mean 1: the variance of its logarithm is log(1 + cv²).
@@ -97,4 +97,4 @@ std::vector<Duration> StragglerDraws::next(const StepJob& job) {
     return times;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

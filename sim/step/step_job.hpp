@@ -14,7 +14,7 @@
 #include "sim/step/launch.hpp"
 #include "sim/step/layout_work.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // Factors on a worker's compute time, lognormal of mean 1 and these coefficients of variation, each
 // 0 to 4: drawn for every worker and step; for every worker once; for every machine and step. The
@@ -60,7 +60,7 @@ struct StepJob {
     bool sums_by_machine = false;  // one worker of each machine sends the sum of all of its
     bool asynchronous = false;     // workers do not wait for each other; needs servers
     LaunchRule launch;
-    Collective collective = Collective::ring;
+    policies::Collective collective = policies::Collective::ring;
     std::int32_t per_host = 0;  // of the collective
     Stragglers stragglers;
     InputSupply input;
@@ -93,4 +93,4 @@ private:
     std::size_t machine_count_ = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -6,7 +6,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 Instant InputFeed::next(const StepJob& job, Instant now) {
     const InputSupply& input = job.input;
@@ -119,4 +119,4 @@ void StepPlayer::close_step() {
     }
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -14,7 +14,7 @@
 #include "sim/step/step_job.hpp"
 #include "sim/step/step_record.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // When the batch of the next step is there.
 class InputFeed {
@@ -94,4 +94,4 @@ private:
     std::optional<Instant> torn_since_;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -3,7 +3,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 StepParts mean_parts(const StepParts& sums, std::int64_t workers) {
     INVARIANT(workers >= 1);
@@ -20,4 +20,4 @@ StepParts mean_parts(const StepParts& sums, std::int64_t workers) {
     return means;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -26,7 +26,7 @@
 #include "base/quantity.hpp"
 #include "sim/network/link.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct StepParts {
     Duration torn;
@@ -124,4 +124,4 @@ struct StepOptions {
     std::int64_t detailed_steps = 0;  // how many steps of each job keep their details
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -10,7 +10,7 @@
 #include "sim/step/data_parallel_player.hpp"
 #include "sim/step/layout_player.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 std::unique_ptr<StepPlayer> player_of(StepHost& host, const StepJob& job,
@@ -113,7 +113,7 @@ private:
 std::vector<std::size_t> ranks_left(const StepJob& job, std::span<const std::int32_t> first_ranks) {
     const auto replica_of = [&](std::size_t rank) {
         if (!job.layout) return rank;
-        const Layout& degrees = job.layout->degrees;
+        const policies::Layout& degrees = job.layout->degrees;
         return rank / static_cast<std::size_t>(degrees.tensor) %
                static_cast<std::size_t>(degrees.data);
     };
@@ -147,7 +147,7 @@ StepJob without(const StepJob& job, const Topology& topology,
         left.first_ranks.push_back(first_rank(job, rank));
     }
     if (left.layout) {
-        Layout& degrees = left.layout->degrees;
+        policies::Layout& degrees = left.layout->degrees;
         degrees.data =
             static_cast<std::int32_t>(ranks.size()) / (degrees.tensor * degrees.pipeline);
     }
@@ -174,4 +174,4 @@ std::vector<JobSteps> run_steps(const Topology& topology, std::span<const StepJo
     return run.run(events);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -14,7 +14,7 @@
 #include "sim/step/step_job.hpp"
 #include "sim/step/step_record.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // Endless flows that take their fair share.
 struct CrossTraffic {
@@ -61,4 +61,4 @@ std::vector<JobSteps> run_steps(const Topology& topology, std::span<const StepJo
                                 std::span<const CrossTraffic> cross_traffic,
                                 const StepOptions& options, const StepEvents& events = {});
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -7,7 +7,7 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 // The ranks that talk to servers, and those that each of them stands for besides itself.
@@ -76,4 +76,4 @@ std::vector<GradientLane> server_lanes(ClusterNetwork& network, const StepJob& j
     return lanes;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -23,7 +23,7 @@
 
 #include "sim/step/gradient_lanes.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class VariableUpdate : std::uint8_t {
     all_reduce,
@@ -56,4 +56,4 @@ std::vector<Bytes> place_on_servers(std::span<GradientBucket> buckets, std::size
 // by machine, one worker of each stands for all of it.
 std::vector<GradientLane> server_lanes(ClusterNetwork& network, const StepJob& job);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -191,34 +191,34 @@ TEST_CASE("ukemi list: each kind names everything in its table", "[cli]") {
         CHECK(ran.err.empty());
         return ran.out;
     };
-    for (const PolicyEntry& each : all_policies()) {
+    for (const policies::PolicyEntry& each : policies::all_policies()) {
         CHECK_THAT(listed("policies"), Catch::Contains(fmt::format("\n{} ", each.name)));
     }
-    for (const TraceForm& each : all_trace_forms()) {
+    for (const traces::TraceForm& each : traces::all_trace_forms()) {
         CHECK_THAT(listed("traces"), Catch::Contains(std::string(each.name)));
     }
-    for (const PublicDataset& each : all_public_datasets()) {
+    for (const traces::PublicDataset& each : traces::all_public_datasets()) {
         CHECK_THAT(listed("datasets"), Catch::Contains(fmt::format("\n{} ", each.name)) &&
                                            Catch::Contains(std::string(each.repository)) &&
                                            Catch::Contains(std::string(each.licence)));
     }
-    for (const MarketParameters& each : all_market_parameters()) {
+    for (const traces::MarketParameters& each : traces::all_market_parameters()) {
         CHECK_THAT(listed("markets"), Catch::Contains(std::string(each.name)));
     }
-    for (const Figure& each : all_figures()) {
+    for (const plots::Figure& each : plots::all_figures()) {
         CHECK_THAT(listed("figures"), Catch::Contains(std::string(each.name)));
     }
     const std::string kinds = run_ukemi(scratch.path(), {"list"}).out;
-    for (const MachineSpec& each : all_machines()) {
+    for (const sim::MachineSpec& each : sim::all_machines()) {
         CHECK_THAT(listed("machines"), Catch::Contains(std::string(each.name)));
     }
-    for (const GpuProfile& each : all_gpus()) {
+    for (const sim::GpuProfile& each : sim::all_gpus()) {
         CHECK_THAT(listed("gpus"), Catch::Contains(std::string(each.name)));
     }
-    for (const ModelEntry& each : all_models()) {
+    for (const sim::ModelEntry& each : sim::all_models()) {
         CHECK_THAT(listed("models"), Catch::Contains(std::string(each.name)));
     }
-    for (const CodecEntry& each : all_codecs()) {
+    for (const kernels::CodecEntry& each : kernels::all_codecs()) {
         CHECK_THAT(listed("codecs"), Catch::Contains(std::string(each.name)));
     }
     for (const char* kind :

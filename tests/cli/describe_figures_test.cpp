@@ -17,9 +17,9 @@ const std::string two_days =
     "# zone=east start=2024-01-01T12:00:00Z duration_s=172800\nt_s,instances\n"
     "0,0\n7200,2\n18000,1\n32400,0\n72000,1\n";
 
-DescribedMarket described(const std::string& text) {
-    Trace trace = read_trace_text(text, "east.csv");
-    DescribedMarket market;
+analysis::DescribedMarket described(const std::string& text) {
+    traces::Trace trace = traces::read_trace_text(text, "east.csv");
+    analysis::DescribedMarket market;
     market.title = market.names.emplace_back(trace.name);
     market.series = std::move(trace.series);
     market.lifetimes = std::move(trace.lifetimes);
@@ -30,10 +30,11 @@ DescribedMarket described(const std::string& text) {
 
 TEST_CASE("market figures: durations of a record, those that its end cuts off censored",
           "[describe]") {
-    const FigureInput input = market_figures(described(two_days), std::nullopt, false);
+    const plots::FigureInput input =
+        analysis::market_figures(described(two_days), std::nullopt, false);
     REQUIRE(input.survivals.size() == 2);
     // To a loss: 3 h (hour 2 to 5) and 4 h (5 to 9); from hour 20 on nothing was lost for 28 h.
-    const SurvivalInput& waits = input.survivals[0];
+    const plots::SurvivalInput& waits = input.survivals[0];
     CHECK(waits.file_stem == "time_to_loss");
     REQUIRE(waits.curves.size() == 1);
     CHECK(waits.curves[0].name == "east (2 ended, 1 censored)");
@@ -44,9 +45,9 @@ TEST_CASE("market figures: durations of a record, those that its end cuts off ce
     CHECK(waits.curves[0].alive[1].first == 4);
     CHECK(waits.curves[0].alive[1].second == Approx(1.0 / 3));
     // With any: 7 h, then 28 h that the record cuts off.
-    const SurvivalInput& runs = input.survivals[1];
+    const plots::SurvivalInput& runs = input.survivals[1];
     CHECK(runs.file_stem == "runs_with_any");
-    CHECK(runs.curves[0].alive == PlotPoints{{7, 0.5}});
+    CHECK(runs.curves[0].alive == plots::PlotPoints{{7, 0.5}});
     // Losses at 17:00 and at 21:00, each on one of two days.
     REQUIRE(input.hourly_losses.size() == 1);
     CHECK(input.hourly_losses[0].name == "east (2 hours with a loss, 2 days, 1 series)");
@@ -56,12 +57,12 @@ TEST_CASE("market figures: durations of a record, those that its end cuts off ce
 }
 
 TEST_CASE("market figures: zones with a calendar stand where they were recorded", "[describe]") {
-    DescribedMarket market = described(two_days);
-    DescribedMarket later =
+    analysis::DescribedMarket market = described(two_days);
+    analysis::DescribedMarket later =
         described("# zone=west start=2024-01-01T18:00:00Z duration_s=3600\nt_s,instances\n0,3\n");
     market.series.push_back(later.series[0]);
     market.names.emplace_back("west");
-    const FigureInput input = market_figures(market, std::nullopt, false);
+    const plots::FigureInput input = analysis::market_figures(market, std::nullopt, false);
     REQUIRE(input.markets.size() == 1);
     CHECK(input.markets[0].time_axis == "time since 2024-01-01T12:00:00Z (h)");
     CHECK(input.markets[0].zones[0].capacity[1] == std::pair{2.0, 2.0});
@@ -69,7 +70,7 @@ TEST_CASE("market figures: zones with a calendar stand where they were recorded"
     CHECK(input.markets[0].zones[1].end_h == 7);
     // Records of different years are no zones of one market.
     market.series[1].start = "2025-01-01T18:00:00Z";
-    const FigureInput apart = market_figures(market, std::nullopt, false);
+    const plots::FigureInput apart = analysis::market_figures(market, std::nullopt, false);
     CHECK(apart.markets[0].time_axis == "time since each record begins (h)");
     CHECK(apart.markets[0].zones[1].begin_h == 0);
 }
@@ -77,20 +78,21 @@ TEST_CASE("market figures: zones with a calendar stand where they were recorded"
 TEST_CASE("market figures: a long series is shown by the means of its parts", "[describe]") {
     std::string text = "# duration_s=36000\nt_s,instances\n";
     for (int i = 0; i < 10'000; ++i) text += std::to_string(3 * i) + (i % 2 == 0 ? ",0\n" : ",2\n");
-    const FigureInput input = market_figures(described(text), std::nullopt, false);
-    const MarketZone& zone = input.markets.at(0).zones.at(0);
+    const plots::FigureInput input = analysis::market_figures(described(text), std::nullopt, false);
+    const plots::MarketZone& zone = input.markets.at(0).zones.at(0);
     CHECK(zone.name == "east (means of 0.00625 h)");  // 10 h in 1600 parts
     CHECK(zone.capacity.size() <= 1600);
 }
 
 TEST_CASE("market figures: the generated market stands beside the recorded one", "[describe]") {
-    const auto parameters = market_parameters_of("v100-1-scarce", "--market");
-    const FigureInput input = market_figures(described(two_days), parameters, true);
+    const auto parameters = analysis::market_parameters_of("v100-1-scarce", "--market");
+    const plots::FigureInput input =
+        analysis::market_figures(described(two_days), parameters, true);
     REQUIRE(input.markets.size() == 2);
     CHECK(input.markets[1].file_stem == "market_over_time-generated");
     CHECK(input.markets[1].zones[0].end_h == 48);
     CHECK(input.markets[1].zones[0].price.empty());  // as the recording has none
-    for (const SurvivalInput& survival : input.survivals) {
+    for (const plots::SurvivalInput& survival : input.survivals) {
         CHECK(survival.log_time);
         REQUIRE(survival.curves.size() == 2);
         CHECK(survival.curves[1].generated);
@@ -101,9 +103,9 @@ TEST_CASE("market figures: the generated market stands beside the recorded one",
 }
 
 TEST_CASE("market figures: recorded lifetimes beside the law of the parameters", "[describe]") {
-    auto parameters = market_parameters_of("v100-1-scarce", "--market");
+    auto parameters = analysis::market_parameters_of("v100-1-scarce", "--market");
     parameters.lifetimes = {.share = 0.5, .early_h = 1, .late_h = 0.8, .cap_h = 24};
-    const FigureInput input = market_figures(
+    const plots::FigureInput input = analysis::market_figures(
         described("lifetime_s,preempted,zone\n3600,1,a\n7200,1,a\n7200,0,a\n"), parameters, false);
     REQUIRE(input.survivals.size() == 1);
     REQUIRE(input.survivals[0].curves.size() == 2);

@@ -23,8 +23,9 @@ void write_results(const fs::path& folder, const json& numbers,
     write_file(folder / "runs.json", json{{"runs", {run}}}.dump());
 }
 
-const ComparedQuantity& named(const ComparedResult& run, const std::string& name) {
-    for (const ComparedQuantity& quantity : run.quantities) {
+const analysis::ComparedQuantity& named(const analysis::ComparedResult& run,
+                                        const std::string& name) {
+    for (const analysis::ComparedQuantity& quantity : run.quantities) {
         if (quantity.name == name) return quantity;
     }
     throw std::runtime_error("no " + name);
@@ -44,8 +45,8 @@ std::string log_of(const std::vector<json>& plans) {
     return text;
 }
 
-DecisionComparison compared(const std::string& predicted, const std::string& measured) {
-    return compare_decisions(predicted, "sim.jsonl", measured, "live.jsonl");
+analysis::DecisionComparison compared(const std::string& predicted, const std::string& measured) {
+    return analysis::compare_decisions(predicted, "sim.jsonl", measured, "live.jsonl");
 }
 
 }  // namespace
@@ -103,9 +104,9 @@ TEST_CASE("comparison: errors are predicted less measured, relative to what was 
                header +
                    "0,transition,1\n30,running,1\n50,checkpointing,1\n60,running,1\n"
                    "80,finished,0\n");
-    const ResultsComparison comparison = compare_results(sim, live);
+    const analysis::ResultsComparison comparison = analysis::compare_results(sim, live);
     REQUIRE(comparison.runs.size() == 1);
-    const ComparedResult& run = comparison.runs.front();
+    const analysis::ComparedResult& run = comparison.runs.front();
     CHECK(named(run, "duration_s").error() == 20);
     CHECK(named(run, "duration_s").relative() == 0.25);
     CHECK(named(run, "finished").error() == 1);
@@ -137,19 +138,20 @@ TEST_CASE("comparison: decisions are compared change by change", "[cli][diff]") 
                     {"interval", interval}};
     };
     const std::string log = log_of({plan(0, 1), plan(1, 2), plan(2, 2, 5)});
-    const DecisionComparison same = compared(log, log);
+    const analysis::DecisionComparison same = compared(log, log);
     CHECK(same.equal);
     CHECK(same.predicted_count == 2);
     CHECK(same.first_difference == 0);
 
-    const DecisionComparison other = compared(log, log_of({plan(0, 1), plan(1, 2), plan(2, 3)}));
+    const analysis::DecisionComparison other =
+        compared(log, log_of({plan(0, 1), plan(1, 2), plan(2, 3)}));
     CHECK_FALSE(other.equal);
     CHECK(other.first_difference == 2);
     CHECK(other.predicted == "at 2 s: interval 1.0 -> 5.0");
     CHECK(other.measured ==
           "at 2 s: fleet 2 spot in zone 0 -> 3 spot in zone 0, workers_max 2 -> 3");
 
-    const DecisionComparison fewer = compared(log, log_of({plan(0, 1), plan(1, 2)}));
+    const analysis::DecisionComparison fewer = compared(log, log_of({plan(0, 1), plan(1, 2)}));
     CHECK(fewer.first_difference == 2);
     CHECK(fewer.measured == "no more changes");
     CHECK(fewer.measured_count == 1);
@@ -227,8 +229,8 @@ TEST_CASE("comparison: runs are paired where there is no second choice", "[cli][
     write("sim", {run("a", "x", 1), run("b", "x", 1), run("c", "x", 1), run("c", "y", 1),
                   run("d", "x", 1)});
     write("live", {run("a", "x", 1), run("b", "z", 2), run("c", "z", 1), run("e", "x", 1)});
-    const ResultsComparison comparison =
-        compare_results(scratch.path() / "sim", scratch.path() / "live");
+    const analysis::ResultsComparison comparison =
+        analysis::compare_results(scratch.path() / "sim", scratch.path() / "live");
     REQUIRE(comparison.runs.size() == 2);
     CHECK(comparison.runs[0].policy == "a");
     CHECK(comparison.runs[1].policy == "b");  // by its name alone
@@ -239,8 +241,8 @@ TEST_CASE("comparison: runs are paired where there is no second choice", "[cli][
 
     write("one", {run("a", "x", 1)});
     write("other", {run("b", "x", 1)});
-    const ResultsComparison alone =
-        compare_results(scratch.path() / "one", scratch.path() / "other");
+    const analysis::ResultsComparison alone =
+        analysis::compare_results(scratch.path() / "one", scratch.path() / "other");
     REQUIRE(alone.runs.size() == 1);
     CHECK(alone.runs[0].policy == "a and b");
 }

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 
 using namespace ukemi;
+using namespace ukemi::analysis;
+using namespace ukemi::records;
 
 namespace {
 

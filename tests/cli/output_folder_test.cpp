@@ -33,7 +33,7 @@ Texts texts_in(const fs::path& folder) {
 
 // A small result, written as all commands do.
 void leave(const fs::path& folder, const std::string& text, bool force = true) {
-    OutputFolder out(folder, force);
+    analysis::OutputFolder out(folder, force);
     out.write("a.txt", text);
     out.write("deep/b.txt", text + text);
     out.commit();
@@ -46,29 +46,29 @@ public:
         : folder_(folder),
           scenario_(small_scenario(R"({"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"})")) {
         for (const std::uint64_t seed : {1, 2}) {
-            const NamedMarket market = make_market(scenario_, seed);
-            runs_.push_back(run_one(scenario_, market, scenario_.policies.front(), seed,
-                                    {true, true, true, true}));
+            const scenarios::NamedMarket market = scenarios::make_market(scenario_, seed);
+            runs_.push_back(scenarios::run_one(scenario_, market, scenario_.policies.front(), seed,
+                                               {true, true, true, true}));
             write(runs_.size() - 1);
             texts_.push_back(texts_in(folder_));
         }
     }
     void write(std::size_t which) const {
-        ReplayInputs inputs;
+        analysis::ReplayInputs inputs;
         inputs.scenario = &scenario_;
         inputs.policies = {"spot_only"};
         inputs.seeds = {which + 1};
-        FigureOptions options;
+        plots::FigureOptions options;
         options.gnuplot = "no-such-gnuplot";  // its data and its scripts are files enough
-        OutputFolder out(folder_, true);
-        write_results(out, inputs, std::span(&runs_[which], 1), options);
+        analysis::OutputFolder out(folder_, true);
+        analysis::write_results(out, inputs, std::span(&runs_[which], 1), options);
     }
     const Texts& texts(std::size_t which) const { return texts_[which]; }
 
 private:
     fs::path folder_;
-    Scenario scenario_;
-    std::vector<FinishedRun> runs_;
+    scenarios::Scenario scenario_;
+    std::vector<scenarios::FinishedRun> runs_;
     std::vector<Texts> texts_;
 };
 
@@ -109,7 +109,7 @@ TEST_CASE("output folder: whenever it is killed, one whole result is there, old 
         const ChildEnd end = killed_at(stop, write(1 - there));
         CHECK((end.killed || end.code == 0));
         // Where names cannot be exchanged, there is a moment at which the next one has to help.
-        if (!can_exchange) const OutputFolder next(out, true);
+        if (!can_exchange) const analysis::OutputFolder next(out, true);
         const Texts now = texts_in(out);
         const bool is_new = now == results.texts(1 - there);
         REQUIRE((is_new || now == results.texts(there)));
@@ -150,7 +150,7 @@ TEST_CASE("output folder: while one is written, others are kept out", "[cli][res
     const std::vector<std::string> replay{"replay", "small.json", "--out",
                                           "out",    "--policies", "on_demand"};
     {
-        const OutputFolder held(scratch / "out", false);
+        const analysis::OutputFolder held(scratch / "out", false);
         const Ran ran = run_ukemi(scratch.path(), replay);
         CHECK(ran.code == 2);
         CHECK(ran.err ==
@@ -182,7 +182,7 @@ TEST_CASE("output folder: of three processes started together, one writes and tw
             if (ran[i].code == 2) CHECK(is_one_line(ran[i].err));
         }
         REQUIRE(winner.size() == 1);
-        CHECK_FALSE(foreign_file(scratch / out));
+        CHECK_FALSE(analysis::foreign_file(scratch / out));
         const std::string seed = "--seed-" + winner;
         CHECK(names_in(scratch / out / "runs").front().ends_with(seed));
     }
@@ -211,11 +211,11 @@ TEST_CASE("output folder: only what a run wrote is replaced, file by file", "[cl
     CHECK_THAT(complaint(), Catch::Contains("link: no run wrote it"));
     fs::remove(out / "link");
 
-    fs::remove(out / std::string(manifest_name));
+    fs::remove(out / std::string(analysis::manifest_name));
     CHECK(complaint() == out.string() + ": is there and is no results folder");
     write_file(out / "run.json", "{}");
     CHECK_THAT(complaint(), Catch::Contains("holds results of an earlier version"));
-    write_file(out / std::string(manifest_name), "{\"files\": [1]}");
+    write_file(out / std::string(analysis::manifest_name), "{\"files\": [1]}");
     CHECK_THAT(complaint(), Catch::Contains("manifest.json: damaged: "));
     CHECK(text_in(out / "deep/b.txt") == "twotwo");
 }
@@ -224,7 +224,7 @@ TEST_CASE("output folder: what comes while a run is on is not lost either", "[cl
     const ScratchFolder scratch;
     const fs::path out = scratch / "out";
     leave(out, "one");
-    OutputFolder second(out, true);
+    analysis::OutputFolder second(out, true);
     second.write("a.txt", "two");
     write_file(out / "notes.txt", "mine");
     const std::string complaint = complaint_of([&] { second.commit(); });
@@ -235,7 +235,7 @@ TEST_CASE("output folder: what comes while a run is on is not lost either", "[cl
     CHECK(text_in(out / "a.txt") == "one");
     CHECK(text_in(out / "notes.txt") == "mine");
 
-    OutputFolder third(scratch / "new", false);
+    analysis::OutputFolder third(scratch / "new", false);
     third.write("a.txt", "three");
     write_file(scratch / "new/notes.txt", "mine");
     CHECK_THAT(complaint_of([&] { third.commit(); }), Catch::Contains("was filled while this ran"));
@@ -321,7 +321,7 @@ TEST_CASE("output folder: every command that writes one refuses, and replaces wi
 TEST_CASE("output file: refuses what is there, and what is no file", "[cli][results]") {
     const ScratchFolder scratch;
     const auto write = [&](const fs::path& file, bool force) {
-        return complaint_of([&] { OutputFile(file, force).write("new"); });
+        return complaint_of([&] { analysis::OutputFile(file, force).write("new"); });
     };
     const fs::path file = scratch / "a.json";
     CHECK(write(file, false) == "(no complaint)");
@@ -334,7 +334,7 @@ TEST_CASE("output file: refuses what is there, and what is no file", "[cli][resu
     CHECK_THAT(write(scratch.path(), true), Catch::Contains("found a directory"));
     CHECK_THAT(write(scratch / "no/a", true), Catch::Contains("expected a folder, found none"));
     {
-        const OutputFile held(scratch / "b", false);
+        const analysis::OutputFile held(scratch / "b", false);
         CHECK_THAT(write(scratch / "b", true), Catch::Contains("another process is writing"));
     }
     const std::string scenario = shipped("learners/two_worlds.json").string();

@@ -56,7 +56,7 @@ TEST_CASE("ukemi replay: --json is one document with the books of every run bala
         }
         double sum_s = 0;
         double sum_usd = 0;
-        for (const std::string_view cause : cause_names()) {
+        for (const std::string_view cause : records::cause_names()) {
             sum_s += run.at(fmt::format("{}_s", cause)).get<double>();
             sum_usd += run.at(fmt::format("{}_usd", cause)).get<double>();
         }

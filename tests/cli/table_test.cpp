@@ -9,8 +9,9 @@ namespace ukemi {
 
 namespace {
 
-RunResult run_of(const std::string& policy, double usd, double run_hours, bool met = true) {
-    RunResult run;
+records::RunResult run_of(const std::string& policy, double usd, double run_hours,
+                          bool met = true) {
+    records::RunResult run;
     run.policy = policy;
     run.cost = dollars(usd);
     run.duration = seconds(run_hours * 3600);
@@ -18,17 +19,18 @@ RunResult run_of(const std::string& policy, double usd, double run_hours, bool m
     run.deadline = hours(50);
     run.deadline_met = met;
     run.held = hours(4);
-    run.causes.time[static_cast<std::size_t>(Cause::useful)] = hours(3);
-    run.causes.time[static_cast<std::size_t>(Cause::idle)] = hours(1);
+    run.causes.time[static_cast<std::size_t>(records::Cause::useful)] = hours(3);
+    run.causes.time[static_cast<std::size_t>(records::Cause::idle)] = hours(1);
     return run;
 }
 
 }  // namespace
 
 TEST_CASE("table: a line a policy, cheapest first, with short names", "[cli]") {
-    const std::vector<RunResult> runs{run_of("on_demand", 30, 10), run_of("spot_only", 9, 40),
-                                      run_of("greedy+daly_checkpoint", 20, 12.25)};
-    const auto lines = lines_of(policy_table(runs));
+    const std::vector<records::RunResult> runs{run_of("on_demand", 30, 10),
+                                               run_of("spot_only", 9, 40),
+                                               run_of("greedy+daly_checkpoint", 20, 12.25)};
+    const auto lines = lines_of(analysis::policy_table(runs));
     REQUIRE(lines.size() == 6);  // two of header, three policies, the count
     CHECK_THAT(lines[2], Catch::StartsWith("spot_only "));
     CHECK_THAT(lines[3], Catch::StartsWith("greedy+daly ") && Catch::Contains(" 20.00 "));
@@ -40,8 +42,9 @@ TEST_CASE("table: a line a policy, cheapest first, with short names", "[cli]") {
 
 TEST_CASE("table: means over runs, with the interval of the mean cost", "[cli]") {
     // Costs 10 and 14: mean 12, s = 2√2, s/√2 = 2, t(0.975, 1) = 12.706: ± 25.41.
-    const std::vector<RunResult> runs{run_of("greedy", 10, 4), run_of("greedy", 14, 6, false)};
-    const auto lines = lines_of(policy_table(runs));
+    const std::vector<records::RunResult> runs{run_of("greedy", 10, 4),
+                                               run_of("greedy", 14, 6, false)};
+    const auto lines = lines_of(analysis::policy_table(runs));
     REQUIRE(lines.size() == 5);
     CHECK_THAT(lines[2], Catch::Contains(" 12.00   25.41    5.0!   50 "));
     CHECK(lines[3] == "2 runs a policy");
@@ -49,11 +52,11 @@ TEST_CASE("table: means over runs, with the interval of the mean cost", "[cli]")
 }
 
 TEST_CASE("table: who has no deadline meets none, and who cannot go on is counted", "[cli]") {
-    std::vector<RunResult> runs{run_of("greedy", 10, 4), run_of("spot_only", 2, 1, false),
-                                run_of("spot_only", 2, 1, false)};
-    for (RunResult& run : runs) run.deadline.reset();
+    std::vector<records::RunResult> runs{run_of("greedy", 10, 4), run_of("spot_only", 2, 1, false),
+                                         run_of("spot_only", 2, 1, false)};
+    for (records::RunResult& run : runs) run.deadline.reset();
     runs[1].stuck = true;
-    const auto lines = lines_of(policy_table(runs));
+    const auto lines = lines_of(analysis::policy_table(runs));
     REQUIRE(lines.size() == 7);
     CHECK_THAT(lines[2],
                Catch::StartsWith("spot_only ") && Catch::Contains("    1.0!    -    0.0"));
@@ -63,23 +66,23 @@ TEST_CASE("table: who has no deadline meets none, and who cannot go on is counte
 }
 
 TEST_CASE("table: no line is wider than 100 columns, whatever is in it", "[cli]") {
-    std::vector<RunResult> runs{
+    std::vector<records::RunResult> runs{
         run_of(std::string(300, 'x'), 9e9, 9e5, false), run_of(std::string(300, 'x'), 1, 1),
         run_of("uniform_progress+periodic_checkpoint+checkpoint_on_notice", 123456789.12, 99999.9)};
-    for (RunResult& run : runs) {
+    for (records::RunResult& run : runs) {
         run.oracle = true;
         run.revocations = 123'456'789;
     }
-    for (const std::string& line : lines_of(policy_table(runs))) {
+    for (const std::string& line : lines_of(analysis::policy_table(runs))) {
         CAPTURE(line);
         CHECK(line.size() <= 100);
     }
 }
 
 TEST_CASE("table: an oracle has its mark and its footnote", "[cli]") {
-    std::vector<RunResult> runs{run_of("ideal_no_overhead", 5, 5)};
+    std::vector<records::RunResult> runs{run_of("ideal_no_overhead", 5, 5)};
     runs[0].oracle = true;
-    const std::string text = policy_table(runs);
+    const std::string text = analysis::policy_table(runs);
     CHECK_THAT(text, Catch::Contains("\nideal_no_overhead * ") &&
                          Catch::EndsWith("* an oracle: knows the future\n"));
 }

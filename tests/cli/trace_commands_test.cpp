@@ -70,7 +70,7 @@ TEST_CASE("ukemi fit: replaces a file with --force, and nothing that is no file"
     CHECK(run_ukemi(scratch.path(), {"fit", "week.csv", "--out", "market.json"}).err ==
           "ukemi: market.json: is there already; --force replaces it\n");
     CHECK(fit_to("market.json").code == 0);
-    CHECK_NOTHROW(read_market_parameters(scratch.path() / "market.json"));
+    CHECK_NOTHROW(traces::read_market_parameters(scratch.path() / "market.json"));
 }
 
 TEST_CASE("ukemi fit: a market without prices costs what its scenario says, or is refused",

@@ -50,16 +50,16 @@ inline ResultsTaken use_results_text(std::string_view text) {
     fill_results_folder(folder, text);
     ResultsTaken taken;
     try {
-        const ResultsComparison comparison = compare_results(folder, folder);
+        const analysis::ResultsComparison comparison = analysis::compare_results(folder, folder);
         INVARIANT(comparison.scenario_differences.empty());
-        for (const ComparedResult& run : comparison.runs) {
+        for (const analysis::ComparedResult& run : comparison.runs) {
             INVARIANT(!run.decisions || run.decisions->equal);
         }
         taken.compared = true;
     } catch (const InputError&) {  // the only way to refuse
     }
     try {
-        read_results(folder);
+        analysis::read_results(folder);
         taken.drawn = true;
     } catch (const InputError&) {
     }

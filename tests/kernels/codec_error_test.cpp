@@ -8,6 +8,8 @@
 #include "tests/kernels/codec_ranks.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 
 namespace {
 

@@ -22,20 +22,20 @@ inline std::vector<float> random_gradient(std::uint64_t seed, std::string_view n
 }
 
 struct CodecRanks {
-    CodecRanks(std::string_view name, const CodecSettings& settings, const TensorShape& of_shape,
-               int ranks, std::int64_t tensor = 0)
-        : shape(of_shape), layout(codec_layout(name, settings.level, of_shape, ranks)) {
+    CodecRanks(std::string_view name, const kernels::CodecSettings& settings,
+               const kernels::TensorShape& of_shape, int ranks, std::int64_t tensor = 0)
+        : shape(of_shape), layout(kernels::codec_layout(name, settings.level, of_shape, ranks)) {
         for (int rank = 0; rank < ranks; ++rank) {
-            codecs.push_back(make_codec(name, settings, {of_shape, tensor, rank, ranks}));
+            codecs.push_back(kernels::make_codec(name, settings, {of_shape, tensor, rank, ranks}));
         }
     }
     // The decoded mean of one step.
     std::vector<float> step(std::int64_t number, const std::vector<std::vector<float>>& gradients) {
-        std::vector<TensorCodec*> ranks;
+        std::vector<kernels::TensorCodec*> ranks;
         for (const auto& codec : codecs) ranks.push_back(codec.get());
         const std::vector<std::span<const float>> spans(gradients.begin(), gradients.end());
         std::vector<float> mean(static_cast<std::size_t>(shape.elements()));
-        exchange_step(layout, ranks, number, spans, mean);
+        kernels::exchange_step(layout, ranks, number, spans, mean);
         return mean;
     }
     std::vector<float> contribution(std::size_t rank) const {
@@ -44,9 +44,9 @@ struct CodecRanks {
         return arrived;
     }
 
-    TensorShape shape;
-    CodecLayout layout;
-    std::vector<std::unique_ptr<TensorCodec>> codecs;
+    kernels::TensorShape shape;
+    kernels::CodecLayout layout;
+    std::vector<std::unique_ptr<kernels::TensorCodec>> codecs;
 };
 
 inline std::vector<std::vector<float>> rank_gradients(std::uint64_t seed, int ranks,

@@ -14,6 +14,8 @@
 #include "tests/kernels/rank_values.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 
 namespace {
 

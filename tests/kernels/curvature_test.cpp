@@ -10,6 +10,7 @@
 #include "kernels/models/dense_network.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include "tests/scratch_folder.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
 

@@ -6,6 +6,7 @@
 #include "tests/kernels/codec_ranks.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 namespace {
 

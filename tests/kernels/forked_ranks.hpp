@@ -32,7 +32,7 @@ inline constexpr std::size_t forked_ranks_max = 6;
 
 // What a rank leaves for the test to judge.
 struct RankReport {
-    Outcome outcome = Outcome::aborted;
+    kernels::Outcome outcome = kernels::Outcome::aborted;
     int suspect = -1;
     std::int64_t elapsed_ms = 0;
     bool right = false;  // the results were
@@ -92,16 +92,16 @@ public:
     }
 
     // A connected communicator, or none.
-    std::unique_ptr<GlooCommunicator> connect(std::chrono::milliseconds deadline) {
-        auto peers = std::make_unique<GlooCommunicator>(
-            GlooSettings{{1, rank_, size_}, deadline, "the secret of this test"});
-        if (peers->connect(addresses(peers->address())) != Outcome::ok) return nullptr;
+    std::unique_ptr<kernels::GlooCommunicator> connect(std::chrono::milliseconds deadline) {
+        auto peers = std::make_unique<kernels::GlooCommunicator>(
+            kernels::GlooSettings{{1, rank_, size_}, deadline, "the secret of this test"});
+        if (peers->connect(addresses(peers->address())) != kernels::Outcome::ok) return nullptr;
         return peers;
     }
 
     // Runs `action`, reports its outcome and how long it took.
     template <class Action>
-    void timed(Communicator& peers, Action action) {
+    void timed(kernels::Communicator& peers, Action action) {
         const auto start = std::chrono::steady_clock::now();
         report().outcome = action();
         report().elapsed_ms = std::chrono::duration_cast<std::chrono::milliseconds>(

@@ -14,18 +14,19 @@ namespace {
 
 void read(std::uint8_t kind, std::string_view bytes) {
     if (kind % 4 == 0) {
-        const ukemi::Checkpoint checkpoint = ukemi::parse_checkpoint(bytes, "fuzz");
-        ukemi::Replica({1.0F, 2.0F}, {}).restore(checkpoint.state);
+        const ukemi::kernels::Checkpoint checkpoint =
+            ukemi::kernels::parse_checkpoint(bytes, "fuzz");
+        ukemi::kernels::Replica({1.0F, 2.0F}, {}).restore(checkpoint.state);
     } else if (kind % 4 == 1) {
         const std::span<const char> text(bytes);
-        ukemi::Replica replica({1.0F, 2.0F}, {});
+        ukemi::kernels::Replica replica({1.0F, 2.0F}, {});
         replica.restore(std::as_bytes(text));
         replica.apply_averaged(replica.weights(), 0.1, replica.central());
     } else if (kind % 4 == 2) {
-        ukemi::parse_idx(bytes, "fuzz", {"\0\0\x08\x01\0\0\0\x01\x01", 9}, "labels", 0);
-        ukemi::parse_idx(bytes, "fuzz", bytes, "fuzz", 0);
+        ukemi::kernels::parse_idx(bytes, "fuzz", {"\0\0\x08\x01\0\0\0\x01\x01", 9}, "labels", 0);
+        ukemi::kernels::parse_idx(bytes, "fuzz", bytes, "fuzz", 0);
     } else {
-        ukemi::parse_digits(bytes, "fuzz", 3);
+        ukemi::kernels::parse_digits(bytes, "fuzz", 3);
     }
 }
 

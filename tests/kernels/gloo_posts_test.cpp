@@ -12,6 +12,7 @@
 #include <thread>
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 namespace {
 

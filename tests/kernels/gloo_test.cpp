@@ -9,6 +9,8 @@
 #include "tests/kernels/rank_values.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 using namespace std::chrono_literals;
 
 namespace {

@@ -7,6 +7,7 @@
 #include "base/rng.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 TEST_CASE("consecutive noise: the product of two gradients and their distance",
           "[gradient_noise][golden]") {

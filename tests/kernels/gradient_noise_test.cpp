@@ -10,6 +10,7 @@
 #include "kernels/setting_ranges.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 TEST_CASE("gradient noise: KungFu's golden vector", "[gradient_noise][golden]") {
     const NoiseSample first = noise_of_two_batches(32, 128, 0.10, 0.04);

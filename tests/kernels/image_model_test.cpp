@@ -10,6 +10,7 @@
 #include "kernels/models/image_gradient.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 namespace {
 

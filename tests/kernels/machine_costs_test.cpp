@@ -8,6 +8,7 @@
 #include "tests/scratch_folder.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 TEST_CASE("machine costs: every part of a step has a curve, and nothing in it is wrong",
           "[machine_costs]") {

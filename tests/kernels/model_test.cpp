@@ -14,6 +14,7 @@
 #include "kernels/models/dense_network.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 using Catch::Matchers::Contains;
 
 namespace {

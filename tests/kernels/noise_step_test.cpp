@@ -8,6 +8,7 @@
 #include "tests/kernels/codec_ranks.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 TEST_CASE("noise step: it is the step with the mean gradient", "[gradient_noise]") {
     const MomentumRule rule{.momentum = 0.9F, .weight_decay = 1e-3F, .rate = 0.1F};

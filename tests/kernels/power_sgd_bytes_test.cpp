@@ -5,6 +5,7 @@
 #include "kernels/codec.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 namespace {
 

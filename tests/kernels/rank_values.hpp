@@ -16,10 +16,10 @@
 namespace ukemi {
 
 inline constexpr std::array tested_algorithms = {
-    Collective::ring,         Collective::star,
-    Collective::binary_tree,  Collective::halving_doubling,
-    Collective::hierarchical, Collective::double_binary_tree,
-    Collective::clique};
+    policies::Collective::ring,         policies::Collective::star,
+    policies::Collective::binary_tree,  policies::Collective::halving_doubling,
+    policies::Collective::hierarchical, policies::Collective::double_binary_tree,
+    policies::Collective::clique};
 
 // Around the borders of chunks, and a prime.
 inline std::vector<std::size_t> tested_sizes(int ranks) {
@@ -39,7 +39,7 @@ inline std::vector<float> rank_values(int rank, std::size_t count) {
 }
 
 // More than two segments for a rank that sends the whole buffer.
-inline constexpr std::size_t several_segments = 2 * segment_bytes_max / sizeof(float) + 3;
+inline constexpr std::size_t several_segments = 2 * kernels::segment_bytes_max / sizeof(float) + 3;
 
 inline bool equal_bits(std::span<const float> a, std::span<const float> b) {
     if (a.size() != b.size()) return false;
@@ -64,12 +64,12 @@ inline bool is_sum(std::span<const float> values, int ranks) {
 }
 
 // What every rank ends with, by the interpreter.
-inline std::vector<std::vector<float>> summed_in_process(const Schedule& schedule,
+inline std::vector<std::vector<float>> summed_in_process(const kernels::Schedule& schedule,
                                                          std::size_t count) {
     std::vector<std::vector<float>> values;
     for (int rank = 0; rank < schedule.ranks; ++rank) values.push_back(rank_values(rank, count));
     const std::vector<std::span<float>> spans(values.begin(), values.end());
-    run_schedule(schedule, spans);
+    kernels::run_schedule(schedule, spans);
     return values;
 }
 
@@ -84,29 +84,32 @@ inline std::vector<std::byte> test_bytes(int rank, std::size_t count) {
 }
 
 // all_gather, broadcast from every root and exchange in pairs; `aborted` if bytes are wrong.
-inline Outcome other_collectives_work(Communicator& peers, std::size_t count) {
+inline kernels::Outcome other_collectives_work(kernels::Communicator& peers, std::size_t count) {
     const auto [epoch, rank, size] = peers.membership();
     const std::vector<std::byte> own = test_bytes(rank, count);
     std::vector<std::byte> all(count * static_cast<std::size_t>(size));
-    if (const Outcome outcome = peers.all_gather("words", own, all); outcome != Outcome::ok) {
+    if (const kernels::Outcome outcome = peers.all_gather("words", own, all);
+        outcome != kernels::Outcome::ok) {
         return outcome;
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all[i] != test_byte(static_cast<int>(i / count), i % count)) return Outcome::aborted;
+        if (all[i] != test_byte(static_cast<int>(i / count), i % count))
+            return kernels::Outcome::aborted;
     }
     for (int root = 0; root < size; ++root) {
         std::vector<std::byte> bytes = test_bytes(rank, count);
-        if (const Outcome outcome = peers.broadcast("weights", bytes, root);
-            outcome != Outcome::ok) {
+        if (const kernels::Outcome outcome = peers.broadcast("weights", bytes, root);
+            outcome != kernels::Outcome::ok) {
             return outcome;
         }
-        if (bytes != test_bytes(root, count)) return Outcome::aborted;
+        if (bytes != test_bytes(root, count)) return kernels::Outcome::aborted;
     }
     // Ranks 0 and 1, 2 and 3, …; the last one of an odd number with itself.
     const int peer = (rank ^ 1) < size ? rank ^ 1 : rank;
     std::vector<std::byte> in(count);
-    const Outcome outcome = peers.exchange("model", peer, own, in);
-    if (outcome == Outcome::ok && in != test_bytes(peer, count)) return Outcome::aborted;
+    const kernels::Outcome outcome = peers.exchange("model", peer, own, in);
+    if (outcome == kernels::Outcome::ok && in != test_bytes(peer, count))
+        return kernels::Outcome::aborted;
     return outcome;
 }
 

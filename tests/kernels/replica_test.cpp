@@ -12,6 +12,8 @@
 #include "kernels/replica_state.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 using Catch::Matchers::Contains;
 using Floats = std::vector<float>;
 

@@ -12,6 +12,8 @@
 #include "tests/kernels/sent_by_rank.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 
 TEST_CASE("schedule shapes: a double binary tree is an all-reduce for any number of ranks",
           "[schedule][property]") {

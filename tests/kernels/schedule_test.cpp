@@ -12,6 +12,8 @@
 #include "tests/kernels/sent_by_rank.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 
 namespace {
 

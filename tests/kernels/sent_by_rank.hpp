@@ -10,9 +10,9 @@
 namespace ukemi {
 
 // Chunks that each rank sends.
-inline std::vector<std::int32_t> sent_by_rank(const Schedule& schedule) {
+inline std::vector<std::int32_t> sent_by_rank(const kernels::Schedule& schedule) {
     std::vector<std::int32_t> sent(static_cast<std::size_t>(schedule.ranks));
-    for (const Transfer& transfer : schedule.transfers) {
+    for (const kernels::Transfer& transfer : schedule.transfers) {
         sent[static_cast<std::size_t>(transfer.from)] += transfer.chunk_count;
     }
     return sent;

@@ -18,19 +18,20 @@
 
 namespace ukemi {
 
-inline DataSet small_data(std::int64_t samples = 300) {
-    return load_data({.kind = "synthetic",
-                      .images = {},
-                      .labels = {},
-                      .samples = samples,
-                      .features = 12,
-                      .classes = 4,
-                      .seed = 5});
+inline kernels::DataSet small_data(std::int64_t samples = 300) {
+    return kernels::load_data({.kind = "synthetic",
+                               .images = {},
+                               .labels = {},
+                               .samples = samples,
+                               .features = 12,
+                               .classes = 4,
+                               .seed = 5});
 }
 
-inline Plan plan_of(std::int64_t batch, double learning_rate = 0.2,
-                    Synchronisation synchronisation = Synchronisation::s_sgd) {
-    Plan plan;
+inline policies::Plan plan_of(
+    std::int64_t batch, double learning_rate = 0.2,
+    policies::Synchronisation synchronisation = policies::Synchronisation::s_sgd) {
+    policies::Plan plan;
     plan.version = PlanVersion{3};
     plan.global_batch = batch;
     plan.learning_rate = learning_rate;
@@ -41,27 +42,28 @@ inline Plan plan_of(std::int64_t batch, double learning_rate = 0.2,
 // A group of ranks and their replicas, which outlive any one group's communicators.
 class TrainingRanks {
 public:
-    TrainingRanks(const DataSet& data, const ModelSpec& model, OptimiserSettings optimiser,
-                  int size, StepSettings settings = {})
-        : data_(data), model_(make_model(model, data)), settings_(settings) {
+    TrainingRanks(const kernels::DataSet& data, const kernels::ModelSpec& model,
+                  kernels::OptimiserSettings optimiser, int size,
+                  kernels::StepSettings settings = {})
+        : data_(data), model_(kernels::make_model(model, data)), settings_(settings) {
         for (int rank = 0; rank < size; ++rank) {
             replicas.emplace_back(model_->initial_weights(11), optimiser);
         }
     }
 
     int size() const { return static_cast<int>(replicas.size()); }
-    const Model& model() const { return *model_; }
+    const kernels::Model& model() const { return *model_; }
 
     // `body(rank, communicator, step)` on a thread a rank, all at once.
-    using Body = std::function<void(int, InProcessCommunicator&, TrainingStep&)>;
+    using Body = std::function<void(int, kernels::InProcessCommunicator&, kernels::TrainingStep&)>;
     void together(const Body& body,
                   std::chrono::milliseconds deadline = std::chrono::milliseconds(20'000)) {
-        auto peers = in_process_communicators(size(), deadline);
+        auto peers = kernels::in_process_communicators(size(), deadline);
         std::vector<std::thread> threads;
         for (int rank = 0; rank < size(); ++rank) {
             threads.emplace_back([&, rank] {
                 auto own = std::move(peers[static_cast<std::size_t>(rank)]);
-                TrainingStep step(*model_, data_, *own, settings_);
+                kernels::TrainingStep step(*model_, data_, *own, settings_);
                 body(rank, *own, step);
             });
         }
@@ -70,16 +72,16 @@ public:
 
     // Steps [step, step + count) of a job whose steps all have the Plan's number of samples.
     // Returns rank 0's result of each; `outcomes` has all ranks' last one.
-    std::vector<StepResult> train(const Plan& plan, std::int64_t count) {
-        std::vector<StepResult> results;
-        outcomes.assign(replicas.size(), Outcome::ok);
-        const std::int64_t samples = samples_per_step(plan, size());
-        together([&](int rank, InProcessCommunicator&, TrainingStep& step) {
+    std::vector<kernels::StepResult> train(const policies::Plan& plan, std::int64_t count) {
+        std::vector<kernels::StepResult> results;
+        outcomes.assign(replicas.size(), kernels::Outcome::ok);
+        const std::int64_t samples = policies::samples_per_step(plan, size());
+        together([&](int rank, kernels::InProcessCommunicator&, kernels::TrainingStep& step) {
             for (std::int64_t i = 0; i < count; ++i) {
-                StepResult result =
+                kernels::StepResult result =
                     step.run(replica(rank), plan, 77, next_step_ + i, position_ + i * samples, 0);
                 outcomes[static_cast<std::size_t>(rank)] = result.outcome;
-                if (result.outcome != Outcome::ok) return;
+                if (result.outcome != kernels::Outcome::ok) return;
                 if (rank == 0) results.push_back(std::move(result));
             }
         });
@@ -97,20 +99,20 @@ public:
                static_cast<double>(data_.count);
     }
 
-    Replica& replica(int rank) { return replicas[static_cast<std::size_t>(rank)]; }
+    kernels::Replica& replica(int rank) { return replicas[static_cast<std::size_t>(rank)]; }
     std::vector<std::uint64_t> digests() const {
         std::vector<std::uint64_t> found;
-        for (const Replica& each : replicas) found.push_back(each.digest());
+        for (const kernels::Replica& each : replicas) found.push_back(each.digest());
         return found;
     }
 
-    std::vector<Replica> replicas;
-    std::vector<Outcome> outcomes;
+    std::vector<kernels::Replica> replicas;
+    std::vector<kernels::Outcome> outcomes;
 
 private:
-    const DataSet& data_;
-    std::unique_ptr<Model> model_;
-    StepSettings settings_;
+    const kernels::DataSet& data_;
+    std::unique_ptr<kernels::Model> model_;
+    kernels::StepSettings settings_;
     std::int64_t next_step_ = 0;
     std::int64_t position_ = 0;
 };
@@ -127,7 +129,8 @@ inline double distance(std::span<const float> a, std::span<const float> b) {
 }
 
 inline bool all_ok(const TrainingRanks& ranks) {
-    return std::ranges::all_of(ranks.outcomes, [](Outcome each) { return each == Outcome::ok; });
+    return std::ranges::all_of(ranks.outcomes,
+                               [](kernels::Outcome each) { return each == kernels::Outcome::ok; });
 }
 
 inline bool all_equal(const std::vector<std::uint64_t>& digests) {

@@ -9,6 +9,7 @@
 #include "base/input_error.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 using Catch::Matchers::Contains;
 using nlohmann::json;
 

@@ -12,6 +12,8 @@
 #include "tests/kernels/training_ranks.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 using Catch::Matchers::Contains;
 
 namespace {

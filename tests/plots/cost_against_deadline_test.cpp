@@ -9,9 +9,9 @@
 namespace ukemi {
 namespace {
 
-RunPoint run_of(const char* policy, const char* trace, double deadline_h, double cost_usd,
-                bool met = true) {
-    RunPoint run;
+plots::RunPoint run_of(const char* policy, const char* trace, double deadline_h, double cost_usd,
+                       bool met = true) {
+    plots::RunPoint run;
     run.policy = policy;
     run.trace = trace;
     run.cost_usd = cost_usd;
@@ -26,12 +26,12 @@ RunPoint run_of(const char* policy, const char* trace, double deadline_h, double
 TEST_CASE("cost_against_deadline: the first panel pools the traces, each has one of its own",
           "[figures][golden]") {
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.runs = {run_of("steady", "east", 10, 40), run_of("steady", "west", 10, 20),
                   run_of("steady", "east", 20, 8),  run_of("steady", "west", 20, 4),
                   run_of("daring", "west", 10, 1),  run_of("daring", "west", 10, 2, false),
                   run_of("daring", "west", 20, 3)};
-    draw_cost_against_deadline(input, folder.path(), without_gnuplot());
+    plots::draw_cost_against_deadline(input, folder.path(), without_gnuplot());
     // Quartiles lie a quarter of the way between two values (type 7): 20 and 40 give 25, 30, 35.
     CHECK(folder.text_of("cost_against_deadline.csv") ==
           "panel,line,deadline_h,runs,cost_usd_quartile_1,cost_usd_median,cost_usd_quartile_3,"
@@ -50,14 +50,14 @@ TEST_CASE("cost_against_deadline: the first panel pools the traces, each has one
 
 TEST_CASE("cost_against_deadline: what else varies has a figure each", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     for (const char* restart : {"/job/restart=0 s", "/job/restart=300 s"}) {
         for (const double deadline_h : {10.0, 20.0}) {
             input.runs.push_back(run_of("steady", "east", deadline_h, deadline_h));
             input.runs.back().other_variant = restart;
         }
     }
-    draw_cost_against_deadline(input, folder.path(), without_gnuplot());
+    plots::draw_cost_against_deadline(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("cost_against_deadline.gp").find("'/job/restart=0 s'") !=
           std::string::npos);
     CHECK(folder.text_of("cost_against_deadline-2.gp").find("'/job/restart=300 s'") !=
@@ -66,10 +66,10 @@ TEST_CASE("cost_against_deadline: what else varies has a figure each", "[figures
 }
 
 TEST_CASE("cost_against_deadline: is drawn where there are two deadlines", "[figures]") {
-    FigureInput input;
+    plots::FigureInput input;
     input.runs = {run_of("steady", "east", 10, 40), run_of("steady", "west", 10, 20)};
     const auto wanted = [&] {
-        for (const Figure& figure : all_figures()) {
+        for (const plots::Figure& figure : plots::all_figures()) {
             if (figure.name == "cost_against_deadline") return figure.has_input(input);
         }
         return false;
@@ -88,7 +88,7 @@ TEST_CASE("cost_against_deadline: odd names are text, twenty policies are cut wi
         return;
     }
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     for (int policy = 0; policy < 20; ++policy) {
         for (const char* trace : {"`touch pwned`", "it's 5 %d", "\xff\n{_^}"}) {
             for (const double deadline_h : {1e-6, 5.0}) {
@@ -98,7 +98,7 @@ TEST_CASE("cost_against_deadline: odd names are text, twenty policies are cut wi
             }
         }
     }
-    const FigureResult result = draw_cost_against_deadline(input, folder.path());
+    const plots::FigureResult result = plots::draw_cost_against_deadline(input, folder.path());
     CHECK(result.problem.empty());
     CHECK(result.notes ==
           std::vector<std::string>{
@@ -112,12 +112,12 @@ TEST_CASE("cost_against_deadline: wrong numbers are refused with a sentence", "[
                                   std::numeric_limits<double>::infinity(), 0.0, -1.0);
     CAPTURE(wrong);
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.runs = {run_of("steady", "east", wrong, 1), run_of("steady", "east", 3, 1)};
-    CHECK(draw_cost_against_deadline(input, folder.path()).problem ==
+    CHECK(plots::draw_cost_against_deadline(input, folder.path()).problem ==
           "cost_against_deadline: a deadline is not a finite time");
     CHECK(std::filesystem::is_empty(folder.path()));
-    CHECK(draw_cost_against_deadline({}, folder.path()).problem ==
+    CHECK(plots::draw_cost_against_deadline({}, folder.path()).problem ==
           "cost_against_deadline: no run has a deadline");
 }
 

@@ -9,8 +9,8 @@ namespace ukemi {
 namespace {
 
 // Two policies, two traces. The dearer one stands first, so that sorting has something to do.
-FigureInput two_policies() {
-    FigureInput input;
+plots::FigureInput two_policies() {
+    plots::FigureInput input;
     input.deadline_h = 10;
     input.runs = {
         {"steady", "west", 1, 40, 8, true, {38, 0, 0, 2, 0, 0}},
@@ -21,8 +21,8 @@ FigureInput two_policies() {
     return input;
 }
 
-TimelineInput short_run() {
-    TimelineInput run;
+plots::TimelineInput short_run() {
+    plots::TimelineInput run;
     run.title = "daring on west";
     run.spot_held = {{0, 2}, {1.5, 0}, {3, 2}};
     run.on_demand_held = {{2, 1}, {3, 0}};
@@ -36,8 +36,8 @@ TimelineInput short_run() {
     return run;
 }
 
-TopologyInput two_gpus() {
-    TopologyInput box;
+plots::TopologyInput two_gpus() {
+    plots::TopologyInput box;
     box.title = "box";
     box.devices = {{"gpu", "gpu0", 0}, {"gpu", "gpu1", 0}};
     box.cables = {{0, 1, "nvlink", 2, 50}};
@@ -45,15 +45,15 @@ TopologyInput two_gpus() {
 }
 
 // Input for every figure in the table.
-FigureInput every_kind() {
-    FigureInput input = two_policies();
-    for (RunPoint& run : input.runs) run.deadline_h = run.trace == "west" ? 10 : 14;
+plots::FigureInput every_kind() {
+    plots::FigureInput input = two_policies();
+    for (plots::RunPoint& run : input.runs) run.deadline_h = run.trace == "west" ? 10 : 14;
     input.timelines = {short_run()};
-    MarketInput& market = input.markets.emplace_back();
+    plots::MarketInput& market = input.markets.emplace_back();
     market.title = "two zones";
     market.zones = {{"east", {{0, 2}, {3, 0}}, {{0, 0.5}, {1, 0.75}}, 0, 5},
                     {"west", {{1, 1}}, {}, 1, 4}};
-    SurvivalInput& survival = input.survivals.emplace_back();
+    plots::SurvivalInput& survival = input.survivals.emplace_back();
     survival.title = "how long an instance lived";
     survival.time_axis = "time (h)";
     survival.curves = {{"east", false, {{0.5, 0.75}, {2, 0.25}}}, {"law", true, {{1, 0.5}}}};
@@ -75,7 +75,7 @@ FigureInput every_kind() {
 
 TEST_CASE("cost_and_time: one row a policy, the cheapest first", "[figures][golden]") {
     const ScratchFolder folder;
-    draw_cost_and_time(two_policies(), folder.path(), without_gnuplot());
+    plots::draw_cost_and_time(two_policies(), folder.path(), without_gnuplot());
     // daring: costs 10 and 20, mean 15, quartiles 12.5 and 17.5. Their standard deviation is
     // 5√2, so the error of the mean is 5, and t(0.975, 1) = 12.7062: 15 ± 63.531.
     const std::string text = folder.text_of("cost_and_time.csv");
@@ -95,7 +95,7 @@ TEST_CASE("cost_and_time: one row a policy, the cheapest first", "[figures][gold
 
 TEST_CASE("cost_and_time: every run is a row of its own", "[figures][golden]") {
     const ScratchFolder folder;
-    draw_cost_and_time(two_policies(), folder.path(), without_gnuplot());
+    plots::draw_cost_and_time(two_policies(), folder.path(), without_gnuplot());
     // The spread is the fraction of n × 0.618 034: 0.618, then 1.236 068.
     CHECK(folder.text_of("cost_and_time_runs.csv") ==
           "row,spread,cost_usd,duration_h,deadline_met,seed,trace,policy\n"
@@ -107,9 +107,9 @@ TEST_CASE("cost_and_time: every run is a row of its own", "[figures][golden]") {
 
 TEST_CASE("cost_and_time: runs without a deadline neither meet nor miss one", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input = two_policies();
-    for (RunPoint& run : input.runs) run.deadline_met.reset();
-    draw_cost_and_time(input, folder.path(), without_gnuplot());
+    plots::FigureInput input = two_policies();
+    for (plots::RunPoint& run : input.runs) run.deadline_met.reset();
+    plots::draw_cost_and_time(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("cost_and_time_runs.csv").find("\n0,0.618,10,9,,1,west,daring\n") !=
           std::string::npos);
     CHECK(folder.text_of("cost_and_time.csv").find(",11,,daring\n") != std::string::npos);
@@ -118,7 +118,7 @@ TEST_CASE("cost_and_time: runs without a deadline neither meet nor miss one", "[
 
 TEST_CASE("cost_by_cause: means over the runs, with their total", "[figures][golden]") {
     const ScratchFolder folder;
-    draw_cost_by_cause(two_policies(), folder.path(), without_gnuplot());
+    plots::draw_cost_by_cause(two_policies(), folder.path(), without_gnuplot());
     CHECK(folder.text_of("cost_by_cause.csv") ==
           "row,runs,useful_usd,redone_usd,transition_usd,checkpoint_usd,idle_usd,wasted_usd,"
           "total_usd,policy\n"
@@ -132,8 +132,8 @@ TEST_CASE("cost_by_cause: means over the runs, with their total", "[figures][gol
 
 TEST_CASE("transition_phases: a row each, in the order given, with its sums", "[figures][golden]") {
     const ScratchFolder folder;
-    const FigureResult result =
-        draw_transition_phases(every_kind(), folder.path(), without_gnuplot());
+    const plots::FigureResult result =
+        plots::draw_transition_phases(every_kind(), folder.path(), without_gnuplot());
     CHECK(result.skipped);
     CHECK(folder.text_of("transition_phases.csv") ==
           "row,transitions,notice_s,drain_s,spawn_s,rendezvous_s,transfer_s,warm_up_s,"
@@ -144,20 +144,20 @@ TEST_CASE("transition_phases: a row each, in the order given, with its sums", "[
     const std::string script = folder.text_of("transition_phases.gp");
     CHECK(script.find("'38.5 s in 2'") != std::string::npos);
     CHECK(script.find("names[1] = 'waiting'\nnames[2] = 'training on'\n") != std::string::npos);
-    FigureInput broken = every_kind();
+    plots::FigureInput broken = every_kind();
     broken.transitions[1].standstill_s[3] = -1;
-    CHECK(draw_transition_phases(broken, folder.path(), without_gnuplot()).problem ==
+    CHECK(plots::draw_transition_phases(broken, folder.path(), without_gnuplot()).problem ==
           "transition_phases: a number of training on is negative or not finite");
     broken.transitions.clear();
-    CHECK(draw_transition_phases(broken, folder.path(), without_gnuplot()).problem ==
+    CHECK(plots::draw_transition_phases(broken, folder.path(), without_gnuplot()).problem ==
           "transition_phases: there are no transitions to draw");
 }
 
 TEST_CASE("timeline: the last value holds until the end", "[figures][golden]") {
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.timelines = {short_run()};
-    draw_timeline(input, folder.path(), without_gnuplot());
+    plots::draw_timeline(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("timeline_instances.csv") ==
           "t_h,spot_held,on_demand_held,capacity\n"
           "0,2,0,3\n1.5,0,0,0\n2,0,1,0\n3,2,0,3\n4,2,0,3\n");
@@ -170,16 +170,16 @@ TEST_CASE("timeline: the last value holds until the end", "[figures][golden]") {
 
 TEST_CASE("timeline: what is not known is left out", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.timelines = {short_run()};
-    TimelineInput& run = input.timelines.front();
+    plots::TimelineInput& run = input.timelines.front();
     run.file_stem = "timeline-bare";
     run.price.clear();
     run.capacity.clear();
     run.progress.clear();
     run.revocations_h.clear();
     run.deadline_h.reset();
-    const FigureResult result = draw_timeline(input, folder.path());
+    const plots::FigureResult result = plots::draw_timeline(input, folder.path());
     CHECK(result.problem == (gnuplot_is_here() ? "" : result.problem));
     CHECK_FALSE(std::filesystem::exists(folder.path() / "timeline-bare_price.csv"));
     CHECK(folder.text_of("timeline-bare_instances.csv").find("3,2,0,\n") != std::string::npos);
@@ -193,16 +193,17 @@ TEST_CASE("figures: every one is drawn, twice the same", "[figures]") {
     }
     const ScratchFolder one;
     const ScratchFolder two;
-    const FigureInput input = every_kind();
-    const FigureResult result = draw_all(input, one.path(), {.pdf = true, .gnuplot = "gnuplot"});
+    const plots::FigureInput input = every_kind();
+    const plots::FigureResult result =
+        plots::draw_all(input, one.path(), {.pdf = true, .gnuplot = "gnuplot"});
     CHECK(result.problem.empty());
     CHECK_FALSE(result.skipped);
     for (const auto& file : result.files) {
         CAPTURE(file.string());
         CHECK(std::filesystem::file_size(file) > 0);
     }
-    draw_all(input, two.path());
-    for (const Figure& figure : all_figures()) {
+    plots::draw_all(input, two.path());
+    for (const plots::Figure& figure : plots::all_figures()) {
         const std::string name(figure.name);
         CAPTURE(name);
         const std::string picture = one.text_of(name + ".svg");
@@ -222,8 +223,8 @@ TEST_CASE("figures: a script draws the same picture again, and without a word", 
         return;
     }
     const ScratchFolder folder;
-    draw_all(every_kind(), folder.path());
-    for (const Figure& figure : all_figures()) {
+    plots::draw_all(every_kind(), folder.path());
+    for (const plots::Figure& figure : plots::all_figures()) {
         const std::string name(figure.name);
         CAPTURE(name);
         const std::string before = folder.text_of(name + ".svg");
@@ -238,9 +239,9 @@ TEST_CASE("figures: a script draws the same picture again, and without a word", 
 
 TEST_CASE("figures: without gnuplot, data and scripts are kept and it is said once", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input = two_policies();
+    plots::FigureInput input = two_policies();
     input.timelines = {short_run()};
-    const FigureResult result = draw_all(input, folder.path(), without_gnuplot());
+    const plots::FigureResult result = plots::draw_all(input, folder.path(), without_gnuplot());
     CHECK(result.skipped);
     CHECK(result.problem ==
           "no-such-gnuplot was not found (Debian package gnuplot-nox): figures "

@@ -9,61 +9,61 @@
 namespace ukemi {
 
 TEST_CASE("label_text: one line, and a long name keeps its beginning and its end", "[gnuplot]") {
-    CHECK(label_text("greedy", 6) == "greedy");
-    CHECK(label_text("a\nb", 6) == "a\\nb");
+    CHECK(plots::label_text("greedy", 6) == "greedy");
+    CHECK(plots::label_text("a\nb", 6) == "a\\nb");
     // 11 characters into 7: one for the ellipsis, three before it and three after it.
-    CHECK(label_text("abcdefghijk", 7) == "abc…ijk");
-    CHECK(label_text("abcdefghijk", 8) == "abcd…ijk");
-    CHECK(label_text("äöüäöüä", 3) == "ä…ä");
-    CHECK(label_text("φ ≥ 1, Ж’", 20) == "φ ≥ 1, Ж’");
-    CHECK(label_text("a 東京 🙂", 20) == "a ?? ?");
-    CHECK(label_text("", 20) == "(no name)");
-    CHECK(character_count(label_text(std::string(10'000, 'x'), 28)) == 28);
+    CHECK(plots::label_text("abcdefghijk", 7) == "abc…ijk");
+    CHECK(plots::label_text("abcdefghijk", 8) == "abcd…ijk");
+    CHECK(plots::label_text("äöüäöüä", 3) == "ä…ä");
+    CHECK(plots::label_text("φ ≥ 1, Ж’", 20) == "φ ≥ 1, Ж’");
+    CHECK(plots::label_text("a 東京 🙂", 20) == "a ?? ?");
+    CHECK(plots::label_text("", 20) == "(no name)");
+    CHECK(plots::character_count(plots::label_text(std::string(10'000, 'x'), 28)) == 28);
 }
 
 TEST_CASE("gnuplot_string: a quote becomes typographic, nothing else is special", "[gnuplot]") {
-    CHECK(gnuplot_string("'it's") == "'’it’s'");
-    CHECK(gnuplot_string("`date` \\n %d @x \"q\"") == "'`date` \\n %d @x \"q\"'");
-    CHECK(gnuplot_string("a\n!touch b") == "'a\\n!touch b'");  // the line does not break
+    CHECK(plots::gnuplot_string("'it's") == "'’it’s'");
+    CHECK(plots::gnuplot_string("`date` \\n %d @x \"q\"") == "'`date` \\n %d @x \"q\"'");
+    CHECK(plots::gnuplot_string("a\n!touch b") == "'a\\n!touch b'");  // the line does not break
 }
 
 TEST_CASE("axis_range: from zero, unless all values are far from it and close together",
           "[gnuplot]") {
-    CHECK(axis_range(0, 0).low == 0);
-    CHECK(axis_range(0, 0).high == 1);
-    CHECK(axis_range(10, 100).low == 0);
-    CHECK(axis_range(10, 100).high == Approx(106));
-    CHECK(axis_range(7, 7).low == 0);  // one value: nothing to look at closely
+    CHECK(plots::axis_range(0, 0).low == 0);
+    CHECK(plots::axis_range(0, 0).high == 1);
+    CHECK(plots::axis_range(10, 100).low == 0);
+    CHECK(plots::axis_range(10, 100).high == Approx(106));
+    CHECK(plots::axis_range(7, 7).low == 0);  // one value: nothing to look at closely
     // 90 to 100: 8 % of the spread on either side.
-    CHECK(axis_range(90, 100).low == Approx(89.2));
-    CHECK(axis_range(90, 100).high == Approx(100.8));
+    CHECK(plots::axis_range(90, 100).low == Approx(89.2));
+    CHECK(plots::axis_range(90, 100).high == Approx(100.8));
 }
 
 TEST_CASE("tic_step: 1, 2 or 5, and no more steps than asked for", "[gnuplot]") {
-    CHECK(tic_step(1, 5) == Approx(0.2));
-    CHECK(tic_step(1.01, 5) == Approx(0.5));  // six steps of 0.2 would be needed
-    CHECK(tic_step(16, 6) == Approx(5));
-    CHECK(tic_step(0.012, 5) == Approx(0.005));
-    CHECK(tic_step(99, 1) == Approx(100));
+    CHECK(plots::tic_step(1, 5) == Approx(0.2));
+    CHECK(plots::tic_step(1.01, 5) == Approx(0.5));  // six steps of 0.2 would be needed
+    CHECK(plots::tic_step(16, 6) == Approx(5));
+    CHECK(plots::tic_step(0.012, 5) == Approx(0.005));
+    CHECK(plots::tic_step(99, 1) == Approx(100));
 }
 
 TEST_CASE("percent: never all or nothing where it is neither", "[gnuplot]") {
-    CHECK(percent(0) == "0");
-    CHECK(percent(0.001) == "<1");
-    CHECK(percent(0.505) == "50");  // 50.5 lies halfway, and fmt rounds to even
-    CHECK(percent(0.999) == ">99");
-    CHECK(percent(1) == "100");
+    CHECK(plots::percent(0) == "0");
+    CHECK(plots::percent(0.001) == "<1");
+    CHECK(plots::percent(0.505) == "50");  // 50.5 lies halfway, and fmt rounds to even
+    CHECK(plots::percent(0.999) == ">99");
+    CHECK(plots::percent(1) == "100");
 }
 
 TEST_CASE("script: settings stand before the loop over formats, drawing inside it",
           "[gnuplot][golden]") {
-    FigureSource source;
+    plots::FigureSource source;
     source.name = "line";
     source.width = 300;
     source.height = 200;
     source.settings = "set xrange [0:1]";
     source.drawing = "    plot x";
-    CHECK(script_of(source) ==
+    CHECK(plots::script_of(source) ==
           R"(# line.gp: draws line.svg and line.png from the CSV files beside it.
 # In this folder: gnuplot line.gp     or, for print: gnuplot -e "formats='pdf'" line.gp
 reset
@@ -95,24 +95,28 @@ TEST_CASE("run_gnuplot: what the program prints comes back, with whether it succ
           "[gnuplot]") {
     const ScratchFolder folder;
     // `sh` stands in for gnuplot: what is tested is the process, not the drawing.
-    const GnuplotRun good = run_gnuplot("sh", folder.path(), {"-c", "pwd; echo warning >&2"});
+    const plots::GnuplotRun good =
+        plots::run_gnuplot("sh", folder.path(), {"-c", "pwd; echo warning >&2"});
     CHECK(good.found);
     CHECK(good.succeeded);
     CHECK(good.said == std::filesystem::canonical(folder.path()).string() + "\nwarning\n");
 
-    const GnuplotRun bad = run_gnuplot("sh", folder.path(), {"-c", "echo no; exit 3"});
+    const plots::GnuplotRun bad =
+        plots::run_gnuplot("sh", folder.path(), {"-c", "echo no; exit 3"});
     CHECK(bad.found);
     CHECK_FALSE(bad.succeeded);
     CHECK(bad.said == "no\n");
 
-    const GnuplotRun loud = run_gnuplot("sh", folder.path(), {"-c", "yes | head -c 100000"});
+    const plots::GnuplotRun loud =
+        plots::run_gnuplot("sh", folder.path(), {"-c", "yes | head -c 100000"});
     CHECK(loud.succeeded);
     CHECK(loud.said.size() == 4096);
 
-    const GnuplotRun reader = run_gnuplot("cat", folder.path(), {});  // nothing to read: it ends
+    const plots::GnuplotRun reader =
+        plots::run_gnuplot("cat", folder.path(), {});  // nothing to read: it ends
     CHECK(reader.succeeded);
 
-    CHECK_FALSE(run_gnuplot("no-such-gnuplot", folder.path(), {}).found);
+    CHECK_FALSE(plots::run_gnuplot("no-such-gnuplot", folder.path(), {}).found);
 }
 
 TEST_CASE("produce: an error of gnuplot is reported and leaves no picture behind", "[gnuplot]") {
@@ -121,10 +125,10 @@ TEST_CASE("produce: an error of gnuplot is reported and leaves no picture behind
         return;
     }
     const ScratchFolder folder;
-    FigureSource source;
+    plots::FigureSource source;
     source.name = "broken";
     source.drawing = "    plot 'no_such_file.csv' using 1:2";
-    const FigureResult result = produce(source, folder.path(), {});
+    const plots::FigureResult result = plots::produce(source, folder.path(), {});
     CHECK_FALSE(result.skipped);
     CHECK(result.problem.find("broken.gp: gnuplot failed: ") != std::string::npos);
     CHECK(result.problem.find('\n') == std::string::npos);
@@ -135,10 +139,10 @@ TEST_CASE("produce: an error of gnuplot is reported and leaves no picture behind
 TEST_CASE("picture_problem: a picture is whole when its end is there", "[gnuplot]") {
     const ScratchFolder folder;
     const auto problem = [&](const char* name, std::string_view text) {
-        return picture_problem(folder.file(name, text));
+        return plots::picture_problem(folder.file(name, text));
     };
     const std::string cut = "is cut short (is the disk full?)";
-    CHECK(picture_problem(folder / "none.svg") == "is missing");
+    CHECK(plots::picture_problem(folder / "none.svg") == "is missing");
     CHECK(problem("a.svg", "<svg>\n</svg>\n\n") == "");
     CHECK(problem("a.svg", "<svg>\n<g>") == cut);
     CHECK(problem("a.svg", "") == cut);

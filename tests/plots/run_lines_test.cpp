@@ -9,8 +9,8 @@
 namespace ukemi {
 namespace {
 
-FigureInput two_runs() {
-    FigureInput input;
+plots::FigureInput two_runs() {
+    plots::FigureInput input;
     input.learning = {{"steady", {{0, 0}, {2, 1}}, {}, {{0, 32}, {1, 32}, {2, 32}}},
                       {"growing", {{0, 0}, {1, 1}}, {}, {{0, 32}, {0.5, 512}, {1, 512}}}};
     return input;
@@ -20,25 +20,25 @@ FigureInput two_runs() {
 
 TEST_CASE("learned_over_time: a row a point", "[figures][golden]") {
     const ScratchFolder folder;
-    draw_learned_over_time(two_runs(), folder.path(), without_gnuplot());
+    plots::draw_learned_over_time(two_runs(), folder.path(), without_gnuplot());
     CHECK(folder.text_of("learned_over_time.csv") ==
           "line,t_h,learned,run\n0,0,0,steady\n0,2,1,steady\n1,0,0,growing\n1,1,1,growing\n");
 }
 
 TEST_CASE("learned_over_time: shows the metric where all runs have one", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input = two_runs();
+    plots::FigureInput input = two_runs();
     input.learning[0].metric = {{0, 0.1}, {2, 0.9}};
-    draw_learned_over_time(input, folder.path(), without_gnuplot());
+    plots::draw_learned_over_time(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("learned_over_time.csv").starts_with("line,t_h,learned"));
     input.learning[1].metric = {{0, 0.1}, {1, 0.8}};
-    draw_learned_over_time(input, folder.path(), without_gnuplot());
+    plots::draw_learned_over_time(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("learned_over_time.csv").starts_with("line,t_h,metric,run\n0,0,0.1,"));
 }
 
 TEST_CASE("batch_over_time: a row a change, and the last", "[figures][golden]") {
     const ScratchFolder folder;
-    draw_batch_over_time(two_runs(), folder.path(), without_gnuplot());
+    plots::draw_batch_over_time(two_runs(), folder.path(), without_gnuplot());
     CHECK(folder.text_of("batch_over_time.csv") ==
           "line,t_h,batch,run\n0,0,32,steady\n0,2,32,steady\n1,0,32,growing\n1,0.5,512,growing\n"
           "1,1,512,growing\n");
@@ -46,36 +46,39 @@ TEST_CASE("batch_over_time: a row a change, and the last", "[figures][golden]") 
 
 TEST_CASE("batch_over_time: what no axis can show is refused, and no room is said", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input = two_runs();
+    plots::FigureInput input = two_runs();
     input.learning[1].batch[1].second = GENERATE(0.0, std::numeric_limits<double>::quiet_NaN());
-    CHECK_FALSE(draw_batch_over_time(input, folder.path(), without_gnuplot()).problem.empty());
+    CHECK_FALSE(
+        plots::draw_batch_over_time(input, folder.path(), without_gnuplot()).problem.empty());
     input = two_runs();
     input.learning.resize(13, input.learning.front());
-    CHECK(draw_batch_over_time(input, folder.path(), without_gnuplot()).notes.size() == 1);
+    CHECK(plots::draw_batch_over_time(input, folder.path(), without_gnuplot()).notes.size() == 1);
 }
 
 TEST_CASE("learned_over_time: a band of several seeds stands beside its line",
           "[figures][golden]") {
     const ScratchFolder folder;
-    FigureInput input = two_runs();
+    plots::FigureInput input = two_runs();
     input.learning[0].learned_band = {{{0, 0}, {2, 0.9}}, {{0, 0}, {2, 1.1}}};
-    draw_learned_over_time(input, folder.path(), without_gnuplot());
+    plots::draw_learned_over_time(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("learned_over_time.csv") ==
           "line,t_h,learned,low,high,run\n0,0,0,0,0,steady\n0,2,1,0.9,1.1,steady\n"
           "1,0,0,0,0,growing\n1,1,1,1,1,growing\n");
     CHECK_THAT(folder.text_of("learned_over_time.gp"), Catch::Contains("filledcurves"));
     input.learning[0].learned_band.high.pop_back();
-    CHECK_FALSE(draw_learned_over_time(input, folder.path(), without_gnuplot()).problem.empty());
+    CHECK_FALSE(
+        plots::draw_learned_over_time(input, folder.path(), without_gnuplot()).problem.empty());
 }
 
 TEST_CASE("metric_over_samples and noise_over_samples: by the samples used", "[figures][golden]") {
     const ScratchFolder folder;
-    FigureInput input = two_runs();
-    CHECK_FALSE(draw_metric_over_samples(input, folder.path(), without_gnuplot()).problem.empty());
+    plots::FigureInput input = two_runs();
+    CHECK_FALSE(
+        plots::draw_metric_over_samples(input, folder.path(), without_gnuplot()).problem.empty());
     input.learning[1].metric_by_samples = {{0, 0.1}, {100, 0.9}};
     input.learning[1].noise_by_samples = {{0, 20}, {100, 300}};
-    draw_metric_over_samples(input, folder.path(), without_gnuplot());
-    draw_noise_over_samples(input, folder.path(), without_gnuplot());
+    plots::draw_metric_over_samples(input, folder.path(), without_gnuplot());
+    plots::draw_noise_over_samples(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("metric_over_samples.csv") ==
           "line,samples,metric,run\n0,0,0.1,growing\n0,100,0.9,growing\n");
     CHECK(folder.text_of("noise_over_samples.csv") ==

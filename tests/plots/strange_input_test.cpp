@@ -11,8 +11,8 @@
 namespace ukemi {
 namespace {
 
-RunPoint run_of(std::string policy, double cost_usd, double duration_h) {
-    RunPoint run;
+plots::RunPoint run_of(std::string policy, double cost_usd, double duration_h) {
+    plots::RunPoint run;
     run.policy = std::move(policy);
     run.trace = run.policy;
     run.cost_usd = cost_usd;
@@ -21,8 +21,8 @@ RunPoint run_of(std::string policy, double cost_usd, double duration_h) {
     return run;
 }
 
-TimelineInput flat_timeline(std::string title) {
-    TimelineInput run;
+plots::TimelineInput flat_timeline(std::string title) {
+    plots::TimelineInput run;
     run.title = std::move(title);
     run.spot_held = {{0, 1}};
     run.end_h = 1;
@@ -30,8 +30,8 @@ TimelineInput flat_timeline(std::string title) {
 }
 
 // Draws everything; the input must be drawable.
-void check_drawn(const FigureInput& input, const ScratchFolder& folder) {
-    const FigureResult result = draw_all(input, folder.path());
+void check_drawn(const plots::FigureInput& input, const ScratchFolder& folder) {
+    const plots::FigureResult result = plots::draw_all(input, folder.path());
     CHECK(result.problem == "");
     CHECK_FALSE(result.skipped);
 }
@@ -66,7 +66,7 @@ TEST_CASE("strange names: shown as text, never run", "[figures]") {
                                             "\"a\",\"b",
                                             "Zürich 東京"};
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     for (std::size_t i = 0; i < names.size(); ++i) {
         input.runs.push_back(run_of(names[i], static_cast<double>(i), 4));
         input.runs.back().deadline_met = i % 2 == 0;
@@ -84,7 +84,7 @@ TEST_CASE("strange names: a per cent sign, an underscore and a back quote are dr
         return;
     }
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.runs = {run_of("a_b 5 %d `x` {y}", 1, 1)};
     input.timelines = {flat_timeline("a_b 5 %d `x` {y}")};
     check_drawn(input, folder);
@@ -105,7 +105,7 @@ TEST_CASE("strange numbers: one run, equal values, nothing paid, very much paid"
     const int runs = GENERATE(1, 2, 201);
     CAPTURE(runs);
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     for (int i = 0; i < runs; ++i) input.runs.push_back(run_of("same", cost_usd, duration_h));
     check_drawn(input, folder);
 }
@@ -116,7 +116,7 @@ TEST_CASE("strange numbers: twenty policies with long names", "[figures]") {
         return;
     }
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.deadline_h = 12;
     for (int i = 0; i < 20; ++i) {
         const std::string name = fmt::format("policy_{}{}", std::string(500, 'x'), i);
@@ -136,11 +136,11 @@ TEST_CASE("wrong numbers: refused with a sentence, and nothing is written", "[fi
                                   std::numeric_limits<double>::infinity(), -1.0);
     CAPTURE(wrong);
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.runs = {run_of("p", wrong, 1)};
     input.timelines = {flat_timeline("t")};
     input.timelines.front().end_h = wrong;
-    const FigureResult result = draw_all(input, folder.path());
+    const plots::FigureResult result = plots::draw_all(input, folder.path());
     CHECK(result.files.empty());
     CHECK(result.problem.find("a run of policy p has a number that is negative or not finite") !=
           std::string::npos);
@@ -150,17 +150,17 @@ TEST_CASE("wrong numbers: refused with a sentence, and nothing is written", "[fi
 
 TEST_CASE("wrong timelines: a path for a name, or points out of order", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.timelines = {flat_timeline("t"), flat_timeline("u")};
     input.timelines[0].file_stem = "../escape";
     input.timelines[1].price = {{0.5, 1}, {0.25, 2}};
-    const FigureResult result = draw_timeline(input, folder.path());
+    const plots::FigureResult result = plots::draw_timeline(input, folder.path());
     CHECK(result.files.empty());
     CHECK(result.problem ==
           "../escape: the file stem must be letters, digits, '_' and '-'; "
           "timeline: points must be finite and in order of time");
-    CHECK(draw_timeline({}, folder.path()).problem == "timeline: there is no run to draw");
-    CHECK(draw_cost_and_time({}, folder.path()).problem ==
+    CHECK(plots::draw_timeline({}, folder.path()).problem == "timeline: there is no run to draw");
+    CHECK(plots::draw_cost_and_time({}, folder.path()).problem ==
           "cost_and_time: there are no runs to draw");
 }
 

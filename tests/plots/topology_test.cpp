@@ -9,8 +9,8 @@ namespace ukemi {
 namespace {
 
 // Two GPUs with two NVLinks, each on the one socket; a NIC on a switch.
-TopologyInput small_box() {
-    TopologyInput box;
+plots::TopologyInput small_box() {
+    plots::TopologyInput box;
     box.title = "a `box`";
     box.devices = {{"cpu", "cpu0", 0},
                    {"gpu", "gpu0", 0},
@@ -37,9 +37,10 @@ std::size_t lines_with(const std::string& text, std::string_view what) {
 
 TEST_CASE("topology figure: devices in rows, the network above", "[figures][golden]") {
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.topology = small_box();
-    const FigureResult result = draw_topology(input, folder.path(), without_gnuplot());
+    const plots::FigureResult result =
+        plots::draw_topology(input, folder.path(), without_gnuplot());
     CHECK(result.skipped);
     CHECK(folder.text_of("topology_devices.csv") ==
           "kind,x,y,name\n"
@@ -58,8 +59,8 @@ TEST_CASE("topology figure: devices in rows, the network above", "[figures][gold
 
 TEST_CASE("topology figure: of many machines, each is one dot", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input;
-    input.topology = TopologyInput{};
+    plots::FigureInput input;
+    input.topology = plots::TopologyInput{};
     for (int machine = 0; machine < 8; ++machine) {
         input.topology->devices.push_back({"gpu", "gpu0", machine});
         input.topology->devices.push_back({"nic", "nic0", machine});
@@ -69,7 +70,7 @@ TEST_CASE("topology figure: of many machines, each is one dot", "[figures]") {
         input.topology->cables.push_back({2 * machine, 2 * machine + 1, "pcie", 1, 10});
         input.topology->cables.push_back({2 * machine + 1, 16, "network", 1, 1});
     }
-    draw_topology(input, folder.path(), without_gnuplot());
+    plots::draw_topology(input, folder.path(), without_gnuplot());
     const std::string devices = folder.text_of("topology_devices.csv");
     CHECK(lines_with(devices, "machine,") == 8);
     CHECK(lines_with(devices, "gpu") == 0);
@@ -80,9 +81,9 @@ TEST_CASE("topology figure: of many machines, each is one dot", "[figures]") {
 
 TEST_CASE("topology figure: gnuplot draws it", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input;
+    plots::FigureInput input;
     input.topology = small_box();
-    const FigureResult result = draw_topology(input, folder.path());
+    const plots::FigureResult result = plots::draw_topology(input, folder.path());
     if (result.skipped) {
         WARN("skipped: gnuplot is not installed");
         return;
@@ -93,15 +94,16 @@ TEST_CASE("topology figure: gnuplot draws it", "[figures]") {
 
 TEST_CASE("topology figure: what cannot be drawn is said", "[figures]") {
     const ScratchFolder folder;
-    FigureInput input;
-    CHECK(draw_topology(input, folder.path()).problem == "topology: there is none");
-    input.topology = TopologyInput{};
-    CHECK(draw_topology(input, folder.path()).problem == "topology: there is no device");
+    plots::FigureInput input;
+    CHECK(plots::draw_topology(input, folder.path()).problem == "topology: there is none");
+    input.topology = plots::TopologyInput{};
+    CHECK(plots::draw_topology(input, folder.path()).problem == "topology: there is no device");
     input.topology = small_box();
     input.topology->cables.push_back({0, 9, "pcie", 1, 1});
-    CHECK(draw_topology(input, folder.path()).problem == "topology: a cable ends nowhere");
+    CHECK(plots::draw_topology(input, folder.path()).problem == "topology: a cable ends nowhere");
     input.topology->cables.back() = {0, 1, "pcie", 1, 0};
-    CHECK(draw_topology(input, folder.path()).problem == "topology: a cable has no bandwidth");
+    CHECK(plots::draw_topology(input, folder.path()).problem ==
+          "topology: a cable has no bandwidth");
 }
 
 }  // namespace ukemi

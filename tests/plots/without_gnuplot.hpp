@@ -5,6 +5,8 @@
 
 namespace ukemi {
 
-inline FigureOptions without_gnuplot() { return {.pdf = false, .gnuplot = "no-such-gnuplot"}; }
+inline plots::FigureOptions without_gnuplot() {
+    return {.pdf = false, .gnuplot = "no-such-gnuplot"};
+}
 
 }  // namespace ukemi

@@ -6,6 +6,7 @@
 #include "base/rng.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("age hazard: begins as the prior, whatever the age", "[age_hazard]") {
     const AgeHazard hazard(hours(8), 2);

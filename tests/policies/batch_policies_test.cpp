@@ -2,6 +2,7 @@
 #include "tests/policies/batch_situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("constant_batch: the batch it is given, or the Plan's", "[batch]") {
     BatchSituation job;

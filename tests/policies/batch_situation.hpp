@@ -9,7 +9,7 @@ namespace ukemi {
 struct BatchSituation : Situation {
     BatchSituation() {
         profile.step_time.emplace();
-        profile.step_time->compute = affine_time(milliseconds(10), nanoseconds(100'000));
+        profile.step_time->compute = policies::affine_time(milliseconds(10), nanoseconds(100'000));
         plan.global_batch = 256;
         plan.workers_max = 4;
         plan.learning_rate = 0.1;
@@ -27,19 +27,20 @@ struct BatchSituation : Situation {
         return *this;
     }
     // What the hook answers; it is committed.
-    Decision carry_out(Policy& policy, Hook hook) {
-        const auto predictor = make_profile_predictor(profile);
-        const PolicyView view{seen, plan, *predictor, nullptr, random};
-        const Decision decision = hook == Hook::before_train   ? policy.before_train(view)
-                                  : hook == Hook::before_epoch ? policy.before_epoch(view)
-                                  : hook == Hook::before_step  ? policy.before_step(view)
-                                  : hook == Hook::after_step   ? policy.after_step(view)
-                                  : hook == Hook::after_epoch
-                                      ? policy.after_epoch(view)
-                                      : policy.on_event(EventKind::clock, view);
-        CHECK(policy.knobs().includes(knobs_turned(decision)));
+    policies::Decision carry_out(policies::Policy& policy, policies::Hook hook) {
+        const auto predictor = policies::make_profile_predictor(profile);
+        const policies::PolicyView view{seen, plan, *predictor, nullptr, random};
+        const policies::Decision decision =
+            hook == policies::Hook::before_train   ? policy.before_train(view)
+            : hook == policies::Hook::before_epoch ? policy.before_epoch(view)
+            : hook == policies::Hook::before_step  ? policy.before_step(view)
+            : hook == policies::Hook::after_step   ? policy.after_step(view)
+            : hook == policies::Hook::after_epoch
+                ? policy.after_epoch(view)
+                : policy.on_event(policies::EventKind::clock, view);
+        CHECK(policy.knobs().includes(policies::knobs_turned(decision)));
         CHECK(policy.hooks().has(hook));
-        apply(decision, plan);
+        policies::apply(decision, plan);
         return decision;
     }
 };

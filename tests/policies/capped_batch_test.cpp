@@ -3,6 +3,7 @@
 #include "tests/policies/batch_situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("batch split: 32 a device at 4 and 8 workers, 22 at 12 under a limit of 256",
           "[capped_batch][golden]") {

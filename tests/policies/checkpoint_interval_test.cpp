@@ -8,6 +8,7 @@
 #include <cmath>
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "tests/policies/batch_situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 using Catch::Matchers::Contains;
 
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include "tests/policies/scripted_policy.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 using Calls = std::vector<std::string>;
 
 TEST_CASE("controller: before_* and events in list order, after_* in reverse", "[controller]") {

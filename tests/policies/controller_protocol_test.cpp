@@ -4,6 +4,7 @@
 #include "tests/policies/scripted_policy.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 using Calls = std::vector<std::string>;
 
 namespace {

@@ -5,6 +5,7 @@
 #include "tests/policies/scripted_policy.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 using Calls = std::vector<std::string>;
 
 TEST_CASE("controller: one bad field refuses all that was decided at that boundary",

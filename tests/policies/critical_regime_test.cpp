@@ -5,6 +5,7 @@
 #include <limits>
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("critical regime: the first period, and a change of half the norm",
           "[critical_regime][golden]") {

@@ -6,6 +6,7 @@
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include "tests/policies/plan_values.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("goodput rule: efficiency is one at the initial batch and falls with it", "[goodput]") {
     CHECK(statistical_efficiency(1000, 128, 128) == Approx(1));

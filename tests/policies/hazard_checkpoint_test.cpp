@@ -5,6 +5,7 @@
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 namespace {
 

@@ -16,7 +16,7 @@ Value another(const Value& value) {
         return static_cast<Value>(static_cast<int>(value) + 1);
     } else if constexpr (std::is_same_v<Value, Duration>) {
         return value == minutes(9) ? minutes(8) : minutes(9);
-    } else if constexpr (std::is_same_v<Value, Layout>) {
+    } else if constexpr (std::is_same_v<Value, policies::Layout>) {
         return {value.data + 1, value.pipeline, value.tensor};
     } else {
         Value longer = value;

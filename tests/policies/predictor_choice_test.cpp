@@ -9,8 +9,8 @@ namespace ukemi {
 
 namespace {
 
-JobProfile profile_of_steps(Duration step) {
-    JobProfile profile;
+policies::JobProfile profile_of_steps(Duration step) {
+    policies::JobProfile profile;
     profile.throughput = {{1, {1, step}}};
     profile.provisioning = minutes(1);
     profile.spawn = whole_seconds(30);
@@ -22,25 +22,26 @@ JobProfile profile_of_steps(Duration step) {
     return profile;
 }
 
-Plan plan_of(std::int32_t spot, std::int32_t on_demand = 0) {
-    Plan plan;
+policies::Plan plan_of(std::int32_t spot, std::int32_t on_demand = 0) {
+    policies::Plan plan;
     plan.global_batch = 1;
     plan.workers_max = spot + on_demand;
-    if (spot > 0) plan.fleet.push_back({ZoneId{0}, 0, Market::spot, spot, {}});
-    if (on_demand > 0) plan.fleet.push_back({ZoneId{0}, 0, Market::on_demand, on_demand, {}});
+    if (spot > 0) plan.fleet.push_back({ZoneId{0}, 0, policies::Market::spot, spot, {}});
+    if (on_demand > 0)
+        plan.fleet.push_back({ZoneId{0}, 0, policies::Market::on_demand, on_demand, {}});
     return plan;
 }
 
 // A job that is watched: its Predictor is asked nothing and shown everything.
 struct Watched {
-    PredictorChoice choice{PredictorKind::calibrated};
-    JobProfile profile = profile_of_steps(whole_seconds(1));
-    std::unique_ptr<Predictor> predictor = make_predictor(choice, profile, 1);
-    Observation seen;
-    Plan plan = plan_of(4);
+    policies::PredictorChoice choice{policies::PredictorKind::calibrated};
+    policies::JobProfile profile = profile_of_steps(whole_seconds(1));
+    std::unique_ptr<policies::Predictor> predictor = policies::make_predictor(choice, profile, 1);
+    policies::Observation seen;
+    policies::Plan plan = plan_of(4);
 
     Watched() {
-        seen.phase = JobPhase::running;
+        seen.phase = policies::JobPhase::running;
         seen.workers = seen.spot_held = 4;
         seen.zones.resize(1);
         look();
@@ -51,7 +52,7 @@ struct Watched {
         seen.steps_done += steps;
         look();
     }
-    void be(JobPhase phase, std::int32_t workers, Duration later) {
+    void be(policies::JobPhase phase, std::int32_t workers, Duration later) {
         seen.now = seen.now + later;
         seen.phase = phase;
         seen.workers = workers;
@@ -68,11 +69,12 @@ bool about(Duration found, Duration expected, double share = 0.01) {
 
 TEST_CASE("predictor: disturbed by nothing it is the exact one, to the nanosecond", "[predictor]") {
     for (const Duration step : {nanoseconds(1), milliseconds(7), whole_seconds(90)}) {
-        const JobProfile profile = profile_of_steps(step);
-        const auto exact = make_predictor({}, profile, 1);
-        for (const PredictorKind kind : {PredictorKind::disturbed, PredictorKind::calibrated}) {
-            const auto other = make_predictor({kind}, profile, 1);
-            Plan plan = plan_of(4);
+        const policies::JobProfile profile = profile_of_steps(step);
+        const auto exact = policies::make_predictor({}, profile, 1);
+        for (const policies::PredictorKind kind :
+             {policies::PredictorKind::disturbed, policies::PredictorKind::calibrated}) {
+            const auto other = policies::make_predictor({kind}, profile, 1);
+            policies::Plan plan = plan_of(4);
             for (const std::int64_t samples :
                  {std::int64_t{0}, std::int64_t{1}, std::int64_t{123'456'789},
                   std::numeric_limits<std::int64_t>::max()}) {
@@ -87,31 +89,31 @@ TEST_CASE("predictor: disturbed by nothing it is the exact one, to the nanosecon
 }
 
 TEST_CASE("predictor: disturbed it is off by its shares", "[predictor]") {
-    const PredictorChoice choice{PredictorKind::disturbed, 1.1, 0.5, 2, 0};
-    const auto predictor = make_predictor(choice, profile_of_steps(whole_seconds(10)), 1);
-    Plan plan = plan_of(4);
+    const policies::PredictorChoice choice{policies::PredictorKind::disturbed, 1.1, 0.5, 2, 0};
+    const auto predictor = policies::make_predictor(choice, profile_of_steps(whole_seconds(10)), 1);
+    policies::Plan plan = plan_of(4);
     CHECK(predictor->work_time(60, plan, 4) == whole_seconds(660));
     CHECK(predictor->transition_time({}, plan) == whole_seconds((90 + 240) / 2));
     CHECK(predictor->restore_time(plan) == whole_seconds(10));
     CHECK(predictor->checkpoint_time(plan) == minutes(1));
     plan.checkpoint_interval = whole_seconds(110);  // ten steps of 11 s: six saves of a minute
     CHECK(predictor->work_time(60, plan, 4) == whole_seconds(660 + 360));
-    const auto never_long =
-        make_predictor({PredictorKind::disturbed, 100, 100, 100, 0}, profile_of_steps(hours(1)), 1);
+    const auto never_long = policies::make_predictor(
+        {policies::PredictorKind::disturbed, 100, 100, 100, 0}, profile_of_steps(hours(1)), 1);
     CHECK(never_long->work_time(1'000'000'000, plan, 4) == days(36'500));
 }
 
 TEST_CASE("predictor: a spread is drawn once a run, and again the same for its seed",
           "[predictor]") {
-    const PredictorChoice choice{PredictorKind::disturbed, 1, 1, 1, 0.3};
-    const JobProfile profile = profile_of_steps(whole_seconds(1));
-    const Plan plan = plan_of(1);
+    const policies::PredictorChoice choice{policies::PredictorKind::disturbed, 1, 1, 1, 0.3};
+    const policies::JobProfile profile = profile_of_steps(whole_seconds(1));
+    const policies::Plan plan = plan_of(1);
     std::set<Duration> steps;
     int longer = 0;
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
-        const auto one = make_predictor(choice, profile, seed);
+        const auto one = policies::make_predictor(choice, profile, seed);
         const Duration step = one->work_time(1, plan, 1);
-        CHECK(step == make_predictor(choice, profile, seed)->work_time(1, plan, 1));
+        CHECK(step == policies::make_predictor(choice, profile, seed)->work_time(1, plan, 1));
         CHECK(one->work_time(1000, plan, 1) > 999 * step);
         steps.insert(step);
         longer += step > whole_seconds(1) ? 1 : 0;
@@ -178,7 +180,7 @@ TEST_CASE("predictor: calibrated, each size of the group has a step time of its 
           "[predictor]") {
     Watched job;
     for (int stretch = 0; stretch < 3; ++stretch) job.train(20, whole_seconds(26));
-    job.be(JobPhase::running, 8, minutes(1));
+    job.be(policies::JobPhase::running, 8, minutes(1));
     for (int stretch = 0; stretch < 3; ++stretch) job.train(20, whole_seconds(14));
     CHECK(about(job.step(4), milliseconds(1300)));
     CHECK(about(job.step(8), milliseconds(700)));
@@ -188,7 +190,7 @@ TEST_CASE("predictor: calibrated, each size of the group has a step time of its 
 
 TEST_CASE("predictor: calibrated, what a change costs depends on both Plans", "[predictor]") {
     Watched job;
-    const Predictor& predictor = *job.predictor;
+    const policies::Predictor& predictor = *job.predictor;
     const Duration arrival = whole_seconds(90);
     CHECK(predictor.transition_time({}, plan_of(4)) == arrival + minutes(4));
     CHECK(predictor.transition_time(plan_of(4), plan_of(6)) == arrival + minutes(2));
@@ -196,20 +198,20 @@ TEST_CASE("predictor: calibrated, what a change costs depends on both Plans", "[
     CHECK(predictor.transition_time(plan_of(4), plan_of(0, 4)) == arrival + minutes(4));
     CHECK(predictor.transition_time(plan_of(4), plan_of(4, 2)) == arrival + minutes(2));
     CHECK(predictor.transition_time(plan_of(4), plan_of(4)) == Duration{});
-    Plan other = plan_of(4);
+    policies::Plan other = plan_of(4);
     other.version = PlanVersion{7};
     CHECK(predictor.transition_time(plan_of(4), other) == Duration{});
     other.global_batch = 64;
     CHECK(predictor.transition_time(plan_of(4), other) == Duration{});  // nobody said it costs
-    Plan nothing = plan_of(4);
-    nothing.fleet.front().market = Market::none;
+    policies::Plan nothing = plan_of(4);
+    nothing.fleet.front().market = policies::Market::none;
     CHECK(predictor.transition_time(nothing, plan_of(4)) == arrival + minutes(4));
     CHECK(predictor.transition_time({}, nothing) == arrival + minutes(4));  // once it buys
 }
 
 TEST_CASE("predictor: calibrated, it measures what changes of the group cost", "[predictor]") {
     Watched job;
-    const Predictor& predictor = *job.predictor;
+    const policies::Predictor& predictor = *job.predictor;
     for (int stretch = 0; stretch < 3; ++stretch) job.train(20, whole_seconds(20));
     // Two more are asked for, are there after five minutes, and the group stands for a minute.
     job.seen.zones[0].pending = 2;
@@ -218,29 +220,29 @@ TEST_CASE("predictor: calibrated, it measures what changes of the group cost", "
     job.seen.zones[0].pending = 0;
     job.seen.spot_held = 6;
     job.train(20, whole_seconds(20));
-    job.be(JobPhase::running, 6, minutes(1));
+    job.be(policies::JobPhase::running, 6, minutes(1));
     CHECK(about(predictor.transition_time(plan_of(4), plan_of(6)), minutes(6)));
     // Somebody is lost: half a minute.
     ++job.seen.spot_losses;
     job.seen.spot_held = 5;
-    job.be(JobPhase::transition, 0, whole_seconds(10));
-    job.be(JobPhase::running, 5, whole_seconds(30));
+    job.be(policies::JobPhase::transition, 0, whole_seconds(10));
+    job.be(policies::JobPhase::running, 5, whole_seconds(30));
     CHECK(about(predictor.transition_time(plan_of(4), plan_of(2)), whole_seconds(30)));
     // All are lost; from a checkpoint, which takes 20 s to read, within 3 min 20 s.
     job.seen.samples_safe = 100;
     job.seen.spot_losses += 5;
     job.seen.spot_held = 0;
-    job.be(JobPhase::waiting, 0, minutes(1));
+    job.be(policies::JobPhase::waiting, 0, minutes(1));
     job.seen.spot_held = 4;
-    job.be(JobPhase::transition, 0, hours(1));
-    job.be(JobPhase::running, 4, whole_seconds(200));
+    job.be(policies::JobPhase::transition, 0, hours(1));
+    job.be(policies::JobPhase::running, 4, whole_seconds(200));
     CHECK(about(predictor.transition_time({}, plan_of(4)), minutes(5 + 3)));
     // The same machines under another Plan.
-    Plan other = job.plan;
+    policies::Plan other = job.plan;
     other.global_batch = 64;
     other.version = PlanVersion{1};
     job.plan = other;
-    job.be(JobPhase::running, 4, whole_seconds(5));
+    job.be(policies::JobPhase::running, 4, whole_seconds(5));
     other.global_batch = 128;
     CHECK(predictor.transition_time(job.plan, other) == whole_seconds(5));
 }
@@ -250,8 +252,8 @@ TEST_CASE("predictor: calibrated, changes between the ticks of a clock are not m
     Watched job;
     job.seen.decision_interval = hours(1);
     const Duration before = job.predictor->transition_time(plan_of(4), plan_of(6));
-    job.be(JobPhase::transition, 0, hours(1));
-    job.be(JobPhase::running, 6, hours(1));
+    job.be(policies::JobPhase::transition, 0, hours(1));
+    job.be(policies::JobPhase::running, 6, hours(1));
     CHECK(job.predictor->transition_time(plan_of(4), plan_of(6)) == before);
 }
 

@@ -3,6 +3,7 @@
 #include "tests/policies/batch_situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("gain: AdaptDL's golden vector", "[rate][golden]") {
     // var = 3, sqr = 1 and S = 8 give (3 + 1)/(3/8 + 1) = 2.909; var/sqr is φ over the small batch.

@@ -8,6 +8,7 @@
 #include "policies/registry.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 namespace {
 

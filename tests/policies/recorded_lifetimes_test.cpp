@@ -11,6 +11,7 @@
 #include "tests/recorded.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 namespace {
 

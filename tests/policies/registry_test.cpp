@@ -6,6 +6,7 @@
 #include <string>
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("registry: names and aliases are unique", "[registry]") {
     std::set<std::string_view> names;

@@ -3,6 +3,7 @@
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("scheduled_resize: each size holds for its steps, the last until the end",
           "[scheduled_resize]") {

@@ -15,25 +15,25 @@
 
 namespace ukemi {
 
-inline std::unique_ptr<Policy> policy_named(std::string_view name,
-                                            std::string_view parameters = "{}") {
-    const PolicyEntry* entry = find_policy(name);
+inline std::unique_ptr<policies::Policy> policy_named(std::string_view name,
+                                                      std::string_view parameters = "{}") {
+    const policies::PolicyEntry* entry = policies::find_policy(name);
     INVARIANT(entry != nullptr);
     ConfigReader reader = ConfigReader::from_text(parameters, "test.json");
-    return make_policy(*entry, reader);
+    return policies::make_policy(*entry, reader);
 }
 
 struct Situation {
-    JobProfile profile;
-    Plan plan;
-    Observation seen;
-    const Oracle* oracle = nullptr;
+    policies::JobProfile profile;
+    policies::Plan plan;
+    policies::Observation seen;
+    const policies::Oracle* oracle = nullptr;
     RandomStream random{1, "policy/test"};
 
     Situation() {
         profile.throughput.push_back({1, {1, nanoseconds(1)}});
         profile.restart = minutes(6);
-        plan.fleet.push_back({ZoneId{0}, 0, Market::spot, 1, {}});
+        plan.fleet.push_back({ZoneId{0}, 0, policies::Market::spot, 1, {}});
         seen.samples_total = hours(48).raw();
         seen.deadline = Instant::at(hours(52));
         seen.zones.push_back({ZoneId{0}, 0, Price::of(1'000'000'000), 0, 0, 0});
@@ -51,10 +51,10 @@ struct Situation {
         seen.zones.front().spot_capacity = capacity;
         return *this;
     }
-    Situation& hold(Market market) {
-        seen.spot_held = market == Market::spot ? seen.workers_min : 0;
-        seen.on_demand_held = market == Market::on_demand ? seen.workers_min : 0;
-        seen.workers = market == Market::none ? 0 : plan.workers_max;
+    Situation& hold(policies::Market market) {
+        seen.spot_held = market == policies::Market::spot ? seen.workers_min : 0;
+        seen.on_demand_held = market == policies::Market::on_demand ? seen.workers_min : 0;
+        seen.workers = market == policies::Market::none ? 0 : plan.workers_max;
         return *this;
     }
     // Still starting on what it holds.
@@ -64,17 +64,18 @@ struct Situation {
         return *this;
     }
 
-    Decision ask(Policy& policy, EventKind kind = EventKind::clock) {
-        const auto predictor = make_profile_predictor(profile);
+    policies::Decision ask(policies::Policy& policy,
+                           policies::EventKind kind = policies::EventKind::clock) {
+        const auto predictor = policies::make_profile_predictor(profile);
         return policy.on_event(kind, {seen, plan, *predictor, oracle, random});
     }
-    Decision ask_before_train(Policy& policy) {
-        const auto predictor = make_profile_predictor(profile);
+    policies::Decision ask_before_train(policies::Policy& policy) {
+        const auto predictor = policies::make_profile_predictor(profile);
         return policy.before_train({seen, plan, *predictor, oracle, random});
     }
     // What an on_event question about the market is answered.
-    Market market(Policy& policy) {
-        const Decision decision = ask(policy);
+    policies::Market market(policies::Policy& policy) {
+        const policies::Decision decision = ask(policy);
         INVARIANT(decision.market.has_value());
         return *decision.market;
     }
@@ -85,8 +86,10 @@ struct Situation {
 namespace Catch {
 
 template <>
-struct StringMaker<ukemi::Market> {
-    static std::string convert(ukemi::Market market) { return std::string(name_of(market)); }
+struct StringMaker<ukemi::policies::Market> {
+    static std::string convert(ukemi::policies::Market market) {
+        return std::string(ukemi::policies::name_of(market));
+    }
 };
 template <>
 struct StringMaker<ukemi::Duration> {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 namespace {
 

@@ -2,6 +2,7 @@
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("synchronisation_by_size: 8 workers average gradients, 16 average models",
           "[synchronisation_by_size][golden]") {

@@ -6,6 +6,7 @@
 #include "base/rng.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("time by size: straight between points and level outside", "[time_by_size]") {
     const TimeBySize times{{2, whole_seconds(10)}, {4, whole_seconds(30)}};

@@ -2,6 +2,7 @@
 #include "tests/policies/situation.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 TEST_CASE("topology_by_size: a star alone, a tree of stars beyond", "[topology_by_size][golden]") {
     const auto policy = policy_named("topology_by_size");

@@ -10,6 +10,7 @@
 #include "base/input_error.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
 
 namespace {
 

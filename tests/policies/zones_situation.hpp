@@ -10,8 +10,9 @@
 namespace ukemi {
 
 // A zone with this much spot capacity at this price; on-demand costs 3 USD/h everywhere.
-inline ZoneView zone_view(std::uint32_t id, std::int32_t capacity, double spot_usd_per_hour) {
-    ZoneView zone;
+inline policies::ZoneView zone_view(std::uint32_t id, std::int32_t capacity,
+                                    double spot_usd_per_hour) {
+    policies::ZoneView zone;
     zone.zone = ZoneId{id};
     zone.spot_capacity = capacity;
     zone.spot_price = dollars_per_hour(spot_usd_per_hour);
@@ -19,9 +20,9 @@ inline ZoneView zone_view(std::uint32_t id, std::int32_t capacity, double spot_u
     return zone;
 }
 
-inline std::vector<ZoneCount> zone_counts(
+inline std::vector<policies::ZoneCount> zone_counts(
     std::initializer_list<std::pair<std::uint32_t, std::int32_t>> list) {
-    std::vector<ZoneCount> result;
+    std::vector<policies::ZoneCount> result;
     for (const auto& [id, count] : list) result.push_back({ZoneId{id}, count});
     return result;
 }
@@ -30,12 +31,13 @@ inline std::vector<ZoneCount> zone_counts(
 inline void hold_what_is_planned(Situation& job) {
     job.seen.spot_held = 0;
     job.seen.on_demand_held = 0;
-    for (ZoneView& zone : job.seen.zones) {
+    for (policies::ZoneView& zone : job.seen.zones) {
         zone.spot_held = 0;
         zone.on_demand_held = 0;
-        for (const FleetLine& line : job.plan.fleet) {
+        for (const policies::FleetLine& line : job.plan.fleet) {
             if (line.zone != zone.zone) continue;
-            (line.market == Market::spot ? zone.spot_held : zone.on_demand_held) = line.count;
+            (line.market == policies::Market::spot ? zone.spot_held : zone.on_demand_held) =
+                line.count;
         }
         job.seen.spot_held += zone.spot_held;
         job.seen.on_demand_held += zone.on_demand_held;

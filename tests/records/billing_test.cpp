@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 using namespace ukemi;
+using namespace ukemi::records;
 
 namespace {
 

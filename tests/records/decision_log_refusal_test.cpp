@@ -8,6 +8,7 @@
 #include "tests/records/logged_run.hpp"
 
 using namespace ukemi;
+using namespace ukemi::records;
 using nlohmann::json;
 
 namespace {

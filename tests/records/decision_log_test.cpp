@@ -9,6 +9,8 @@
 #include "tests/records/logged_run.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::records;
 using nlohmann::json;
 
 TEST_CASE("decision log: replaying reproduces every decision", "[decision_log]") {

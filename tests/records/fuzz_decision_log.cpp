@@ -9,7 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     try {
-        ukemi::replay_decisions({reinterpret_cast<const char*>(data), size}, "fuzz");
+        ukemi::records::replay_decisions({reinterpret_cast<const char*>(data), size}, "fuzz");
     } catch (const ukemi::InputError&) {  // the only way to refuse
     }
     return 0;

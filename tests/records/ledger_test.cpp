@@ -6,6 +6,7 @@
 #include "base/rng.hpp"
 
 using namespace ukemi;
+using namespace ukemi::records;
 
 namespace {
 

@@ -21,15 +21,15 @@ struct LoggedRun {
 };
 
 struct RunOptions {
-    std::vector<LoggedPolicy> policies = {{"greedy", "{}"}, {"daly_checkpoint", "{}"}};
+    std::vector<records::LoggedPolicy> policies = {{"greedy", "{}"}, {"daly_checkpoint", "{}"}};
     std::uint64_t seed = 1;
     int questions = 100;
     bool all_questions = true;
     bool oracle = false;
 };
 
-inline DecisionLogHeader header_of(const RunOptions& options) {
-    DecisionLogHeader header;
+inline records::DecisionLogHeader header_of(const RunOptions& options) {
+    records::DecisionLogHeader header;
     header.world = "test world";
     header.scenario = "by hand";
     header.trace = "flapping";
@@ -37,15 +37,16 @@ inline DecisionLogHeader header_of(const RunOptions& options) {
     header.all_questions = options.all_questions;
     header.oracle = options.oracle;
     header.samples_total = hours(48).raw();
-    header.plan.fleet = {{ZoneId{0}, 0, Market::none, 1, {}}};
+    header.plan.fleet = {{ZoneId{0}, 0, policies::Market::none, 1, {}}};
     header.plan.checkpoint_interval = hours(1);
-    header.capabilities = {"test world",
-                           {Knob::market, Knob::zone, Knob::count, Knob::checkpoint_interval,
-                            Knob::checkpoint_on_notice},
-                           2,
-                           1,
-                           4,
-                           1};
+    header.capabilities = {
+        "test world",
+        {policies::Knob::market, policies::Knob::zone, policies::Knob::count,
+         policies::Knob::checkpoint_interval, policies::Knob::checkpoint_on_notice},
+        2,
+        1,
+        4,
+        1};
     header.profile.throughput = {{1, {1, nanoseconds(1)}}};
     header.profile.restart = minutes(6);
     header.profile.checkpoint = minutes(1);
@@ -57,24 +58,25 @@ inline DecisionLogHeader header_of(const RunOptions& options) {
 // A question every twenty minutes. Spot comes and goes, what is trained on is saved at once, and
 // one Plan in ten is discarded.
 inline LoggedRun logged_run(const RunOptions& options = {}) {
-    const DecisionLogHeader header = header_of(options);
-    DecisionLog log(header);
-    ControllerSetup setup;
+    const records::DecisionLogHeader header = header_of(options);
+    records::DecisionLog log(header);
+    policies::ControllerSetup setup;
     setup.plan = header.plan;
     setup.capabilities = header.capabilities;
-    for (const LoggedPolicy& policy : header.policies) {
+    for (const records::LoggedPolicy& policy : header.policies) {
         ConfigReader parameters = ConfigReader::from_text(policy.parameters, "test.json");
-        setup.policies.push_back(make_policy(*find_policy(policy.name), parameters));
+        setup.policies.push_back(
+            policies::make_policy(*policies::find_policy(policy.name), parameters));
     }
-    setup.predictor = make_profile_predictor(header.profile);
+    setup.predictor = policies::make_profile_predictor(header.profile);
     setup.seed = header.seed;
     setup.samples_total = header.samples_total;
     setup.log = &log;
-    Controller controller(std::move(setup));
+    policies::Controller controller(std::move(setup));
 
     RandomStream random(options.seed, "test/market");
     LoggedRun run;
-    Observation seen;
+    policies::Observation seen;
     seen.deadline = Instant::at(hours(75));
     seen.zones.resize(1);
     for (int question = 0; question < options.questions; ++question) {
@@ -83,15 +85,16 @@ inline LoggedRun logged_run(const RunOptions& options = {}) {
         seen.zones[0].spot_capacity = seen.spot_capacity;
         seen.spot_losses += seen.spot_held > seen.spot_capacity;
         seen.spot_loss_events = seen.spot_losses;
-        const Market market = fleet_market(controller.plan());
-        seen.spot_held = market == Market::spot && seen.spot_capacity > 0 ? 1 : 0;
-        seen.on_demand_held = market == Market::on_demand ? 1 : 0;
+        const policies::Market market = policies::fleet_market(controller.plan());
+        seen.spot_held = market == policies::Market::spot && seen.spot_capacity > 0 ? 1 : 0;
+        seen.on_demand_held = market == policies::Market::on_demand ? 1 : 0;
         seen.workers = seen.spot_held + seen.on_demand_held;
         if (seen.workers > 0) controller.steps_finished(minutes(20).raw(), 1);
         if (seen.spot_held > 0) seen.spot_time += minutes(20);
         seen.samples_safe = controller.samples_done();
-        const Hook hook = question == 0 ? Hook::before_train : Hook::on_event;
-        const auto plan = controller.propose({hook, EventKind::clock}, seen);
+        const policies::Hook hook =
+            question == 0 ? policies::Hook::before_train : policies::Hook::on_event;
+        const auto plan = controller.propose({hook, policies::EventKind::clock}, seen);
         if (!plan) continue;
         if (random.chance(0.1)) {
             controller.discarded(plan->version, "a worker died");

@@ -12,6 +12,8 @@
 #include "records/json_record.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::records;
 using nlohmann::json;
 
 namespace {

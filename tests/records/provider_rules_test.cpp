@@ -7,8 +7,8 @@ namespace ukemi {
 
 namespace {
 
-const BillingRule& spot(std::string_view provider, std::string_view day) {
-    const ProviderRules* rules = provider_rules_on(provider, day);
+const records::BillingRule& spot(std::string_view provider, std::string_view day) {
+    const records::ProviderRules* rules = records::provider_rules_on(provider, day);
     REQUIRE(rules != nullptr);
     return rules->spot;
 }
@@ -18,29 +18,30 @@ const BillingRule& spot(std::string_view provider, std::string_view day) {
 TEST_CASE("provider rules: a rule holds from its day until the next", "[provider_rules]") {
     CHECK(spot("aws", "2017-10-01").granularity == hours(1));
     CHECK(spot("aws", "2017-10-02").granularity == whole_seconds(1));
-    CHECK(provider_rules_on("aws", "2017-11-27")->bidding);
-    CHECK_FALSE(provider_rules_on("aws", "2017-11-28")->bidding);
-    CHECK(provider_rules_on("aws", "2015-01-05")->notice == Duration{});
-    CHECK(provider_rules_on("aws", "2015-01-06")->notice == minutes(2));
-    CHECK(provider_rules_on("gcp_preemptible", "2020-01-01")->lifetime_max == hours(24));
-    CHECK(provider_rules_on("gcp_spot", "2022-01-01")->lifetime_max == Duration{});
-    CHECK(provider_rules_on("azure", "2024-01-01")->notice == whole_seconds(30));
+    CHECK(records::provider_rules_on("aws", "2017-11-27")->bidding);
+    CHECK_FALSE(records::provider_rules_on("aws", "2017-11-28")->bidding);
+    CHECK(records::provider_rules_on("aws", "2015-01-05")->notice == Duration{});
+    CHECK(records::provider_rules_on("aws", "2015-01-06")->notice == minutes(2));
+    CHECK(records::provider_rules_on("gcp_preemptible", "2020-01-01")->lifetime_max == hours(24));
+    CHECK(records::provider_rules_on("gcp_spot", "2022-01-01")->lifetime_max == Duration{});
+    CHECK(records::provider_rules_on("azure", "2024-01-01")->notice == whole_seconds(30));
 }
 
 TEST_CASE("provider rules: nothing is known before the first day or of strangers",
           "[provider_rules]") {
-    CHECK(provider_rules_on("aws", "2009-12-13") == nullptr);
-    CHECK(provider_rules_on("gcp_spot", "2021-10-11") == nullptr);
-    CHECK(provider_rules_on("nobody", "2024-01-01") == nullptr);
+    CHECK(records::provider_rules_on("aws", "2009-12-13") == nullptr);
+    CHECK(records::provider_rules_on("gcp_spot", "2021-10-11") == nullptr);
+    CHECK(records::provider_rules_on("nobody", "2024-01-01") == nullptr);
 }
 
 TEST_CASE("provider rules: the table is in order and names its sources", "[provider_rules]") {
     std::string before;
-    for (const ProviderRules& each : all_provider_rules()) {
+    for (const records::ProviderRules& each : records::all_provider_rules()) {
         CAPTURE(each.provider, each.since);
         CHECK(each.since.size() == 10);
         CHECK_FALSE(each.source.empty());
-        CHECK(std::ranges::find(provider_names(), each.provider) != provider_names().end());
+        CHECK(std::ranges::find(records::provider_names(), each.provider) !=
+              records::provider_names().end());
         const std::string now = std::string(each.provider) + each.since.data();
         if (before.starts_with(each.provider)) CHECK(before < now);
         before = now;
@@ -49,7 +50,9 @@ TEST_CASE("provider rules: the table is in order and names its sources", "[provi
 
 TEST_CASE("provider rules: what is paid for, by hand", "[provider_rules]") {
     const auto paid = [](std::string_view provider, std::string_view day, Duration held,
-                         bool taken) { return paid_time(spot(provider, day), held, taken); };
+                         bool taken) {
+        return records::paid_time(spot(provider, day), held, taken);
+    };
     constexpr bool taken = true;
     constexpr bool given_back = false;
     // By the hour: the one that AWS cuts short is free, the one that the user does is not.

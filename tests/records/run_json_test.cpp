@@ -8,6 +8,8 @@
 #include <vector>
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::records;
 using nlohmann::ordered_json;
 
 namespace {

@@ -71,15 +71,16 @@ private:
     void look(std::chrono::milliseconds time) {
         rig_.look(time);
         for (; seen_ < rig_.log.size(); ++seen_) {
-            const CrewEvent& event = rig_.log[seen_];
-            if (const auto* ready = std::get_if<WorkerReady>(&event)) ready_.insert(ready->worker);
-            if (const auto* died = std::get_if<WorkerDied>(&event)) {
+            const runtime::CrewEvent& event = rig_.log[seen_];
+            if (const auto* ready = std::get_if<runtime::WorkerReady>(&event))
+                ready_.insert(ready->worker);
+            if (const auto* died = std::get_if<runtime::WorkerDied>(&event)) {
                 ready_.erase(died->worker);
                 holders_.erase(died->worker);
                 alive_.erase(died->worker);
                 if (!victims_.contains(died->worker)) bystanders_.push_back(died->why);
             }
-            if (const auto* entered = std::get_if<GroupEntered>(&event)) {
+            if (const auto* entered = std::get_if<runtime::GroupEntered>(&event)) {
                 entered_ = true;
                 step_ = entered->step;
                 holders_.clear();
@@ -87,18 +88,18 @@ private:
                     if (alive_.contains(id)) holders_.insert(id);
                 }
             }
-            if (const auto* failed = std::get_if<TransitionFailed>(&event)) {
+            if (const auto* failed = std::get_if<runtime::TransitionFailed>(&event)) {
                 failed_ = true;
                 // Nothing but a loss makes one fail here.
                 CHECK(failed->why.find("differ") == std::string::npos);
             }
-            if (const auto* done = std::get_if<StepDone>(&event)) step_ = done->step + 1;
-            if (std::holds_alternative<GroupHeld>(event)) held_ = true;
-            if (const auto* saved = std::get_if<CheckpointSaved>(&event)) {
+            if (const auto* done = std::get_if<runtime::StepDone>(&event)) step_ = done->step + 1;
+            if (std::holds_alternative<runtime::GroupHeld>(event)) held_ = true;
+            if (const auto* saved = std::get_if<runtime::CheckpointSaved>(&event)) {
                 saved_ = *saved;
                 saving_ = false;
             }
-            if (std::holds_alternative<CheckpointFailed>(event)) saving_ = false;
+            if (std::holds_alternative<runtime::CheckpointFailed>(event)) saving_ = false;
         }
     }
 
@@ -133,9 +134,9 @@ private:
     void begin_transition() {
         members_ = choose_members();
         entered_ = failed_ = false;
-        Plan plan = plan_of(++version_, draw(1, 6));
+        policies::Plan plan = plan_of(++version_, draw(1, 6));
         plan.accumulation = static_cast<std::int32_t>(draw(1, 2));
-        plan.collective = draw(0, 1) == 0 ? Collective::ring : Collective::star;
+        plan.collective = draw(0, 1) == 0 ? policies::Collective::ring : policies::Collective::star;
         if (holders_.empty()) {
             rig_.may_go_back = true;
             if (version_ > 1) ++restarts_;
@@ -177,7 +178,7 @@ private:
         switch (draw(0, 2)) {
             case 0: ::kill(process, SIGKILL); break;
             case 1: ::kill(process, SIGSTOP); break;
-            default: rig_.crew.inject(victim, Fault::close_sockets); break;
+            default: rig_.crew.inject(victim, runtime::Fault::close_sockets); break;
         }
         victims_.insert(victim);
     }
@@ -226,7 +227,7 @@ private:
     }
 
     static constexpr auto slack = 3'000ms * patience;
-    CrewDeadlines limits_ = short_deadlines();
+    runtime::CrewDeadlines limits_ = short_deadlines();
     RandomStream random_;
     CrewRig rig_;
     std::size_t seen_ = 0;
@@ -236,7 +237,7 @@ private:
     std::set<InstanceId> victims_;
     std::vector<InstanceId> members_;
     std::map<InstanceId, int> processes_;
-    std::optional<CheckpointSaved> saved_;
+    std::optional<runtime::CheckpointSaved> saved_;
     std::int64_t step_ = 0;
     std::uint32_t next_id_ = 0;
     std::uint32_t version_ = 0;

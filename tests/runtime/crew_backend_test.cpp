@@ -15,21 +15,21 @@ struct Told {
     std::vector<double> losses;          // by step
 };
 
-Plan averaging_plan(std::uint32_t version, std::int32_t learners) {
-    Plan plan = plan_of(version);
-    plan.synchronisation = Synchronisation::synchronous_averaging;
+policies::Plan averaging_plan(std::uint32_t version, std::int32_t learners) {
+    policies::Plan plan = plan_of(version);
+    plan.synchronisation = policies::Synchronisation::synchronous_averaging;
     plan.learners_per_gpu = learners;
     return plan;
 }
 
 // S-SGD with two workers, three, a loss at a boundary; then learners with the rest.
 Told trained(std::vector<std::string> worker_arguments) {
-    TrainingSpec spec = small_job();
+    kernels::TrainingSpec spec = small_job();
     spec.optimiser.averaging_rate = 0.25;
     spec.optimiser.averaging_momentum = 0.5;
     CrewRig rig(spec, short_deadlines(), std::move(worker_arguments));
     Told told;
-    const auto enter = [&](const std::vector<InstanceId>& members, const Plan& plan) {
+    const auto enter = [&](const std::vector<InstanceId>& members, const policies::Plan& plan) {
         told.digests.push_back(rig.enter(members, plan).digest);
     };
     rig.spawn(ids({0, 1, 2}));
@@ -38,7 +38,7 @@ Told trained(std::vector<std::string> worker_arguments) {
     enter(ids({0, 1, 2}), plan_of(2));
     rig.train_to(12);
     ::kill(rig.crew.process_of(InstanceId{0}), SIGKILL);
-    CHECK(rig.expect<WorkerDied>().worker == InstanceId{0});
+    CHECK(rig.expect<runtime::WorkerDied>().worker == InstanceId{0});
     enter(ids({1, 2}), plan_of(3));
     rig.train_to(18);
     enter(ids({1, 2}), averaging_plan(4, 2));
@@ -46,7 +46,7 @@ Told trained(std::vector<std::string> worker_arguments) {
     enter(ids({1, 2}), averaging_plan(5, 3));
     rig.train_to(26);
     enter(ids({1, 2}), averaging_plan(6, 3));
-    for (const StepDone& step : rig.steps()) told.losses.push_back(step.report.loss);
+    for (const runtime::StepDone& step : rig.steps()) told.losses.push_back(step.report.loss);
     return told;
 }
 
@@ -71,9 +71,10 @@ TEST_CASE("crew: a worker that cannot compute where it shall says why, and is no
           "[live]") {
     CrewRig rig(small_job(), short_deadlines(), {"refusing"});
     rig.crew.spawn(InstanceId{0});
-    const WorkerDied died = rig.expect<WorkerDied>();
+    const runtime::WorkerDied died = rig.expect<runtime::WorkerDied>();
     CHECK_THAT(died.why, Catch::Contains("refusing: no such device answers"));
-    for (const CrewEvent& event : rig.log) CHECK_FALSE(std::holds_alternative<WorkerReady>(event));
+    for (const runtime::CrewEvent& event : rig.log)
+        CHECK_FALSE(std::holds_alternative<runtime::WorkerReady>(event));
 }
 
 }  // namespace ukemi

@@ -26,18 +26,18 @@ TEST_CASE("crew: a newcomer gets the state from a member and the group trains on
     rig.spawn(ids({1, 2, 3}));
     rig.enter(ids({1, 2}), plan_of(1));
     rig.train_to(10);
-    const GroupEntered grown = rig.enter(ids({1, 2, 3}), plan_of(2));
+    const runtime::GroupEntered grown = rig.enter(ids({1, 2, 3}), plan_of(2));
     CHECK(grown.group_changed);
     CHECK(grown.step == 10);
     CHECK(grown.position == 10 * 2 * 4);
     rig.train_to(20);
     CHECK(rig.steps().back().position == 10 * 2 * 4 + 10 * 3 * 4);
     // The newcomer alone goes on: it has everything.
-    const GroupEntered alone = rig.enter(ids({3}), plan_of(3));
+    const runtime::GroupEntered alone = rig.enter(ids({3}), plan_of(3));
     CHECK(alone.step == 20);
     rig.train_to(25);
     // Rank 0 may be a newcomer; the state comes from a holder, whatever its rank.
-    const GroupEntered back = rig.enter(ids({1, 3, 2}), plan_of(4));
+    const runtime::GroupEntered back = rig.enter(ids({1, 3, 2}), plan_of(4));
     CHECK(back.step == 25);
     rig.train_to(30);
     CHECK(rig.steps().size() == 30);
@@ -46,33 +46,38 @@ TEST_CASE("crew: a newcomer gets the state from a member and the group trains on
 TEST_CASE("crew: every knob of the Plan turns at one boundary on all members", "[live]") {
     CrewRig rig;
     rig.spawn(ids({0, 1, 2}));
-    Plan plan = plan_of(1);
+    policies::Plan plan = plan_of(1);
     rig.enter(ids({0, 1, 2}), plan);
     std::int64_t step = 0;
     const auto change = [&](auto&& turn, std::int64_t samples) {
         plan.version = PlanVersion{index_of(plan.version) + 1};
         turn(plan);
-        const GroupEntered entered = rig.enter(ids({0, 1, 2}), plan);
+        const runtime::GroupEntered entered = rig.enter(ids({0, 1, 2}), plan);
         CHECK_FALSE(entered.group_changed);
         CHECK(entered.epoch == 1);
         CHECK(entered.version == plan.version);
         rig.train_to(step += 4);
-        const StepDone last = rig.steps().back();
+        const runtime::StepDone last = rig.steps().back();
         CHECK(last.report.samples == samples);
-        for (const StepWord& word : last.report.words) {
+        for (const kernels::StepWord& word : last.report.words) {
             CHECK(word.plan_version == index_of(plan.version));
         }
     };
     rig.train_to(step += 4);
-    change([](Plan& p) { p.batch_per_learner = 8; }, 24);
-    change([](Plan& p) { p.learning_rate = 0.02; }, 24);
-    change([](Plan& p) { p.accumulation = 2; }, 48);
-    change([](Plan& p) { p.collective = Collective::ring; }, 48);
-    change([](Plan& p) { p.collective = Collective::star; }, 48);
-    change([](Plan& p) { p.global_batch = 31; }, 31);
-    change([](Plan& p) { p.synchronisation = Synchronisation::synchronous_averaging; }, 31);
-    change([](Plan& p) { p.synchronisation = Synchronisation::pair_averaging; }, 31);
-    change([](Plan& p) { p.synchronisation = Synchronisation::s_sgd; }, 31);
+    change([](policies::Plan& p) { p.batch_per_learner = 8; }, 24);
+    change([](policies::Plan& p) { p.learning_rate = 0.02; }, 24);
+    change([](policies::Plan& p) { p.accumulation = 2; }, 48);
+    change([](policies::Plan& p) { p.collective = policies::Collective::ring; }, 48);
+    change([](policies::Plan& p) { p.collective = policies::Collective::star; }, 48);
+    change([](policies::Plan& p) { p.global_batch = 31; }, 31);
+    change(
+        [](policies::Plan& p) {
+            p.synchronisation = policies::Synchronisation::synchronous_averaging;
+        },
+        31);
+    change([](policies::Plan& p) { p.synchronisation = policies::Synchronisation::pair_averaging; },
+           31);
+    change([](policies::Plan& p) { p.synchronisation = policies::Synchronisation::s_sgd; }, 31);
     // S-SGD again: the digests of all are compared here.
     plan.version = PlanVersion{99};
     CHECK(rig.enter(ids({0, 1, 2}), plan).step == step);
@@ -81,30 +86,30 @@ TEST_CASE("crew: every knob of the Plan turns at one boundary on all members", "
 TEST_CASE("crew: the codec changes at one boundary on all members, with exact bytes", "[live]") {
     CrewRig rig;
     rig.spawn(ids({0, 1, 2}));
-    Plan plan = plan_of(1);
+    policies::Plan plan = plan_of(1);
     rig.enter(ids({0, 1}), plan);
     std::int64_t step = 0;
     // 12 · 16 + 16 and 16 · 4 + 4 numbers.
-    const auto train_with = [&](Codec codec, double level, std::int64_t bytes) {
-        CAPTURE(codec_names()[static_cast<std::size_t>(codec)]);
+    const auto train_with = [&](policies::Codec codec, double level, std::int64_t bytes) {
+        CAPTURE(policies::codec_names()[static_cast<std::size_t>(codec)]);
         plan.version = PlanVersion{index_of(plan.version) + 1};
         plan.codec = codec;
         plan.codec_level = level;
         CHECK_FALSE(rig.enter(ids({0, 1}), plan).group_changed);  // where all digests are compared
         rig.train_to(step += 5);
-        const StepDone last = rig.steps().back();
-        for (const StepWord& word : last.report.words) {
+        const runtime::StepDone last = rig.steps().back();
+        for (const kernels::StepWord& word : last.report.words) {
             CHECK(word.sent_bytes == bytes);
             CHECK(word.plan_version == index_of(plan.version));
         }
     };
-    train_with(Codec::none, 0, 4 * 276);
-    train_with(Codec::fp16, 0, 2 * 276);
-    train_with(Codec::power_sgd, 1, 4 * (16 + 12 + 16 + 4 + 16 + 4));
-    train_with(Codec::top_k, 0.25, 8 * (48 + 4 + 16 + 1));
-    train_with(Codec::qsgd, 0, 276 + 4 * 4);
+    train_with(policies::Codec::none, 0, 4 * 276);
+    train_with(policies::Codec::fp16, 0, 2 * 276);
+    train_with(policies::Codec::power_sgd, 1, 4 * (16 + 12 + 16 + 4 + 16 + 4));
+    train_with(policies::Codec::top_k, 0.25, 8 * (48 + 4 + 16 + 1));
+    train_with(policies::Codec::qsgd, 0, 276 + 4 * 4);
     // A newcomer takes part in the warm start, and the group stays equal.
-    train_with(Codec::power_sgd, 2, 4 * (2 * (16 + 12) + 16 + 2 * (16 + 4) + 4));
+    train_with(policies::Codec::power_sgd, 2, 4 * (2 * (16 + 12) + 16 + 2 * (16 + 4) + 4));
     plan.version = PlanVersion{50};
     CHECK(rig.enter(ids({0, 1, 2}), plan).group_changed);
     rig.train_to(step += 5);
@@ -113,18 +118,18 @@ TEST_CASE("crew: the codec changes at one boundary on all members, with exact by
 }
 
 TEST_CASE("crew: losing a member under a codec loses no committed step", "[live]") {
-    const Codec codec = GENERATE(Codec::power_sgd, Codec::top_k);
+    const policies::Codec codec = GENERATE(policies::Codec::power_sgd, policies::Codec::top_k);
     CrewRig rig;
     rig.spawn(ids({0, 1, 2}));
-    Plan plan = plan_of(1);
+    policies::Plan plan = plan_of(1);
     plan.codec = codec;
     rig.enter(ids({0, 1, 2}), plan);
     rig.crew.run();
     rig.look(30ms);
     rig.crew.kill(InstanceId{2});
-    rig.expect<WorkerDied>();
+    rig.expect<runtime::WorkerDied>();
     plan.version = PlanVersion{2};
-    const GroupEntered entered = rig.enter(ids({0, 1}), plan);  // survivors are equal
+    const runtime::GroupEntered entered = rig.enter(ids({0, 1}), plan);  // survivors are equal
     CHECK(entered.step == static_cast<std::int64_t>(rig.steps().size()));
     rig.train_to(entered.step + 5);
     plan.version = PlanVersion{3};
@@ -140,7 +145,7 @@ TEST_CASE("crew: a hold stops all members at one boundary while they run freely"
         rig.crew.run();
         rig.look(10ms);
         rig.crew.hold();
-        const GroupHeld held = rig.expect<GroupHeld>();
+        const runtime::GroupHeld held = rig.expect<runtime::GroupHeld>();
         CHECK(held.step >= step);
         CHECK(rig.steps().size() == static_cast<std::size_t>(held.step));
         step = held.step;
@@ -149,7 +154,7 @@ TEST_CASE("crew: a hold stops all members at one boundary while they run freely"
     CHECK(step > 0);
     // A held group is held: asking again answers again.
     rig.crew.hold();
-    CHECK(rig.expect<GroupHeld>().step == step);
+    CHECK(rig.expect<runtime::GroupHeld>().step == step);
 }
 
 TEST_CASE("crew: a limit may grow while the group runs", "[live]") {
@@ -160,9 +165,9 @@ TEST_CASE("crew: a limit may grow while the group runs", "[live]") {
         rig.crew.run_until(limit);
         rig.look(0ms);
     }
-    while (rig.steps().size() < 60) REQUIRE(rig.await<StepDone>().has_value());
+    while (rig.steps().size() < 60) REQUIRE(rig.await<runtime::StepDone>().has_value());
     rig.crew.hold();
-    CHECK(rig.expect<GroupHeld>().step == 60);
+    CHECK(rig.expect<runtime::GroupHeld>().step == 60);
 }
 
 TEST_CASE("crew: a Plan that cannot be trained changes nothing", "[live]") {
@@ -170,11 +175,12 @@ TEST_CASE("crew: a Plan that cannot be trained changes nothing", "[live]") {
     rig.spawn(ids({0, 1}));
     rig.enter(ids({0, 1}), plan_of(1));
     rig.train_to(3);
-    Plan bad = plan_of(2);
-    bad.codec = Codec::sign;
+    policies::Plan bad = plan_of(2);
+    bad.codec = policies::Codec::sign;
     bad.codec_level = 3;
     rig.crew.begin_transition(ids({0, 1}), bad);
-    CHECK(rig.expect<TransitionFailed>().why.find("sign has no level") != std::string::npos);
+    CHECK(rig.expect<runtime::TransitionFailed>().why.find("sign has no level") !=
+          std::string::npos);
     rig.train_to(6);  // under the old Plan, in the old epoch
     CHECK(rig.steps().back().report.words.at(1).plan_version == 1);
 }
@@ -186,7 +192,7 @@ TEST_CASE("crew: a dismissed worker leaves by itself and is reaped", "[live]") {
     rig.train_to(3);
     rig.enter(ids({0}), plan_of(2));
     rig.crew.dismiss(InstanceId{1});
-    const WorkerDied died = rig.expect<WorkerDied>();
+    const runtime::WorkerDied died = rig.expect<runtime::WorkerDied>();
     CHECK(died.worker == InstanceId{1});
     CHECK(died.expected);
     CHECK_FALSE(died.was_member);

@@ -30,13 +30,13 @@ TEST_CASE("crew: an interrupted run that resumes from its checkpoint equals an u
     rig.enter(ids({0, 1}), plan_of(1));
     rig.train_to(12);
     rig.crew.save();
-    const CheckpointSaved saved = rig.expect<CheckpointSaved>();
+    const runtime::CheckpointSaved saved = rig.expect<runtime::CheckpointSaved>();
     CHECK(saved.step == 12);
     CHECK(saved.position == 12 * 8);
     CHECK(saved.bytes == static_cast<std::int64_t>(std::filesystem::file_size(saved.file)));
     rig.train_to(17);
     for (const std::uint32_t id : {0U, 1U}) rig.crew.kill(InstanceId{id});
-    for (int i = 0; i < 2; ++i) CHECK(rig.expect<WorkerDied>().expected);
+    for (int i = 0; i < 2; ++i) CHECK(rig.expect<runtime::WorkerDied>().expected);
     rig.may_go_back = true;
     CHECK(rig.enter(ids({2, 3}), plan_of(1), saved.file).step == 12);
     rig.train_to(20);
@@ -50,7 +50,7 @@ TEST_CASE("crew: the last two checkpoints are kept", "[live]") {
     for (std::int64_t step = 1; step <= 4; ++step) {
         rig.train_to(step);
         rig.crew.save();
-        CHECK(rig.expect<CheckpointSaved>().step == step);
+        CHECK(rig.expect<runtime::CheckpointSaved>().step == step);
     }
     CHECK(files_in(rig.folder()) == 2);
 }
@@ -61,11 +61,11 @@ TEST_CASE("crew: a full disk costs a checkpoint and nothing else", "[live]") {
     rig.enter(ids({0, 1}), plan_of(1));
     rig.train_to(3);
     rig.crew.save();
-    const CheckpointSaved saved = rig.expect<CheckpointSaved>();
-    rig.crew.inject(InstanceId{0}, Fault::fill_disk);
+    const runtime::CheckpointSaved saved = rig.expect<runtime::CheckpointSaved>();
+    rig.crew.inject(InstanceId{0}, runtime::Fault::fill_disk);
     rig.train_to(6);
     rig.crew.save();
-    CHECK_FALSE(rig.expect<CheckpointFailed>().why.empty());
+    CHECK_FALSE(rig.expect<runtime::CheckpointFailed>().why.empty());
     CHECK(std::filesystem::exists(saved.file));
     CHECK(files_in(rig.folder()) == 1);
     rig.train_to(9);
@@ -78,35 +78,35 @@ TEST_CASE("crew: a writer that dies while saving leaves the older checkpoint", "
     rig.enter(ids({0, 1}), plan_of(1));
     rig.train_to(3);
     rig.crew.save();
-    const CheckpointSaved saved = rig.expect<CheckpointSaved>();
+    const runtime::CheckpointSaved saved = rig.expect<runtime::CheckpointSaved>();
     rig.train_to(6);
     ::kill(rig.crew.process_of(InstanceId{0}), SIGSTOP);
     rig.crew.save();
-    CHECK(rig.expect<WorkerDied>().worker == InstanceId{0});
-    CHECK(rig.expect<CheckpointFailed>().why == "its writer died");
+    CHECK(rig.expect<runtime::WorkerDied>().worker == InstanceId{0});
+    CHECK(rig.expect<runtime::CheckpointFailed>().why == "its writer died");
     CHECK(std::filesystem::exists(saved.file));
     CHECK(rig.enter(ids({1}), plan_of(2)).step == 6);
     rig.train_to(8);
     rig.crew.save();
-    CHECK(rig.expect<CheckpointSaved>().step == 8);
+    CHECK(rig.expect<runtime::CheckpointSaved>().step == 8);
 }
 
 TEST_CASE("crew: a checkpoint that is damaged or of another job is refused", "[live]") {
     CrewRig rig;
     rig.spawn(ids({0, 1}));
     rig.crew.begin_transition(ids({0, 1}), plan_of(1), rig.folder() / "missing");
-    CHECK(rig.expect<TransitionFailed>().why.find("missing") != std::string::npos);
+    CHECK(rig.expect<runtime::TransitionFailed>().why.find("missing") != std::string::npos);
     std::ofstream(rig.folder() / "damaged") << "not a checkpoint";
     rig.crew.begin_transition(ids({0, 1}), plan_of(1), rig.folder() / "damaged");
-    CHECK(rig.expect<TransitionFailed>().why.find("damaged") != std::string::npos);
+    CHECK(rig.expect<runtime::TransitionFailed>().why.find("damaged") != std::string::npos);
     rig.enter(ids({0, 1}), plan_of(1));
     rig.train_to(2);
     rig.crew.save();
-    const CheckpointSaved saved = rig.expect<CheckpointSaved>();
+    const runtime::CheckpointSaved saved = rig.expect<runtime::CheckpointSaved>();
     CrewRig other(small_job(8));
     other.spawn(ids({0}));
     other.crew.begin_transition(ids({0}), plan_of(1), saved.file);
-    CHECK(other.expect<TransitionFailed>().why.find("another job") != std::string::npos);
+    CHECK(other.expect<runtime::TransitionFailed>().why.find("another job") != std::string::npos);
 }
 
 TEST_CASE("crew: a group of newcomers needs the state or a checkpoint", "[live]") {
@@ -115,9 +115,9 @@ TEST_CASE("crew: a group of newcomers needs the state or a checkpoint", "[live]"
     rig.enter(ids({0}), plan_of(1));
     rig.train_to(5);
     rig.crew.begin_transition(ids({1}), plan_of(2));
-    CHECK(rig.expect<TransitionFailed>().why.find("worker 0 has") != std::string::npos);
+    CHECK(rig.expect<runtime::TransitionFailed>().why.find("worker 0 has") != std::string::npos);
     rig.crew.save();
-    const CheckpointSaved saved = rig.expect<CheckpointSaved>();
+    const runtime::CheckpointSaved saved = rig.expect<runtime::CheckpointSaved>();
     CHECK(rig.enter(ids({1}), plan_of(2), saved.file).step == 5);
     rig.train_to(8);
 }
@@ -128,12 +128,12 @@ TEST_CASE("crew: what a writer that was killed had begun is swept", "[live]") {
     rig.enter(ids({0, 1}), plan_of(1));
     rig.train_to(3);
     rig.crew.save();
-    const CheckpointSaved saved = rig.expect<CheckpointSaved>();
-    rig.crew.inject(InstanceId{0}, Fault::die_writing);
+    const runtime::CheckpointSaved saved = rig.expect<runtime::CheckpointSaved>();
+    rig.crew.inject(InstanceId{0}, runtime::Fault::die_writing);
     rig.train_to(6);
     rig.crew.save();
-    CHECK(rig.expect<WorkerDied>().why == "killed by signal 25");
-    CHECK(rig.expect<CheckpointFailed>().why == "its writer died");
+    CHECK(rig.expect<runtime::WorkerDied>().why == "killed by signal 25");
+    CHECK(rig.expect<runtime::CheckpointFailed>().why == "its writer died");
     CHECK(files_in(rig.folder()) == 1);
     CHECK(std::filesystem::exists(saved.file));
 }
@@ -154,7 +154,7 @@ TEST_CASE("crew: what a run that is gone had begun is swept, and nothing else", 
                              put(fmt::format("mine.ukemi.tmp-{}-0", gone)),
                              put("checkpoint-1.ukemi.tmp-x-0"),
                              put("checkpoint-1.ukemi.tmp-9")};
-    const Crew crew(CrewRig::setup_of(small_job(), short_deadlines(), folder.path()));
+    const runtime::Crew crew(CrewRig::setup_of(small_job(), short_deadlines(), folder.path()));
     CHECK_FALSE(std::filesystem::exists(left));
     for (const auto& other : others) CHECK(std::filesystem::exists(other));
 }

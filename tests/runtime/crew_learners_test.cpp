@@ -9,16 +9,16 @@ namespace ukemi {
 
 namespace {
 
-TrainingSpec averaging_job() {
-    TrainingSpec spec = small_job();
+kernels::TrainingSpec averaging_job() {
+    kernels::TrainingSpec spec = small_job();
     spec.optimiser.averaging_rate = 0.25;
     spec.optimiser.averaging_momentum = 0.5;
     return spec;
 }
 
-Plan learners_plan(std::uint32_t version, std::int32_t learners) {
-    Plan plan = plan_of(version);
-    plan.synchronisation = Synchronisation::synchronous_averaging;
+policies::Plan learners_plan(std::uint32_t version, std::int32_t learners) {
+    policies::Plan plan = plan_of(version);
+    plan.synchronisation = policies::Synchronisation::synchronous_averaging;
     plan.learners_per_gpu = learners;
     return plan;
 }
@@ -38,7 +38,7 @@ TEST_CASE("crew: learners of all workers share one central model, whatever their
     rig.train_to(30);
     rig.enter(ids({0, 2}), learners_plan(4, 2));
     rig.train_to(35);
-    const std::vector<StepDone> steps = rig.steps();
+    const std::vector<runtime::StepDone> steps = rig.steps();
     REQUIRE(steps.size() == 35);
     CHECK(steps[9].position == 10 * 2 * 2 * 4);
     CHECK(steps[19].position - steps[9].position == 10 * 2 * 3 * 4);
@@ -54,10 +54,10 @@ TEST_CASE("crew: replicas are compared where every member says that they ought t
           "[live]") {
     const std::uint32_t not_common = GENERATE(0U, 1U, 2U, 3U);  // 3: all say so
     CAPTURE(not_common);
-    live::Attempt attempt;
+    runtime::Attempt attempt;
     attempt.members = ids({0, 1, 2});
     for (const InstanceId id : attempt.members) {
-        live::Entered& entered = attempt.entered[id];
+        runtime::Entered& entered = attempt.entered[id];
         entered.plan_version = index_of(attempt.plan.version);
         entered.replica_digest = 7;
         entered.replicas_equal = index_of(id) != not_common;
@@ -78,9 +78,9 @@ TEST_CASE("crew: a worker killed in mid-run leaves its learners' central model",
     rig.crew.run();
     rig.look(30ms);
     ::kill(rig.crew.process_of(InstanceId{victim}), SIGKILL);
-    CHECK(rig.expect<WorkerDied>().worker == InstanceId{victim});
+    CHECK(rig.expect<runtime::WorkerDied>().worker == InstanceId{victim});
     const auto rest = victim == 0 ? ids({1, 2}) : ids({0, 1});
-    const GroupEntered entered = rig.enter(rest, learners_plan(2, 2));
+    const runtime::GroupEntered entered = rig.enter(rest, learners_plan(2, 2));
     CHECK(entered.step == static_cast<std::int64_t>(rig.steps().size()));
     rig.train_to(entered.step + 5);
     CHECK_FALSE(rig.enter(rest, learners_plan(3, 2)).group_changed);  // digests compared
@@ -89,15 +89,15 @@ TEST_CASE("crew: a worker killed in mid-run leaves its learners' central model",
 TEST_CASE("crew: a checkpoint of learners is the central model, and they begin there", "[live]") {
     CrewRig rig(averaging_job());
     rig.spawn(ids({0, 1, 2, 3}));
-    const Plan plan = learners_plan(1, 3);
+    const policies::Plan plan = learners_plan(1, 3);
     rig.enter(ids({0, 1}), plan);
     rig.train_to(8);
     rig.crew.save();
-    const CheckpointSaved saved = rig.expect<CheckpointSaved>();
+    const runtime::CheckpointSaved saved = rig.expect<runtime::CheckpointSaved>();
     CHECK(saved.position == 8 * 2 * 3 * 4);
     rig.train_to(11);
     for (const std::uint32_t id : {0U, 1U}) rig.crew.kill(InstanceId{id});
-    for (int i = 0; i < 2; ++i) CHECK(rig.expect<WorkerDied>().expected);
+    for (int i = 0; i < 2; ++i) CHECK(rig.expect<runtime::WorkerDied>().expected);
     rig.may_go_back = true;
     CHECK(rig.enter(ids({2, 3}), plan, saved.file).step == 8);
     rig.train_to(12);

@@ -18,9 +18,9 @@ void do_harm(CrewRig& rig, InstanceId worker, Harm harm) {
     switch (harm) {
         case Harm::kill: ::kill(process, SIGKILL); break;
         case Harm::stop: ::kill(process, SIGSTOP); break;
-        case Harm::close_sockets: rig.crew.inject(worker, Fault::close_sockets); break;
-        case Harm::stop_heartbeats: rig.crew.inject(worker, Fault::stop_heartbeats); break;
-        case Harm::hang: rig.crew.inject(worker, Fault::hang); break;
+        case Harm::close_sockets: rig.crew.inject(worker, runtime::Fault::close_sockets); break;
+        case Harm::stop_heartbeats: rig.crew.inject(worker, runtime::Fault::stop_heartbeats); break;
+        case Harm::hang: rig.crew.inject(worker, runtime::Fault::hang); break;
     }
 }
 
@@ -38,7 +38,7 @@ TEST_CASE("crew: whatever ends a member in a step, the others go on from the las
     rig.crew.run();
     rig.look(30ms);
     do_harm(rig, InstanceId{victim}, harm);
-    const WorkerDied died = rig.expect<WorkerDied>();
+    const runtime::WorkerDied died = rig.expect<runtime::WorkerDied>();
     INFO(died.why);
     CHECK(died.worker == InstanceId{victim});
     CHECK(died.was_member);
@@ -51,7 +51,7 @@ TEST_CASE("crew: whatever ends a member in a step, the others go on from the las
     }
     CHECK(rig.crew.process_of(InstanceId{victim}) == -1);
     const auto rest = victim == 0 ? ids({1, 2}) : ids({0, 1});
-    const GroupEntered entered = rig.enter(rest, plan_of(2));
+    const runtime::GroupEntered entered = rig.enter(rest, plan_of(2));
     CHECK(entered.step == static_cast<std::int64_t>(rig.steps().size()));
     rig.train_to(entered.step + 5);
     CHECK_FALSE(rig.enter(rest, plan_of(3)).group_changed);  // digests compared
@@ -60,8 +60,8 @@ TEST_CASE("crew: whatever ends a member in a step, the others go on from the las
 // Gloo 2022-05 ends a process with signal 6 when a peer vanishes between connecting and being
 // accepted (runtime/README.md): whether that hit somebody beside the victim.
 static bool gloo_ended_another(const CrewRig& rig, std::uint32_t victim) {
-    return std::ranges::any_of(rig.log, [&](const CrewEvent& event) {
-        const auto* died = std::get_if<WorkerDied>(&event);
+    return std::ranges::any_of(rig.log, [&](const runtime::CrewEvent& event) {
+        const auto* died = std::get_if<runtime::WorkerDied>(&event);
         return died != nullptr && died->worker != InstanceId{victim} &&
                died->why == "killed by signal 6";
     });
@@ -76,17 +76,17 @@ static bool survives_death_in_transition(std::uint32_t victim, int moment) {
     rig.crew.begin_transition(ids({0, 1, 2}), plan_of(2));
     rig.look(std::chrono::milliseconds(moment));
     do_harm(rig, InstanceId{victim}, Harm::kill);
-    const WorkerDied first = rig.expect<WorkerDied>();
+    const runtime::WorkerDied first = rig.expect<runtime::WorkerDied>();
     rig.look(std::chrono::milliseconds(500));
     if (gloo_ended_another(rig, victim)) return false;
     CHECK(first.worker == InstanceId{victim});
     // It may have come too late to be in the way.
     bool entered = false;
-    for (const CrewEvent& event : rig.log) {
-        const auto* group = std::get_if<GroupEntered>(&event);
+    for (const runtime::CrewEvent& event : rig.log) {
+        const auto* group = std::get_if<runtime::GroupEntered>(&event);
         entered = entered || (group != nullptr && group->version == PlanVersion{2});
     }
-    if (!entered) rig.expect<TransitionFailed>();
+    if (!entered) rig.expect<runtime::TransitionFailed>();
     if (!entered && victim == 2) {
         rig.train_to(12);  // the old group is as it was
         CHECK(rig.steps().back().report.words.at(0).plan_version == 1);
@@ -121,8 +121,8 @@ TEST_CASE("crew: a member that is stopped in a transition is found and named", "
     rig.train_to(4);
     do_harm(rig, InstanceId{2}, Harm::stop);
     rig.crew.begin_transition(ids({0, 1, 2}), plan_of(2));
-    CHECK(rig.expect<WorkerDied>().worker == InstanceId{2});
-    rig.expect<TransitionFailed>();
+    CHECK(rig.expect<runtime::WorkerDied>().worker == InstanceId{2});
+    rig.expect<runtime::TransitionFailed>();
     rig.train_to(8);
 }
 
@@ -133,10 +133,10 @@ TEST_CASE("crew: a newcomer that hangs in a transition is killed at its deadline
     rig.train_to(4);
     do_harm(rig, InstanceId{2}, Harm::hang);
     rig.crew.begin_transition(ids({0, 1, 2}), plan_of(2));
-    const WorkerDied died = rig.expect<WorkerDied>();
+    const runtime::WorkerDied died = rig.expect<runtime::WorkerDied>();
     INFO(died.why);
     CHECK(died.worker == InstanceId{2});
-    rig.expect<TransitionFailed>();
+    rig.expect<runtime::TransitionFailed>();
     rig.train_to(8);
 }
 
@@ -147,8 +147,8 @@ TEST_CASE("crew: losing all but one loses no committed step", "[live]") {
     rig.crew.run();
     rig.look(30ms);
     for (const std::uint32_t id : {0U, 1U, 3U}) do_harm(rig, InstanceId{id}, Harm::kill);
-    for (int i = 0; i < 3; ++i) rig.expect<WorkerDied>();
-    const GroupEntered entered = rig.enter(ids({2}), plan_of(2));
+    for (int i = 0; i < 3; ++i) rig.expect<runtime::WorkerDied>();
+    const runtime::GroupEntered entered = rig.enter(ids({2}), plan_of(2));
     CHECK(entered.step == static_cast<std::int64_t>(rig.steps().size()));
     rig.train_to(entered.step + 3);
 }
@@ -161,14 +161,14 @@ TEST_CASE("crew: an abandoned group stands and can begin again", "[live]") {
         rig.crew.run();
         rig.look(5ms);
         rig.crew.abandon();
-        const GroupEntered entered = rig.enter(ids({0, 1, 2}), plan_of(2 + round));
+        const runtime::GroupEntered entered = rig.enter(ids({0, 1, 2}), plan_of(2 + round));
         CHECK(entered.group_changed);
         CHECK(entered.step == static_cast<std::int64_t>(rig.steps().size()));
     }
 }
 
 TEST_CASE("crew: a worker that cannot be started or read its data says why", "[live]") {
-    TrainingSpec spec = small_job();
+    kernels::TrainingSpec spec = small_job();
     std::string expected;
     SECTION("no such file") {
         spec.data.kind = "idx";
@@ -176,24 +176,24 @@ TEST_CASE("crew: a worker that cannot be started or read its data says why", "[l
         spec.data.labels = "/nonexistent/labels";
         CrewRig rig(spec);
         rig.crew.spawn(InstanceId{0});
-        const WorkerDied died = rig.expect<WorkerDied>();
+        const runtime::WorkerDied died = rig.expect<runtime::WorkerDied>();
         CHECK(died.why.find("/nonexistent/images") != std::string::npos);
         CHECK_FALSE(died.was_member);
     }
     SECTION("no such program") {
         const ScratchFolder folder;
-        CrewSetup setup = CrewRig::setup_of(spec, short_deadlines(), folder.path());
+        runtime::CrewSetup setup = CrewRig::setup_of(spec, short_deadlines(), folder.path());
         setup.worker_program = "/nonexistent/program";
-        Crew crew(setup);
+        runtime::Crew crew(setup);
         crew.spawn(InstanceId{0});
         const auto events = crew.poll(10s);
         REQUIRE(events.size() == 1);
-        CHECK(std::get<WorkerDied>(events[0]).why ==
+        CHECK(std::get<runtime::WorkerDied>(events[0]).why ==
               "could not be started: No such file or directory");
     }
     SECTION("no descriptor") {
         const ScratchFolder folder;
-        Crew crew(CrewRig::setup_of(spec, short_deadlines(), folder.path()));
+        runtime::Crew crew(CrewRig::setup_of(spec, short_deadlines(), folder.path()));
         rlimit before{};
         REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
         const rlimit few{3, before.rlim_max};
@@ -202,23 +202,23 @@ TEST_CASE("crew: a worker that cannot be started or read its data says why", "[l
         REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
         const auto events = crew.poll(10s);
         REQUIRE(events.size() == 1);
-        CHECK(std::get<WorkerDied>(events[0]).why ==
+        CHECK(std::get<runtime::WorkerDied>(events[0]).why ==
               "could not be started: pipe: Too many open files");
         crew.dismiss(InstanceId{0});
         crew.kill(InstanceId{0});
     }
     SECTION("a program that is no worker") {
         const ScratchFolder folder;
-        CrewDeadlines deadlines = short_deadlines();
+        runtime::CrewDeadlines deadlines = short_deadlines();
         deadlines.spawn = 200ms;
-        CrewSetup setup = CrewRig::setup_of(spec, deadlines, folder.path());
+        runtime::CrewSetup setup = CrewRig::setup_of(spec, deadlines, folder.path());
         setup.worker_program = "/bin/sleep";
         setup.worker_arguments = {"1000"};
-        Crew crew(setup);
+        runtime::Crew crew(setup);
         crew.spawn(InstanceId{0});
         const auto events = crew.poll(10s);
         REQUIRE(events.size() == 1);
-        CHECK(std::get<WorkerDied>(events[0]).why ==
+        CHECK(std::get<runtime::WorkerDied>(events[0]).why ==
               "was not ready within 0.2 s; it had not said hello");
     }
 }

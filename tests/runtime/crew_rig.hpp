@@ -28,8 +28,8 @@ inline constexpr int patience = 4;
 inline constexpr int patience = 1;
 #endif
 
-inline TrainingSpec small_job(std::uint64_t seed = 7) {
-    TrainingSpec spec;
+inline kernels::TrainingSpec small_job(std::uint64_t seed = 7) {
+    kernels::TrainingSpec spec;
     spec.data.kind = "synthetic";
     spec.data.samples = 512;
     spec.data.features = 12;
@@ -44,8 +44,8 @@ inline TrainingSpec small_job(std::uint64_t seed = 7) {
     return spec;
 }
 
-inline CrewDeadlines short_deadlines() {
-    CrewDeadlines deadlines;
+inline runtime::CrewDeadlines short_deadlines() {
+    runtime::CrewDeadlines deadlines;
     deadlines.spawn = 10'000ms * patience;
     deadlines.heartbeat = 1'000ms * patience;
     deadlines.collective = 2'000ms * patience;
@@ -55,8 +55,8 @@ inline CrewDeadlines short_deadlines() {
     return deadlines;
 }
 
-inline Plan plan_of(std::uint32_t version, std::int64_t batch = 4) {
-    Plan plan;
+inline policies::Plan plan_of(std::uint32_t version, std::int64_t batch = 4) {
+    policies::Plan plan;
     plan.version = PlanVersion{version};
     plan.workers_max = 8;
     plan.batch_per_learner = batch;
@@ -72,15 +72,16 @@ inline std::vector<InstanceId> ids(std::initializer_list<std::uint32_t> numbers)
 
 class CrewRig {
 public:
-    explicit CrewRig(TrainingSpec spec = small_job(),
-                     const CrewDeadlines& deadlines = short_deadlines(),
+    explicit CrewRig(kernels::TrainingSpec spec = small_job(),
+                     const runtime::CrewDeadlines& deadlines = short_deadlines(),
                      std::vector<std::string> worker_arguments = {})
         : crew(setup_of(spec, deadlines, folder_.path(), std::move(worker_arguments))) {}
 
-    static CrewSetup setup_of(const TrainingSpec& spec, const CrewDeadlines& deadlines,
-                              const std::filesystem::path& folder,
-                              std::vector<std::string> worker_arguments = {}) {
-        CrewSetup setup;
+    static runtime::CrewSetup setup_of(const kernels::TrainingSpec& spec,
+                                       const runtime::CrewDeadlines& deadlines,
+                                       const std::filesystem::path& folder,
+                                       std::vector<std::string> worker_arguments = {}) {
+        runtime::CrewSetup setup;
         setup.worker_arguments = std::move(worker_arguments);
         setup.training = spec;
         // Elsewhere than where it was built, whoever runs the tests says where the worker is.
@@ -98,7 +99,7 @@ public:
         const auto end = std::chrono::steady_clock::now() + limit * patience;
         while (true) {
             while (next_ < log.size()) {
-                const CrewEvent& event = log[next_++];
+                const runtime::CrewEvent& event = log[next_++];
                 if (const auto* found = std::get_if<Event>(&event)) return *found;
             }
             if (std::chrono::steady_clock::now() >= end) return std::nullopt;
@@ -114,7 +115,7 @@ public:
         return *found;
     }
     void look(std::chrono::milliseconds time) {
-        for (CrewEvent& event : crew.poll(time)) {
+        for (runtime::CrewEvent& event : crew.poll(time)) {
             note(event);
             log.push_back(std::move(event));
         }
@@ -122,45 +123,45 @@ public:
 
     void spawn(const std::vector<InstanceId>& workers) {
         for (const InstanceId id : workers) crew.spawn(id);
-        for (std::size_t i = 0; i < workers.size(); ++i) expect<WorkerReady>();
+        for (std::size_t i = 0; i < workers.size(); ++i) expect<runtime::WorkerReady>();
     }
-    GroupEntered enter(const std::vector<InstanceId>& members, const Plan& plan,
-                       const std::filesystem::path& checkpoint = {}) {
+    runtime::GroupEntered enter(const std::vector<InstanceId>& members, const policies::Plan& plan,
+                                const std::filesystem::path& checkpoint = {}) {
         crew.begin_transition(members, plan, checkpoint);
-        return expect<GroupEntered>();
+        return expect<runtime::GroupEntered>();
     }
     void train_to(std::int64_t step) {
         crew.run_until(step);
-        CHECK(expect<GroupHeld>().step == step);
+        CHECK(expect<runtime::GroupHeld>().step == step);
     }
 
-    std::vector<StepDone> steps() const {
-        std::vector<StepDone> done;
-        for (const CrewEvent& event : log) {
-            if (const auto* step = std::get_if<StepDone>(&event)) done.push_back(*step);
+    std::vector<runtime::StepDone> steps() const {
+        std::vector<runtime::StepDone> done;
+        for (const runtime::CrewEvent& event : log) {
+            if (const auto* step = std::get_if<runtime::StepDone>(&event)) done.push_back(*step);
         }
         return done;
     }
     std::string story() const;  // the log's end, for people
     const std::filesystem::path& folder() const { return folder_.path(); }
 
-    std::vector<CrewEvent> log;
+    std::vector<runtime::CrewEvent> log;
 
 private:
     ScratchFolder folder_;
 
 public:
-    Crew crew;
+    runtime::Crew crew;
 
 private:
     // No committed step is lost, repeated or skipped, and neither is a sample.
-    void note(const CrewEvent& event) {
-        if (const auto* done = std::get_if<StepDone>(&event)) {
+    void note(const runtime::CrewEvent& event) {
+        if (const auto* done = std::get_if<runtime::StepDone>(&event)) {
             if (step_ >= 0) CHECK(done->step == step_);
             if (step_ >= 0) CHECK(done->position - done->report.samples == position_);
             step_ = done->step + 1;
             position_ = done->position;
-        } else if (const auto* entered = std::get_if<GroupEntered>(&event)) {
+        } else if (const auto* entered = std::get_if<runtime::GroupEntered>(&event)) {
             if (!may_go_back && step_ >= 0) CHECK(entered->step == step_);
             if (!may_go_back && step_ >= 0) CHECK(entered->position == position_);
             step_ = entered->step;
@@ -177,31 +178,31 @@ public:
 };
 
 inline std::string CrewRig::story() const {
-    const auto line = [](const CrewEvent& event) {
-        if (const auto* e = std::get_if<WorkerReady>(&event)) {
+    const auto line = [](const runtime::CrewEvent& event) {
+        if (const auto* e = std::get_if<runtime::WorkerReady>(&event)) {
             return fmt::format("ready {}", index_of(e->worker));
         }
-        if (const auto* e = std::get_if<WorkerDied>(&event)) {
+        if (const auto* e = std::get_if<runtime::WorkerDied>(&event)) {
             return fmt::format("died {}: {} (expected {}, member {})", index_of(e->worker), e->why,
                                e->expected, e->was_member);
         }
-        if (const auto* e = std::get_if<StepDone>(&event)) {
+        if (const auto* e = std::get_if<runtime::StepDone>(&event)) {
             return fmt::format("step {} to {}", e->step, e->position);
         }
-        if (const auto* e = std::get_if<GroupHeld>(&event)) {
+        if (const auto* e = std::get_if<runtime::GroupHeld>(&event)) {
             return fmt::format("held before {}", e->step);
         }
-        if (const auto* e = std::get_if<GroupEntered>(&event)) {
+        if (const auto* e = std::get_if<runtime::GroupEntered>(&event)) {
             return fmt::format("entered epoch {} plan {} step {} digest {:016x}", e->epoch,
                                index_of(e->version), e->step, e->digest);
         }
-        if (const auto* e = std::get_if<TransitionFailed>(&event)) {
+        if (const auto* e = std::get_if<runtime::TransitionFailed>(&event)) {
             return fmt::format("transition failed: {}", e->why);
         }
-        if (const auto* e = std::get_if<CheckpointSaved>(&event)) {
+        if (const auto* e = std::get_if<runtime::CheckpointSaved>(&event)) {
             return fmt::format("saved before {}", e->step);
         }
-        return fmt::format("not saved: {}", std::get<CheckpointFailed>(event).why);
+        return fmt::format("not saved: {}", std::get<runtime::CheckpointFailed>(event).why);
     };
     std::string text;
     const std::size_t begin = log.size() > 40 ? log.size() - 40 : 0;

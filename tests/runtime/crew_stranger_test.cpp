@@ -18,8 +18,6 @@ namespace ukemi {
 
 namespace {
 
-using live::FileDescriptor;
-
 FileDescriptor knock(std::uint16_t port) {
     FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
@@ -31,7 +29,7 @@ FileDescriptor knock(std::uint16_t port) {
     return socket;
 }
 
-void write_to(const FileDescriptor& socket, const live::ByteString& bytes) {
+void write_to(const FileDescriptor& socket, const runtime::ByteString& bytes) {
     [[maybe_unused]] const ssize_t sent =
         ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
@@ -63,22 +61,24 @@ TEST_CASE("crew: strangers at the door change nothing", "[live]") {
     std::vector<FileDescriptor> strangers;
     for (int i = 0; i < 100; ++i) {
         strangers.push_back(knock(port));
-        live::Hello hello;
+        runtime::Hello hello;
         hello.worker = 0;
         hello.process = rig.crew.process_of(InstanceId{0});
-        if (i % 4 == 1) write_to(strangers.back(), live::encode(hello));  // not the secret
-        if (i % 4 == 2) write_to(strangers.back(), live::ByteString(300, 0xFF));
-        if (i % 4 == 3) write_to(strangers.back(), live::encode(live::Trouble{"I am nobody"}));
+        if (i % 4 == 1) write_to(strangers.back(), runtime::encode(hello));  // not the secret
+        if (i % 4 == 2) write_to(strangers.back(), runtime::ByteString(300, 0xFF));
+        if (i % 4 == 3)
+            write_to(strangers.back(), runtime::encode(runtime::Trouble{"I am nobody"}));
         rig.look(1ms);
     }
     rig.spawn(ids({2}));  // who is invited gets in all the same
     const auto end = std::chrono::steady_clock::now() + 1'200ms;
     while (std::chrono::steady_clock::now() < end) rig.look(50ms);  // the silent are shown out
     rig.crew.hold();
-    const GroupHeld held = rig.expect<GroupHeld>();
+    const runtime::GroupHeld held = rig.expect<runtime::GroupHeld>();
     CHECK(held.step > 0);
     CHECK(rig.enter(ids({0, 1, 2}), plan_of(2)).step == held.step);
-    for (const CrewEvent& event : rig.log) CHECK_FALSE(std::holds_alternative<WorkerDied>(event));
+    for (const runtime::CrewEvent& event : rig.log)
+        CHECK_FALSE(std::holds_alternative<runtime::WorkerDied>(event));
     // They have been hung up on.
     int hung_up = 0;
     for (const FileDescriptor& stranger : strangers) {
@@ -102,13 +102,13 @@ TEST_CASE("crew: the secret is neither on a command line nor left in an environm
 }
 
 TEST_CASE("crew: secrets are compared whole", "[live]") {
-    const live::Secret secret = live::random_secret();
-    CHECK(live::same_secret(secret, secret));
-    CHECK_FALSE(live::same_secret(secret, live::random_secret()));
+    const runtime::Secret secret = runtime::random_secret();
+    CHECK(runtime::same_secret(secret, secret));
+    CHECK_FALSE(runtime::same_secret(secret, runtime::random_secret()));
     for (std::size_t i = 0; i < secret.size(); ++i) {
-        live::Secret other = secret;
+        runtime::Secret other = secret;
         other[i] = static_cast<std::uint8_t>(other[i] ^ 1U);
-        CHECK_FALSE(live::same_secret(secret, other));
+        CHECK_FALSE(runtime::same_secret(secret, other));
     }
 }
 
@@ -119,12 +119,12 @@ TEST_CASE("crew: workers do not outlive a coordinator that is killed", "[live]")
     const pid_t coordinator = ::fork();
     REQUIRE(coordinator >= 0);
     if (coordinator == 0) {
-        Crew crew(CrewRig::setup_of(small_job(), short_deadlines(), folder.path()));
+        runtime::Crew crew(CrewRig::setup_of(small_job(), short_deadlines(), folder.path()));
         for (const InstanceId id : ids({0, 1})) crew.spawn(id);
         int ready = 0;
         while (ready < 2) {
-            for (const CrewEvent& event : crew.poll(1s)) {
-                if (std::holds_alternative<WorkerReady>(event)) ++ready;
+            for (const runtime::CrewEvent& event : crew.poll(1s)) {
+                if (std::holds_alternative<runtime::WorkerReady>(event)) ++ready;
             }
         }
         const int processes[2] = {crew.process_of(InstanceId{0}), crew.process_of(InstanceId{1})};

@@ -22,35 +22,36 @@ struct Roles {
 
 struct Way {
     const char* name;
-    Plan plan;
+    policies::Plan plan;
     bool error_feedback = false;
 };
 
 Way way_named(std::string_view name) {
     Way way{name.data(), plan_of(1), false};
-    if (name == "averaging") way.plan.synchronisation = Synchronisation::synchronous_averaging;
+    if (name == "averaging")
+        way.plan.synchronisation = policies::Synchronisation::synchronous_averaging;
     if (name == "codec" || name == "error feedback") {
-        way.plan.codec = Codec::top_k;
+        way.plan.codec = policies::Codec::top_k;
         way.plan.codec_level = 0.1;
     }
     way.error_feedback = name == "error feedback";
     return way;
 }
 
-TrainingSpec job_of(const Way& way) {
-    TrainingSpec spec = small_job();
+kernels::TrainingSpec job_of(const Way& way) {
+    kernels::TrainingSpec spec = small_job();
     spec.step.error_feedback = way.error_feedback;
     return spec;
 }
 
-Plan versioned(Plan plan, std::uint32_t version) {
+policies::Plan versioned(policies::Plan plan, std::uint32_t version) {
     plan.version = PlanVersion{version};
     return plan;
 }
 
 // Long: nobody is to be blamed for a step that failed before the dead one has died.
-CrewDeadlines long_deadlines() {
-    CrewDeadlines deadlines = short_deadlines();
+runtime::CrewDeadlines long_deadlines() {
+    runtime::CrewDeadlines deadlines = short_deadlines();
     deadlines.heartbeat = deadlines.collective = deadlines.transition = 20'000ms * patience;
     return deadlines;
 }
@@ -68,12 +69,12 @@ public:
         rig.spawn(ids({0, 1, 2}));
         rig.enter(ids({0, 1, 2}), way.plan);
         rig.train_to(common);
-        rig.crew.inject(InstanceId{roles.torn}, Fault::tear_step);
+        rig.crew.inject(InstanceId{roles.torn}, runtime::Fault::tear_step);
         rig.crew.run();
         // All have begun the torn step, and two of them the one after it.
         while (gradients() < 3 * (common + 1) + 2) rig.look(1ms);
         ::kill(rig.crew.process_of(InstanceId{roles.dead}), SIGKILL);
-        CHECK(rig.expect<WorkerDied>().worker == InstanceId{roles.dead});
+        CHECK(rig.expect<runtime::WorkerDied>().worker == InstanceId{roles.dead});
         CHECK(rig.steps().size() == common);  // the torn step is nobody's
     }
 
@@ -111,7 +112,7 @@ TEST_CASE("crew: of a torn step nothing is left: who had finished it undoes it",
     torn.tear(way, roles);
     CrewRig& rig = torn.rig;
     const auto rest = ids({std::min(roles.ahead, roles.torn), std::max(roles.ahead, roles.torn)});
-    const GroupEntered entered = rig.enter(rest, versioned(way.plan, 2));
+    const runtime::GroupEntered entered = rig.enter(rest, versioned(way.plan, 2));
     CHECK(entered.step == common);
     CHECK(entered.position == common * 3 * 4);
     rig.train_to(common + 4);
@@ -136,10 +137,10 @@ TEST_CASE("crew: a torn step is undone by a member that goes on alone, too", "[l
     torn.tear(way, {1, 0, 2});
     CrewRig& rig = torn.rig;
     // The other survivor is not asked, and may still be needed: it stands before the torn step.
-    const GroupEntered entered = rig.enter(ids({1}), versioned(way.plan, 2));
+    const runtime::GroupEntered entered = rig.enter(ids({1}), versioned(way.plan, 2));
     CHECK(entered.step == common);
     CHECK(entered.position == common * 3 * 4);
-    const GroupEntered both = rig.enter(ids({0, 1}), versioned(way.plan, 3));
+    const runtime::GroupEntered both = rig.enter(ids({0, 1}), versioned(way.plan, 3));
     CHECK(both.step == common);
     CHECK(both.digest == entered.digest);
     rig.train_to(common + 2);

@@ -10,10 +10,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::span<const std::uint8_t> frame(data, size);
-    const ukemi::live::Decoded decoded = ukemi::live::decode(frame);
+    const ukemi::runtime::Decoded decoded = ukemi::runtime::decode(frame);
     INVARIANT(decoded.message.has_value() == decoded.problem.empty());
     if (!decoded.message) return 0;
-    const ukemi::live::ByteString again = ukemi::live::encode(*decoded.message);
+    const ukemi::runtime::ByteString again = ukemi::runtime::encode(*decoded.message);
     INVARIANT(again.size() == size + 4 &&
               std::equal(again.begin() + 4, again.end(), frame.begin()));
     return 0;

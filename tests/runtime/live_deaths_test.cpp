@@ -5,6 +5,7 @@
 #include <vector>
 
 using namespace ukemi;
+using namespace ukemi::runtime;
 
 namespace {
 

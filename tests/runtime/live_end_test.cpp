@@ -12,21 +12,22 @@ namespace ukemi {
 namespace {
 
 // Two workers that train without end.
-Scenario endless_scenario(std::string_view give_up_after = "40 h") {
-    Scenario scenario = live_scenario(endless, 2, "", "spot_only", give_up_after);
+scenarios::Scenario endless_scenario(std::string_view give_up_after = "40 h") {
+    scenarios::Scenario scenario = live_scenario(endless, 2, "", "spot_only", give_up_after);
     scenario.job.workers_min = 2;
     return scenario;
 }
 
 auto after_step(std::int64_t step) {
-    return [step](const LiveRecord& record) {
+    return [step](const runtime::LiveRecord& record) {
         return !record.steps.empty() && record.steps.back().step >= step;
     };
 }
 
 // A worker that does something else than to train for ever: tests/runtime/live_worker.cpp.
-LiveOptions options_with_worker(const ScratchFolder& folder, std::vector<std::string> arguments) {
-    LiveOptions options = options_in(folder, 10);
+runtime::LiveOptions options_with_worker(const ScratchFolder& folder,
+                                         std::vector<std::string> arguments) {
+    runtime::LiveOptions options = options_in(folder, 10);
     const char* elsewhere = std::getenv("UKEMI_LIVE_WORKER");
     options.worker_program = elsewhere != nullptr ? elsewhere : UKEMI_LIVE_WORKER;
     options.worker_arguments = std::move(arguments);
@@ -34,9 +35,9 @@ LiveOptions options_with_worker(const ScratchFolder& folder, std::vector<std::st
     return options;
 }
 
-void require_saved(const LiveRun& live) {
+void require_saved(const runtime::LiveRun& live) {
     REQUIRE_FALSE(live.record.steps.empty());
-    const Checkpoint saved = read_checkpoint(live.record.last_checkpoint);
+    const kernels::Checkpoint saved = kernels::read_checkpoint(live.record.last_checkpoint);
     CHECK(saved.step == live.record.steps.back().step + 1);
     CHECK(saved.position == live.record.steps.back().samples);
     CHECK(live.record.last_saved_step == saved.step);
@@ -46,28 +47,28 @@ void require_saved(const LiveRun& live) {
 
 TEST_CASE("live run: told to stop it saves all it has done, and resumed equals the undisturbed one",
           "[live]") {
-    const Scenario scenario = endless_scenario();
+    const scenarios::Scenario scenario = endless_scenario();
     const auto run_until = [&](const ScratchFolder& folder, std::int64_t step,
                                const std::filesystem::path& from = {}) {
-        LiveOptions options = options_in(folder, 10);
+        runtime::LiveOptions options = options_in(folder, 10);
         options.resume_from = from;
         RunUntil end(options, after_step(step));
-        LiveRun live = run_it(scenario, calm_market(scenario), options);
+        runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
         CHECK(live.interrupted);
         CHECK_FALSE(live.run.result.finished);
         CHECK(live.record.stopped == "told to stop");
         CHECK(live.record.torn_steps == 0);
-        require_sound(live, from.empty() ? 0 : read_checkpoint(from).position);
+        require_sound(live, from.empty() ? 0 : kernels::read_checkpoint(from).position);
         require_saved(live);
         CHECK(live.run.result.samples_done == live.record.steps.back().samples);
         return live;
     };
     const ScratchFolder folders[3];
-    const LiveRun first = run_until(folders[0], 30);
+    const runtime::LiveRun first = run_until(folders[0], 30);
     const std::int64_t from = first.record.last_saved_step;
-    const LiveRun rest = run_until(folders[1], from + 20, first.record.last_checkpoint);
-    const LiveRun whole = run_until(folders[2], rest.record.last_saved_step);
-    for (const LiveRecord::Step& step : rest.record.steps) {
+    const runtime::LiveRun rest = run_until(folders[1], from + 20, first.record.last_checkpoint);
+    const runtime::LiveRun whole = run_until(folders[2], rest.record.last_saved_step);
+    for (const runtime::LiveRecord::Step& step : rest.record.steps) {
         const auto& same = whole.record.steps.at(static_cast<std::size_t>(step.step));
         REQUIRE(step.report.loss == same.report.loss);
         REQUIRE(step.samples == same.samples);
@@ -76,16 +77,16 @@ TEST_CASE("live run: told to stop it saves all it has done, and resumed equals t
 
 TEST_CASE("live run: one that is done has saved its model, once", "[live]") {
     const ScratchFolder folder;
-    Scenario scenario = live_scenario(1600, 2, "", "spot_only");
+    scenarios::Scenario scenario = live_scenario(1600, 2, "", "spot_only");
     scenario.job.workers_min = 2;
-    LiveOptions options = options_in(folder, 10);
-    const LiveRun done = run_it(scenario, calm_market(scenario), options);
+    runtime::LiveOptions options = options_in(folder, 10);
+    const runtime::LiveRun done = run_it(scenario, runtime::calm_market(scenario), options);
     require_finished(done, scenario);
     require_saved(done);
     CHECK(done.record.saved_samples == std::vector<std::int64_t>{1600});
     CHECK(done.run.result.checkpoints == 0);  // none that the run had to wait for
     options.resume_from = done.record.last_checkpoint;
-    const LiveRun again = run_it(scenario, calm_market(scenario), options);
+    const runtime::LiveRun again = run_it(scenario, runtime::calm_market(scenario), options);
     CHECK(again.run.result.finished);
     CHECK(again.record.steps.empty());
     CHECK(again.record.saved_samples.empty());
@@ -93,11 +94,11 @@ TEST_CASE("live run: one that is done has saved its model, once", "[live]") {
 
 TEST_CASE("live run: giving up, it saves what all have done", "[live]") {
     const ScratchFolder folder;
-    const Scenario scenario = endless_scenario("30 s");
-    LiveOptions options = options_in(folder, 100);
+    const scenarios::Scenario scenario = endless_scenario("30 s");
+    runtime::LiveOptions options = options_in(folder, 100);
     WaitingWall clock(options);
     clock.wait_at(Instant{} + seconds(29), after_step(20));
-    const LiveRun live = run_it(scenario, calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
     CHECK(clock.all_happened());
     CHECK_FALSE(live.interrupted);
     CHECK_FALSE(live.run.result.finished);
@@ -108,14 +109,14 @@ TEST_CASE("live run: giving up, it saves what all have done", "[live]") {
 
 TEST_CASE("live run: whatever breaks it off, its record and its model are kept", "[live]") {
     const ScratchFolder folder;
-    const Scenario scenario = endless_scenario();
-    LiveOptions options = options_in(folder, 10);
+    const scenarios::Scenario scenario = endless_scenario();
+    runtime::LiveOptions options = options_in(folder, 10);
     bool broke = false;
-    options.on_progress = [&](const LiveRecord& record) {
+    options.on_progress = [&](const runtime::LiveRecord& record) {
         if (!after_step(20)(record) || std::exchange(broke, true)) return;
         throw std::runtime_error("something broke");
     };
-    const LiveRun live = run_it(scenario, calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
     REQUIRE(live.failure);
     CHECK_THROWS_WITH(std::rethrow_exception(live.failure), "something broke");
     CHECK(live.record.stopped == "something broke");
@@ -128,10 +129,10 @@ TEST_CASE("live run: whatever breaks it off, its record and its model are kept",
 TEST_CASE("live run: told to stop before its first step, it has nothing to save", "[live]") {
     const ScratchFolder folder;
     const std::atomic<int> requests{1};
-    LiveOptions options = options_in(folder, 10);
+    runtime::LiveOptions options = options_in(folder, 10);
     options.stop_requests = &requests;
-    const Scenario scenario = endless_scenario();
-    const LiveRun live = run_it(scenario, calm_market(scenario), options);
+    const scenarios::Scenario scenario = endless_scenario();
+    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
     CHECK(live.interrupted);
     CHECK(live.record.steps.empty());
     CHECK(live.record.last_checkpoint.empty());
@@ -140,13 +141,13 @@ TEST_CASE("live run: told to stop before its first step, it has nothing to save"
 TEST_CASE("live run: told to stop twice, it saves nothing more", "[live]") {
     const ScratchFolder folder;
     std::atomic<int> requests{0};
-    LiveOptions options = options_in(folder, 10);
+    runtime::LiveOptions options = options_in(folder, 10);
     options.stop_requests = &requests;
-    options.on_progress = [&](const LiveRecord& record) {
+    options.on_progress = [&](const runtime::LiveRecord& record) {
         if (after_step(20)(record)) requests = 2;
     };
-    const Scenario scenario = endless_scenario();
-    const LiveRun live = run_it(scenario, calm_market(scenario), options);
+    const scenarios::Scenario scenario = endless_scenario();
+    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
     CHECK(live.interrupted);
     CHECK(live.record.last_checkpoint.empty());
     REQUIRE_FALSE(live.record.incidents.empty());
@@ -155,12 +156,12 @@ TEST_CASE("live run: told to stop twice, it saves nothing more", "[live]") {
 
 TEST_CASE("live run: a step that does not end holds nobody up who was told to stop", "[live]") {
     const ScratchFolder folder;
-    const Scenario scenario = endless_scenario();
+    const scenarios::Scenario scenario = endless_scenario();
     // The 20th gradient of each takes for ever, while their hearts beat.
-    LiveOptions options = options_with_worker(folder, {"hanging", "20"});
+    runtime::LiveOptions options = options_with_worker(folder, {"hanging", "20"});
     options.stop_within = std::chrono::milliseconds(400);
     RunUntil end(options, after_step(18));
-    const LiveRun live = run_it(scenario, calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
     CHECK(live.interrupted);
     CHECK(live.record.steps.size() == 19);
     REQUIRE_FALSE(live.record.incidents.empty());
@@ -169,13 +170,13 @@ TEST_CASE("live run: a step that does not end holds nobody up who was told to st
 
 TEST_CASE("live run: workers that die before they train are not started for ever", "[live]") {
     const ScratchFolder folder;
-    const Scenario scenario = endless_scenario();
-    LiveOptions options = options_with_worker(folder, {"dying", "1"});
+    const scenarios::Scenario scenario = endless_scenario();
+    runtime::LiveOptions options = options_with_worker(folder, {"dying", "1"});
     std::vector<std::size_t> told;
-    options.on_progress = [&](const LiveRecord& record) {
+    options.on_progress = [&](const runtime::LiveRecord& record) {
         told.push_back(record.incidents.size());
     };
-    const LiveRun live = run_it(scenario, calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
     CHECK_FALSE(live.run.result.finished);
     CHECK_FALSE(live.interrupted);
     CHECK(live.record.steps.empty());
@@ -191,9 +192,9 @@ TEST_CASE("live run: workers that die before they train are not started for ever
 TEST_CASE("live run: workers that always die at the same step end the run, too", "[live]") {
     // One by one: each begins anew, makes five steps that were made before, and dies at the sixth.
     const ScratchFolder folder;
-    const Scenario scenario = live_scenario(endless, 1, "", "spot_only");
-    const LiveRun live =
-        run_it(scenario, calm_market(scenario), options_with_worker(folder, {"dying", "6"}));
+    const scenarios::Scenario scenario = live_scenario(endless, 1, "", "spot_only");
+    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario),
+                                         options_with_worker(folder, {"dying", "6"}));
     CHECK_FALSE(live.run.result.finished);
     CHECK_THAT(live.record.stopped, Catch::Contains("nothing was won between"));
     CHECK(live.record.incidents.size() == 8);
@@ -202,21 +203,21 @@ TEST_CASE("live run: workers that always die at the same step end the run, too",
 
 TEST_CASE("live run: a checkpoint that is none is refused before anything starts", "[live]") {
     const ScratchFolder folder;
-    Scenario scenario = live_scenario(160, 1, "", "spot_only");
-    LiveOptions options = options_in(folder, 10);
-    const LiveRun done = run_it(scenario, calm_market(scenario), options);
-    Checkpoint saved = read_checkpoint(done.record.last_checkpoint);
+    scenarios::Scenario scenario = live_scenario(160, 1, "", "spot_only");
+    runtime::LiveOptions options = options_in(folder, 10);
+    const runtime::LiveRun done = run_it(scenario, runtime::calm_market(scenario), options);
+    kernels::Checkpoint saved = kernels::read_checkpoint(done.record.last_checkpoint);
     const float none = std::numeric_limits<float>::quiet_NaN();
     std::memcpy(saved.state.data() + 88, &none, sizeof none);
     options.resume_from = folder.path() / "damaged";
-    write_checkpoint(options.resume_from, saved);
-    CHECK_THAT(complaint_of([&] { run_it(scenario, calm_market(scenario), options); }),
+    kernels::write_checkpoint(options.resume_from, saved);
+    CHECK_THAT(complaint_of([&] { run_it(scenario, runtime::calm_market(scenario), options); }),
                Catch::EndsWith("damaged: expected finite numbers, found nan as weight 0 of 340"));
 }
 
 TEST_CASE("live run: one that cannot go on any more ends, and says so", "[live]") {
     const ScratchFolder folder;
-    const Scenario scenario = scenario_from_text(
+    const scenarios::Scenario scenario = scenarios::scenario_from_text(
         R"({"name": "live_end", "seed": 3,
             "job": {"samples": 1000000000, "batch_per_worker": 8,
                     "throughput": {"1": "1000 samples/s"}, "restart": "1 s",
@@ -229,17 +230,18 @@ TEST_CASE("live run: one that cannot go on any more ends, and says so", "[live]"
             "replay": ["spot_only"]})",
         "live_end.json");
     // One machine, taken at 30 s of the scenario; nothing comes after it.
-    NamedMarket market = calm_market(scenario);
+    scenarios::NamedMarket market = runtime::calm_market(scenario);
     market.data.zones[0].capacity.steps = {{Instant{}, 1}, {Instant::at(whole_seconds(30)), 0}};
     market.data.zones[0].capacity.end = Instant::at(whole_seconds(30));
-    prepare(market.data);
-    LiveOptions options;
+    sim::prepare(market.data);
+    runtime::LiveOptions options;
     options.worker_program = UKEMI_BINARY;
     options.worker_arguments = {"worker"};
     options.folder = folder.path();
     options.time_scale = 20;
-    const RunResult result =
-        run_live(scenario, market, scenario.policies.front(), scenario.seed, options).run.result;
+    const records::RunResult result =
+        runtime::run_live(scenario, market, scenario.policies.front(), scenario.seed, options)
+            .run.result;
     CHECK_FALSE(result.finished);
     CHECK(result.stuck);
     CHECK(result.revocations == 1);

@@ -27,10 +27,11 @@ inline constexpr std::string_view synthetic =
                     "optimiser": {"momentum": 0.9}})";
 
 // `samples` in steps of 8 a worker, on up to `count` workers of a market with a price.
-inline Scenario live_scenario(std::int64_t samples, int count, std::string_view market_keys,
-                              std::string_view policies, std::string_view give_up_after = "40 h",
-                              std::string_view job_keys = "") {
-    return scenario_from_text(
+inline scenarios::Scenario live_scenario(std::int64_t samples, int count,
+                                         std::string_view market_keys, std::string_view policies,
+                                         std::string_view give_up_after = "40 h",
+                                         std::string_view job_keys = "") {
+    return scenarios::scenario_from_text(
         fmt::format(R"({{"name": "live", "seed": 3,
             "job": {{"samples": {}, "batch_per_worker": 8, "samples_per_epoch": 512,
                      "throughput": {{"1": "1000 samples/s", "4": "2000 samples/s"}},
@@ -45,8 +46,8 @@ inline Scenario live_scenario(std::int64_t samples, int count, std::string_view 
         "live.json");
 }
 
-inline LiveOptions options_in(const ScratchFolder& folder, double time_scale) {
-    LiveOptions options;
+inline runtime::LiveOptions options_in(const ScratchFolder& folder, double time_scale) {
+    runtime::LiveOptions options;
     options.worker_program = UKEMI_BINARY;
     options.worker_arguments = {"worker"};
     options.folder = folder.path();
@@ -55,20 +56,22 @@ inline LiveOptions options_in(const ScratchFolder& folder, double time_scale) {
     return options;
 }
 
-inline LiveRun run_it(const Scenario& scenario, const NamedMarket& market,
-                      const LiveOptions& options) {
-    return run_live(scenario, market, scenario.policies.front(), scenario.seed, options);
+inline runtime::LiveRun run_it(const scenarios::Scenario& scenario,
+                               const scenarios::NamedMarket& market,
+                               const runtime::LiveOptions& options) {
+    return runtime::run_live(scenario, market, scenario.policies.front(), scenario.seed, options);
 }
 
 // `position`: the samples that were done before the run.
-inline void require_sound(const LiveRun& live, std::int64_t position = 0) {
-    const RunResult& result = live.run.result;
+inline void require_sound(const runtime::LiveRun& live, std::int64_t position = 0) {
+    const records::RunResult& result = live.run.result;
     CHECK(result.causes.time_sum() == result.held);
-    const LogReplay again = replay_decisions(live.run.decisions, "decisions.jsonl");
+    const records::LogReplay again =
+        records::replay_decisions(live.run.decisions, "decisions.jsonl");
     CHECK(again.questions > 0);
     CHECK(again.difference_count == 0);
     // No committed step was lost or made twice, unless nobody survived; then a checkpoint stands.
-    for (const LiveRecord::Step& step : live.record.steps) {
+    for (const runtime::LiveRecord::Step& step : live.record.steps) {
         const std::int64_t before = step.samples - 8 * step.workers * step.learners;
         const bool saved = std::ranges::count(live.record.saved_samples, before) > 0;
         const bool restored = saved || before == 0;  // nothing had been saved yet
@@ -78,7 +81,7 @@ inline void require_sound(const LiveRun& live, std::int64_t position = 0) {
     }
 }
 
-inline void require_finished(const LiveRun& live, const Scenario& scenario) {
+inline void require_finished(const runtime::LiveRun& live, const scenarios::Scenario& scenario) {
     CHECK(live.run.result.finished);
     CHECK(live.run.result.samples_done == scenario.job.samples_total);
     require_sound(live);
@@ -87,9 +90,11 @@ inline void require_finished(const LiveRun& live, const Scenario& scenario) {
 // Ends a run once something has happened.
 class RunUntil {
 public:
-    RunUntil(LiveOptions& options, std::function<bool(const LiveRecord&)> happened) {
+    RunUntil(runtime::LiveOptions& options,
+             std::function<bool(const runtime::LiveRecord&)> happened) {
         options.stop_requests = &requests_;
-        options.on_progress = [this, happened = std::move(happened)](const LiveRecord& record) {
+        options.on_progress = [this,
+                               happened = std::move(happened)](const runtime::LiveRecord& record) {
             if (happened(record)) requests_ = 1;
         };
     }
@@ -103,16 +108,16 @@ inline constexpr std::int64_t endless = 1'000'000'000;  // samples
 // The wall's time, but it does not pass a moment of the scenario before something has happened.
 class WaitingWall {
 public:
-    using Wall = LiveClock::Wall;
+    using Wall = runtime::LiveClock::Wall;
 
-    explicit WaitingWall(LiveOptions& options) : scale_(options.time_scale) {
+    explicit WaitingWall(runtime::LiveOptions& options) : scale_(options.time_scale) {
         options.wall = [this] { return now(); };
-        options.on_progress = [this](const LiveRecord& record) {
+        options.on_progress = [this](const runtime::LiveRecord& record) {
             while (!waits_.empty() && waits_.front().second(record)) waits_.pop_front();
         };
     }
     // In the order of their moments; each is waited for from the one before on.
-    void wait_at(Instant moment, std::function<bool(const LiveRecord&)> happened) {
+    void wait_at(Instant moment, std::function<bool(const runtime::LiveRecord&)> happened) {
         const auto ns = static_cast<double>(moment.since_start().raw()) / scale_;
         waits_.emplace_back(std::chrono::nanoseconds(static_cast<std::int64_t>(ns)),
                             std::move(happened));
@@ -133,16 +138,20 @@ private:
     double scale_;
     Wall::time_point start_;
     Wall::duration behind_{};
-    std::deque<std::pair<Wall::duration, std::function<bool(const LiveRecord&)>>> waits_;
+    std::deque<std::pair<Wall::duration, std::function<bool(const runtime::LiveRecord&)>>> waits_;
 };
 
 // One second of the scenario for every step, and no other time.
 class SteppedWall {
 public:
-    explicit SteppedWall(LiveOptions& options) {
+    explicit SteppedWall(runtime::LiveOptions& options) {
         options.time_scale = 1;
-        options.wall = [this] { return LiveClock::Wall::time_point(std::chrono::seconds(steps_)); };
-        options.on_progress = [this](const LiveRecord& record) { steps_ = record.steps.size(); };
+        options.wall = [this] {
+            return runtime::LiveClock::Wall::time_point(std::chrono::seconds(steps_));
+        };
+        options.on_progress = [this](const runtime::LiveRecord& record) {
+            steps_ = record.steps.size();
+        };
     }
 
 private:

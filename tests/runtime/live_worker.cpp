@@ -33,25 +33,25 @@ private:
     mutable std::ofstream file_;
 };
 
-class PosingModel final : public Model {
+class PosingModel final : public kernels::Model {
 public:
-    PosingModel(std::unique_ptr<Model> model, const Tally& tally,
+    PosingModel(std::unique_ptr<kernels::Model> model, const Tally& tally,
                 const std::function<void()>& at_gradient)
         : model_(std::move(model)), tally_(tally), at_gradient_(at_gradient) {}
     std::string_view kind() const override { return model_->kind(); }
-    std::span<const TensorSlice> tensors() const override { return model_->tensors(); }
+    std::span<const kernels::TensorSlice> tensors() const override { return model_->tensors(); }
     std::size_t parameter_count() const override { return model_->parameter_count(); }
     std::vector<float> initial_weights(std::uint64_t seed) const override {
         return model_->initial_weights(seed);
     }
     std::unique_ptr<Workspace> make_workspace() const override { return model_->make_workspace(); }
     // All tensors are there at once, as from a device.
-    BatchResult gradient(std::span<const float> weights, const DataSet& data,
-                         std::span<const std::uint32_t> samples, std::span<float> gradient,
-                         Workspace& workspace, const Finished& finished) const override {
+    kernels::BatchResult gradient(std::span<const float> weights, const kernels::DataSet& data,
+                                  std::span<const std::uint32_t> samples, std::span<float> gradient,
+                                  Workspace& workspace, const Finished& finished) const override {
         tally_.add('g');
         if (at_gradient_) at_gradient_();
-        const BatchResult result =
+        const kernels::BatchResult result =
             model_->gradient(weights, data, samples, gradient, workspace, {});
         if (finished) {
             for (std::size_t tensor = tensors().size(); tensor-- > 0;) finished(tensor);
@@ -59,33 +59,36 @@ public:
         return result;
     }
     void gradients(std::span<ReplicaBatch> replicas) const override { model_->gradients(replicas); }
-    BatchResult evaluate(std::span<const float> weights, const DataSet& data,
-                         std::span<const std::uint32_t> samples,
-                         Workspace& workspace) const override {
+    kernels::BatchResult evaluate(std::span<const float> weights, const kernels::DataSet& data,
+                                  std::span<const std::uint32_t> samples,
+                                  Workspace& workspace) const override {
         return model_->evaluate(weights, data, samples, workspace);
     }
 
 private:
-    std::unique_ptr<Model> model_;
+    std::unique_ptr<kernels::Model> model_;
     const Tally& tally_;
     const std::function<void()>& at_gradient_;
 };
 
-class PosingBackend final : public ComputeBackend {
+class PosingBackend final : public kernels::ComputeBackend {
 public:
     explicit PosingBackend(const std::string& file, std::function<void()> at_gradient = {})
         : tally_(file), at_gradient_(std::move(at_gradient)) {}
     std::string_view name() const override { return "posing"; }
     std::string refusal() const override { return {}; }
     std::string device() const override { return "a pose"; }
-    std::unique_ptr<Model> model(const ModelSpec& spec, const DataSet& data,
-                                 std::uint32_t) const override {
+    std::unique_ptr<kernels::Model> model(const kernels::ModelSpec& spec,
+                                          const kernels::DataSet& data,
+                                          std::uint32_t) const override {
         tally_.add('m');
-        return std::make_unique<PosingModel>(make_model(spec, data), tally_, at_gradient_);
+        return std::make_unique<PosingModel>(kernels::make_model(spec, data), tally_, at_gradient_);
     }
-    LearnerGroup::MakeDevice learners(const ModelSpec&, const Model& model, const DataSet& data,
-                                      std::uint32_t) const override {
-        return [this, make = cpu_learners(model, data)](std::span<const float> weights) {
+    kernels::LearnerGroup::MakeDevice learners(const kernels::ModelSpec&,
+                                               const kernels::Model& model,
+                                               const kernels::DataSet& data,
+                                               std::uint32_t) const override {
+        return [this, make = kernels::cpu_learners(model, data)](std::span<const float> weights) {
             tally_.add('d');
             return make(weights);
         };
@@ -96,16 +99,18 @@ private:
     std::function<void()> at_gradient_;
 };
 
-class RefusingBackend final : public ComputeBackend {
+class RefusingBackend final : public kernels::ComputeBackend {
 public:
     std::string_view name() const override { return "refusing"; }
     std::string refusal() const override { return "no such device answers"; }
     std::string device() const override { return {}; }
-    std::unique_ptr<Model> model(const ModelSpec&, const DataSet&, std::uint32_t) const override {
+    std::unique_ptr<kernels::Model> model(const kernels::ModelSpec&, const kernels::DataSet&,
+                                          std::uint32_t) const override {
         return nullptr;
     }
-    LearnerGroup::MakeDevice learners(const ModelSpec&, const Model&, const DataSet&,
-                                      std::uint32_t) const override {
+    kernels::LearnerGroup::MakeDevice learners(const kernels::ModelSpec&, const kernels::Model&,
+                                               const kernels::DataSet&,
+                                               std::uint32_t) const override {
         return {};
     }
 };
@@ -127,12 +132,12 @@ void hang() {
 
 int main(int argc, char** argv) {
     const std::string kind = argc > 1 ? argv[1] : "";
-    if (kind == "posing") return ukemi::run_worker(ukemi::PosingBackend(argv[2]));
+    if (kind == "posing") return ukemi::runtime::run_worker(ukemi::PosingBackend(argv[2]));
     if (kind == "dying" || kind == "hanging") {
         const auto harm =
             ukemi::at_gradient(std::atoi(argv[2]), kind == "dying" ? ukemi::die : ukemi::hang);
-        return ukemi::run_worker(ukemi::PosingBackend("/dev/null", harm));
+        return ukemi::runtime::run_worker(ukemi::PosingBackend("/dev/null", harm));
     }
-    if (kind == "refusing") return ukemi::run_worker(ukemi::RefusingBackend());
-    return ukemi::run_worker(ukemi::cpu_backend());
+    if (kind == "refusing") return ukemi::runtime::run_worker(ukemi::RefusingBackend());
+    return ukemi::runtime::run_worker(ukemi::kernels::cpu_backend());
 }

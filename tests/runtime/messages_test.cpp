@@ -30,10 +30,10 @@ ByteString random_bytes(RandomStream& random, std::int64_t max) {
     return bytes;
 }
 
-StepReport random_report(RandomStream& random) {
-    StepReport report;
+kernels::StepReport random_report(RandomStream& random) {
+    kernels::StepReport report;
     for (std::int64_t i = random.integer(0, 4); i > 0; --i) {
-        StepWord word;
+        kernels::StepWord word;
         word.plan_digest = random.bits();
         word.step = static_cast<std::int64_t>(random.bits());
         word.loss_sum = random.normal(0, 1e9);
@@ -91,7 +91,7 @@ Message random_message(RandomStream& random) {
         }
         case 6: {
             StepFailed failed;
-            failed.outcome = static_cast<Outcome>(random.integer(0, 3));
+            failed.outcome = static_cast<kernels::Outcome>(random.integer(0, 3));
             failed.suspect = static_cast<std::int32_t>(random.integer(-1, 7));
             return failed;
         }
@@ -183,15 +183,15 @@ TEST_CASE("control messages: complaints name what is wrong", "[live]") {
 }
 
 TEST_CASE("plan text: a Plan comes back equal, and its digest tells Plans apart", "[live]") {
-    Plan plan;
+    policies::Plan plan;
     plan.version = PlanVersion{7};
     plan.learning_rate = 0.1;
-    plan.fleet.push_back({ZoneId{2}, 1, Market::spot, 3, {}});
-    plan.collective = Collective::ring;
-    const Plan back = plan_from_text(plan_text(plan));
+    plan.fleet.push_back({ZoneId{2}, 1, policies::Market::spot, 3, {}});
+    plan.collective = policies::Collective::ring;
+    const policies::Plan back = plan_from_text(plan_text(plan));
     CHECK(back == plan);
     CHECK(plan_digest(back) == plan_digest(plan));
-    Plan other = plan;
+    policies::Plan other = plan;
     other.learning_rate = 0.1000000000000001;
     CHECK(plan_digest(other) != plan_digest(plan));
     other = plan;

@@ -15,10 +15,10 @@ namespace ukemi {
 
 namespace {
 
-Scenario trained_scenario(std::string_view model = "16",
-                          std::string_view job_keys = R"(, "restart": "1 s")",
-                          const std::filesystem::path& folder = {}) {
-    return scenario_from_text(fmt::format(R"({{"name": "predicted", "seed": 3,
+scenarios::Scenario trained_scenario(std::string_view model = "16",
+                                     std::string_view job_keys = R"(, "restart": "1 s")",
+                                     const std::filesystem::path& folder = {}) {
+    return scenarios::scenario_from_text(fmt::format(R"({{"name": "predicted", "seed": 3,
             "job": {{"samples": 800, "batch_per_worker": 8,
                      "throughput": {{"1": "1000 samples/s"}},
                      "checkpoint": {{"cost": "1 s"}}{}}},
@@ -28,24 +28,24 @@ Scenario trained_scenario(std::string_view model = "16",
                                    "classes": 4}},
                           "model": {{"kind": "mlp", "hidden": [{}]}}}},
             "replay": ["spot_only"]}})",
-                                          job_keys, model),
-                              folder / "predicted.json");
+                                                     job_keys, model),
+                                         folder / "predicted.json");
 }
 
-LiveCosts made_costs(const Scenario& scenario) {
-    LiveCosts costs;
-    costs.training = training_text(scenario);
-    costs.device = this_device();
-    for (StepSetting setting : calibration_grid(scenario, 2)) {
+scenarios::LiveCosts made_costs(const scenarios::Scenario& scenario) {
+    scenarios::LiveCosts costs;
+    costs.training = scenarios::training_text(scenario);
+    costs.device = scenarios::this_device();
+    for (scenarios::StepSetting setting : runtime::calibration_grid(scenario, 2)) {
         const double s = 0.001 * setting.workers +
                          1e-5 * static_cast<double>(setting.batch * setting.micro_steps);
         costs.steps.push_back({setting, {{s, s * 1.1, s * 0.9}}});
     }
     for (const int workers : {1, 2}) {
-        const StepSetting own = setting_of(scenario.job.plan, workers);
+        const scenarios::StepSetting own = scenarios::setting_of(scenario.job.plan, workers);
         costs.steps.push_back({own, {{0.001 * workers + 8e-5}}});
     }
-    std::ranges::sort(costs.steps, {}, &StepCosts::setting);
+    std::ranges::sort(costs.steps, {}, &scenarios::StepCosts::setting);
     costs.stretch_steps = 4;
     costs.spawn = {{1, {{0.05}}}, {2, {{0.07}}}};
     costs.restart = {{1, {{0.02, 0.03}}}, {2, {{0.035}}}};
@@ -62,8 +62,9 @@ LiveCosts made_costs(const Scenario& scenario) {
 
 TEST_CASE("calibration: a grid varies batch, learners and synchronisation for each group",
           "[calibration]") {
-    const std::vector<StepSetting> grid = calibration_grid(trained_scenario(), 2);
-    const auto has = [&](StepSetting wanted) {
+    const std::vector<scenarios::StepSetting> grid =
+        runtime::calibration_grid(trained_scenario(), 2);
+    const auto has = [&](scenarios::StepSetting wanted) {
         return std::ranges::find(grid, wanted) != grid.end();
     };
     for (const int workers : {1, 2}) {
@@ -72,11 +73,11 @@ TEST_CASE("calibration: a grid varies batch, learners and synchronisation for ea
         CHECK(has({.workers = workers, .batch = 4, .micro_steps = 2}));
         CHECK(has({.workers = workers,
                    .batch = 8,
-                   .synchronisation = Synchronisation::synchronous_averaging}));
+                   .synchronisation = policies::Synchronisation::synchronous_averaging}));
         for (const int batch : {4, 8, 16}) {  // for a line of their own
             CHECK(has({.workers = workers,
                        .batch = batch,
-                       .synchronisation = Synchronisation::pair_averaging}));
+                       .synchronisation = policies::Synchronisation::pair_averaging}));
         }
         CHECK_FALSE(has({.workers = workers, .batch = 8}));  // the scenario's own, always measured
     }
@@ -85,100 +86,103 @@ TEST_CASE("calibration: a grid varies batch, learners and synchronisation for ea
 TEST_CASE("calibration: what it measured of transitions is what a scenario's may be",
           "[calibration]") {
     const ScratchFolder folder;
-    LiveCosts costs = made_costs(trained_scenario());
+    scenarios::LiveCosts costs = made_costs(trained_scenario());
     costs.grow.s = {0.9, 1.1, 1.0};
     costs.shrink.s = {0.3};
     costs.rendezvous.s = {0.25};
     costs.state_transfer.s = {0.5};
     costs.loss.s = {0.75};
     const auto file = folder.path() / "box.json";
-    write_file_atomically(file, costs_json(costs));
+    write_file_atomically(file, scenarios::costs_json(costs));
     const auto job_with = [&](std::string_view more) {
-        return scenario_from_text(fmt::format(R"({{"name": "measured", "seed": 1,
+        return scenarios::scenario_from_text(fmt::format(R"({{"name": "measured", "seed": 1,
             "job": {{"samples": 1000, "batch": 10, "throughput": {{"1": "10 samples/s"}},
                      "transition": {{"costs": "box.json"{}}}}},
             "cluster": {{"count_min": 1, "count_max": 8}},
             "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
             "replay": ["on_demand"]}})",
-                                              more),
-                                  folder.path() / "measured.json")
+                                                         more),
+                                             folder.path() / "measured.json")
             .job;
     };
-    const JobSpec job = job_with("");
+    const sim::JobSpec job = job_with("");
     REQUIRE(job.transition);
-    CHECK(job.transition->system == "measured on " + this_device());
+    CHECK(job.transition->system == "measured on " + scenarios::this_device());
     CHECK(job.profile.spawn == milliseconds(50));
     CHECK(job.profile.restart == milliseconds(35));  // as by two, the most that were measured
     CHECK(to_seconds(job.profile.resize) == Approx(1));
-    const auto part = [&](GroupChange change, TransitionPhase phase) {
-        return phase_times(*job.transition, change, 4, 2)[static_cast<std::size_t>(phase)];
+    const auto part = [&](sim::GroupChange change, policies::TransitionPhase phase) {
+        return sim::phase_times(*job.transition, change, 4, 2)[static_cast<std::size_t>(phase)];
     };
-    CHECK(part(GroupChange::grow, TransitionPhase::rendezvous) == milliseconds(250));
-    CHECK(to_seconds(part(GroupChange::grow, TransitionPhase::transfer)) == Approx(0.5));
-    CHECK(part(GroupChange::shrink, TransitionPhase::transfer) == Duration{});
-    CHECK(part(GroupChange::grow, TransitionPhase::warm_up) == milliseconds(250));
-    CHECK(part(GroupChange::shrink, TransitionPhase::rendezvous) == milliseconds(250));
-    CHECK(part(GroupChange::shrink, TransitionPhase::warm_up) == milliseconds(500));
-    const TimeBySize& starts = job.transition->of(GroupChange::start).rendezvous;
-    CHECK(time_for_size(starts, 1) == milliseconds(25));
+    CHECK(part(sim::GroupChange::grow, policies::TransitionPhase::rendezvous) == milliseconds(250));
+    CHECK(to_seconds(part(sim::GroupChange::grow, policies::TransitionPhase::transfer)) ==
+          Approx(0.5));
+    CHECK(part(sim::GroupChange::shrink, policies::TransitionPhase::transfer) == Duration{});
+    CHECK(part(sim::GroupChange::grow, policies::TransitionPhase::warm_up) == milliseconds(250));
+    CHECK(part(sim::GroupChange::shrink, policies::TransitionPhase::rendezvous) ==
+          milliseconds(250));
+    CHECK(part(sim::GroupChange::shrink, policies::TransitionPhase::warm_up) == milliseconds(500));
+    const policies::TimeBySize& starts = job.transition->of(sim::GroupChange::start).rendezvous;
+    CHECK(policies::time_for_size(starts, 1) == milliseconds(25));
     costs.loss.s.clear();  // then what is told to leave
-    write_file_atomically(file, costs_json(costs));
-    const TransitionCosts ordered = *job_with("").transition;
-    CHECK(sum_of(phase_times(ordered, GroupChange::shrink, 4, 2)) == milliseconds(300));
+    write_file_atomically(file, scenarios::costs_json(costs));
+    const sim::TransitionCosts ordered = *job_with("").transition;
+    CHECK(records::sum_of(sim::phase_times(ordered, sim::GroupChange::shrink, 4, 2)) ==
+          milliseconds(300));
     CHECK(job.transition->file == "box.json");
-    CHECK(origin_of(*job.transition, GroupChange::grow, TransitionPhase::warm_up) ==
-          CostOrigin::measured);
-    CHECK(origin_of(*job.transition, GroupChange::grow, TransitionPhase::spawn) ==
-          CostOrigin::none);
-    CHECK(job.transition->overlapped_spawn_from == CostOrigin::measured);
-    CHECK(job.transition->reattach_from == CostOrigin::none);
-    const TransitionCosts beside = *job_with(R"(, "reattach": "5 ms")").transition;
+    CHECK(sim::origin_of(*job.transition, sim::GroupChange::grow,
+                         policies::TransitionPhase::warm_up) == sim::CostOrigin::measured);
+    CHECK(sim::origin_of(*job.transition, sim::GroupChange::grow,
+                         policies::TransitionPhase::spawn) == sim::CostOrigin::none);
+    CHECK(job.transition->overlapped_spawn_from == sim::CostOrigin::measured);
+    CHECK(job.transition->reattach_from == sim::CostOrigin::none);
+    const sim::TransitionCosts beside = *job_with(R"(, "reattach": "5 ms")").transition;
     CHECK(beside.reattach == milliseconds(5));
-    CHECK(beside.reattach_from == CostOrigin::input);  // nobody measured it
-    CHECK(beside.overlapped_spawn_from == CostOrigin::measured);
+    CHECK(beside.reattach_from == sim::CostOrigin::input);  // nobody measured it
+    CHECK(beside.overlapped_spawn_from == sim::CostOrigin::measured);
     CHECK_THROWS_WITH(job_with(R"(, "warm_up": "1 s")"),
                       Catch::Contains("/job/transition/warm_up: stands beside \"costs\""));
     costs.training = "something else";  // which only a job that trains can contradict
-    write_file_atomically(file, costs_json(costs));
+    write_file_atomically(file, scenarios::costs_json(costs));
     CHECK_NOTHROW(job_with(""));
     CHECK_THROWS_WITH(
         trained_scenario("16", R"(, "transition": {"costs": "box.json"})", folder.path()),
         Catch::Contains("box.json: at /training: these costs are of another training"));
     costs.rendezvous.s.clear();
-    write_file_atomically(file, costs_json(costs));
+    write_file_atomically(file, scenarios::costs_json(costs));
     CHECK_THROWS_WITH(job_with(""),
                       Catch::Contains("box.json: at /rendezvous: nothing was measured"));
 }
 
 TEST_CASE("calibration: costs are read back as they were written", "[calibration]") {
     const ScratchFolder folder;
-    const Scenario scenario = trained_scenario();
-    const LiveCosts costs = made_costs(scenario);
+    const scenarios::Scenario scenario = trained_scenario();
+    const scenarios::LiveCosts costs = made_costs(scenario);
     const auto file = folder.path() / "box.json";
-    write_text(file, costs_json(costs));
-    const LiveCosts again = read_costs(file);
-    CHECK(costs_json(again) == costs_json(costs));
+    write_text(file, scenarios::costs_json(costs));
+    const scenarios::LiveCosts again = scenarios::read_costs(file);
+    CHECK(scenarios::costs_json(again) == scenarios::costs_json(costs));
     CHECK(again.machine.curves.front().points.back().wrong == 2);
     CHECK(again.law().lines().size() == 2);
-    const auto document = nlohmann::json::parse(costs_json(costs));
+    const auto document = nlohmann::json::parse(scenarios::costs_json(costs));
     CHECK(document.at("law").at("residuals").size() == costs.steps.size());
     CHECK(document.at("machine").at("curves").at(0).contains("fit"));
 }
 
 TEST_CASE("calibration: costs of another training or machine are refused", "[calibration]") {
-    const Scenario scenario = trained_scenario();
-    LiveCosts costs = made_costs(scenario);
-    CHECK(measured_profile(costs, scenario, 1, "box.json").throughput.size() == 2);
-    const Scenario other = trained_scenario("17");
-    CHECK(complaint_of([&] { measured_profile(costs, other, 1, "box.json"); }) ==
+    const scenarios::Scenario scenario = trained_scenario();
+    scenarios::LiveCosts costs = made_costs(scenario);
+    CHECK(scenarios::measured_profile(costs, scenario, 1, "box.json").throughput.size() == 2);
+    const scenarios::Scenario other = trained_scenario("17");
+    CHECK(complaint_of([&] { scenarios::measured_profile(costs, other, 1, "box.json"); }) ==
           "box.json: at /training: these costs are of another training than that of "
           "predicted.json");
     const ScratchFolder folder;
     const auto read_as = [&](std::string_view was, std::string_view is) {
-        std::string text = costs_json(costs);
+        std::string text = scenarios::costs_json(costs);
         text.replace(text.find(was), was.size(), is);
         write_text(folder.path() / "other.json", text);
-        return complaint_of([&] { read_costs(folder.path() / "other.json"); });
+        return complaint_of([&] { scenarios::read_costs(folder.path() / "other.json"); });
     };
     CHECK_THAT(read_as("\"version\": 2", "\"version\": 1"),
                Catch::EndsWith("other.json: at /version: this file is of version 1, and this ukemi "
@@ -186,29 +190,29 @@ TEST_CASE("calibration: costs of another training or machine are refused", "[cal
     CHECK_THAT(read_as("\"version\": 2", "\"version\": 3"),
                Catch::EndsWith("a newer ukemi has written it"));
     costs.device = "an abacus";
-    CHECK_THAT(complaint_of([&] { measured_profile(costs, scenario, 1, "box.json"); }),
+    CHECK_THAT(complaint_of([&] { scenarios::measured_profile(costs, scenario, 1, "box.json"); }),
                Catch::StartsWith("box.json: at /device: these costs were measured on another "
                                  "machine (an abacus; this is "));
-    CHECK(measured_profile(costs, scenario, 1, "box.json", {}).throughput.size() == 2);
+    CHECK(scenarios::measured_profile(costs, scenario, 1, "box.json", {}).throughput.size() == 2);
 }
 
 TEST_CASE("calibration: costs are the profile of any scenario that names them", "[calibration]") {
     const ScratchFolder folder;
-    LiveCosts costs = made_costs(trained_scenario());
+    scenarios::LiveCosts costs = made_costs(trained_scenario());
     costs.device = "a machine far away";  // its profile, not this one's
-    write_text(folder.path() / "box.json", costs_json(costs));
+    write_text(folder.path() / "box.json", scenarios::costs_json(costs));
     const auto scenario_of = [&](std::string_view job) {
-        return scenario_from_text(fmt::format(R"({{"name": "profiled", "seed": 1,
+        return scenarios::scenario_from_text(fmt::format(R"({{"name": "profiled", "seed": 1,
                 "job": {{"samples": 96000, "batch_per_worker": 12, {}
                          "checkpoint": {{"cost": "1 s"}}, "costs": "box.json"}},
                 "cluster": {{"count": 2}},
                 "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
                 "replay": ["spot_only"]}})",
-                                              job),
-                                  folder.path() / "profiled.json");
+                                                         job),
+                                             folder.path() / "profiled.json");
     };
-    const Scenario scenario = scenario_of("");
-    const JobProfile& profile = scenario.job.profile;
+    const scenarios::Scenario scenario = scenario_of("");
+    const policies::JobProfile& profile = scenario.job.profile;
     REQUIRE(profile.throughput.size() == 2);
     // 0.002 s + 12 × 1e-5 s by two, by the law: 12 samples were not measured.
     CHECK(to_seconds(profile.throughput[1].rate.per) == Approx(0.00212).epsilon(0.01));
@@ -216,8 +220,9 @@ TEST_CASE("calibration: costs are the profile of any scenario that names them", 
     CHECK(profile.restart == seconds(0.035));
     CHECK(profile.restore == seconds(0.025));  // was measured with one
     CHECK(profile.checkpoint == seconds(0.004));
-    const FinishedRun run = run_one(scenario, calm_market(scenario), scenario.policies.front(), 1,
-                                    {false, false, false, false});
+    const scenarios::FinishedRun run =
+        scenarios::run_one(scenario, runtime::calm_market(scenario), scenario.policies.front(), 1,
+                           {false, false, false, false});
     CHECK(run.result.finished);
     CHECK(to_seconds(run.result.duration) == Approx(4000 * 0.00212 + 0.105).epsilon(0.01));
     CHECK_THAT(complaint_of([&] { scenario_of(R"("restart": "1 s",)"); }),
@@ -227,19 +232,21 @@ TEST_CASE("calibration: costs are the profile of any scenario that names them", 
 }
 
 TEST_CASE("prediction: what was measured is not predicted, and the rest is", "[prediction]") {
-    const Scenario scenario = trained_scenario();
-    const LiveCosts costs = made_costs(scenario);
-    const std::vector<StepSetting> settings = unmeasured_settings(costs, scenario, 100);
+    const scenarios::Scenario scenario = trained_scenario();
+    const scenarios::LiveCosts costs = made_costs(scenario);
+    const std::vector<scenarios::StepSetting> settings =
+        runtime::unmeasured_settings(costs, scenario, 100);
     CHECK(settings.size() >= 6);
-    for (const StepSetting& setting : settings) {
-        CAPTURE(setting_text(setting));
+    for (const scenarios::StepSetting& setting : settings) {
+        CAPTURE(scenarios::setting_text(setting));
         CHECK(costs.find(setting) == nullptr);
         CHECK(costs.law().refusal(setting).empty());
     }
-    CHECK(unmeasured_settings(costs, scenario, 3).size() == 3);
-    const Prediction prediction = predict_runs(costs, "box.json", scenario, settings, 0.5);
+    CHECK(runtime::unmeasured_settings(costs, scenario, 3).size() == 3);
+    const runtime::Prediction prediction =
+        runtime::predict_runs(costs, "box.json", scenario, settings, 0.5);
     REQUIRE(prediction.runs.size() == settings.size() + 2);
-    for (const PredictedRun& run : prediction.runs) {
+    for (const runtime::PredictedRun& run : prediction.runs) {
         // What is run beside them was measured: it shows how far the machine has moved.
         CHECK(run.control == (costs.find(run.setting) != nullptr));
         // Spawning and entering come before the steps, which are all counted.
@@ -250,26 +257,28 @@ TEST_CASE("prediction: what was measured is not predicted, and the rest is", "[p
         CHECK((run.control || run.covered == costs.law().covers(run.setting)));
         CHECK((run.control || run.step_least_s < run.step_s));
     }
-    const std::vector<StepSetting> known{costs.steps.front().setting};
-    CHECK_THAT(complaint_of([&] { predict_runs(costs, "box.json", scenario, known, 0.5); }),
-               Catch::Contains("was measured, there is nothing to predict"));
+    const std::vector<scenarios::StepSetting> known{costs.steps.front().setting};
+    CHECK_THAT(
+        complaint_of([&] { runtime::predict_runs(costs, "box.json", scenario, known, 0.5); }),
+        Catch::Contains("was measured, there is nothing to predict"));
 }
 
 TEST_CASE("prediction: is written under its digest before anything runs, and else nothing runs",
           "[prediction][live]") {
     const ScratchFolder folder;
-    const Scenario scenario = trained_scenario();
-    const LiveCosts costs = made_costs(scenario);
-    const auto settings = unmeasured_settings(costs, scenario, 2);
-    const Prediction prediction = predict_runs(costs, "box.json", scenario, settings, 0.05);
-    LiveOptions live;
+    const scenarios::Scenario scenario = trained_scenario();
+    const scenarios::LiveCosts costs = made_costs(scenario);
+    const auto settings = runtime::unmeasured_settings(costs, scenario, 2);
+    const runtime::Prediction prediction =
+        runtime::predict_runs(costs, "box.json", scenario, settings, 0.05);
+    runtime::LiveOptions live;
     live.worker_program = UKEMI_BINARY;
     live.worker_arguments = {"worker"};
     live.folder = folder.path();
     std::string seen_digest;
     std::size_t steps_seen = 0;
     std::size_t steps_before = 0;  // of the same run
-    live.on_progress = [&](const LiveRecord& record) {
+    live.on_progress = [&](const runtime::LiveRecord& record) {
         const std::size_t steps = record.steps.size();
         steps_seen += steps < steps_before ? steps : steps - steps_before;
         steps_before = steps;
@@ -277,15 +286,17 @@ TEST_CASE("prediction: is written under its digest before anything runs, and els
         const std::string text = read_file(folder.path() / "prediction.json");
         seen_digest = fmt::format("{:016x}", text_digest(text));
     };
-    const auto run = [&] { return run_predicted(scenario, prediction, folder.path(), 1, live); };
+    const auto run = [&] {
+        return runtime::run_predicted(scenario, prediction, folder.path(), 1, live);
+    };
     CHECK_THROWS(run());  // nothing is written yet
-    const std::string digest = write_prediction(prediction, folder.path());
+    const std::string digest = runtime::write_prediction(prediction, folder.path());
     CHECK(folder.text_of("prediction.digest") == digest + "\n");
-    const std::vector<ComparedRun> compared = run();
+    const std::vector<runtime::ComparedRun> compared = run();
     CHECK(seen_digest == digest);
     REQUIRE(compared.size() == prediction.runs.size());
     std::int64_t steps = 0;
-    for (const ComparedRun& one : compared) {
+    for (const runtime::ComparedRun& one : compared) {
         steps += one.predicted.steps;
         CHECK(one.total.s.size() == 1);
         CHECK(one.step_error() ==
@@ -297,11 +308,11 @@ TEST_CASE("prediction: is written under its digest before anything runs, and els
               Approx(one.predicted.step_least_s / one.least.median() - 1).epsilon(1e-12));
     }
     CHECK(static_cast<std::int64_t>(steps_seen) == steps);
-    const std::string csv = comparison_csv(compared, digest);
+    const std::string csv = runtime::comparison_csv(compared, digest);
     CHECK_THAT(csv, Catch::StartsWith("workers,batch,micro_steps,synchronisation,collective,codec,"
                                       "steps,step_s_predicted,step_s_measured,step_error,") &&
                         Catch::Contains(digest));
-    const std::string table = comparison_table(compared);
+    const std::string table = runtime::comparison_table(compared);
     CHECK_THAT(table, Catch::Contains("measured by the calibration, and now again: ") &&
                           Catch::Contains(" of 2 within 10 % (step and total time)"));
     write_text(folder.path() / "prediction.json", "{}\n");  // changed afterwards
@@ -309,16 +320,16 @@ TEST_CASE("prediction: is written under its digest before anything runs, and els
 }
 
 TEST_CASE("prediction: a run is named by its parts", "[prediction]") {
-    const Scenario scenario = trained_scenario();
-    const StepSetting own = setting_of(scenario.job.plan, 2);
-    CHECK(parse_setting("", scenario, "--run") == own);
-    const StepSetting setting =
-        parse_setting("workers=1,batch=12,synchronisation=pair_averaging", scenario, "--run");
+    const scenarios::Scenario scenario = trained_scenario();
+    const scenarios::StepSetting own = scenarios::setting_of(scenario.job.plan, 2);
+    CHECK(runtime::parse_setting("", scenario, "--run") == own);
+    const scenarios::StepSetting setting = runtime::parse_setting(
+        "workers=1,batch=12,synchronisation=pair_averaging", scenario, "--run");
     CHECK(setting.workers == 1);
     CHECK(setting.batch == 12);
-    CHECK(setting.synchronisation == Synchronisation::pair_averaging);
+    CHECK(setting.synchronisation == policies::Synchronisation::pair_averaging);
     const auto complaint = [&](std::string_view text) {
-        return complaint_of([&] { parse_setting(text, scenario, "--run"); });
+        return complaint_of([&] { runtime::parse_setting(text, scenario, "--run"); });
     };
     CHECK(complaint("batch") == "--run: expected parts such as batch=96, found \"batch\"");
     CHECK(complaint("bacth=4") == "--run: unknown part \"bacth\" (did you mean \"batch\"?)");
@@ -335,23 +346,25 @@ TEST_CASE("prediction: a run is named by its parts", "[prediction]") {
 TEST_CASE("calibration: a grid of real steps has every setting with its stretches",
           "[calibration][live]") {
     const ScratchFolder folder;
-    const Scenario scenario = trained_scenario();
-    CalibrationOptions options;
+    const scenarios::Scenario scenario = trained_scenario();
+    runtime::CalibrationOptions options;
     options.workers_max = 2;
     options.steps = 3;
     options.stretches = 2;
     options.repetitions = 1;
     options.changes = 1;
-    options.settings = {
-        {.workers = 2, .batch = 4},
-        {.workers = 2, .batch = 8, .synchronisation = Synchronisation::synchronous_averaging}};
+    options.settings = {{.workers = 2, .batch = 4},
+                        {.workers = 2,
+                         .batch = 8,
+                         .synchronisation = policies::Synchronisation::synchronous_averaging}};
     options.live.worker_program = UKEMI_BINARY;
     options.live.worker_arguments = {"worker"};
     options.live.folder = folder.path();
-    const LiveCosts costs = measure_costs(scenario, options);
+    const scenarios::LiveCosts costs = runtime::measure_costs(scenario, options);
     CHECK(costs.steps.size() == 4);
-    for (const StepCosts& step : costs.steps) CHECK(step.step.s.size() == 2);
-    for (const StepSetting& setting : options.settings) CHECK(costs.find(setting) != nullptr);
+    for (const scenarios::StepCosts& step : costs.steps) CHECK(step.step.s.size() == 2);
+    for (const scenarios::StepSetting& setting : options.settings)
+        CHECK(costs.find(setting) != nullptr);
     CHECK(costs.spawn.at(1).s.size() == 2);  // to restore, and anew
     CHECK(costs.spawn.at(2).s.size() == 2);  // at first, and anew
     CHECK(costs.restart.at(1).s.size() == 2);
@@ -363,7 +376,7 @@ TEST_CASE("calibration: a grid of real steps has every setting with its stretche
     CHECK(costs.loss.s.size() == 1);
     const std::atomic<int> stop_requests{1};
     options.live.stop_requests = &stop_requests;
-    CHECK_THROWS_WITH(measure_costs(scenario, options), "calibration: interrupted");
+    CHECK_THROWS_WITH(runtime::measure_costs(scenario, options), "calibration: interrupted");
     CHECK(costs.worker_memory_bytes > 0);
 }
 

@@ -16,15 +16,16 @@ struct Recording {
 };
 
 // 200 h of work on one machine under AWS's rules of 2016, all of it spot.
-RunResult replay(const std::filesystem::path& file, double on_demand_usd, double bid_usd) {
-    const Scenario scenario = scenario_from_text(fmt::format(R"({{"name": "bids", "seed": 1,
+records::RunResult replay(const std::filesystem::path& file, double on_demand_usd, double bid_usd) {
+    const scenarios::Scenario scenario =
+        scenarios::scenario_from_text(fmt::format(R"({{"name": "bids", "seed": 1,
             "job": {{"work": "200 h", "restart": "5 min"}}, "cluster": {{"count": 1}},
             "market": {{"on_demand_price": "{} USD/h", "provider": "aws", "date": "2016-05-01"}},
             "plan": {{"bid": "{:.6f} USD/h"}}, "replay": ["spot_only"]}})",
-                                                             on_demand_usd, bid_usd),
-                                                 "bids.json");
-    const NamedMarket market = make_market(scenario, 1, file);
-    return run_one(scenario, market, scenario.policies.front(), 1).result;
+                                                  on_demand_usd, bid_usd),
+                                      "bids.json");
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, 1, file);
+    return scenarios::run_one(scenario, market, scenario.policies.front(), 1).result;
 }
 
 }  // namespace
@@ -43,7 +44,8 @@ TEST_CASE("bids: in recorded markets lower bids are taken away more often", "[bi
     double rate_before = 0;
     for (const double share : {4.0, 1.0, 0.3, recording.lowest_share}) {
         const double bid = share * recording.on_demand_usd;
-        const RunResult result = replay(*data / recording.file, recording.on_demand_usd, bid);
+        const records::RunResult result =
+            replay(*data / recording.file, recording.on_demand_usd, bid);
         const double held_h = to_hours(result.held);
         CAPTURE(bid, held_h, result.revocations);
         fmt::print("bids: {:<46} bid {:5.2f} USD/h: {:4} taken, {:7.1f} h held, {:6.4f} USD/h\n",

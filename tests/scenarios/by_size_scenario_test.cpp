@@ -14,16 +14,16 @@ namespace ukemi {
 namespace {
 
 // Every question, with the Plan that was in force when it was asked.
-class Questions final : public ControllerLog {
+class Questions final : public policies::ControllerLog {
 public:
     struct Question {
-        ControlEvent event;
-        Observation seen;
-        Plan plan;
+        policies::ControlEvent event;
+        policies::Observation seen;
+        policies::Plan plan;
     };
-    explicit Questions(Plan first) : plan_(std::move(first)) {}
+    explicit Questions(policies::Plan first) : plan_(std::move(first)) {}
 
-    void question(const QuestionRecord& record) override {
+    void question(const policies::QuestionRecord& record) override {
         asked.push_back({record.event, record.seen, plan_});
         if (record.proposed != nullptr) proposed_ = *record.proposed;
     }
@@ -33,27 +33,28 @@ public:
     std::vector<Question> asked;
 
 private:
-    Plan plan_;
-    Plan proposed_;
+    policies::Plan plan_;
+    policies::Plan proposed_;
 };
 
 struct Asked {
-    RunResult result;
+    records::RunResult result;
     std::vector<Questions::Question> questions;
 };
 
-Asked ask(const Scenario& scenario, std::string_view policies) {
-    const NamedMarket market = make_market(scenario, scenario.seed);
-    const JobSpec job = job_on(scenario, market.data);
+Asked ask(const scenarios::Scenario& scenario, std::string_view policies) {
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+    const sim::JobSpec job = scenarios::job_on(scenario, market.data);
     Questions log(job.plan);
-    WorldSetup setup;
+    sim::WorldSetup setup;
     setup.market = &market.data;
     setup.job = &job;
-    setup.policies = make_policies(parse_policies(policies, scenario, "test").front());
+    setup.policies =
+        scenarios::make_policies(scenarios::parse_policies(policies, scenario, "test").front());
     setup.seed = scenario.seed;
     setup.keep_timeline = true;
     setup.log = &log;
-    RunResult result = World(std::move(setup)).run();
+    records::RunResult result = sim::World(std::move(setup)).run();
     REQUIRE(result.finished);
     return {std::move(result), std::move(log.asked)};
 }
@@ -64,12 +65,12 @@ double time_s(const Asked& run) { return to_seconds(run.result.duration); }
 struct Waited {
     std::int64_t steps = 0;
     Duration time;
-    std::map<Collective, std::int64_t> under;  // steps
+    std::map<policies::Collective, std::int64_t> under;  // steps
 };
 std::map<std::int32_t, Waited> waited_by_size(const Asked& run) {
     std::map<std::int32_t, Waited> waited;
     for (const Questions::Question& one : run.questions) {
-        if (one.event.hook != Hook::after_step || one.seen.workers == 0) continue;
+        if (one.event.hook != policies::Hook::after_step || one.seen.workers == 0) continue;
         REQUIRE(std::ssize(one.seen.worker_views) == one.seen.workers);
         Waited& size = waited[one.seen.workers];
         ++size.steps;
@@ -79,22 +80,24 @@ std::map<std::int32_t, Waited> waited_by_size(const Asked& run) {
     return waited;
 }
 
-Duration exposed(const Scenario& scenario, std::int32_t workers, Collective collective) {
-    Plan plan;
+Duration exposed(const scenarios::Scenario& scenario, std::int32_t workers,
+                 policies::Collective collective) {
+    policies::Plan plan;
     plan.collective = collective;
-    return exposed_communication(scenario.job.profile, plan, workers);
+    return policies::exposed_communication(scenario.job.profile, plan, workers);
 }
 
 struct Group {  // a state of real gradients, as far as it is looked at
     std::uint64_t digest = 0;
-    Synchronisation synchronisation = Synchronisation::s_sgd;
+    policies::Synchronisation synchronisation = policies::Synchronisation::s_sgd;
     std::int32_t learners = 0;
     std::size_t replicas = 0;  // 0: all have the one model
     bool part = false;         // of the replicas no two are equal
 };
 
-Group seen(const GroupState& state) {
-    Group group{digest_of(state), state.synchronisation, state.group, state.learners.size(), true};
+Group seen(const sim::GroupState& state) {
+    Group group{sim::digest_of(state), state.synchronisation, state.group, state.learners.size(),
+                true};
     for (std::size_t a = 0; a < state.learners.size(); ++a) {
         for (std::size_t b = a + 1; b < state.learners.size(); ++b) {
             group.part = group.part && state.learners[a].weights != state.learners[b].weights;
@@ -107,9 +110,12 @@ Group seen(const GroupState& state) {
 
 TEST_CASE("by size: in collectives_by_size the best collective is another at each size",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "exchange/collectives_by_size.json");
-    const std::map<std::int32_t, Collective> best = {
-        {4, Collective::clique}, {8, Collective::ring}, {16, Collective::double_binary_tree}};
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "exchange/collectives_by_size.json");
+    const std::map<std::int32_t, policies::Collective> best = {
+        {4, policies::Collective::clique},
+        {8, policies::Collective::ring},
+        {16, policies::Collective::double_binary_tree}};
     CHECK(scenario.job.plan.collective == best.at(4));  // the first Plan has it
     const Asked stays = ask(scenario, "scheduled_resize+on_demand");
     const Asked knows = ask(scenario, "topology_by_size+scheduled_resize+on_demand");
@@ -122,12 +128,14 @@ TEST_CASE("by size: in collectives_by_size the best collective is another at eac
     double step_times_s = 0;
     for (const auto& [size, waited] : known) {
         CAPTURE(size);
-        for (const ExposedCommunication& other : scenario.job.profile.communication) {
-            CHECK(exposed(scenario, size, best.at(size)) <= time_for_size(other.times, size));
+        for (const policies::ExposedCommunication& other : scenario.job.profile.communication) {
+            CHECK(exposed(scenario, size, best.at(size)) <=
+                  policies::time_for_size(other.times, size));
         }
         CHECK(waited.under == std::map{std::pair{best.at(size), waited.steps}});
         CHECK(waited.time == waited.steps * exposed(scenario, size, best.at(size)));
-        const Duration compute = time_for(rate_of(scenario.job.profile, size), 1);
+        const Duration compute =
+            policies::time_for(policies::rate_of(scenario.job.profile, size), 1);
         step_times_s += to_seconds(waited.steps * compute + waited.time);
     }
     // Machines come in a minute, then a start and two changes; and the last step, after which
@@ -148,12 +156,12 @@ TEST_CASE("by size: in collectives_by_size the best collective is another at eac
     CHECK(time_s(stays) > time_s(knows) + 50);
 
     // Neither is any one of them, held on to at all sizes, as good.
-    for (const ExposedCommunication& one : scenario.job.profile.communication) {
-        const auto name = collective_names()[static_cast<std::size_t>(one.collective)];
+    for (const policies::ExposedCommunication& one : scenario.job.profile.communication) {
+        const auto name = policies::collective_names()[static_cast<std::size_t>(one.collective)];
         const std::vector<ConfigOverride> always{
             {"/policy_parameters/topology_by_size/sizes", fmt::format(R"({{"1": "{}"}})", name)}};
-        const Scenario held =
-            read_scenario(scenario_folder / "exchange/collectives_by_size.json", always);
+        const scenarios::Scenario held =
+            scenarios::read_scenario(scenario_folder / "exchange/collectives_by_size.json", always);
         CAPTURE(name);
         CHECK(time_s(ask(held, "topology_by_size+scheduled_resize+on_demand")) >
               time_s(tries) + 10);
@@ -164,30 +172,33 @@ TEST_CASE("by size: a log with times by size is answered again as it was", "[sce
     const std::vector<ConfigOverride> shorter{
         {"/job/samples", "300000"},
         {"/policy_parameters/scheduled_resize/schedule", "4:200,8:200,16:1"}};
-    const Scenario scenario =
-        read_scenario(scenario_folder / "exchange/collectives_by_size.json", shorter);
-    RunOptions options;
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "exchange/collectives_by_size.json", shorter);
+    scenarios::RunOptions options;
     options.decisions = true;
     options.all_questions = true;
-    const PolicyList list =
-        parse_policies("measured_collective+scheduled_resize+on_demand", scenario, "test").front();
-    const FinishedRun run =
-        run_one(scenario, make_market(scenario, scenario.seed), list, scenario.seed, options);
+    const scenarios::PolicyList list =
+        scenarios::parse_policies("measured_collective+scheduled_resize+on_demand", scenario,
+                                  "test")
+            .front();
+    const scenarios::FinishedRun run = scenarios::run_one(
+        scenario, scenarios::make_market(scenario, scenario.seed), list, scenario.seed, options);
     CHECK_THAT(run.decisions, Catch::Contains(R"({"time_ns":4082000,"workers":4})"));
-    const LogReplay again = replay_decisions(run.decisions, "decisions.jsonl");
+    const records::LogReplay again = records::replay_decisions(run.decisions, "decisions.jsonl");
     CHECK(again.decisions == run.result.plans);
     CHECK(again.difference_count == 0);
 }
 
 TEST_CASE("by size: in average_when_large replicas are one model until the group has grown",
           "[scenario][learning]") {
-    Scenario scenario = read_scenario(scenario_folder / "learners/average_when_large.json");
+    scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "learners/average_when_large.json");
     constexpr std::int64_t at_two = 1000;  // steps, as scheduled
     const auto model = scenario.job.learning;
     const auto run = [&](std::string_view policies, std::map<std::int64_t, Group>& groups) {
         scenario.job.learning =
-            std::make_shared<WatchedModel>(model, nullptr, [&](const LearningState& at) {
-                const GroupState& state = group_of(at);
+            std::make_shared<WatchedModel>(model, nullptr, [&](const sim::LearningState& at) {
+                const sim::GroupState& state = sim::group_of(at);
                 groups.insert_or_assign(state.steps, seen(state));
             });
         return ask(scenario, policies);
@@ -200,12 +211,13 @@ TEST_CASE("by size: in average_when_large replicas are one model until the group
     // Two make steps until the resize is committed; its group makes none of theirs.
     std::int32_t commits_seen = 0;
     for (const Questions::Question& one : averaged.questions) {
-        if (one.event.hook != Hook::after_step || one.seen.workers == 0) continue;
+        if (one.event.hook != policies::Hook::after_step || one.seen.workers == 0) continue;
         CAPTURE(one.seen.steps_done);
         const bool grown = one.seen.steps_done > at_two;
         if (one.seen.workers != (grown ? 4 : 2)) FAIL("another number of workers");
-        const Synchronisation expected =
-            grown ? Synchronisation::synchronous_averaging : Synchronisation::s_sgd;
+        const policies::Synchronisation expected =
+            grown ? policies::Synchronisation::synchronous_averaging
+                  : policies::Synchronisation::s_sgd;
         if (one.plan.synchronisation != expected) FAIL("another synchronisation");
         commits_seen += one.seen.steps_done == at_two ? 1 : 0;
     }
@@ -218,12 +230,12 @@ TEST_CASE("by size: in average_when_large replicas are one model until the group
     for (const auto& [steps, group] : turned) {
         CAPTURE(steps);
         if (steps > at_two) {
-            REQUIRE(group.synchronisation == Synchronisation::synchronous_averaging);
+            REQUIRE(group.synchronisation == policies::Synchronisation::synchronous_averaging);
             REQUIRE(group.learners == 4);
             REQUIRE(group.replicas == 4);
             REQUIRE(group.part);
         } else {
-            REQUIRE(group.synchronisation == Synchronisation::s_sgd);
+            REQUIRE(group.synchronisation == policies::Synchronisation::s_sgd);
             REQUIRE(group.replicas == 0);
             REQUIRE(group.digest == never.at(steps).digest);
         }
@@ -233,7 +245,7 @@ TEST_CASE("by size: in average_when_large replicas are one model until the group
 
     // Learning went on: the target is reached by the averaged models, and was not before.
     double before = 0;
-    for (const TimelineRow& row : averaged.result.timeline) {
+    for (const records::TimelineRow& row : averaged.result.timeline) {
         if (row.workers == 2 && row.accuracy) before = *row.accuracy;
     }
     CHECK(before > 0.5);

@@ -14,15 +14,15 @@ namespace {
 using Catch::Contains;
 
 // Steps of 100 ms and a gradient of 100 MB over 1 GB/s between four workers.
-Scenario with(std::string_view more, std::string_view training = "") {
-    return scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
+scenarios::Scenario with(std::string_view more, std::string_view training = "") {
+    return scenarios::scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
             "job": {{"samples": 4000, "batch": 4,
                      "step_time": {{"table": {{"1": "100 ms"}}, {}}}}},
             {} "cluster": {{"count": 4}}, "plan": {{"market": "on_demand"}},
             "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
             "replay": ["on_demand", "on_demand+adaptive_codec", "on_demand+accordion"]}})",
-                                          more, training),
-                              "small.json");
+                                                     more, training),
+                                         "small.json");
 }
 
 const std::string link = R"("gradient": "100 MB",
@@ -38,38 +38,42 @@ const std::string rows = link + R"(, "codecs": [
     {"codec": "top_k:0.01", "bytes": "2 MB", "encoding": "90 ms",
      "synchronisation": {"1": "0 s", "4": "12 ms"}}])";
 
-Duration step_with(const Scenario& scenario, Codec codec, double level, std::int32_t workers = 4) {
-    Plan plan = scenario.job.plan;
+Duration step_with(const scenarios::Scenario& scenario, policies::Codec codec, double level,
+                   std::int32_t workers = 4) {
+    policies::Plan plan = scenario.job.plan;
     plan.codec = codec;
     plan.codec_level = level;
-    return step_of(*scenario.job.profile.step_time, plan, workers);
+    return policies::step_of(*scenario.job.profile.step_time, plan, workers);
 }
 
-std::vector<FinishedRun> runs_of(const Scenario& scenario, std::string_view policies) {
-    ExperimentSetup setup;
-    setup.policies = parse_policies(policies, scenario, "test");
+std::vector<scenarios::FinishedRun> runs_of(const scenarios::Scenario& scenario,
+                                            std::string_view policies) {
+    scenarios::ExperimentSetup setup;
+    setup.policies = scenarios::parse_policies(policies, scenario, "test");
     setup.seeds = {1};
-    setup.details = Details::all;
+    setup.details = scenarios::Details::all;
     setup.options.decisions = true;
     setup.options.all_questions = true;
-    return run_experiment(scenario, setup);
+    return scenarios::run_experiment(scenario, setup);
 }
 
 }  // namespace
 
 TEST_CASE("codec scenario: bytes and a link make the time of a step", "[scenario][codec]") {
-    const Scenario scenario = with(rows);
+    const scenarios::Scenario scenario = with(rows);
     // 2 · 3 · 1 ms + 2 · 3/4 of the bytes at 1 GB/s, and encoding.
-    CHECK(step_with(scenario, Codec::none, 0) == milliseconds(100 + 6 + 150));
-    CHECK(step_with(scenario, Codec::fp16, 0) == milliseconds(100 + 6 + 75 + 5));
-    CHECK(step_with(scenario, Codec::power_sgd, 2) == nanoseconds(127'500'000));
-    CHECK(step_with(scenario, Codec::top_k, 0.01) == milliseconds(100 + 12 + 90));
-    CHECK(step_with(scenario, Codec::power_sgd, 3) == step_with(scenario, Codec::none, 0));
+    CHECK(step_with(scenario, policies::Codec::none, 0) == milliseconds(100 + 6 + 150));
+    CHECK(step_with(scenario, policies::Codec::fp16, 0) == milliseconds(100 + 6 + 75 + 5));
+    CHECK(step_with(scenario, policies::Codec::power_sgd, 2) == nanoseconds(127'500'000));
+    CHECK(step_with(scenario, policies::Codec::top_k, 0.01) == milliseconds(100 + 12 + 90));
+    CHECK(step_with(scenario, policies::Codec::power_sgd, 3) ==
+          step_with(scenario, policies::Codec::none, 0));
     // Alone nothing is sent or encoded.
-    CHECK(step_with(scenario, Codec::fp16, 0, 1) == milliseconds(400));
-    Plan plan = scenario.job.plan;
-    plan.codec = Codec::fp16;
-    const ExchangeView view = exchange_of(*scenario.job.profile.step_time, plan, 4);
+    CHECK(step_with(scenario, policies::Codec::fp16, 0, 1) == milliseconds(400));
+    policies::Plan plan = scenario.job.plan;
+    plan.codec = policies::Codec::fp16;
+    const policies::ExchangeView view =
+        policies::exchange_of(*scenario.job.profile.step_time, plan, 4);
     CHECK(view.compute == milliseconds(100));
     CHECK(view.communication == milliseconds(81));
     CHECK(view.exposed == milliseconds(86));
@@ -80,11 +84,12 @@ TEST_CASE("codec scenario: bytes and a link make the time of a step", "[scenario
 TEST_CASE("codec scenario: the usual level is the same level, said or not", "[scenario][codec]") {
     for (const char* said : {"", ":2"}) {  // PowerSGD's usual rank
         CAPTURE(said);
-        const Scenario scenario =
+        const scenarios::Scenario scenario =
             with(link + R"(, "codecs": [{"codec": "power_sgd)" + said + R"(", "bytes": "1 MB"}])");
-        CHECK(step_with(scenario, Codec::power_sgd, 0) == nanoseconds(107'500'000));
-        CHECK(step_with(scenario, Codec::power_sgd, 2) == nanoseconds(107'500'000));
-        CHECK(step_with(scenario, Codec::power_sgd, 4) == step_with(scenario, Codec::none, 0));
+        CHECK(step_with(scenario, policies::Codec::power_sgd, 0) == nanoseconds(107'500'000));
+        CHECK(step_with(scenario, policies::Codec::power_sgd, 2) == nanoseconds(107'500'000));
+        CHECK(step_with(scenario, policies::Codec::power_sgd, 4) ==
+              step_with(scenario, policies::Codec::none, 0));
     }
     CHECK_THAT(complaint_of([] {
                    with(link + R"(, "codecs": [{"codec": "power_sgd", "bytes": "1 MB"},
@@ -95,9 +100,9 @@ TEST_CASE("codec scenario: the usual level is the same level, said or not", "[sc
 
 TEST_CASE("codec scenario: what only a gather carries grows with the workers",
           "[scenario][codec]") {
-    const Scenario scenario =
+    const scenarios::Scenario scenario =
         with(link + R"(, "codecs": [{"codec": "top_k:0.01", "bytes": "2 MB"}])");
-    CHECK(step_with(scenario, Codec::top_k, 0.01) == milliseconds(100 + 3 * (1 + 2)));
+    CHECK(step_with(scenario, policies::Codec::top_k, 0.01) == milliseconds(100 + 3 * (1 + 2)));
 }
 
 TEST_CASE("codec scenario: a replay turns the codec and gains the time", "[scenario][codec]") {
@@ -110,14 +115,15 @@ TEST_CASE("codec scenario: a replay turns the codec and gains the time", "[scena
     CHECK_THAT(runs[1].decisions, Contains(R"("codec":"power_sgd","codec_level":4.0)"));
     CHECK_THAT(runs[1].decisions, Contains(R"("exchange":{)"));
     for (const std::size_t with_codec : {1U, 2U}) {
-        const LogReplay again = replay_decisions(runs[with_codec].decisions, "decisions.jsonl");
+        const records::LogReplay again =
+            records::replay_decisions(runs[with_codec].decisions, "decisions.jsonl");
         CHECK(again.decisions > 0);
         CHECK(again.difference_count == 0);
     }
 }
 
 TEST_CASE("codec scenario: that compression hurts is an answer", "[scenario][codec]") {
-    const Scenario scenario = with(R"("gradient": "1 MB",
+    const scenarios::Scenario scenario = with(R"("gradient": "1 MB",
         "link": {"bandwidth": "10 GB/s", "latency": "1 us"},
         "codecs": [{"codec": "fp16", "bytes": "0.5 MB", "encoding": "5 ms"}])");
     const auto runs = runs_of(scenario, "on_demand+adaptive_codec");
@@ -125,11 +131,14 @@ TEST_CASE("codec scenario: that compression hurts is an answer", "[scenario][cod
 }
 
 TEST_CASE("codec scenario: without costs a replay refuses to turn the codec", "[scenario][codec]") {
-    const Scenario scenario = with(link);
-    const NamedMarket market = make_market(scenario, 1);
-    const PolicyList list = parse_policies("accordion", scenario, "test").front();
-    const std::string complaint = complaint_of(
-        [&] { check_policies(list, scenario, simulated_capabilities(market.data, scenario.job)); });
+    const scenarios::Scenario scenario = with(link);
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, 1);
+    const scenarios::PolicyList list =
+        scenarios::parse_policies("accordion", scenario, "test").front();
+    const std::string complaint = complaint_of([&] {
+        scenarios::check_policies(list, scenario,
+                                  sim::simulated_capabilities(market.data, scenario.job));
+    });
     CHECK_THAT(complaint, Contains("turns the knob \"codec\", which the simulated market cannot"));
 }
 
@@ -138,8 +147,8 @@ TEST_CASE("codec scenario: the first Plan's codec is read, and what cannot be is
     const auto training = [](std::string_view codec, std::string_view more = "") {
         return with(link, fmt::format(R"("training": {{"codec": {}{}}}, )", codec, more));
     };
-    const Scenario scenario = training(R"("power_sgd:4")");
-    CHECK(scenario.job.plan.codec == Codec::power_sgd);
+    const scenarios::Scenario scenario = training(R"("power_sgd:4")");
+    CHECK(scenario.job.plan.codec == policies::Codec::power_sgd);
     CHECK(scenario.job.plan.codec_level == 4);
     CHECK(scenario.training->step.error_feedback);
     CHECK_FALSE(
@@ -167,15 +176,16 @@ TEST_CASE("codec scenario: the first Plan's codec is read, and what cannot be is
 
 TEST_CASE("codec scenario: codecs_on_slow_links shows that compression pays there",
           "[scenario][codec]") {
-    const Scenario scenario = read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) /
-                                            "scenarios/exchange/codecs_on_slow_links.json");
+    const scenarios::Scenario scenario = scenarios::read_scenario(
+        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/exchange/codecs_on_slow_links.json");
     REQUIRE(scenario.policies.size() == 3);
-    std::vector<RunResult> results;
-    for (const PolicyList& list : scenario.policies) {
-        for (FinishedRun& run : runs_of(scenario, list.label())) results.push_back(run.result);
+    std::vector<records::RunResult> results;
+    for (const scenarios::PolicyList& list : scenario.policies) {
+        for (scenarios::FinishedRun& run : runs_of(scenario, list.label()))
+            results.push_back(run.result);
     }
     REQUIRE(results.size() == 3);
-    for (const RunResult& result : results) CHECK(result.finished);
+    for (const records::RunResult& result : results) CHECK(result.finished);
     // As many samples, in less time.
     CHECK(results[1].samples_done == results[0].samples_done);
     CHECK(to_hours(results[1].duration) < 0.6 * to_hours(results[0].duration));

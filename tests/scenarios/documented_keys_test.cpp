@@ -61,7 +61,7 @@ TEST_CASE("scenario keys: each has its row in the README", "[scenario]") {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(scenario_folder)) {
         const auto folder = entry.path().parent_path().filename();
         if (entry.path().extension() != ".json" || folder == "steps") continue;
-        collect(json::parse(read_scenario(entry.path()).resolved), "", keys);
+        collect(json::parse(scenarios::read_scenario(entry.path()).resolved), "", keys);
         ++files;
     }
     REQUIRE(files >= 30);

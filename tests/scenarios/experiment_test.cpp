@@ -18,16 +18,17 @@ std::string capacity_csv(int hours_up) {
     return fmt::format("# id=x duration_s=360000\nt_s,instances\n0,1\n{},0\n", hours_up * 3600);
 }
 
-ExperimentSetup setup_of(const Scenario& scenario, std::string_view policies) {
-    ExperimentSetup setup;
-    setup.policies = parse_policies(policies, scenario, "test");
+scenarios::ExperimentSetup setup_of(const scenarios::Scenario& scenario,
+                                    std::string_view policies) {
+    scenarios::ExperimentSetup setup;
+    setup.policies = scenarios::parse_policies(policies, scenario, "test");
     setup.seeds = {1};
     return setup;
 }
 
-std::string order_of(const std::vector<FinishedRun>& runs) {
+std::string order_of(const std::vector<scenarios::FinishedRun>& runs) {
     std::string text;
-    for (const FinishedRun& run : runs) {
+    for (const scenarios::FinishedRun& run : runs) {
         text += fmt::format("{} {} {};", run.result.trace, run.result.policy, run.result.seed);
     }
     return text;
@@ -36,21 +37,21 @@ std::string order_of(const std::vector<FinishedRun>& runs) {
 }  // namespace
 
 TEST_CASE("policy lists: commas separate lists, plus signs what runs together", "[policies]") {
-    const Scenario scenario = small_scenario(priced);
-    const auto lists = parse_policies("greedy,spot_only+daly", scenario, "--policies");
+    const scenarios::Scenario scenario = small_scenario(priced);
+    const auto lists = scenarios::parse_policies("greedy,spot_only+daly", scenario, "--policies");
     REQUIRE(lists.size() == 2);
     CHECK(lists[0].label() == "greedy");
     CHECK(lists[0].where == "--policies");
     CHECK(lists[0].needs_deadline());
     CHECK(lists[1].label() == "spot_only+daly_checkpoint");  // the alias' full name
     CHECK_FALSE(lists[1].needs_deadline());
-    CHECK(make_policies(lists[1]).size() == 2);
+    CHECK(scenarios::make_policies(lists[1]).size() == 2);
 }
 
 TEST_CASE("policy lists: what is wrong is said of the option", "[policies]") {
-    const Scenario scenario = small_scenario(priced);
+    const scenarios::Scenario scenario = small_scenario(priced);
     const auto complaint = [&](std::string_view text) {
-        return complaint_of([&] { parse_policies(text, scenario, "--policies"); });
+        return complaint_of([&] { scenarios::parse_policies(text, scenario, "--policies"); });
     };
     CHECK(complaint("greddy") == "--policies: no policy \"greddy\" (did you mean \"greedy\"?)");
     CHECK(complaint("greedy,") == "--policies: a policy without a name");
@@ -63,16 +64,16 @@ TEST_CASE("policy lists: what is wrong is said of the option", "[policies]") {
 
 TEST_CASE("policy lists: the scenario's parameters go with a policy, by any of its names",
           "[policies]") {
-    const Scenario scenario = small_scenario(
+    const scenarios::Scenario scenario = small_scenario(
         priced, ".",
         R"("policy_parameters": {"periodic": {"interval": "5 min"}}, "replay": ["spot_only"])");
-    const auto lists = parse_policies("periodic_checkpoint,daly", scenario, "test");
+    const auto lists = scenarios::parse_policies("periodic_checkpoint,daly", scenario, "test");
     CHECK(lists[0].items[0].parameters == R"({"interval":"5 min"})");
     CHECK(lists[1].items[0].parameters == "{}");
 }
 
 TEST_CASE("policy lists: a list of objects keeps the parameters without the name", "[policies]") {
-    const Scenario scenario =
+    const scenarios::Scenario scenario =
         small_scenario(priced, ".", R"("policies": [{"name": "greedy", "safety_net": "simple"},
                                      {"name": "daly"}])");
     REQUIRE(scenario.policies.size() == 1);
@@ -84,14 +85,14 @@ TEST_CASE("policy lists: a list of objects keeps the parameters without the name
 TEST_CASE("experiment: results come by trace, policy and seed, on any number of threads",
           "[experiment]") {
     const ScratchFolder scratch;
-    const Scenario scenario = small_scenario(priced);
-    ExperimentSetup setup = setup_of(scenario, "greedy,on_demand");
+    const scenarios::Scenario scenario = small_scenario(priced);
+    scenarios::ExperimentSetup setup = setup_of(scenario, "greedy,on_demand");
     setup.seeds = {7, 3};
     for (const int hours_up : {2, 4, 6}) {
         setup.traces.push_back(write_text(scratch.path() / fmt::format("up-{}.csv", hours_up),
                                           capacity_csv(hours_up)));
     }
-    const auto one = run_experiment(scenario, setup);
+    const auto one = scenarios::run_experiment(scenario, setup);
     CHECK(order_of(one) ==
           "up-2 greedy 7;up-2 greedy 3;up-2 on_demand 7;up-2 on_demand 3;"
           "up-4 greedy 7;up-4 greedy 3;up-4 on_demand 7;up-4 on_demand 3;"
@@ -106,7 +107,7 @@ TEST_CASE("experiment: results come by trace, policy and seed, on any number of 
         CHECK(total == 12);
         seen.push_back(done);
     };
-    const auto four = run_experiment(scenario, setup);
+    const auto four = scenarios::run_experiment(scenario, setup);
     CHECK(order_of(four) == order_of(one));
     REQUIRE(four.size() == one.size());
     for (std::size_t i = 0; i < one.size(); ++i) {
@@ -118,12 +119,12 @@ TEST_CASE("experiment: results come by trace, policy and seed, on any number of 
 }
 
 TEST_CASE("experiment: a generated market is another one for each seed", "[experiment]") {
-    const Scenario scenario = small_scenario(generated);
-    ExperimentSetup setup = setup_of(scenario, "spot_only,greedy");
+    const scenarios::Scenario scenario = small_scenario(generated);
+    scenarios::ExperimentSetup setup = setup_of(scenario, "spot_only,greedy");
     setup.seeds = {1, 2, 3};
-    const auto one = run_experiment(scenario, setup);
+    const auto one = scenarios::run_experiment(scenario, setup);
     setup.threads = 3;
-    const auto three = run_experiment(scenario, setup);
+    const auto three = scenarios::run_experiment(scenario, setup);
     CHECK(order_of(one) ==
           "v100-1-scarce spot_only 1;v100-1-scarce spot_only 2;"
           "v100-1-scarce spot_only 3;v100-1-scarce greedy 1;"
@@ -134,19 +135,20 @@ TEST_CASE("experiment: a generated market is another one for each seed", "[exper
     CHECK(one[0].result.event_hash != one[1].result.event_hash);
     // The same seed is the same market, whatever else is asked for.
     setup.seeds = {2};
-    CHECK(run_experiment(scenario, setup)[0].result.event_hash == one[1].result.event_hash);
+    CHECK(scenarios::run_experiment(scenario, setup)[0].result.event_hash ==
+          one[1].result.event_hash);
 }
 
 TEST_CASE("experiment: details are kept of no run, the first of each policy, or all",
           "[experiment]") {
-    const Scenario scenario = small_scenario(generated);
-    ExperimentSetup setup = setup_of(scenario, "spot_only,greedy");
+    const scenarios::Scenario scenario = small_scenario(generated);
+    scenarios::ExperimentSetup setup = setup_of(scenario, "spot_only,greedy");
     setup.seeds = {1, 2};
     setup.options = {true, true, true, true};
-    const auto kept = [&](Details details) {
+    const auto kept = [&](scenarios::Details details) {
         setup.details = details;
         std::string text;
-        for (const FinishedRun& run : run_experiment(scenario, setup)) {
+        for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
             const bool any = !run.result.timeline.empty();
             CHECK(run.decisions.empty() == !any);
             CHECK(run.events.empty() == !any);
@@ -154,23 +156,23 @@ TEST_CASE("experiment: details are kept of no run, the first of each policy, or 
         }
         return text;
     };
-    CHECK(kept(Details::none) == "----");
-    CHECK(kept(Details::first) == "x-x-");
-    CHECK(kept(Details::all) == "xxxx");
+    CHECK(kept(scenarios::Details::none) == "----");
+    CHECK(kept(scenarios::Details::first) == "x-x-");
+    CHECK(kept(scenarios::Details::all) == "xxxx");
     setup.options = {true, false, false, false};
-    const auto runs = run_experiment(scenario, setup);
+    const auto runs = scenarios::run_experiment(scenario, setup);
     CHECK_FALSE(runs[0].result.timeline.empty());
     CHECK(runs[0].decisions.empty());
     CHECK(runs[0].events.empty());
 }
 
 TEST_CASE("experiment: keeping details changes nothing else", "[experiment]") {
-    const Scenario scenario = small_scenario(generated);
-    ExperimentSetup setup = setup_of(scenario, "greedy");
-    const auto without = run_experiment(scenario, setup);
+    const scenarios::Scenario scenario = small_scenario(generated);
+    scenarios::ExperimentSetup setup = setup_of(scenario, "greedy");
+    const auto without = scenarios::run_experiment(scenario, setup);
     setup.options = {true, true, true, true};
-    setup.details = Details::all;
-    const auto with = run_experiment(scenario, setup);
+    setup.details = scenarios::Details::all;
+    const auto with = scenarios::run_experiment(scenario, setup);
     CHECK(with[0].result.event_hash == without[0].result.event_hash);
     CHECK(with[0].result.cost == without[0].result.cost);
 }
@@ -178,8 +180,8 @@ TEST_CASE("experiment: keeping details changes nothing else", "[experiment]") {
 TEST_CASE("experiment: the first bad trace in the order is named, on any number of threads",
           "[experiment]") {
     const ScratchFolder scratch;
-    const Scenario scenario = small_scenario(priced);
-    ExperimentSetup setup = setup_of(scenario, "on_demand");
+    const scenarios::Scenario scenario = small_scenario(priced);
+    scenarios::ExperimentSetup setup = setup_of(scenario, "on_demand");
     for (int number = 0; number < 9; ++number) {
         const bool bad = number == 4 || number == 7;
         setup.traces.push_back(
@@ -188,17 +190,17 @@ TEST_CASE("experiment: the first bad trace in the order is named, on any number 
     }
     for (const int threads : {1, 4}) {
         setup.threads = threads;
-        CHECK_THAT(complaint_of([&] { run_experiment(scenario, setup); }),
+        CHECK_THAT(complaint_of([&] { scenarios::run_experiment(scenario, setup); }),
                    Catch::StartsWith(setup.traces[4].string() + ":3:3: "));
     }
 }
 
 TEST_CASE("experiment: policies that cannot run are refused before any run", "[experiment]") {
-    const Scenario scenario = small_scenario(priced);
-    ExperimentSetup setup = setup_of(scenario, "on_demand,ideal_no_overhead");
+    const scenarios::Scenario scenario = small_scenario(priced);
+    scenarios::ExperimentSetup setup = setup_of(scenario, "on_demand,ideal_no_overhead");
     std::size_t finished = 0;
     setup.progress = [&](std::size_t, std::size_t) { ++finished; };
-    CHECK_THAT(complaint_of([&] { run_experiment(scenario, setup); }),
+    CHECK_THAT(complaint_of([&] { scenarios::run_experiment(scenario, setup); }),
                Catch::StartsWith("test: \"ideal_no_overhead\" needs an oracle"));
     CHECK(finished == 0);
 }

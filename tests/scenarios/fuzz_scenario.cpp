@@ -11,13 +11,13 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     try {
-        const ukemi::Scenario scenario =
-            ukemi::scenario_from_text({reinterpret_cast<const char*>(data), size}, "fuzz");
-        ukemi::MarketData market;
+        const ukemi::scenarios::Scenario scenario = ukemi::scenarios::scenario_from_text(
+            {reinterpret_cast<const char*>(data), size}, "fuzz");
+        ukemi::sim::MarketData market;
         market.zones.resize(scenario.market.zones.size());
-        for (const ukemi::PolicyList& list : scenario.policies) {
-            ukemi::check_policies(list, scenario,
-                                  ukemi::simulated_capabilities(market, scenario.job));
+        for (const ukemi::scenarios::PolicyList& list : scenario.policies) {
+            ukemi::scenarios::check_policies(
+                list, scenario, ukemi::sim::simulated_capabilities(market, scenario.job));
         }
     } catch (const ukemi::InputError&) {  // the only way to refuse
     }

@@ -45,23 +45,23 @@ void check_golden(const std::filesystem::path& file, const std::string& now) {
                                   << "\n  now:    " << line_of(now));
 }
 
-std::string result_line(const RunResult& result) {
+std::string result_line(const records::RunResult& result) {
     return fmt::format(
         "= {} {} {}: {} nano-USD, {} ns, held {} ns, useful {} ns, {} losses, {} plans, hash {}\n",
         result.scenario, result.policy, result.seed, result.cost.raw(), result.duration.raw(),
-        result.held.raw(), result.causes.time_of(Cause::useful).raw(), result.revocations,
+        result.held.raw(), result.causes.time_of(records::Cause::useful).raw(), result.revocations,
         result.plans, result.event_hash);
 }
 
 std::string readable_log(const std::string& scenario_file) {
-    const Scenario scenario = read_scenario(source / scenario_file);
-    ExperimentSetup setup;
+    const scenarios::Scenario scenario = scenarios::read_scenario(source / scenario_file);
+    scenarios::ExperimentSetup setup;
     setup.policies = scenario.policies;
     setup.seeds = {scenario.seed};
-    setup.details = Details::all;
+    setup.details = scenarios::Details::all;
     setup.options.events = true;
     std::string text;
-    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+    for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
         text += fmt::format("# {}\n", run.result.policy);
         text += run.events;
         text += result_line(run.result);
@@ -73,12 +73,12 @@ std::string hashes(int threads) {
     std::string text;
     for (const std::string file : {"scenarios/market/demo.json", "scenarios/smoke/one_machine.json",
                                    "scenarios/smoke/two_zones.json"}) {
-        const Scenario scenario = read_scenario(source / file);
-        ExperimentSetup setup;
+        const scenarios::Scenario scenario = scenarios::read_scenario(source / file);
+        scenarios::ExperimentSetup setup;
         setup.policies = scenario.policies;
         setup.seeds = {1, 2, 3};
         setup.threads = threads;
-        for (const FinishedRun& run : run_experiment(scenario, setup)) {
+        for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
             text += fmt::format("{},{},{},{}\n", run.result.scenario, run.result.policy,
                                 run.result.seed, run.result.event_hash);
         }

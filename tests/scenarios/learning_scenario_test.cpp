@@ -13,24 +13,26 @@ namespace {
 const std::filesystem::path learning_scenario =
     std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "batch/batch_schedules.json";
 
-Scenario learning(std::string_view section,
-                  std::string_view step_time = R"({"per_sample": "1 ms"})",
-                  std::string_view more = "") {
-    return scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
+scenarios::Scenario learning(std::string_view section,
+                             std::string_view step_time = R"({"per_sample": "1 ms"})",
+                             std::string_view more = "") {
+    return scenarios::scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
             "job": {{"samples": 100000, "batch": 100, "step_time": {}{}}},
             "learning": {}, "cluster": {{"count": 1}},
             "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
             "replay": ["constant_batch:50", "constant_batch:400"]}})",
-                                          step_time, more, section),
-                              "small.json");
+                                                     step_time, more, section),
+                                         "small.json");
 }
 
-std::vector<RunResult> learned_with(const Scenario& scenario, std::string_view policies) {
-    ExperimentSetup setup;
-    setup.policies = parse_policies(policies, scenario, "test");
+std::vector<records::RunResult> learned_with(const scenarios::Scenario& scenario,
+                                             std::string_view policies) {
+    scenarios::ExperimentSetup setup;
+    setup.policies = scenarios::parse_policies(policies, scenario, "test");
     setup.seeds = {1};
-    std::vector<RunResult> results;
-    for (FinishedRun& run : run_experiment(scenario, setup)) results.push_back(run.result);
+    std::vector<records::RunResult> results;
+    for (scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup))
+        results.push_back(run.result);
     return results;
 }
 
@@ -38,7 +40,8 @@ std::vector<RunResult> learned_with(const Scenario& scenario, std::string_view p
 
 TEST_CASE("learning scenario: a step takes its batch's time and is worth what the law says",
           "[scenario][learning]") {
-    const Scenario scenario = learning(R"({"noise_scale": [{"samples": 0, "noise_scale": 300}]})");
+    const scenarios::Scenario scenario =
+        learning(R"({"noise_scale": [{"samples": 0, "noise_scale": 300}]})");
     const auto results = learned_with(scenario, "constant_batch:50,constant_batch:400");
     // (φ + B)/(φ + 100) of the samples at batch 100: 350/400 and 700/400 of 100,000.
     REQUIRE(results.size() == 2);
@@ -51,7 +54,7 @@ TEST_CASE("learning scenario: a step takes its batch's time and is worth what th
 
 TEST_CASE("learning scenario: a target metric ends the job where the metric gets there",
           "[scenario][learning]") {
-    const Scenario scenario = learning(
+    const scenarios::Scenario scenario = learning(
         R"({"noise_scale": [{"samples": 0, "noise_scale": 300}], "target": 0.5,
             "metric": [{"samples": 0, "value": 0.1}, {"samples": 10000, "value": 0.3},
                        {"samples": 50000, "value": 0.7}]})");
@@ -92,23 +95,25 @@ TEST_CASE("learning scenario: what cannot be meant is refused with its place",
 
 TEST_CASE("learning scenario: policies may turn what the scenario models, and no more",
           "[scenario][learning]") {
-    const Scenario scenario = learning(R"({"noise_scale": [{"samples": 0, "noise_scale": 300}]})");
+    const scenarios::Scenario scenario =
+        learning(R"({"noise_scale": [{"samples": 0, "noise_scale": 300}]})");
     CHECK_THAT(complaint_of([&] { learned_with(scenario, "ada_scale"); }),
                Catch::Contains("learning_rate"));
-    CHECK_THAT(complaint_of([&] { parse_policies("greedy:3", scenario, "test"); }),
+    CHECK_THAT(complaint_of([&] { scenarios::parse_policies("greedy:3", scenario, "test"); }),
                Catch::Contains("no parameter"));
-    CHECK_THAT(complaint_of([&] { parse_policies("constant_batch:x", scenario, "test"); }),
-               Catch::Contains("batch"));
+    CHECK_THAT(
+        complaint_of([&] { scenarios::parse_policies("constant_batch:x", scenario, "test"); }),
+        Catch::Contains("batch"));
 }
 
 TEST_CASE("learning scenario: in batch_schedules goodput beats the batches that never change",
           "[scenario][learning]") {
-    const Scenario scenario = read_scenario(learning_scenario);
+    const scenarios::Scenario scenario = scenarios::read_scenario(learning_scenario);
     const auto results = learned_with(scenario,
                                       "goodput_batch+ada_scale,constant_batch:256+ada_scale,"
                                       "constant_batch:8192+ada_scale");
     REQUIRE(results.size() == 3);
-    for (const RunResult& result : results) CHECK(result.finished);
+    for (const records::RunResult& result : results) CHECK(result.finished);
     CHECK(results[0].duration < results[1].duration);
     CHECK(results[0].duration < results[2].duration);
     CHECK(results[0].samples_done > results[1].samples_done);  // that is what it pays
@@ -116,8 +121,8 @@ TEST_CASE("learning scenario: in batch_schedules goodput beats the batches that 
 
 namespace {
 
-Scenario shipped_as(const char* name) {
-    return read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / name);
+scenarios::Scenario shipped_as(const char* name) {
+    return scenarios::read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / name);
 }
 
 }  // namespace
@@ -138,13 +143,13 @@ TEST_CASE("learning scenario: recorded_curves takes the samples that were record
 
 TEST_CASE("learning scenario: in elastic_batch the batch follows the workers, or does not",
           "[scenario][learning]") {
-    const Scenario scenario = shipped_as("batch/elastic_batch.json");
-    ExperimentSetup setup;
+    const scenarios::Scenario scenario = shipped_as("batch/elastic_batch.json");
+    scenarios::ExperimentSetup setup;
     setup.policies = {scenario.policies[0], scenario.policies[1]};
     setup.seeds = {1};
-    setup.details = Details::all;
+    setup.details = scenarios::Details::all;
     setup.options.decisions = true;
-    const auto runs = run_experiment(scenario, setup);
+    const auto runs = scenarios::run_experiment(scenario, setup);
     REQUIRE(runs.size() == 2);
     CHECK(runs[0].result.finished);
     CHECK(runs[0].decisions.find("the batch follows the workers") != std::string::npos);

@@ -10,6 +10,7 @@
 #include "tests/scenarios/scenario_text.hpp"
 
 using namespace ukemi;
+using namespace ukemi::scenarios;
 
 namespace {
 

@@ -26,10 +26,10 @@ json read_json(const std::filesystem::path& file) {
     return json::parse(stream);
 }
 
-AvailabilitySeries series_of(const json& trace, Duration gap) {
+traces::AvailabilitySeries series_of(const json& trace, Duration gap) {
     const auto ticks = trace.at(0).get<std::int64_t>();
     const auto bits = trace.at(1).get<std::string>();
-    AvailabilitySeries series;
+    traces::AvailabilitySeries series;
     for (std::int64_t tick = 0; tick < ticks; ++tick) {
         const char digit = bits.at(static_cast<std::size_t>(tick / 4));
         const int nibble = digit <= '9' ? digit - '0' : digit - 'a' + 10;
@@ -42,17 +42,18 @@ AvailabilitySeries series_of(const json& trace, Duration gap) {
     return series;
 }
 
-NamedMarket market_of(const Scenario& scenario, AvailabilitySeries series) {
-    NamedMarket market;
+scenarios::NamedMarket market_of(const scenarios::Scenario& scenario,
+                                 traces::AvailabilitySeries series) {
+    scenarios::NamedMarket market;
     market.name = "peer";
-    ZoneData zone;
+    sim::ZoneData zone;
     zone.name = "peer";
     zone.spot_price = {{{Instant{}, *scenario.market.zones[0].spot_price}}, series.end};
     zone.capacity = std::move(series);
     zone.on_demand_price = scenario.market.zones[0].on_demand_price;
     market.data.zones.push_back(std::move(zone));
     market.data.after_last_row = scenario.market.after_last_row;
-    prepare(market.data);
+    sim::prepare(market.data);
     return market;
 }
 
@@ -63,13 +64,13 @@ struct Comparison {
 };
 
 // One policy over one set of traces.
-void compare(Comparison& so_far, const Scenario& scenario, const std::string& policy,
+void compare(Comparison& so_far, const scenarios::Scenario& scenario, const std::string& policy,
              const json& traces, const json& costs, const json& ticks) {
-    const PolicyList list = parse_policies(policy, scenario, "test").at(0);
+    const scenarios::PolicyList list = scenarios::parse_policies(policy, scenario, "test").at(0);
     for (std::size_t index = 0; index < costs.size(); ++index) {
-        const NamedMarket market =
+        const scenarios::NamedMarket market =
             market_of(scenario, series_of(traces.at(index), whole_seconds(600)));
-        const RunResult run = run_one(scenario, market, list, 1).result;
+        const records::RunResult run = scenarios::run_one(scenario, market, list, 1).result;
         const auto cost = costs.at(index).get<double>();
         const bool equal = std::abs(to_dollars(run.cost) - cost) <= 1e-7 * cost &&
                            run.ticks == ticks.at(index).get<std::int64_t>();
@@ -83,11 +84,11 @@ void compare(Comparison& so_far, const Scenario& scenario, const std::string& po
     }
 }
 
-Scenario with(const std::string& file, double deadline_h, double overhead_h) {
+scenarios::Scenario with(const std::string& file, double deadline_h, double overhead_h) {
     const std::vector<ConfigOverride> overrides{{"/job/deadline", fmt::format("{} h", deadline_h)},
                                                 {"/job/restart", fmt::format("{} h", overhead_h)},
                                                 {"/job/give_up_after", "2000 h"}};
-    return read_scenario(scenario_folder / file, overrides);
+    return scenarios::read_scenario(scenario_folder / file, overrides);
 }
 
 }  // namespace
@@ -105,8 +106,8 @@ TEST_CASE("peer: every run of Can't Be Late, generation 1, costs and lasts the s
     const auto overhead_h = expected.at("restart_overhead_hours").get<double>();
     Comparison all;
     for (const json& run : expected.at("runs")) {
-        const Scenario scenario = with("market/cant_be_late_gen1.json",
-                                       run.at("deadline_hours").get<double>(), overhead_h);
+        const scenarios::Scenario scenario = with(
+            "market/cant_be_late_gen1.json", run.at("deadline_hours").get<double>(), overhead_h);
         const json& traces = inputs.at("sets").at(run.at("set").get<std::string>()).at("traces");
         compare(all, scenario, names.at(run.at("policy").get<std::string>()), traces,
                 run.at("cost"), run.at("ticks"));
@@ -132,7 +133,7 @@ TEST_CASE("peer: every run of Can't Be Late, generation 3, costs and lasts the s
     const json expected = read_json(*folder / "cbl_gen3_expected.json");
     Comparison all;
     for (const json& run : expected.at("runs")) {
-        const Scenario scenario =
+        const scenarios::Scenario scenario =
             with("market/cant_be_late_gen3.json", run.at("deadline_h").get<double>(),
                  run.at("overhead_h").get<double>());
         const json& traces = inputs.at("sets").at(run.at("env").get<std::string>());

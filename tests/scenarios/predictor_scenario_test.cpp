@@ -16,9 +16,9 @@ namespace ukemi {
 namespace {
 
 // Two days of work in steps of ten seconds under a deadline, on a market that comes and goes.
-Scenario late_scenario(std::string_view predictor, std::string_view more_job = "") {
+scenarios::Scenario late_scenario(std::string_view predictor, std::string_view more_job = "") {
     const std::string key = predictor.empty() ? "" : fmt::format(R"("predictor": {},)", predictor);
-    return scenario_from_text(fmt::format(R"({{"name": "late", "seed": 1, {}
+    return scenarios::scenario_from_text(fmt::format(R"({{"name": "late", "seed": 1, {}
             "job": {{"samples": 552960, "batch": 32, "throughput": {{"1": "3.2 samples/s"}},
                      "deadline": "72 h", "restart": "10 min"{},
                      "checkpoint": {{"cost": "1 min", "restore": "2 min"}}}},
@@ -26,22 +26,22 @@ Scenario late_scenario(std::string_view predictor, std::string_view more_job = "
             "market": {{"generate": {{"market": "v100-1-scarce", "length": "5 d"}},
                         "provisioning": "3 min", "on_demand_price": "3 USD/h"}},
             "replay": ["greedy+daly_checkpoint", "uniform_progress+daly_checkpoint"]}})",
-                                          key, more_job),
-                              scenario_folder / "late.json");
+                                                     key, more_job),
+                                         scenario_folder / "late.json");
 }
 
-std::vector<FinishedRun> runs_of(const Scenario& scenario) {
-    ExperimentSetup setup;
+std::vector<scenarios::FinishedRun> runs_of(const scenarios::Scenario& scenario) {
+    scenarios::ExperimentSetup setup;
     setup.policies = scenario.policies;
     setup.seeds = {1, 2};
-    setup.details = Details::all;
+    setup.details = scenarios::Details::all;
     setup.options.decisions = setup.options.all_questions = true;
-    return run_experiment(scenario, setup);
+    return scenarios::run_experiment(scenario, setup);
 }
 
-std::vector<std::string> hashes_of(const std::vector<FinishedRun>& runs) {
+std::vector<std::string> hashes_of(const std::vector<scenarios::FinishedRun>& runs) {
     std::vector<std::string> hashes;
-    for (const FinishedRun& run : runs) hashes.push_back(run.result.event_hash);
+    for (const scenarios::FinishedRun& run : runs) hashes.push_back(run.result.event_hash);
     return hashes;
 }
 
@@ -50,14 +50,14 @@ std::string complaint(std::string_view predictor) {
 }
 
 // Asks what a step takes, and a start from a checkpoint, whenever it is asked itself.
-class AskingPolicy final : public Policy {
+class AskingPolicy final : public policies::Policy {
 public:
     explicit AskingPolicy(Duration& step, Duration& start) : step_(step), start_(start) {}
     std::string_view name() const override { return "asking"; }
-    KnobSet knobs() const override { return {}; }
-    HookSet hooks() const override { return {Hook::on_event}; }
-    Decision on_event(EventKind, const PolicyView& view) override {
-        const Plan& plan = view.plan;
+    policies::KnobSet knobs() const override { return {}; }
+    policies::HookSet hooks() const override { return {policies::Hook::on_event}; }
+    policies::Decision on_event(policies::EventKind, const policies::PolicyView& view) override {
+        const policies::Plan& plan = view.plan;
         step_ = view.predictor.work_time(plan.global_batch, plan, plan.workers_max);
         start_ = view.predictor.transition_time({}, plan) + view.predictor.restore_time(plan);
         return {};
@@ -77,7 +77,7 @@ TEST_CASE("predictor: a forecast that is off by nothing leaves each event as it 
     CHECK(hashes_of(runs_of(late_scenario(R"("exact")"))) == exact);
     CHECK(hashes_of(runs_of(late_scenario(R"({"kind": "disturbed"})"))) == exact);
     CHECK(hashes_of(runs_of(late_scenario(R"({"kind": "disturbed", "step_time": 1.3})"))) != exact);
-    for (const FinishedRun& run : runs) {
+    for (const scenarios::FinishedRun& run : runs) {
         CHECK(run.result.predictor == "exact");
         CHECK(run.decisions.find("\"predictor\"") == std::string::npos);  // as logs have been
     }
@@ -93,14 +93,15 @@ TEST_CASE("predictor: a log of each kind is answered again as it was", "[scenari
         {"calibrated", R"({"kind": "calibrated", "throughput": {"1": "2 samples/s"}})"}};
     for (const auto& [name, predictor] : kinds) {
         CAPTURE(predictor);
-        for (const FinishedRun& run : runs_of(late_scenario(predictor))) {
-            const LogReplay again = replay_decisions(run.decisions, "decisions.jsonl");
+        for (const scenarios::FinishedRun& run : runs_of(late_scenario(predictor))) {
+            const records::LogReplay again =
+                records::replay_decisions(run.decisions, "decisions.jsonl");
             CHECK(again.questions > 20);
             CHECK(again.difference_count == 0);
             CHECK(run.result.predictor == name);
-            const RunResult& result = run.result;
-            CHECK_THAT(runs_csv({&result, 1}), Catch::Contains(",predictor"));
-            CHECK_THAT(runs_json({&result, 1}),
+            const records::RunResult& result = run.result;
+            CHECK_THAT(records::runs_csv({&result, 1}), Catch::Contains(",predictor"));
+            CHECK_THAT(records::runs_json({&result, 1}),
                        Catch::Contains(fmt::format("\"predictor\": \"{}\"", name)));
         }
     }
@@ -117,7 +118,7 @@ TEST_CASE("predictor: without its Predictor a log is answered otherwise, or refu
         return header.dump() + text.substr(end);
     };
     const auto replayed = [&](const std::function<void(nlohmann::json&)>& change) {
-        return replay_decisions(altered(change), "log");
+        return records::replay_decisions(altered(change), "log");
     };
     CHECK(replayed([](auto& header) { header.erase("predictor"); }).difference_count > 0);
     for (const auto& [key, value] : std::vector<std::pair<std::string, nlohmann::json>>{
@@ -136,19 +137,19 @@ TEST_CASE("predictor: calibrated, a simulated run ends with the true step time",
           R"({"kind": "calibrated", "step_time": 0.7, "transition_time": 0.2})",
           R"({"kind": "calibrated", "throughput": {"1": "2 samples/s"}})"}) {
         CAPTURE(predictor);
-        const Scenario scenario = late_scenario(predictor);
-        const NamedMarket market = make_market(scenario, 1);
-        const JobSpec job = job_on(scenario, market.data);
+        const scenarios::Scenario scenario = late_scenario(predictor);
+        const scenarios::NamedMarket market = scenarios::make_market(scenario, 1);
+        const sim::JobSpec job = scenarios::job_on(scenario, market.data);
         Duration step;
         Duration start;
-        WorldSetup setup;
+        sim::WorldSetup setup;
         setup.market = &market.data;
         setup.job = &job;
-        setup.policies =
-            make_policies(parse_policies("spot_only+daly_checkpoint", scenario, "test").front());
+        setup.policies = scenarios::make_policies(
+            scenarios::parse_policies("spot_only+daly_checkpoint", scenario, "test").front());
         setup.policies.push_back(std::make_unique<AskingPolicy>(step, start));
         setup.seed = 1;
-        const RunResult result = World(std::move(setup)).run();
+        const records::RunResult result = sim::World(std::move(setup)).run();
         CHECK(result.transitions > 6);
         CHECK(to_seconds(step) == Approx(10).epsilon(0.01));
         CHECK(to_seconds(start) == Approx(15 * 60).epsilon(0.1));  // machines, restart, restore
@@ -156,7 +157,7 @@ TEST_CASE("predictor: calibrated, a simulated run ends with the true step time",
 }
 
 TEST_CASE("predictor: it can start from a calibration of this training", "[scenario][predictor]") {
-    const Scenario scenario = late_scenario(R"({"kind": "calibrated", "costs":
+    const scenarios::Scenario scenario = late_scenario(R"({"kind": "calibrated", "costs":
         "../tests/scenarios/costs/corpus/one_step.json"})");
     REQUIRE(scenario.job.guess.has_value());
     CHECK(scenario.job.guess->throughput.front().rate !=

@@ -13,10 +13,11 @@ namespace ukemi {
 
 namespace {
 
-Scenario real(std::string_view learning, std::string_view market = R"({"spot_price": "1 USD/h",
+scenarios::Scenario real(std::string_view learning,
+                         std::string_view market = R"({"spot_price": "1 USD/h",
                   "on_demand_price": "3 USD/h"})",
-              std::string_view training = "") {
-    return scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
+                         std::string_view training = "") {
+    return scenarios::scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
             "job": {{"samples": 40960, "batch": 32, "give_up_after": "10 h",
                      "step_time": {{"fixed": "1 s", "per_sample": "10 ms"}},
                      "restart": "10 s", "checkpoint": {{"cost": "5 s", "restore": "5 s"}}}},
@@ -25,21 +26,22 @@ Scenario real(std::string_view learning, std::string_view market = R"({"spot_pri
                           "model": {{"kind": "mlp", "hidden": [8]}}, "learning_rate": 0.2{}}},
             "learning": {}, "cluster": {{"count_min": 1, "count_max": 4}},
             "market": {}, "replay": ["constant_batch:32"]}})",
-                                          training, learning, market),
-                              "small.json");
+                                                     training, learning, market),
+                                         "small.json");
 }
 
 constexpr std::string_view plain =
     R"({"model": "real_gradients", "target": 0.62, "evaluate_every": 512})";
 
-std::vector<RunResult> results_of(const Scenario& scenario, std::string_view policies,
-                                  int threads = 1) {
-    ExperimentSetup setup;
-    setup.policies = parse_policies(policies, scenario, "test");
+std::vector<records::RunResult> results_of(const scenarios::Scenario& scenario,
+                                           std::string_view policies, int threads = 1) {
+    scenarios::ExperimentSetup setup;
+    setup.policies = scenarios::parse_policies(policies, scenario, "test");
     setup.seeds = {1, 2};
     setup.threads = threads;
-    std::vector<RunResult> results;
-    for (FinishedRun& run : run_experiment(scenario, setup)) results.push_back(run.result);
+    std::vector<records::RunResult> results;
+    for (scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup))
+        results.push_back(run.result);
     return results;
 }
 
@@ -47,17 +49,17 @@ std::vector<RunResult> results_of(const Scenario& scenario, std::string_view pol
 
 TEST_CASE("real learning: in real_gradients following the noise scale beats the small batch",
           "[scenario][learning]") {
-    const Scenario scenario = read_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" /
-                                            "learners/real_gradients.json");
+    const scenarios::Scenario scenario = scenarios::read_scenario(
+        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "learners/real_gradients.json");
     const auto results = results_of(scenario, "constant_batch:64,noise_scale_batch+ada_scale");
     REQUIRE(results.size() == 4);
-    for (const RunResult& result : results) {
+    for (const records::RunResult& result : results) {
         CHECK(result.finished);
         CHECK(result.accuracy.value() >= 0.76);
     }
     for (std::size_t seed = 0; seed < 2; ++seed) {
-        const RunResult& small = results[seed];
-        const RunResult& adaptive = results[2 + seed];
+        const records::RunResult& small = results[seed];
+        const records::RunResult& adaptive = results[2 + seed];
         // Measured over five seeds: 0.0168 h ± 0.0016 against 0.0142 h ± 0.0010.
         CHECK(adaptive.duration < small.duration);
         CHECK(adaptive.samples_done > small.samples_done);  // that is what it pays
@@ -66,7 +68,7 @@ TEST_CASE("real learning: in real_gradients following the noise scale beats the 
 
 TEST_CASE("real learning: a run is its scenario and seed, whatever runs beside it",
           "[scenario][learning]") {
-    const Scenario scenario = real(plain);
+    const scenarios::Scenario scenario = real(plain);
     const std::string_view lists =
         "constant_batch:32,constant_batch:256+ada_scale,noise_scale_batch";
     const auto alone = results_of(scenario, lists);
@@ -91,13 +93,13 @@ TEST_CASE("real learning: what a loss takes is learned again", "[scenario][learn
         R"({{"availability": "{}", "after_last_row": "hold", "spot_price": "1 USD/h",
              "on_demand_price": "3 USD/h"}})",
         trace.string());
-    const Scenario scenario = real(plain, market);
+    const scenarios::Scenario scenario = real(plain, market);
     const auto kept = results_of(real(plain), "constant_batch:32+spot_only");
     const auto lost = results_of(scenario, "constant_batch:32+spot_only");
     for (std::size_t i = 0; i < lost.size(); ++i) {
         CHECK(lost[i].finished);
         CHECK(lost[i].revocations == 4);
-        CHECK(lost[i].causes.time_of(Cause::redone) > Duration{});
+        CHECK(lost[i].causes.time_of(records::Cause::redone) > Duration{});
         // Nothing was saved: all that was done in the first 40 s is made again, with equal bits.
         CHECK(lost[i].samples_done == kept[i].samples_done);
         CHECK(lost[i].accuracy == kept[i].accuracy);
@@ -107,12 +109,12 @@ TEST_CASE("real learning: what a loss takes is learned again", "[scenario][learn
 
 TEST_CASE("real learning: errors are fed back unless a scenario says otherwise, in both sections",
           "[scenario][learning]") {
-    CHECK(SynchronisationSettings{}.error_feedback);
-    CHECK(StepSettings{}.error_feedback);
+    CHECK(sim::SynchronisationSettings{}.error_feedback);
+    CHECK(kernels::StepSettings{}.error_feedback);
     const auto resolved = [](std::string_view learning, std::string_view training = "") {
-        const Scenario scenario = real(learning, R"({"spot_price": "1 USD/h",
+        const scenarios::Scenario scenario = real(learning, R"({"spot_price": "1 USD/h",
             "on_demand_price": "3 USD/h"})",
-                                       training);
+                                                  training);
         return nlohmann::json::parse(scenario.resolved);
     };
     const auto simulated = resolved(R"({"model": "real_gradients", "codec": "top_k"})");
@@ -121,12 +123,12 @@ TEST_CASE("real learning: errors are fed back unless a scenario says otherwise, 
     CHECK(unbiased.at("/learning/codec"_json_pointer) == "qsgd");
     CHECK_FALSE(unbiased.at("learning").contains("error_feedback"));  // or it could not be read
 
-    const Scenario live = scenario_from_text(R"({"name": "live", "seed": 1,
+    const scenarios::Scenario live = scenarios::scenario_from_text(R"({"name": "live", "seed": 1,
         "job": {"samples": 4096, "batch": 32, "throughput": {"1": "1000 samples/s"}},
         "training": {"codec": "top_k"}, "cluster": {"count": 1},
         "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
         "replay": ["spot_only"]})",
-                                             "live.json");
+                                                                   "live.json");
     CHECK(live.training->step.error_feedback);
 }
 
@@ -161,12 +163,12 @@ TEST_CASE("real learning: what cannot be meant is refused with its place", "[sce
                Contains("leave \"momentum\""));
     CHECK(complaint("", R"(, "learners": 64)") == "(no complaint)");
     CHECK_THAT(complaint_of([&] {
-                   scenario_from_text(R"({"name": "large", "seed": 1,
+                   scenarios::scenario_from_text(R"({"name": "large", "seed": 1,
             "job": {"samples": 40960, "batch": 32, "step_time": {"per_sample": "1 ms"}},
             "training": {"learners": 64}, "learning": {"model": "real_gradients"},
             "cluster": {"count": 32}, "market": {"spot_price": "1 USD/h",
             "on_demand_price": "3 USD/h"}, "replay": ["constant_batch:32"]})",
-                                      "large.json");
+                                                 "large.json");
                }),
                Contains("at most 1024 learners"));
     CHECK_THAT(complaint(R"(, "noise_scale": [])"), Contains("unknown key"));
@@ -174,12 +176,13 @@ TEST_CASE("real learning: what cannot be meant is refused with its place", "[sce
 
 TEST_CASE("real learning: a rule costs what it sends", "[scenario][learning]") {
     const auto step = [](std::string_view rule, std::string_view more = "") {
-        const Scenario scenario = real(fmt::format(
+        const scenarios::Scenario scenario = real(fmt::format(
             R"({{"model": "real_gradients", "synchronisation": "{}",
                  "synchronisation_settings": {{{}}}, "network":
                  {{"bandwidth": "8 Gbit/s", "latency": "1 ms", "model_size": "100 MB"}}}})",
             rule, more));
-        return step_of(*scenario.job.profile.step_time, scenario.job.plan, 4) - milliseconds(1080);
+        return policies::step_of(*scenario.job.profile.step_time, scenario.job.plan, 4) -
+               milliseconds(1080);
     };
     // A ring: 6 messages of 25 MB at 1 GB/s; a model to a pair; 2·3/4 of it to and from servers.
     CHECK(step("s_sgd") == milliseconds(156));
@@ -201,28 +204,28 @@ TEST_CASE("real learning: a codec costs its bytes and its operations", "[scenari
                  {{"bandwidth": "8 Gbit/s", "latency": "1 ms", "model_size": "100 MB"{}}}}})",
             more));
     };
-    const auto step = [](const Scenario& scenario, Codec codec, double level) {
-        Plan plan = scenario.job.plan;
+    const auto step = [](const scenarios::Scenario& scenario, policies::Codec codec, double level) {
+        policies::Plan plan = scenario.job.plan;
         plan.codec = codec;
         plan.codec_level = level;
-        return step_of(*scenario.job.profile.step_time, plan, 4) - milliseconds(1080);
+        return policies::step_of(*scenario.job.profile.step_time, plan, 4) - milliseconds(1080);
     };
-    const Scenario free = with("");
+    const scenarios::Scenario free = with("");
     // A ring of half the bytes; to three others 0.1 of the values with their places, 8 bytes each.
-    CHECK(step(free, Codec::none, 0) == milliseconds(156));
-    CHECK(step(free, Codec::fp16, 0) == milliseconds(81));
-    CHECK(to_seconds(step(free, Codec::top_k, 0.1)) == Approx(3 * 0.022).epsilon(0.05));
-    const Scenario slow = with(R"(, "codec_rate": "1e9 operations/s")");
-    const Scenario slower = with(R"(, "codec_rate": "5e8 operations/s")");
-    const Duration encoding = step(slow, Codec::fp16, 0) - milliseconds(81);
+    CHECK(step(free, policies::Codec::none, 0) == milliseconds(156));
+    CHECK(step(free, policies::Codec::fp16, 0) == milliseconds(81));
+    CHECK(to_seconds(step(free, policies::Codec::top_k, 0.1)) == Approx(3 * 0.022).epsilon(0.05));
+    const scenarios::Scenario slow = with(R"(, "codec_rate": "1e9 operations/s")");
+    const scenarios::Scenario slower = with(R"(, "codec_rate": "5e8 operations/s")");
+    const Duration encoding = step(slow, policies::Codec::fp16, 0) - milliseconds(81);
     CHECK(encoding > milliseconds(25));  // 25 million values go there and back
-    CHECK(to_seconds(step(slower, Codec::fp16, 0) - milliseconds(81)) ==
+    CHECK(to_seconds(step(slower, policies::Codec::fp16, 0) - milliseconds(81)) ==
           Approx(2 * to_seconds(encoding)).epsilon(1e-6));
-    const Capabilities can = simulated_capabilities(MarketData{}, free.job);
-    CHECK(can.knobs.has(Knob::codec));
-    CHECK(can.knobs.has(Knob::synchronisation));
+    const policies::Capabilities can = sim::simulated_capabilities(sim::MarketData{}, free.job);
+    CHECK(can.knobs.has(policies::Knob::codec));
+    CHECK(can.knobs.has(policies::Knob::synchronisation));
     CHECK(can.codecs.size() == 2);
-    CHECK(can.synchronisations.size() == synchronisation_names().size());
+    CHECK(can.synchronisations.size() == policies::synchronisation_names().size());
 }
 
 TEST_CASE("real learning: learners share a machine, and its step says so", "[scenario][learning]") {
@@ -237,24 +240,26 @@ TEST_CASE("real learning: learners share a machine, and its step says so", "[sce
             "replay": ["tune_learners"]}})",
                            job);
     };
-    const Scenario scenario = scenario_from_text(text(R"("batch_per_worker": 10)"), "small.json");
-    Plan plan = scenario.job.plan;
-    const StepTime& time = *scenario.job.profile.step_time;
-    CHECK(step_of(time, plan, 4) == milliseconds(1100));
+    const scenarios::Scenario scenario =
+        scenarios::scenario_from_text(text(R"("batch_per_worker": 10)"), "small.json");
+    policies::Plan plan = scenario.job.plan;
+    const policies::StepTime& time = *scenario.job.profile.step_time;
+    CHECK(policies::step_of(time, plan, 4) == milliseconds(1100));
     plan.learners_per_gpu = 2;
-    CHECK(samples_per_step(plan, 4) == 80);
-    CHECK(step_of(time, plan, 4) == milliseconds(1375));  // 2 · 1.1 s ÷ 1.6
-    plan.learners_per_gpu = 3;                            // flat beyond
-    CHECK(step_of(time, plan, 4) == nanoseconds(2'062'500'000));
-    CHECK_THAT(complaint_of([&] { scenario_from_text(text(R"("batch": 40)"), "small.json"); }),
-               Catch::Contains("/job/learner_speeds: goes with \"batch_per_worker\""));
+    CHECK(policies::samples_per_step(plan, 4) == 80);
+    CHECK(policies::step_of(time, plan, 4) == milliseconds(1375));  // 2 · 1.1 s ÷ 1.6
+    plan.learners_per_gpu = 3;                                      // flat beyond
+    CHECK(policies::step_of(time, plan, 4) == nanoseconds(2'062'500'000));
+    CHECK_THAT(
+        complaint_of([&] { scenarios::scenario_from_text(text(R"("batch": 40)"), "small.json"); }),
+        Catch::Contains("/job/learner_speeds: goes with \"batch_per_worker\""));
 }
 
 TEST_CASE("real learning: in real_policies policies turn what true gradients go by",
           "[scenario][learning]") {
     // Towards an easier target than the file's, so that it is soon there.
     const std::vector<ConfigOverride> easier = {{"/learning/target", "0.6", "test"}};
-    const Scenario scenario = read_scenario(
+    const scenarios::Scenario scenario = scenarios::read_scenario(
         std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "learners/real_policies.json",
         easier);
     const auto results = results_of(scenario,
@@ -263,10 +268,10 @@ TEST_CASE("real learning: in real_policies policies turn what true gradients go 
     REQUIRE(results.size() == 8);
     for (std::size_t seed = 0; seed < 2; ++seed) {
         CAPTURE(seed);
-        const RunResult& unturned = results[seed];
+        const records::RunResult& unturned = results[seed];
         CHECK(unturned.plans == 0);
         for (std::size_t list = 0; list < 4; ++list) {
-            const RunResult& result = results[2 * list + seed];
+            const records::RunResult& result = results[2 * list + seed];
             CAPTURE(result.policy);
             CHECK(result.finished);
             CHECK(result.accuracy.value() >= 0.6);

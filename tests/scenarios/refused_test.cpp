@@ -58,13 +58,14 @@ std::vector<Refusal> refusals() {
 // What `ukemi check` does with a scenario.
 void check(const std::string& text, const std::filesystem::path& file, bool of_steps) {
     if (of_steps) {
-        step_scenario_from_text(text, file);
+        scenarios::step_scenario_from_text(text, file);
         return;
     }
-    const Scenario scenario = scenario_from_text(text, file);
-    const NamedMarket market = make_market(scenario, scenario.seed);
-    for (const PolicyList& list : scenario.policies) {
-        check_policies(list, scenario, simulated_capabilities(market.data, scenario.job));
+    const scenarios::Scenario scenario = scenarios::scenario_from_text(text, file);
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+    for (const scenarios::PolicyList& list : scenario.policies) {
+        scenarios::check_policies(list, scenario,
+                                  sim::simulated_capabilities(market.data, scenario.job));
     }
 }
 

@@ -17,13 +17,14 @@ inline const std::filesystem::path scenario_folder =
     std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
 
 // 10 h of work in 20 h on one instance that starts at once, billed to the nanosecond.
-inline Scenario small_scenario(std::string_view market, const std::filesystem::path& folder = ".",
-                               std::string_view more = R"("replay": ["spot_only"])") {
-    return scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
+inline scenarios::Scenario small_scenario(std::string_view market,
+                                          const std::filesystem::path& folder = ".",
+                                          std::string_view more = R"("replay": ["spot_only"])") {
+    return scenarios::scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
         "job": {{"work": "10 h", "deadline": "20 h"}},
         "cluster": {{"count": 1}}, "market": {}, {}}})",
-                                          market, more),
-                              folder / "small.json");
+                                                     market, more),
+                                         folder / "small.json");
 }
 
 inline std::filesystem::path write_text(const std::filesystem::path& file, std::string_view text) {

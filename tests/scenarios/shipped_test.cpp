@@ -42,13 +42,13 @@ TEST_CASE("shipped scenario: each is right and named after its file", "[scenario
     REQUIRE(files.size() >= 30);
     for (const auto& file : files) {
         CAPTURE(file);
-        const Scenario scenario = read_scenario(file);
+        const scenarios::Scenario scenario = scenarios::read_scenario(file);
         CHECK(scenario.name == file.stem().string());
         CHECK(scenario.resolved.find("\"description\": \"\"") == std::string::npos);
-        const NamedMarket market = make_market(scenario, scenario.seed);
-        for (const PolicyList& list : scenario.policies) {
-            CHECK_NOTHROW(
-                check_policies(list, scenario, simulated_capabilities(market.data, scenario.job)));
+        const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+        for (const scenarios::PolicyList& list : scenario.policies) {
+            CHECK_NOTHROW(scenarios::check_policies(
+                list, scenario, sim::simulated_capabilities(market.data, scenario.job)));
         }
     }
 }
@@ -58,8 +58,8 @@ TEST_CASE("shipped scenario: read back from its resolved text, each says the sam
     for (const auto& file : json_files(scenario_folder / "smoke")) files.push_back(file);
     for (const auto& file : files) {
         CAPTURE(file);
-        const Scenario first = read_scenario(file);
-        const Scenario second = scenario_from_text(first.resolved, file);
+        const scenarios::Scenario first = scenarios::read_scenario(file);
+        const scenarios::Scenario second = scenarios::scenario_from_text(first.resolved, file);
         CHECK(second.resolved == first.resolved);
         CHECK(second.job.samples_total == first.job.samples_total);
         CHECK(second.job.workers_min == first.job.workers_min);
@@ -75,15 +75,17 @@ TEST_CASE("shipped scenario: read back from its resolved text, each says the sam
 TEST_CASE("shipped scenario: every policy is in one of them", "[scenario]") {
     std::set<std::string_view> used;
     for (const auto& file : shipped_files()) {
-        for (const PolicyList& list : read_scenario(file).policies) {
-            for (const PolicyList::Item& item : list.items) used.insert(item.entry->name);
+        for (const scenarios::PolicyList& list : scenarios::read_scenario(file).policies) {
+            for (const scenarios::PolicyList::Item& item : list.items)
+                used.insert(item.entry->name);
         }
     }
-    const KnobSet knobs = simulated_capabilities(MarketData{}, JobSpec{}).knobs;
-    for (const PolicyEntry& entry : all_policies()) {
+    const policies::KnobSet knobs =
+        sim::simulated_capabilities(sim::MarketData{}, sim::JobSpec{}).knobs;
+    for (const policies::PolicyEntry& entry : policies::all_policies()) {
         CAPTURE(entry.name);
         ConfigReader none = ConfigReader::from_text("{}", entry.name);
-        if (!knobs.includes(make_policy(entry, none)->knobs()))
+        if (!knobs.includes(policies::make_policy(entry, none)->knobs()))
             continue;  // no scenario may name it
         CHECK(used.contains(entry.name));
     }
@@ -91,8 +93,9 @@ TEST_CASE("shipped scenario: every policy is in one of them", "[scenario]") {
 
 TEST_CASE("shipped scenario: on 36 recorded markets careful rules save money and are in time",
           "[scenario][recorded]") {
-    const Scenario scenario = read_scenario(scenario_folder / "market/recorded_weeks.json");
-    ExperimentSetup setup;
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "market/recorded_weeks.json");
+    scenarios::ExperimentSetup setup;
     setup.traces = json_files(scenario_folder.parent_path() / "tests/data/markets", ".gz");
     REQUIRE(setup.traces.size() == 36);
     setup.policies = scenario.policies;
@@ -100,7 +103,7 @@ TEST_CASE("shipped scenario: on 36 recorded markets careful rules save money and
     setup.threads = 2;
     std::map<std::string, double> usd;
     std::map<std::string, int> late;
-    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+    for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
         CAPTURE(run.result.policy, run.result.trace);
         CHECK(run.result.causes.time_sum() == run.result.held);
         usd[run.result.policy] += to_dollars(run.result.cost) / 36;
@@ -118,12 +121,13 @@ TEST_CASE("shipped scenario: on 36 recorded markets careful rules save money and
 TEST_CASE("shipped scenario: elastic_on_spot pays spot prices and never on-demand", "[scenario]") {
     // Ten seeds: the fleet follows the capacity, all work gets done, and what is paid lies between
     // the least spot price (0.918 USD/h) and the on-demand price (3.06) for each hour held.
-    const Scenario scenario = read_scenario(scenario_folder / "market/elastic_on_spot.json");
-    ExperimentSetup setup;
-    setup.policies = parse_policies("follow_capacity+spot_only+daly", scenario, "test");
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "market/elastic_on_spot.json");
+    scenarios::ExperimentSetup setup;
+    setup.policies = scenarios::parse_policies("follow_capacity+spot_only+daly", scenario, "test");
     setup.seeds = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     setup.threads = 2;
-    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+    for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
         CAPTURE(run.result.seed);
         CHECK(run.result.finished);
         const double held_h = to_hours(run.result.held);
@@ -136,15 +140,17 @@ TEST_CASE("shipped scenario: elastic_on_spot pays spot prices and never on-deman
 }
 
 TEST_CASE("shipped scenario: in three_zones it pays to go where the capacity is", "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "market/three_zones.json");
-    REQUIRE(make_market(scenario, 1).data.zones.size() == 3);
-    ExperimentSetup setup;
-    setup.policies = parse_policies("greedy+daly,follow_capacity+greedy+daly", scenario, "test");
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "market/three_zones.json");
+    REQUIRE(scenarios::make_market(scenario, 1).data.zones.size() == 3);
+    scenarios::ExperimentSetup setup;
+    setup.policies =
+        scenarios::parse_policies("greedy+daly,follow_capacity+greedy+daly", scenario, "test");
     setup.seeds = {1, 2, 3, 4, 5};
     setup.threads = 2;
     double staying_usd = 0;
     double following_usd = 0;
-    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+    for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
         CAPTURE(run.result.policy, run.result.seed);
         CHECK(run.result.finished);
         const bool stays = run.result.policy == "greedy+daly_checkpoint";
@@ -155,15 +161,16 @@ TEST_CASE("shipped scenario: in three_zones it pays to go where the capacity is"
 
 TEST_CASE("shipped scenario: late_and_scarce meets its deadline with every careful policy",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "market/late_and_scarce.json");
-    ExperimentSetup setup;
-    setup.policies = parse_policies("on_demand,greedy,uniform_progress,rc_threshold,time_sliced",
-                                    scenario, "test");
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "market/late_and_scarce.json");
+    scenarios::ExperimentSetup setup;
+    setup.policies = scenarios::parse_policies(
+        "on_demand,greedy,uniform_progress,rc_threshold,time_sliced", scenario, "test");
     setup.seeds = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     setup.threads = 2;
     double all_on_demand = 0;
     double careful = 0;
-    for (const FinishedRun& run : run_experiment(scenario, setup)) {
+    for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
         CAPTURE(run.result.policy, run.result.seed);
         CHECK(run.result.deadline_met);
         const bool baseline = run.result.policy == "on_demand";
@@ -175,16 +182,17 @@ TEST_CASE("shipped scenario: late_and_scarce meets its deadline with every caref
 
 TEST_CASE("shipped scenario: grow_with_noise takes a worker after each epoch whose noise rose",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "batch/grow_with_noise.json");
-    const NamedMarket market = make_market(scenario, scenario.seed);
-    const FinishedRun run =
-        run_one(scenario, market, scenario.policies.front(), scenario.seed, {true, true, true});
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "batch/grow_with_noise.json");
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+    const scenarios::FinishedRun run = scenarios::run_one(
+        scenario, market, scenario.policies.front(), scenario.seed, {true, true, true});
     CHECK(run.result.finished);
     CHECK(run.result.launches == 4);  // two at first; the curve rises in the third epoch
     CHECK(run.result.plans == 2);
     // The fourth epoch is the first with more samples a step than two workers' 128.
     std::int32_t most = 0;
-    for (const TimelineRow& row : run.result.timeline) {
+    for (const records::TimelineRow& row : run.result.timeline) {
         if (row.samples_done <= 3 * 16384) CHECK(row.workers <= 3);
         most = std::max(most, row.workers);
     }
@@ -193,14 +201,16 @@ TEST_CASE("shipped scenario: grow_with_noise takes a worker after each epoch who
 
 TEST_CASE("shipped scenario: in the bidding era spot is cheap and is taken when it is not",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "market/bidding_era.json");
-    const NamedMarket market = make_market(scenario, 1);
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "market/bidding_era.json");
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, 1);
     const auto run = [&](std::string_view policies) {
-        return run_one(scenario, market, parse_policies(policies, scenario, "test").front(), 1)
+        return scenarios::run_one(scenario, market,
+                                  scenarios::parse_policies(policies, scenario, "test").front(), 1)
             .result;
     };
-    const RunResult on_demand = run("on_demand");
-    const RunResult bidding = run("greedy+bid+daly");
+    const records::RunResult on_demand = run("on_demand");
+    const records::RunResult bidding = run("greedy+bid+daly");
     CHECK(bidding.deadline_met);
     CHECK(bidding.revocations > 0);
     CHECK(bidding.cost < Dollars::of(on_demand.cost.raw() / 2));
@@ -209,14 +219,16 @@ TEST_CASE("shipped scenario: in the bidding era spot is cheap and is taken when 
 
 TEST_CASE("shipped scenario: between two regions, who moves waits less and pays for it",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "market/two_regions.json");
-    const NamedMarket market = make_market(scenario, 1);
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "market/two_regions.json");
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, 1);
     const auto run = [&](std::string_view policies) {
-        return run_one(scenario, market, parse_policies(policies, scenario, "test").front(), 1)
+        return scenarios::run_one(scenario, market,
+                                  scenarios::parse_policies(policies, scenario, "test").front(), 1)
             .result;
     };
-    const RunResult stays = run("uniform_progress");
-    const RunResult moves = run("cheapest_region_net");
+    const records::RunResult stays = run("uniform_progress");
+    const records::RunResult moves = run("cheapest_region_net");
     CHECK(stays.egress == Dollars{});
     CHECK(moves.egress > Dollars{});
     CHECK(moves.egress.raw() % 1'000'000'000 == 0);  // 50 GB at 2 cents a time
@@ -226,15 +238,18 @@ TEST_CASE("shipped scenario: between two regions, who moves waits less and pays 
 
 TEST_CASE("shipped scenario: autoscaling rules settle where they say it stops paying",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "size/autoscaling.json");
-    const NamedMarket market = make_market(scenario, 1);
-    RunOptions options;
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "size/autoscaling.json");
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, 1);
+    scenarios::RunOptions options;
     options.timeline = true;
     const auto last_workers = [&](std::string_view policies) {
-        const PolicyList list = parse_policies(policies, scenario, "test").front();
-        const RunResult result = run_one(scenario, market, list, 1, options).result;
+        const scenarios::PolicyList list =
+            scenarios::parse_policies(policies, scenario, "test").front();
+        const records::RunResult result =
+            scenarios::run_one(scenario, market, list, 1, options).result;
         std::int32_t workers = 0;
-        for (const TimelineRow& row : result.timeline) {
+        for (const records::TimelineRow& row : result.timeline) {
             if (row.workers > 0) workers = row.workers;
         }
         return workers;

@@ -11,11 +11,12 @@ namespace ukemi {
 
 namespace {
 
-const std::filesystem::path scenarios = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
-const std::filesystem::path steps_scenario = scenarios / "steps" / "resnet50_on_p3.json";
+const std::filesystem::path shipped_scenarios =
+    std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
+const std::filesystem::path steps_scenario = shipped_scenarios / "steps" / "resnet50_on_p3.json";
 
-Plan plan_of(std::int64_t batch, std::int32_t accumulation = 1) {
-    Plan plan;
+policies::Plan plan_of(std::int64_t batch, std::int32_t accumulation = 1) {
+    policies::Plan plan;
     plan.global_batch = batch;
     plan.accumulation = accumulation;
     return plan;
@@ -23,13 +24,13 @@ Plan plan_of(std::int64_t batch, std::int32_t accumulation = 1) {
 
 // What `ukemi simulate` shows for these workers and this batch.
 double simulated_s(std::int64_t workers, std::int64_t batch) {
-    const StepScenario scenario = read_step_scenario(
+    const scenarios::StepScenario scenario = scenarios::read_step_scenario(
         steps_scenario, std::vector<ConfigOverride>{{"/job/workers", fmt::format("{}", workers)},
                                                     {"/job/batch", fmt::format("{}", batch)}});
-    const std::vector<StepJob> jobs = {scenario.jobs.front().job};
-    StepOptions options;
+    const std::vector<sim::StepJob> jobs = {scenario.jobs.front().job};
+    sim::StepOptions options;
     options.seed = scenario.seed;
-    const auto result = run_steps(scenario.topology, jobs, scenario.cross_traffic, options);
+    const auto result = sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options);
     const auto& steps = result.front().steps;
     const auto first = static_cast<std::size_t>(scenario.warm_up);
     return to_seconds(steps.back().end - steps[first].begin) /
@@ -40,15 +41,16 @@ double simulated_s(std::int64_t workers, std::int64_t batch) {
 
 TEST_CASE("simulated steps: a table holds what the scenario of steps shows", "[simulated_steps]") {
     const std::vector<std::int64_t> batches = {16, 64};
-    const StepTime time = simulated_steps(steps_scenario, batches, 20, "test");
+    const policies::StepTime time = scenarios::simulated_steps(steps_scenario, batches, 20, "test");
     REQUIRE(time.groups.size() == 18);  // 1 to 16, 18 and 20 machines
     CHECK(time.groups.front().workers == 1);
     CHECK(time.groups.back().workers == 20);
     CHECK(time.worker_batch_max == 64);
-    CHECK(exchange_of(time, plan_of(64), 4).bytes == 4 * 25'557'032);  // ResNet-50 in fp32
+    CHECK(policies::exchange_of(time, plan_of(64), 4).bytes ==
+          4 * 25'557'032);  // ResNet-50 in fp32
     for (const std::int32_t workers : {1, 4, 18}) {
         for (const std::int64_t batch : batches) {
-            const Duration step = step_of(time, plan_of(workers * batch), workers);
+            const Duration step = policies::step_of(time, plan_of(workers * batch), workers);
             CHECK(to_seconds(step) == Approx(simulated_s(workers, batch)).epsilon(1e-6));
         }
     }
@@ -57,38 +59,39 @@ TEST_CASE("simulated steps: a table holds what the scenario of steps shows", "[s
 TEST_CASE("simulated steps: communication hides behind compute, so a step is not a sum",
           "[simulated_steps]") {
     const std::vector<std::int64_t> batches = {16, 64};
-    const StepTime time = simulated_steps(steps_scenario, batches, 4, "test");
+    const policies::StepTime time = scenarios::simulated_steps(steps_scenario, batches, 4, "test");
     const auto sent_s = [&](std::int64_t batch) {
-        return to_seconds(step_of(time, plan_of(4 * batch), 4) - step_of(time, plan_of(batch), 1));
+        return to_seconds(policies::step_of(time, plan_of(4 * batch), 4) -
+                          policies::step_of(time, plan_of(batch), 1));
     };
     CHECK(sent_s(64) < 0.7 * sent_s(16));
     // Of several micro-steps only the last one sends.
-    const Duration once = step_of(time, plan_of(4 * 64), 4);
-    const Duration twice = step_of(time, plan_of(4 * 128, 2), 4);
+    const Duration once = policies::step_of(time, plan_of(4 * 64), 4);
+    const Duration twice = policies::step_of(time, plan_of(4 * 128, 2), 4);
     CHECK(twice - once == time.compute.back().time);
 }
 
 TEST_CASE("simulated steps: a step of a number of workers in between is in between",
           "[simulated_steps]") {
-    StepTime time;
+    policies::StepTime time;
     time.compute = {{1, milliseconds(1)}};
     time.groups = {{1, {{1, milliseconds(1)}, {3, milliseconds(3)}}},
                    {5, {{1, milliseconds(5)}, {3, milliseconds(9)}}}};
-    CHECK(step_of(time, plan_of(2), 1) == milliseconds(2));
-    CHECK(step_of(time, plan_of(6), 3) == nanoseconds(4'500'000));
-    CHECK(step_of(time, plan_of(10), 5) == milliseconds(7));
-    CHECK(step_of(time, plan_of(20), 10) == milliseconds(7));  // the nearest outside
+    CHECK(policies::step_of(time, plan_of(2), 1) == milliseconds(2));
+    CHECK(policies::step_of(time, plan_of(6), 3) == nanoseconds(4'500'000));
+    CHECK(policies::step_of(time, plan_of(10), 5) == milliseconds(7));
+    CHECK(policies::step_of(time, plan_of(20), 10) == milliseconds(7));  // the nearest outside
 }
 
 TEST_CASE("simulated steps: what they cannot come from is refused", "[simulated_steps]") {
     const std::vector<std::int64_t> batches = {16};
     const auto complaint = [&](const std::filesystem::path& file, std::int32_t machines,
                                std::span<const std::int64_t> some) {
-        return complaint_of([&] { simulated_steps(file, some, machines, "test"); });
+        return complaint_of([&] { scenarios::simulated_steps(file, some, machines, "test"); });
     };
     CHECK_THAT(complaint(steps_scenario, 33, batches),
                Catch::Contains("expected at least 33 machines") && Catch::Contains("found 32"));
-    CHECK_THAT(complaint(scenarios / "steps" / "shared_switches.json", 4, batches),
+    CHECK_THAT(complaint(shipped_scenarios / "steps" / "shared_switches.json", 4, batches),
                Catch::Contains("expected one job, found 2"));
     const std::vector<std::int64_t> large = {16, 4096};
     CHECK_THAT(complaint(steps_scenario, 4, large), Catch::Contains("bytes"));
@@ -97,12 +100,12 @@ TEST_CASE("simulated steps: what they cannot come from is refused", "[simulated_
 TEST_CASE("simulated steps: a scenario says which file and which batches", "[simulated_steps]") {
     const auto complaint = [](std::string_view step_time) {
         return complaint_of([&] {
-            scenario_from_text(
+            scenarios::scenario_from_text(
                 fmt::format(R"({{"name": "small", "seed": 1, "cluster": {{"count": 2}},
                     "job": {{"samples": 1000, "batch": 32, "step_time": {}}},
                     "market": {{"on_demand_price": "3 USD/h"}}, "replay": ["on_demand"]}})",
                             step_time),
-                scenarios / "small.json");
+                shipped_scenarios / "small.json");
         });
     };
     CHECK(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json", "batches": [16]}})") ==
@@ -118,17 +121,19 @@ TEST_CASE("simulated steps: a scenario says which file and which batches", "[sim
 }
 
 TEST_CASE("simulated steps: the shipped scenario replays a market with them", "[simulated_steps]") {
-    const Scenario scenario = read_scenario(scenarios / "size/elastic_network.json");
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(shipped_scenarios / "size/elastic_network.json");
     REQUIRE(scenario.job.profile.step_time);
     const auto rate = [&](std::int32_t workers) {
-        return 1 / to_seconds(step_of(*scenario.job.profile.step_time, scenario.job.plan, workers));
+        return 1 / to_seconds(policies::step_of(*scenario.job.profile.step_time, scenario.job.plan,
+                                                workers));
     };
     CHECK(rate(32) > rate(8));
     CHECK(rate(32) < 4 * rate(8));  // a fixed batch scales worse than its machines
-    ExperimentSetup setup;
-    setup.policies = parse_policies("on_demand", scenario, "test");
+    scenarios::ExperimentSetup setup;
+    setup.policies = scenarios::parse_policies("on_demand", scenario, "test");
     setup.seeds = {1};
-    const auto runs = run_experiment(scenario, setup);
+    const auto runs = scenarios::run_experiment(scenario, setup);
     REQUIRE(runs.size() == 1);
     CHECK(runs.front().result.finished);
     // 112,603 steps, two minutes to start and 90 s until the machines are there.

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::scenarios;
 
 namespace {
 

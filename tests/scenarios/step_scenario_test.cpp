@@ -27,7 +27,7 @@ constexpr std::string_view small = R"({
 std::string complaint_about(const std::string& pointer, const std::string& value) {
     const std::vector<ConfigOverride> overrides = {{pointer, value, "--set"}};
     try {
-        step_scenario_from_text(small, "small.json", overrides);
+        scenarios::step_scenario_from_text(small, "small.json", overrides);
     } catch (const InputError& error) {
         return error.what();
     }
@@ -110,9 +110,10 @@ TEST_CASE("step scenario: the shipped ones are right, complete and read back ali
     const auto folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "steps";
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         CAPTURE(entry.path());
-        const StepScenario scenario = read_step_scenario(entry.path());
+        const scenarios::StepScenario scenario = scenarios::read_step_scenario(entry.path());
         CHECK(scenario.name == entry.path().stem().string());
-        const StepScenario again = step_scenario_from_text(scenario.resolved, entry.path());
+        const scenarios::StepScenario again =
+            scenarios::step_scenario_from_text(scenario.resolved, entry.path());
         CHECK(again.resolved == scenario.resolved);
         CHECK(again.jobs.size() == scenario.jobs.size());
         ++count;
@@ -121,28 +122,29 @@ TEST_CASE("step scenario: the shipped ones are right, complete and read back ali
 }
 
 TEST_CASE("step scenario: shared_switches slows both of its jobs", "[scenario]") {
-    const StepScenario scenario = read_step_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) /
-                                                     "scenarios/steps/shared_switches.json");
-    std::vector<StepJob> jobs;
-    for (const StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
+    const scenarios::StepScenario scenario = scenarios::read_step_scenario(
+        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/steps/shared_switches.json");
+    std::vector<sim::StepJob> jobs;
+    for (const scenarios::StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
     REQUIRE(jobs.size() == 2);
-    for (StepJob& job : jobs) job.steps = 3;
-    const auto both = run_steps(scenario.topology, jobs, {}, {1, 0});
+    for (sim::StepJob& job : jobs) job.steps = 3;
+    const auto both = sim::run_steps(scenario.topology, jobs, {}, {1, 0});
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-        const auto alone = run_steps(scenario.topology, std::span(&jobs[j], 1), {}, {1, 0});
+        const auto alone = sim::run_steps(scenario.topology, std::span(&jobs[j], 1), {}, {1, 0});
         CHECK(both[j].steps.front().parts.sending > alone[0].steps.front().parts.sending);
         CHECK(both[j].steps.front().parts.compute == alone[0].steps.front().parts.compute);
     }
 }
 
 TEST_CASE("step scenario: what it says is what runs", "[scenario]") {
-    const StepScenario scenario = step_scenario_from_text(small, "small.json");
+    const scenarios::StepScenario scenario =
+        scenarios::step_scenario_from_text(small, "small.json");
     REQUIRE(scenario.jobs.size() == 1);
-    const StepJobEntry& entry = scenario.jobs[0];
+    const scenarios::StepJobEntry& entry = scenario.jobs[0];
     CHECK(entry.job.name == "resnet50");
     CHECK(entry.job.workers.size() == 4);
     CHECK(entry.job.samples_per_step() == 128);
-    CHECK(entry.job.collective == Collective::ring);
+    CHECK(entry.job.collective == policies::Collective::ring);
     CHECK(entry.why.empty());
     CHECK(entry.gpus == "v100_sxm2_16gb");
     CHECK(entry.gradient == bytes(4 * 25'557'032));
@@ -152,14 +154,17 @@ TEST_CASE("step scenario: what it says is what runs", "[scenario]") {
     CHECK(scenario.warm_up == 2);
     CHECK(scenario.cross_traffic.size() == 1);
     const std::vector<ConfigOverride> cheapest = {{"/job/collective", "cheapest", "--set"}};
-    const StepScenario chosen = step_scenario_from_text(small, "small.json", cheapest);
+    const scenarios::StepScenario chosen =
+        scenarios::step_scenario_from_text(small, "small.json", cheapest);
     CHECK_THAT(chosen.jobs[0].why, Catch::Contains("ms alone; "));
 }
 
 TEST_CASE("step scenario: compute times of each form of a curve", "[scenario]") {
     const auto computing = [](const char* compute) {
         const std::vector<ConfigOverride> overrides = {{"/job/compute", compute, "--set"}};
-        return step_scenario_from_text(small, "small.json", overrides).jobs[0].job.compute[0];
+        return scenarios::step_scenario_from_text(small, "small.json", overrides)
+            .jobs[0]
+            .job.compute[0];
     };
     CHECK(computing(R"({"fixed": "10 ms", "per_sample": "2 ms"})") == milliseconds(74));
     CHECK(computing(R"({"floor": "80 ms", "fixed": "10 ms", "per_sample": "2 ms"})") ==
@@ -183,11 +188,11 @@ TEST_CASE("step scenario: machines with unequal numbers of workers have no hiera
       "name": "unequal", "seed": 1, "cluster": {"machine": "dgx1_v100", "count": 2},
       "job": {"model": "resnet50", "batch": 32, "workers": 12, "collective": "hierarchical"}
     })";
-    CHECK_THROWS_WITH(step_scenario_from_text(text, "unequal.json"),
+    CHECK_THROWS_WITH(scenarios::step_scenario_from_text(text, "unequal.json"),
                       "unequal.json: at /job/collective: hierarchical needs as many workers on "
                       "each machine");
     const std::vector<ConfigOverride> cheapest = {{"/job/collective", "cheapest", "--set"}};
-    CHECK_NOTHROW(step_scenario_from_text(text, "unequal.json", cheapest));
+    CHECK_NOTHROW(scenarios::step_scenario_from_text(text, "unequal.json", cheapest));
 }
 
 TEST_CASE("step scenario: Megatron-LM's 8.3 thousand million parameters on 512 V100 within 15 %",
@@ -195,12 +200,12 @@ TEST_CASE("step scenario: Megatron-LM's 8.3 thousand million parameters on 512 V
     // Shoeybi et al. 2019, table 2: 2.10 days an epoch of 68,507 iterations, 2.6485 s each. An
     // input is what one V100 reaches (39 TFLOP/s, their measurement on one GPU); all that the
     // network adds comes out of the layout. DGX-1 have a DGX-2H's network a GPU.
-    const StepScenario scenario = read_step_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) /
-                                                     "scenarios/steps/megatron_8b.json");
-    const std::vector<StepJob> jobs = {scenario.jobs.at(0).job};
+    const scenarios::StepScenario scenario = scenarios::read_step_scenario(
+        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/steps/megatron_8b.json");
+    const std::vector<sim::StepJob> jobs = {scenario.jobs.at(0).job};
     CHECK(jobs[0].samples_per_step() == 512);
-    const auto results = run_steps(scenario.topology, jobs, {}, {1, 0});
-    const StepRecord& step = results[0].steps.back();
+    const auto results = sim::run_steps(scenario.topology, jobs, {}, {1, 0});
+    const sim::StepRecord& step = results[0].steps.back();
     const double published_s = 2.10 * 86'400 / 68'507;
     const double simulated_s = to_seconds(step.end - step.begin);
     CAPTURE(simulated_s, published_s);
@@ -223,23 +228,24 @@ TEST_CASE("step scenario: what replays of collectives wait for is what steps wai
     for (const Typed& typed :
          {Typed{"exchange/collectives.json", "four_of_eight_gpus.json", {4}},
           Typed{"exchange/collectives_by_size.json", "resnet56_in_racks.json", {4, 8, 16}}}) {
-        const Scenario replayed = read_scenario(folder / typed.replay);
-        Plan plan = replayed.job.plan;
-        for (const ExposedCommunication& one : replayed.job.profile.communication) {
-            const std::string name(collective_names()[static_cast<std::size_t>(one.collective)]);
+        const scenarios::Scenario replayed = scenarios::read_scenario(folder / typed.replay);
+        policies::Plan plan = replayed.job.plan;
+        for (const policies::ExposedCommunication& one : replayed.job.profile.communication) {
+            const std::string name(
+                policies::collective_names()[static_cast<std::size_t>(one.collective)]);
             plan.collective = one.collective;
             for (const std::int32_t machines : typed.machines) {
                 CAPTURE(typed.replay, name, machines);
-                const StepScenario scenario = read_step_scenario(
+                const scenarios::StepScenario scenario = scenarios::read_step_scenario(
                     folder / "steps" / typed.steps,
                     std::vector<ConfigOverride>{
                         {"/job/collective", name, "--set"},
                         {"/cluster/count", fmt::format("{}", machines), "--set"}});
-                const std::vector<StepJob> jobs = {scenario.jobs.at(0).job};
-                const auto results = run_steps(scenario.topology, jobs, {}, {1, 0});
-                const StepRecord& step = results[0].steps.back();
+                const std::vector<sim::StepJob> jobs = {scenario.jobs.at(0).job};
+                const auto results = sim::run_steps(scenario.topology, jobs, {}, {1, 0});
+                const sim::StepRecord& step = results[0].steps.back();
                 const Duration typed_in =
-                    time_for(rate_of(replayed.job.profile, plan, machines), 1);
+                    policies::time_for(policies::rate_of(replayed.job.profile, plan, machines), 1);
                 CHECK(to_seconds(step.end - step.begin) ==
                       Approx(to_seconds(typed_in)).epsilon(1e-4));
             }
@@ -249,25 +255,28 @@ TEST_CASE("step scenario: what replays of collectives wait for is what steps wai
 
 TEST_CASE("step scenario: a layout is cut, checked and run as it says", "[scenario]") {
     const auto folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "steps";
-    const StepScenario pipeline = read_step_scenario(folder / "pipeline_layout.json");
-    const StepJobEntry& entry = pipeline.jobs.at(0);
+    const scenarios::StepScenario pipeline =
+        scenarios::read_step_scenario(folder / "pipeline_layout.json");
+    const scenarios::StepJobEntry& entry = pipeline.jobs.at(0);
     REQUIRE(entry.job.layout);
     CHECK(entry.job.layout->stages.size() == 12);
     CHECK(entry.job.layout->degrees.data == 2);
     CHECK(entry.job.samples_per_step() == 32);
-    const auto alternating =
-        read_step_scenario(folder / "pipeline_layout.json",
-                           std::vector<ConfigOverride>{{"/job/layout/chunks", "1", "--set"},
-                                                       {"/job/layout/schedule", "gpipe", "--set"}});
-    const auto length = [](const StepScenario& scenario) {
-        const StepJob& job = scenario.jobs[0].job;
-        const auto steps = run_steps(scenario.topology, std::span(&job, 1), {}, {1, 0})[0].steps;
+    const auto alternating = scenarios::read_step_scenario(
+        folder / "pipeline_layout.json",
+        std::vector<ConfigOverride>{{"/job/layout/chunks", "1", "--set"},
+                                    {"/job/layout/schedule", "gpipe", "--set"}});
+    const auto length = [](const scenarios::StepScenario& scenario) {
+        const sim::StepJob& job = scenario.jobs[0].job;
+        const auto steps =
+            sim::run_steps(scenario.topology, std::span(&job, 1), {}, {1, 0})[0].steps;
         return steps.back().end - steps.back().begin;
     };
     CHECK(length(pipeline) < length(alternating));
     CHECK(entry.memory.need.kept < alternating.jobs[0].memory.need.kept);
-    const StepScenario dense = read_step_scenario(folder / "split_dense.json");
-    const auto whole = read_step_scenario(
+    const scenarios::StepScenario dense =
+        scenarios::read_step_scenario(folder / "split_dense.json");
+    const auto whole = scenarios::read_step_scenario(
         folder / "split_dense.json",
         std::vector<ConfigOverride>{{"/job/layout/split_dense", "false", "--set"}});
     CHECK_FALSE(whole.jobs[0].job.layout);
@@ -280,14 +289,14 @@ TEST_CASE("step scenario: parameter_servers gain by not waiting, and pay in stal
     const auto file =
         std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios" / "steps" / "parameter_servers.json";
     const auto run = [&](std::vector<ConfigOverride> overrides) {
-        const StepScenario scenario = read_step_scenario(file, overrides);
-        const StepJob& job = scenario.jobs.at(0).job;
+        const scenarios::StepScenario scenario = scenarios::read_step_scenario(file, overrides);
+        const sim::StepJob& job = scenario.jobs.at(0).job;
         CHECK(job.servers.size() == 4);
         CHECK(job.workers.size() == 8);
-        return run_steps(scenario.topology, std::span(&job, 1), {}, {scenario.seed, 0})[0];
+        return sim::run_steps(scenario.topology, std::span(&job, 1), {}, {scenario.seed, 0})[0];
     };
-    const JobSteps asynchronous = run({});
-    const JobSteps waiting = run({{"/job/servers/asynchronous", "false", "--set"}});
+    const sim::JobSteps asynchronous = run({});
+    const sim::JobSteps waiting = run({{"/job/servers/asynchronous", "false", "--set"}});
     CHECK(asynchronous.steps.back().end < waiting.steps.back().end);
     CHECK(asynchronous.staleness.sum > 0);
     CHECK(waiting.staleness.updates == 0);
@@ -300,7 +309,7 @@ TEST_CASE("step scenario: what modes of updating variables cannot have is refuse
                             "job": {{"model": "resnet50", "batch": 32, {}}}}})",
                                              job);
         try {
-            step_scenario_from_text(text, "small.json");
+            scenarios::step_scenario_from_text(text, "small.json");
         } catch (const InputError& error) {
             return std::string(error.what());
         }
@@ -342,14 +351,14 @@ TEST_CASE("step scenario: what modes of updating variables cannot have is refuse
 TEST_CASE("step scenario: a variance monitor costs its second all-reduce, a noise scale nothing",
           "[scenario]") {
     const auto run = [](const std::string& job) {
-        const StepScenario scenario =
-            step_scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
+        const scenarios::StepScenario scenario =
+            scenarios::step_scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
                              "cluster": {{"machine": "p3.2xlarge", "count": 4}},
                              "job": {{"model": "resnet50", "batch": 32, "steps": 3, {}}}}})",
-                                                job),
-                                    "small.json");
-        const StepJob& one = scenario.jobs.at(0).job;
-        return run_steps(scenario.topology, std::span(&one, 1), {}, {scenario.seed, 0})[0];
+                                                           job),
+                                               "small.json");
+        const sim::StepJob& one = scenario.jobs.at(0).job;
+        return sim::run_steps(scenario.topology, std::span(&one, 1), {}, {scenario.seed, 0})[0];
     };
     const auto ring = [](const char* monitor, const char* rule) {
         return fmt::format(R"("collective": "ring", "buckets": {{"rule": "{}"}}, "monitor": "{}")",
@@ -378,18 +387,18 @@ TEST_CASE("step scenario: monitoring on four K80 costs what KungFu's figure 8 sa
     // K80's 8 images in 8/30.5 s. What a monitor sends is what it costs here; the noise scale's
     // arithmetic, 4.4 % there, is in no number that we have.
     const auto step_s = [](std::string_view monitor) {
-        const StepScenario scenario =
-            step_scenario_from_text(fmt::format(R"({{"name": "k80", "seed": 1,
+        const scenarios::StepScenario scenario =
+            scenarios::step_scenario_from_text(fmt::format(R"({{"name": "k80", "seed": 1,
                 "cluster": {{"machine": "NC6", "count": 4}},
                 "job": {{"model": "resnet50", "batch": 8,
                          "compute": {{"table": {{"8": "262295 us"}}}},
                          "buckets": {{"rule": "chunks"}}, "launch": {{"rule": "by_name"}},
                          "steps": 6, "monitor": "{}"}}}})",
-                                                monitor),
-                                    "k80.json");
-        const StepJob& one = scenario.jobs.at(0).job;
+                                                           monitor),
+                                               "k80.json");
+        const sim::StepJob& one = scenario.jobs.at(0).job;
         const auto steps =
-            run_steps(scenario.topology, std::span(&one, 1), {}, {scenario.seed, 0})[0].steps;
+            sim::run_steps(scenario.topology, std::span(&one, 1), {}, {scenario.seed, 0})[0].steps;
         return to_seconds(steps.back().end - steps.back().begin);
     };
     const double plain = step_s("none");
@@ -400,18 +409,18 @@ TEST_CASE("step scenario: monitoring on four K80 costs what KungFu's figure 8 sa
 }
 
 TEST_CASE("step scenario: losses slows, tears and goes on with fewer", "[scenario]") {
-    const StepScenario scenario =
-        read_step_scenario(std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/steps/losses.json");
-    const StepJob& job = scenario.jobs.at(0).job;
-    const auto steps =
-        run_steps(scenario.topology, std::span(&job, 1), {}, {scenario.seed, 0}, scenario.events)[0]
-            .steps;
+    const scenarios::StepScenario scenario = scenarios::read_step_scenario(
+        std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/steps/losses.json");
+    const sim::StepJob& job = scenario.jobs.at(0).job;
+    const auto steps = sim::run_steps(scenario.topology, std::span(&job, 1), {}, {scenario.seed, 0},
+                                      scenario.events)[0]
+                           .steps;
     REQUIRE(steps.size() == 60);
     Duration torn;
     std::int64_t validations = 0;
     Duration longest_before;  // a step that began before six seconds, or after ten
     Duration longest_slow;
-    for (const StepRecord& step : steps) {
+    for (const sim::StepRecord& step : steps) {
         CHECK(step.parts.total() == step.end - step.begin);
         torn += step.parts.torn;
         validations += step.parts.validation > Duration{} ? 1 : 0;

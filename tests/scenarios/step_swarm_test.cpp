@@ -194,27 +194,28 @@ private:
     RandomStream random_;
 };
 
-std::vector<JobSteps> run(const StepScenario& scenario) {
-    std::vector<StepJob> jobs;
-    for (const StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
-    return run_steps(scenario.topology, jobs, scenario.cross_traffic, {scenario.seed, 0},
-                     scenario.events);
+std::vector<sim::JobSteps> run(const scenarios::StepScenario& scenario) {
+    std::vector<sim::StepJob> jobs;
+    for (const scenarios::StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
+    return sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, {scenario.seed, 0},
+                          scenario.events);
 }
 
 // What no run may break, or empty.
-std::string broken_rule(const StepScenario& scenario, std::span<const JobSteps> results) {
+std::string broken_rule(const scenarios::StepScenario& scenario,
+                        std::span<const sim::JobSteps> results) {
     for (std::size_t j = 0; j < results.size(); ++j) {
-        const StepJob& job = scenario.jobs[j].job;
+        const sim::StepJob& job = scenario.jobs[j].job;
         if (std::ssize(results[j].steps) != job.steps) return job.name + ": steps are missing";
         Instant last;
-        for (const StepRecord& step : results[j].steps) {
+        for (const sim::StepRecord& step : results[j].steps) {
             // Steps of workers that do not wait for each other overlap.
             if (!job.asynchronous && step.begin != last) return job.name + ": a gap of steps";
             if (step.end < step.begin) return job.name + ": a step ends before it begins";
             if (step.parts.total() != step.end - step.begin) {
                 return job.name + ": parts do not add up";
             }
-            for (const StepPart& part : step_parts) {
+            for (const sim::StepPart& part : sim::step_parts) {
                 if (step.parts.*part.value < Duration{}) {
                     return fmt::format("{}: {} is negative", job.name, part.words);
                 }
@@ -240,8 +241,9 @@ Tried try_scenarios(SwarmSeeds& seeds, std::string_view stream, std::int64_t lea
         const std::string text = (scenarios.*draw)().dump();
         CAPTURE(seed, text);
         try {
-            const StepScenario scenario = step_scenario_from_text(text, "drawn.json");
-            const std::vector<JobSteps> results = run(scenario);
+            const scenarios::StepScenario scenario =
+                scenarios::step_scenario_from_text(text, "drawn.json");
+            const std::vector<sim::JobSteps> results = run(scenario);
             REQUIRE(broken_rule(scenario, results) == "");
             ++tried.ran;
         } catch (const InputError&) {
@@ -269,7 +271,7 @@ TEST_CASE("step swarm: random layouts are read and run to their end",
 }
 
 TEST_CASE("step swarm: edges of a ring that end at one tick end as usual", "[scenario]") {
-    const StepScenario scenario = step_scenario_from_text(
+    const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(
         R"({"name": "x", "seed": 1, "cluster": {"machine": "dgx_h100", "count": 2},
             "job": {"model": "resnet50", "batch": 32, "batch_norm": "synchronised", "steps": 2}})",
         "x.json");

@@ -31,21 +31,22 @@ json bounds_document(const json& training) {
                 {"replay", {"spot_only"}}};
 }
 
-Scenario read(const json& training) {
-    return scenario_from_text(bounds_document(training).dump(), "bounds.json");
+scenarios::Scenario read(const json& training) {
+    return scenarios::scenario_from_text(bounds_document(training).dump(), "bounds.json");
 }
 
 // What a worker does with what it is told, up to the first step; the data only where they are few.
-void as_a_worker(const Scenario& scenario) {
-    const TrainingSpec told = training_spec_from(training_spec_text(scenario.training.value()));
+void as_a_worker(const scenarios::Scenario& scenario) {
+    const kernels::TrainingSpec told =
+        kernels::training_spec_from(kernels::training_spec_text(scenario.training.value()));
     const bool few = told.data.kind == "digits" || told.data.samples * told.data.features < 100'000;
-    DataSet data;
+    kernels::DataSet data;
     data.features = told.data.features;
     data.classes = told.data.classes;
-    if (few) data = load_data(told.data);
-    make_model(told.model, data);
+    if (few) data = kernels::load_data(told.data);
+    kernels::make_model(told.model, data);
     for (const int workers : {1, 2}) {
-        CHECK(training_refusal(scenario.job.plan, workers).empty());
+        CHECK(kernels::training_refusal(scenario.job.plan, workers).empty());
     }
 }
 
@@ -124,7 +125,7 @@ TEST_CASE("training bounds: a worker takes every number that the reader takes, a
                                   ? json(static_cast<std::int64_t>(value))
                                   : json(value);
                 // A size may still be too much together with the others: then the reader says so.
-                std::optional<Scenario> taken;
+                std::optional<scenarios::Scenario> taken;
                 const std::string refused = complaint_of([&] { taken = read(changed); });
                 if (taken) {
                     CHECK(complaint_of([&] { as_a_worker(*taken); }) == "(no complaint)");
@@ -156,7 +157,7 @@ TEST_CASE("training bounds: any settings that the reader takes, a worker takes",
                                : json(value);
         }
         CAPTURE(trial, training.dump());
-        std::optional<Scenario> scenario;
+        std::optional<scenarios::Scenario> scenario;
         complaint_of([&] { scenario = read(training); });
         if (!scenario) continue;
         ++taken;

@@ -12,36 +12,40 @@ namespace ukemi {
 
 namespace {
 
-Scenario with_transition(std::string_view transition) {
-    return scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
+scenarios::Scenario with_transition(std::string_view transition) {
+    return scenarios::scenario_from_text(fmt::format(R"({{"name": "small", "seed": 1,
         "job": {{"samples": 1000, "batch": 10, "throughput": {{"1": "10 samples/s"}},
                  "model_size": "1.25 GB", "transition": {}}},
         "cluster": {{"count_min": 1, "count_max": 8}},
         "market": {{"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"}},
         "replay": ["on_demand"]}})",
-                                          transition),
-                              "small.json");
+                                                     transition),
+                                         "small.json");
 }
 
-RunResult run_of(const Scenario& scenario, std::string_view policies,
-                 const RunOptions& options = {}) {
-    const NamedMarket market = make_market(scenario, scenario.seed);
-    const PolicyList list = parse_policies(policies, scenario, "test").front();
-    return run_one(scenario, market, list, scenario.seed, options).result;
+records::RunResult run_of(const scenarios::Scenario& scenario, std::string_view policies,
+                          const scenarios::RunOptions& options = {}) {
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+    const scenarios::PolicyList list =
+        scenarios::parse_policies(policies, scenario, "test").front();
+    return scenarios::run_one(scenario, market, list, scenario.seed, options).result;
 }
 
 }  // namespace
 
 TEST_CASE("transition scenario: a system by name, and what is said beside it", "[scenario]") {
-    const JobSpec job = with_transition(R"({"system": "or_et_al", "reattach": "5 s",
+    const sim::JobSpec job = with_transition(R"({"system": "or_et_al", "reattach": "5 s",
         "shrink": {"rendezvous": "1 s"}, "warm_up": {"1": "2 s", "8": "9 s"}})")
-                            .job;
+                                 .job;
     REQUIRE(job.transition);
     CHECK(job.transition->overlapped_spawn == whole_seconds(30));
     CHECK(job.transition->reattach == whole_seconds(5));
-    CHECK(time_for_size(job.transition->of(GroupChange::grow).rendezvous, 3) == seconds(2.7));
-    CHECK(time_for_size(job.transition->of(GroupChange::shrink).rendezvous, 3) == whole_seconds(1));
-    CHECK(time_for_size(job.transition->of(GroupChange::shrink).warm_up, 3) == whole_seconds(4));
+    CHECK(policies::time_for_size(job.transition->of(sim::GroupChange::grow).rendezvous, 3) ==
+          seconds(2.7));
+    CHECK(policies::time_for_size(job.transition->of(sim::GroupChange::shrink).rendezvous, 3) ==
+          whole_seconds(1));
+    CHECK(policies::time_for_size(job.transition->of(sim::GroupChange::shrink).warm_up, 3) ==
+          whole_seconds(4));
     // What policies expect of it, at the full size.
     CHECK(job.profile.spawn == whole_seconds(30));
     CHECK(job.profile.restart == seconds(2.7 + 9));
@@ -49,15 +53,16 @@ TEST_CASE("transition scenario: a system by name, and what is said beside it", "
 
 TEST_CASE("transition scenario: spawning that stops the others, and the model over the network",
           "[scenario]") {
-    const JobSpec job = with_transition(R"({"spawn": "20 s", "restarts": "whole_program",
+    const sim::JobSpec job = with_transition(R"({"spawn": "20 s", "restarts": "whole_program",
         "saves_first": false, "transfer": {"bandwidth": "10 Gbit/s", "from": "all"}})")
-                            .job;
+                                 .job;
     REQUIRE(job.transition);
     CHECK(job.transition->whole_program);
     CHECK_FALSE(job.transition->saves_first);
-    CHECK(time_for_size(job.transition->of(GroupChange::shrink).spawn, 8) == whole_seconds(20));
-    CHECK(to_seconds(state_transfer_time(job.transition->transfer, 4, 4)) == Approx(1));
-    const JobSpec overlapping =
+    CHECK(policies::time_for_size(job.transition->of(sim::GroupChange::shrink).spawn, 8) ==
+          whole_seconds(20));
+    CHECK(to_seconds(sim::state_transfer_time(job.transition->transfer, 4, 4)) == Approx(1));
+    const sim::JobSpec overlapping =
         with_transition(R"({"system": "or_et_al", "spawn_overlaps": false})").job;
     CHECK(overlapping.profile.spawn == Duration{});
     CHECK(overlapping.profile.restart == seconds(32.7));
@@ -68,28 +73,29 @@ TEST_CASE("transition scenario: resize_costs shows what systems make of the same
     const auto with_system = [](std::string_view system, std::string_view policies) {
         const std::vector<ConfigOverride> overrides{
             {"/job/transition/system", std::string(system)}};
-        return run_of(read_scenario(scenario_folder / "size/resize_costs.json", overrides),
-                      policies);
+        return run_of(
+            scenarios::read_scenario(scenario_folder / "size/resize_costs.json", overrides),
+            policies);
     };
     constexpr std::string_view rule = "throughput_resize+on_demand";
-    const RunResult overlapping = with_system("or_et_al", rule);
-    const RunResult waiting = with_system("kungfu", rule);
-    const RunResult saved = with_system("checkpoint_restart", rule);
-    const RunResult tried = with_system("trial_and_error", rule);
-    const RunResult fixed = with_system("or_et_al", "on_demand");
-    for (const RunResult* result : {&overlapping, &waiting, &saved, &tried, &fixed}) {
+    const records::RunResult overlapping = with_system("or_et_al", rule);
+    const records::RunResult waiting = with_system("kungfu", rule);
+    const records::RunResult saved = with_system("checkpoint_restart", rule);
+    const records::RunResult tried = with_system("trial_and_error", rule);
+    const records::RunResult fixed = with_system("or_et_al", "on_demand");
+    for (const records::RunResult* result : {&overlapping, &waiting, &saved, &tried, &fixed}) {
         CHECK(result->finished);
         REQUIRE(result->phases);
     }
-    const auto standstill = [](const RunResult& result) {
+    const auto standstill = [](const records::RunResult& result) {
         Duration sum;
-        for (const PhaseCost& phase : *result.phases) sum += phase.standstill;
+        for (const records::PhaseCost& phase : *result.phases) sum += phase.standstill;
         return sum;
     };
     CHECK(standstill(overlapping) < standstill(waiting));
     CHECK(standstill(waiting) < standstill(saved));
-    CHECK(tried.causes.time_of(Cause::redone) > Duration{});
-    CHECK(saved.causes.time_of(Cause::redone) == Duration{});
+    CHECK(tried.causes.time_of(records::Cause::redone) > Duration{});
+    CHECK(saved.causes.time_of(records::Cause::redone) == Duration{});
     CHECK(tried.duration > saved.duration);
     CHECK(fixed.transitions == 1);
 }
@@ -102,15 +108,16 @@ TEST_CASE("transition scenario: the published autoscaling runs are scenarios",
     const auto sizes_from = [](const char* name, std::int32_t start) {
         const std::vector<ConfigOverride> overrides{
             {"/cluster/count_start", fmt::format("{}", start)}};
-        const Scenario scenario = read_scenario(scenario_folder / name, overrides);
-        const NamedMarket market = make_market(scenario, scenario.seed);
-        RunOptions options;
+        const scenarios::Scenario scenario =
+            scenarios::read_scenario(scenario_folder / name, overrides);
+        const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+        scenarios::RunOptions options;
         options.timeline = true;
-        const RunResult result =
-            run_one(scenario, market, scenario.policies.front(), 1, options).result;
+        const records::RunResult result =
+            scenarios::run_one(scenario, market, scenario.policies.front(), 1, options).result;
         Sizes sizes;
-        for (const TimelineRow& row : result.timeline) {
-            if (row.phase != JobPhase::running) continue;
+        for (const records::TimelineRow& row : result.timeline) {
+            if (row.phase != policies::JobPhase::running) continue;
             if (sizes.empty() || sizes.back() != row.workers) sizes.push_back(row.workers);
         }
         return sizes;
@@ -134,25 +141,29 @@ TEST_CASE("transition scenario: the published autoscaling runs are scenarios",
 }
 
 TEST_CASE("transition scenario: stragglers are replaced, and learners tuned", "[scenario]") {
-    const Scenario stragglers = read_scenario(scenario_folder / "size/stragglers.json");
-    const RunResult slow = run_of(stragglers, "on_demand");
-    const RunResult replaced = run_of(stragglers, "replace_stragglers+on_demand");
+    const scenarios::Scenario stragglers =
+        scenarios::read_scenario(scenario_folder / "size/stragglers.json");
+    const records::RunResult slow = run_of(stragglers, "on_demand");
+    const records::RunResult replaced = run_of(stragglers, "replace_stragglers+on_demand");
     CHECK(replaced.finished);
     CHECK(replaced.launches > slow.launches);
     CHECK(replaced.duration < slow.duration);
     CHECK(replaced.cost < slow.cost);
-    const Scenario learners = read_scenario(scenario_folder / "learners/learners.json");
-    const RunResult one = run_of(learners, "on_demand");
-    const RunResult tuned = run_of(learners, "tune_learners+on_demand");
+    const scenarios::Scenario learners =
+        scenarios::read_scenario(scenario_folder / "learners/learners.json");
+    const records::RunResult one = run_of(learners, "on_demand");
+    const records::RunResult tuned = run_of(learners, "tune_learners+on_demand");
     CHECK(to_seconds(one.duration) / to_seconds(tuned.duration) == Approx(1.9).epsilon(0.03));
 }
 
 TEST_CASE("transition scenario: collectives are tried, or chosen by size", "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "exchange/collectives.json");
-    CHECK(scenario.job.plan.collective == Collective::hierarchical);  // the first has the best
-    const RunResult best = run_of(scenario, "on_demand");
-    const RunResult tried = run_of(scenario, "measured_collective+on_demand");
-    const RunResult by_size = run_of(scenario, "topology_by_size+on_demand");
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "exchange/collectives.json");
+    CHECK(scenario.job.plan.collective ==
+          policies::Collective::hierarchical);  // the first has the best
+    const records::RunResult best = run_of(scenario, "on_demand");
+    const records::RunResult tried = run_of(scenario, "measured_collective+on_demand");
+    const records::RunResult by_size = run_of(scenario, "topology_by_size+on_demand");
     CHECK(tried.finished);
     // Ten steps and one under each of two others: 11 x 34.1 ms and 11 x 225.2 ms, about.
     const double price = to_seconds(tried.duration) - to_seconds(best.duration);
@@ -165,26 +176,28 @@ TEST_CASE("transition scenario: in bamboo.json redundancy does more than the che
     const auto with_system = [](std::string_view system) {
         const std::vector<ConfigOverride> overrides{
             {"/job/transition/system", std::string(system)}};
-        return run_of(read_scenario(scenario_folder / "size/bamboo.json", overrides),
+        return run_of(scenarios::read_scenario(scenario_folder / "size/bamboo.json", overrides),
                       "spread_zones+spot_only+daly_checkpoint");
     };
-    const RunResult redundant = with_system("bamboo");
-    const RunResult strawman = with_system("checkpoint_restart");
+    const records::RunResult redundant = with_system("bamboo");
+    const records::RunResult strawman = with_system("checkpoint_restart");
     CHECK(redundant.finished);
     CHECK(strawman.finished);
     CHECK(redundant.revocations > 0);
     CHECK(redundant.duration < strawman.duration);
-    CHECK(redundant.causes.time_of(Cause::redone) < strawman.causes.time_of(Cause::redone));
+    CHECK(redundant.causes.time_of(records::Cause::redone) <
+          strawman.causes.time_of(records::Cause::redone));
 }
 
 TEST_CASE("transition scenario: the arithmetic of KungFu's Megatron epoch", "[scenario][golden]") {
     // Mai et al., OSDI'20 talk: 2.10 days on 512 GPUs, 92,613 USD on demand, 15,152 USD on spot.
-    const Scenario scenario = read_scenario(scenario_folder / "size/megatron_epoch.json");
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "size/megatron_epoch.json");
     const std::vector<ConfigOverride> overrides{{"/job/transition", R"({"rendezvous": "0 s"})"}};
-    const Scenario free_start =
-        read_scenario(scenario_folder / "size/megatron_epoch.json", overrides);
-    const RunResult on_demand = run_of(free_start, "on_demand");
-    const RunResult spot = run_of(free_start, "spot_only");
+    const scenarios::Scenario free_start =
+        scenarios::read_scenario(scenario_folder / "size/megatron_epoch.json", overrides);
+    const records::RunResult on_demand = run_of(free_start, "on_demand");
+    const records::RunResult spot = run_of(free_start, "spot_only");
     CHECK(on_demand.steps == 68'507);
     CHECK(8 * to_hours(on_demand.held) == Approx(25'804.8).epsilon(1e-6));
     CHECK(to_dollars(on_demand.cost) == Approx(92'613).epsilon(1e-5));
@@ -196,8 +209,9 @@ TEST_CASE("transition scenario: the arithmetic of KungFu's Megatron epoch", "[sc
 TEST_CASE("transition scenario: the Megatron epoch on recorded availability",
           "[scenario][recorded]") {
     const auto data = recorded_data();
-    const Scenario scenario = read_scenario(scenario_folder / "size/megatron_epoch.json");
-    ExperimentSetup setup;
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "size/megatron_epoch.json");
+    scenarios::ExperimentSetup setup;
     for (const std::string_view name :
          {"gcp-bamboo-v100x1-east1c.csv", "aws-bamboo-p3.csv", "aws-v100-16node-us-east-2b.csv"}) {
         setup.traces.push_back(*data / "normalized" / "avail" / name);
@@ -205,10 +219,10 @@ TEST_CASE("transition scenario: the Megatron epoch on recorded availability",
     setup.policies = scenario.policies;
     setup.seeds = {1};
     for (const auto& trace : setup.traces) {
-        const NamedMarket market = make_market(scenario, 1, trace);
-        for (const PolicyList& list : setup.policies) {
+        const scenarios::NamedMarket market = scenarios::make_market(scenario, 1, trace);
+        for (const scenarios::PolicyList& list : setup.policies) {
             const auto begun = std::chrono::steady_clock::now();
-            const RunResult result = run_one(scenario, market, list, 1).result;
+            const records::RunResult result = scenarios::run_one(scenario, market, list, 1).result;
             const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
             CAPTURE(result.trace, result.policy);
             CHECK(result.causes.time_sum() == result.held);
@@ -220,22 +234,23 @@ TEST_CASE("transition scenario: the Megatron epoch on recorded availability",
                 "{} losses, {} events in {:.3f} s\n",
                 result.policy, result.trace, to_dollars(result.cost),
                 to_hours(result.duration) / 24, result.finished ? "" : " (unfinished)",
-                to_hours(result.causes.time_of(Cause::redone)), result.revocations, result.events,
-                took.count());
+                to_hours(result.causes.time_of(records::Cause::redone)), result.revocations,
+                result.events, took.count());
         }
     }
 }
 
 TEST_CASE("transition scenario: a spot, a batch, a topology and a checkpoint policy together",
           "[scenario]") {
-    const Scenario scenario = read_scenario(scenario_folder / "market/all_together.json");
-    const NamedMarket market = make_market(scenario, scenario.seed);
-    RunOptions options;
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "market/all_together.json");
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+    scenarios::RunOptions options;
     options.timeline = true;
     options.decisions = true;
-    const FinishedRun all =
-        run_one(scenario, market, scenario.policies.front(), scenario.seed, options);
-    const RunResult& result = all.result;
+    const scenarios::FinishedRun all =
+        scenarios::run_one(scenario, market, scenario.policies.front(), scenario.seed, options);
+    const records::RunResult& result = all.result;
     CHECK(result.finished);
     CHECK(result.refused == 0);
     CHECK(result.checkpoints > 0);
@@ -247,14 +262,14 @@ TEST_CASE("transition scenario: a spot, a batch, a topology and a checkpoint pol
         CAPTURE(knob);
         CHECK(all.decisions.find(knob) != std::string::npos);
     }
-    const RunResult repeated =
-        run_one(scenario, market, scenario.policies.front(), scenario.seed).result;
+    const records::RunResult repeated =
+        scenarios::run_one(scenario, market, scenario.policies.front(), scenario.seed).result;
     CHECK(repeated.event_hash == result.event_hash);
     // Without the collective's policy the other traffic costs time; without a batch policy, more.
-    const RunResult no_switch =
-        run_one(scenario, market, scenario.policies[1], scenario.seed).result;
-    const RunResult no_batch =
-        run_one(scenario, market, scenario.policies[2], scenario.seed).result;
+    const records::RunResult no_switch =
+        scenarios::run_one(scenario, market, scenario.policies[1], scenario.seed).result;
+    const records::RunResult no_batch =
+        scenarios::run_one(scenario, market, scenario.policies[2], scenario.seed).result;
     CHECK(result.duration < no_switch.duration);
     CHECK(result.duration < no_batch.duration);
 }

@@ -10,20 +10,21 @@ namespace ukemi {
 namespace {
 
 struct SizedRun {
-    RunResult result;
+    records::RunResult result;
     std::int32_t first = 0;
     std::int32_t last = 0;
     std::int32_t most = 0;
 };
 
-SizedRun sized_run_of(const Scenario& scenario, std::string_view policies) {
-    const NamedMarket market = make_market(scenario, scenario.seed);
-    const PolicyList list = parse_policies(policies, scenario, "test").front();
-    RunOptions options;
+SizedRun sized_run_of(const scenarios::Scenario& scenario, std::string_view policies) {
+    const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
+    const scenarios::PolicyList list =
+        scenarios::parse_policies(policies, scenario, "test").front();
+    scenarios::RunOptions options;
     options.timeline = true;
     SizedRun run;
-    run.result = run_one(scenario, market, list, scenario.seed, options).result;
-    for (const TimelineRow& row : run.result.timeline) {
+    run.result = scenarios::run_one(scenario, market, list, scenario.seed, options).result;
+    for (const records::TimelineRow& row : run.result.timeline) {
         if (row.workers == 0) continue;
         if (run.first == 0) run.first = row.workers;
         run.last = row.workers;
@@ -43,8 +44,8 @@ TEST_CASE("utilisation scenario: busy devices call for all machines there are, a
     for (const std::int32_t start : {4, 8, 12, 16, 20, 24}) {
         const std::vector<ConfigOverride> overrides{
             {"/cluster/count_start", fmt::format("{}", start)}};
-        const Scenario scenario =
-            read_scenario(scenario_folder / "size/autoscaling_by_utilisation.json", overrides);
+        const scenarios::Scenario scenario = scenarios::read_scenario(
+            scenario_folder / "size/autoscaling_by_utilisation.json", overrides);
         CAPTURE(start);
         const SizedRun throughput = sized_run_of(scenario, by_throughput);
         const SizedRun utilisation = sized_run_of(scenario, by_utilisation);
@@ -71,8 +72,8 @@ TEST_CASE("utilisation scenario: whole steps do not say which part of them is co
           "[scenario]") {
     const std::vector<ConfigOverride> overrides{
         {"/policy_parameters/utilisation_resize", R"({"spawn": 4})"}};
-    const Scenario scenario =
-        read_scenario(scenario_folder / "size/autoscaling_by_utilisation.json", overrides);
+    const scenarios::Scenario scenario = scenarios::read_scenario(
+        scenario_folder / "size/autoscaling_by_utilisation.json", overrides);
     const SizedRun blind = sized_run_of(scenario, "utilisation_resize:0.8+on_demand");
     CHECK(blind.most == 12);
     CHECK(blind.result.plans == 0);
@@ -95,11 +96,13 @@ TEST_CASE("utilisation scenario: where a step's parts are known, computing ends 
             "replay": ["utilisation_resize"]}})",
                            utilisation);
     };
-    CHECK(sized_run_of(scenario_from_text(text("computing"), "parts.json"), "utilisation_resize")
+    CHECK(sized_run_of(scenarios::scenario_from_text(text("computing"), "parts.json"),
+                       "utilisation_resize")
               .last == 13);
-    CHECK(sized_run_of(scenario_from_text(text("occupied"), "parts.json"), "utilisation_resize")
+    CHECK(sized_run_of(scenarios::scenario_from_text(text("occupied"), "parts.json"),
+                       "utilisation_resize")
               .last == 24);
-    CHECK_THROWS_WITH(scenario_from_text(text("memory"), "parts.json"),
+    CHECK_THROWS_WITH(scenarios::scenario_from_text(text("memory"), "parts.json"),
                       Catch::Contains(R"(expected one of computing, occupied, found "memory")"));
 }
 

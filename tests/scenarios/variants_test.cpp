@@ -19,27 +19,28 @@ constexpr std::string_view variants_document = R"({"name": "small", "seed": 1,
  "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
  "replay": ["on_demand", "greedy"]})";
 
-std::vector<Scenario> variants_of(const Texts& arguments,
-                                  const std::vector<ConfigOverride>& overrides = {}) {
-    std::vector<VariedKey> keys;
-    for (const std::string& argument : arguments) keys.push_back(parse_varied_key(argument));
-    return variants_from_text(variants_document, "small.json", overrides, keys);
+std::vector<scenarios::Scenario> variants_of(const Texts& arguments,
+                                             const std::vector<ConfigOverride>& overrides = {}) {
+    std::vector<scenarios::VariedKey> keys;
+    for (const std::string& argument : arguments)
+        keys.push_back(scenarios::parse_varied_key(argument));
+    return scenarios::variants_from_text(variants_document, "small.json", overrides, keys);
 }
 
 std::string complaint_about(const Texts& arguments) {
     return complaint_of([&] { variants_of(arguments); });
 }
 
-ExperimentSetup in_test() {
-    ExperimentSetup setup;
+scenarios::ExperimentSetup in_test() {
+    scenarios::ExperimentSetup setup;
     setup.threads = 2;
     return setup;
 }
 
 // Every variant with the policies and the seed that it names itself.
-std::vector<ExperimentCase> cases_of(const std::vector<Scenario>& variants) {
-    std::vector<ExperimentCase> cases;
-    for (const Scenario& variant : variants) {
+std::vector<scenarios::ExperimentCase> cases_of(const std::vector<scenarios::Scenario>& variants) {
+    std::vector<scenarios::ExperimentCase> cases;
+    for (const scenarios::Scenario& variant : variants) {
         cases.push_back({&variant, variant.policies, {variant.seed}});
     }
     return cases;
@@ -48,21 +49,21 @@ std::vector<ExperimentCase> cases_of(const std::vector<Scenario>& variants) {
 }  // namespace
 
 TEST_CASE("varied keys: values are parted by commas outside of brackets and quotes", "[variants]") {
-    const VariedKey plain = parse_varied_key("/job/deadline=60h,70 h,3");
+    const scenarios::VariedKey plain = scenarios::parse_varied_key("/job/deadline=60h,70 h,3");
     CHECK(plain.pointer == "/job/deadline");
     CHECK(plain.values == Texts{"60h", "70 h", "3"});
-    CHECK(parse_varied_key(R"(/cluster={"count": 1, "instance": "a,b"},{"count": 2})").values ==
-          Texts{R"({"count": 1, "instance": "a,b"})", R"({"count": 2})"});
-    CHECK(parse_varied_key(R"(/replay=["greedy", "on_demand"],["greedy"])").values ==
+    CHECK(scenarios::parse_varied_key(R"(/cluster={"count": 1, "instance": "a,b"},{"count": 2})")
+              .values == Texts{R"({"count": 1, "instance": "a,b"})", R"({"count": 2})"});
+    CHECK(scenarios::parse_varied_key(R"(/replay=["greedy", "on_demand"],["greedy"])").values ==
           Texts{R"(["greedy", "on_demand"])", R"(["greedy"])"});
-    CHECK(parse_varied_key(R"(/description="a, b \" c,",d=e)").values ==
+    CHECK(scenarios::parse_varied_key(R"(/description="a, b \" c,",d=e)").values ==
           Texts{R"("a, b \" c,")", "d=e"});
-    CHECK(parse_varied_key("/seed=1").values == Texts{"1"});
+    CHECK(scenarios::parse_varied_key("/seed=1").values == Texts{"1"});
 }
 
 TEST_CASE("varied keys: what is no pointer with values is refused", "[variants]") {
     const auto complaint = [](std::string_view text) {
-        return complaint_of([&] { parse_varied_key(text); });
+        return complaint_of([&] { scenarios::parse_varied_key(text); });
     };
     CHECK(complaint("job/work=1 h,2 h") ==
           "--vary: expected /json/pointer=VALUE,VALUE…, found \"job/work=1 h,2 h\"");
@@ -81,8 +82,8 @@ TEST_CASE("variants: every combination is a scenario, the last key changes faste
     const auto variants = variants_of({"/job/deadline=12h,15 h", "/cluster/count=1,2,3"});
     REQUIRE(variants.size() == 6);
     std::string order;
-    for (const Scenario& variant : variants) {
-        order += fmt::format("{}: {} {}\n", variant_label(variant.varied),
+    for (const scenarios::Scenario& variant : variants) {
+        order += fmt::format("{}: {} {}\n", scenarios::variant_label(variant.varied),
                              format_duration(variant.job.deadline.since_start()),
                              variant.job.instances_max);
     }
@@ -154,12 +155,13 @@ TEST_CASE("variants: their number is bounded", "[variants]") {
 
 TEST_CASE("variants: runs come by variant, then as those of one scenario", "[variants]") {
     const auto variants = variants_of({"/job/deadline=12h,15h", "/seed=3,4"});
-    ExperimentSetup setup = in_test();
-    const auto runs = run_experiment(cases_of(variants), setup);
+    scenarios::ExperimentSetup setup = in_test();
+    const auto runs = scenarios::run_experiment(cases_of(variants), setup);
     std::string order;
-    for (const FinishedRun& run : runs) {
-        order += fmt::format("{} {} {} {}\n", variant_label(run.result.varied), run.result.policy,
-                             run.result.seed, format_duration(*run.result.deadline));
+    for (const scenarios::FinishedRun& run : runs) {
+        order +=
+            fmt::format("{} {} {} {}\n", scenarios::variant_label(run.result.varied),
+                        run.result.policy, run.result.seed, format_duration(*run.result.deadline));
     }
     CHECK(order ==
           "/job/deadline=12h, /seed=3 on_demand 3 12 h\n"
@@ -171,15 +173,15 @@ TEST_CASE("variants: runs come by variant, then as those of one scenario", "[var
           "/job/deadline=15h, /seed=4 on_demand 4 15 h\n"
           "/job/deadline=15h, /seed=4 greedy 4 15 h\n");
     // A variant runs as the scenario does that says the same by itself.
-    ExperimentSetup alone = in_test();
+    scenarios::ExperimentSetup alone = in_test();
     alone.policies = variants[3].policies;
     alone.seeds = {4};
-    const auto same = run_experiment(variants[3], alone);
+    const auto same = scenarios::run_experiment(variants[3], alone);
     REQUIRE(same.size() == 2);
     CHECK(same[0].result.event_hash == runs[6].result.event_hash);
     CHECK(same[1].result.event_hash == runs[7].result.event_hash);
     setup.threads = 1;
-    const auto again = run_experiment(cases_of(variants), setup);
+    const auto again = scenarios::run_experiment(cases_of(variants), setup);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         CHECK(again[i].result.event_hash == runs[i].result.event_hash);
     }
@@ -187,11 +189,11 @@ TEST_CASE("variants: runs come by variant, then as those of one scenario", "[var
 
 TEST_CASE("variants: one that cannot run is refused before any of them runs", "[variants]") {
     const auto variants = variants_of({R"(/replay=["on_demand"],["ideal_no_overhead"])"});
-    ExperimentSetup setup = in_test();
+    scenarios::ExperimentSetup setup = in_test();
     std::size_t finished = 0;
     setup.progress = [&](std::size_t, std::size_t) { ++finished; };
     CHECK_THAT(
-        complaint_of([&] { run_experiment(cases_of(variants), setup); }),
+        complaint_of([&] { scenarios::run_experiment(cases_of(variants), setup); }),
         Catch::StartsWith("--vary /replay=[\"ideal_no_overhead\"]: small.json: at /replay/0: "
                           "\"ideal_no_overhead\" needs an oracle"));
     CHECK(finished == 0);
@@ -201,11 +203,11 @@ TEST_CASE("variants: details of the first run of each policy, whichever variant 
           "[variants]") {
     const auto variants =
         variants_of({R"(/replay=["on_demand"],["greedy", "on_demand"])", "/seed=1,2"});
-    ExperimentSetup setup = in_test();
-    setup.details = Details::first;
+    scenarios::ExperimentSetup setup = in_test();
+    setup.details = scenarios::Details::first;
     setup.options.timeline = true;
     std::string kept;
-    for (const FinishedRun& run : run_experiment(cases_of(variants), setup)) {
+    for (const scenarios::FinishedRun& run : scenarios::run_experiment(cases_of(variants), setup)) {
         kept += run.result.timeline.empty() ? '-' : 'x';
     }
     CHECK(kept == "x-x---");

@@ -7,6 +7,7 @@
 #include "tests/scenarios/scenario_text.hpp"
 
 using namespace ukemi;
+using namespace ukemi::scenarios;
 
 namespace {
 

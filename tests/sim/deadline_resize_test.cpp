@@ -19,14 +19,15 @@ namespace {
 using PolicyNames = std::vector<std::pair<std::string, std::string>>;
 
 struct ResizedJob {
-    MarketData market;
-    JobSpec job;
+    sim::MarketData market;
+    sim::JobSpec job;
     PolicyNames policies;
 };
 
 // Anything from nothing to one machine more than the job can use, for seconds or for hours.
-ZoneData shrinking_zone(RandomStream& draw, std::string name, std::int32_t most, Duration tick) {
-    AvailabilitySeries series;
+sim::ZoneData shrinking_zone(RandomStream& draw, std::string name, std::int32_t most,
+                             Duration tick) {
+    traces::AvailabilitySeries series;
     Instant now;
     for (std::int64_t step = draw.integer(1, 60); step > 0; --step) {
         const auto value = static_cast<std::int32_t>(draw.integer(0, most + 1));
@@ -41,7 +42,7 @@ ZoneData shrinking_zone(RandomStream& draw, std::string name, std::int32_t most,
 }
 
 // More machines never make a step slower, and at best in proportion to their number.
-void draw_speeds(RandomStream& draw, JobSpec& spec, bool has_steps) {
+void draw_speeds(RandomStream& draw, sim::JobSpec& spec, bool has_steps) {
     const std::int64_t per_mille = 1000;
     std::int64_t speed = per_mille;  // of one machine
     const Duration step = has_steps ? whole_seconds(draw.integer(1, 600)) : nanoseconds(1000);
@@ -60,17 +61,18 @@ ResizedJob random_resized_job(std::uint64_t seed) {
     const auto most = static_cast<std::int32_t>(draw.integer(1, 4));
     const auto least = static_cast<std::int32_t>(draw.integer(1, most));
     ResizedJob one;
-    std::vector<ZoneData> zones;
+    std::vector<sim::ZoneData> zones;
     for (std::int64_t number = draw.chance(0.3) ? 2 : 1; number > 0; --number) {
         zones.push_back(shrinking_zone(draw, fmt::format("z{}", number), most, tick));
     }
-    static constexpr std::array ends{AfterLastRow::end, AfterLastRow::repeat, AfterLastRow::hold};
+    static constexpr std::array ends{sim::AfterLastRow::end, sim::AfterLastRow::repeat,
+                                     sim::AfterLastRow::hold};
     one.market = market(std::move(zones), ends.at(static_cast<std::size_t>(draw.integer(0, 2))));
     one.market.notice = draw.chance(0.5) ? minutes(2) : Duration{};
     one.market.provisioning = draw.chance(0.5) ? whole_seconds(draw.integer(1, 300)) : Duration{};
-    prepare(one.market);
+    sim::prepare(one.market);
     one.job = job(minutes(draw.integer(30, 1500)), least, most);
-    JobProfile& profile = one.job.profile;
+    policies::JobProfile& profile = one.job.profile;
     const bool has_steps = draw.chance(0.3);
     draw_speeds(draw, one.job, has_steps);
     profile.provisioning = one.market.provisioning;
@@ -82,11 +84,11 @@ ResizedJob random_resized_job(std::uint64_t seed) {
     profile.sharded = draw.chance(0.3);
     if (!profile.lossless) one.job.plan.checkpoint_interval = minutes(draw.integer(5, 60));
     // So much work that the largest group has it done in the time that was drawn.
-    const StepRate fastest = profile.throughput.back().rate;
+    const policies::StepRate fastest = profile.throughput.back().rate;
     const Duration work = nanoseconds(one.job.samples_total);
-    one.job.samples_total = std::max<std::int64_t>(1, steps_within(fastest, work));
+    one.job.samples_total = std::max<std::int64_t>(1, policies::steps_within(fastest, work));
     one.job.tick = tick;
-    const auto predictor = make_profile_predictor(profile);
+    const auto predictor = policies::make_profile_predictor(profile);
     // On-demand alone could do it: it begins once, and its end is seen at a tick.
     Duration needed = predictor->work_time(one.job.samples_total, one.job.plan, most);
     needed += profile.provisioning + profile.restart + tick + milliseconds(1);
@@ -102,10 +104,10 @@ ResizedJob random_resized_job(std::uint64_t seed) {
     return one;
 }
 
-std::string told(const ResizedJob& one, const RunResult& result) {
+std::string told(const ResizedJob& one, const records::RunResult& result) {
     std::string policies;
     for (const auto& [name, parameters] : one.policies) policies += name + " ";
-    const JobProfile& profile = one.job.profile;
+    const policies::JobProfile& profile = one.job.profile;
     return fmt::format(
         "{}: {} s of {} s; {} to {} machines in {} zones, tick {} s, restart {} s, resize {} s, "
         "provisioning {} s, notice {} s, lossless {}, sharded {}, finished {}",
@@ -117,15 +119,15 @@ std::string told(const ResizedJob& one, const RunResult& result) {
 }
 
 // Two machines do 48 h of work in 48 h, one in 96 h; from 900 s on there is one.
-JobSpec two_machines() {
-    JobSpec spec = job(hours(48), 1, 2);
+sim::JobSpec two_machines() {
+    sim::JobSpec spec = job(hours(48), 1, 2);
     spec.profile.throughput = {{1, {1, nanoseconds(2)}}, {2, {1, nanoseconds(1)}}};
     spec.profile.restart = spec.profile.resize = whole_seconds(120);
     spec.deadline = at(whole_seconds(173'580));
     return spec;
 }
 
-MarketData shrinks_to_one() {
+sim::MarketData shrinks_to_one() {
     return market(
         {zone("a", capacity({{Duration{}, 2}, {whole_seconds(900), 1}}, hours(1)), price(1))});
 }
@@ -136,7 +138,8 @@ TEST_CASE("deadline: a group that shrank goes over to on-demand in one change", 
     const auto* rule = GENERATE("greedy", "uniform_progress", "rc_threshold", "time_sliced");
     const auto* place = GENERATE("follow_capacity", "cheapest_zone", "spread_zones");
     CAPTURE(rule, place);
-    const RunResult result = run(shrinks_to_one(), two_machines(), {{rule, "{}"}, {place, "{}"}});
+    const records::RunResult result =
+        run(shrinks_to_one(), two_machines(), {{rule, "{}"}, {place, "{}"}});
     CHECK(result.deadline_met);
     CHECK(result.transitions <= 3);  // the first, after the loss, and to on-demand
 }
@@ -145,19 +148,19 @@ TEST_CASE("deadline: nothing moves for evenness or a price once there is no time
           "[deadline]") {
     // Two zones in turn the cheaper one, by more than a move costs.
     const auto* place = GENERATE("cheapest_zone", "spread_zones");
-    PriceSeries one, other;
+    traces::PriceSeries one, other;
     for (std::int64_t hour = 0; hour < 60; ++hour) {
         one.steps.push_back({at(hours(hour)), dollars_per_hour(hour % 2 == 0 ? 1 : 2)});
         other.steps.push_back({at(hours(hour)), dollars_per_hour(hour % 2 == 0 ? 2 : 1)});
     }
     one.end = other.end = at(hours(60));
     const auto there = capacity({{Duration{}, 3}}, hours(60));
-    const MarketData data = market({zone("a", there, one), zone("b", there, other)});
-    JobSpec spec = two_machines();
+    const sim::MarketData data = market({zone("a", there, one), zone("b", there, other)});
+    sim::JobSpec spec = two_machines();
     spec.plan.workers_max = 3;
     spec.plan.fleet[0].count = 3;
     spec.workers_min = 3;
-    const RunResult result =
+    const records::RunResult result =
         run(data, spec,
             {{"greedy", "{}"},
              {place, place == std::string("cheapest_zone") ? R"({"holding_time": "1 h"})" : "{}"}});
@@ -168,15 +171,16 @@ TEST_CASE("deadline: rc_threshold does not come and go without end where that is
           "[deadline]") {
     // 30 h of work in 60 h and never any spot; a launch is paid for a minute at least. Ten minutes
     // ahead of the line take 20 min on it, and are gone 20 min later.
-    const MarketData data = [] {
-        MarketData none = market({zone("a", capacity({{Duration{}, 0}}, hours(60)), price(1))});
+    const sim::MarketData data = [] {
+        sim::MarketData none =
+            market({zone("a", capacity({{Duration{}, 0}}, hours(60)), price(1))});
         none.rules.on_demand_billing.minimum = minutes(1);
         return none;
     }();
-    JobSpec spec = job(hours(30));
+    sim::JobSpec spec = job(hours(30));
     spec.profile.restart = spec.profile.resize = milliseconds(GENERATE(0, 1));
     spec.deadline = at(hours(60));
-    const RunResult result = run(data, spec, {{"rc_threshold", "{}"}});
+    const records::RunResult result = run(data, spec, {{"rc_threshold", "{}"}});
     CHECK(result.deadline_met);
     CHECK(result.launches <= 91);
     CHECK(result.cost <= dollars(91));  // 90 USD are the work alone
@@ -189,7 +193,7 @@ TEST_CASE("swarm: no job that grows and shrinks misses a deadline that on-demand
     SwarmSeeds seeds("test_sim 'swarm: no job that grows*'", 2.0, 4000);
     while (seeds.more()) {
         const ResizedJob one = random_resized_job(seeds.now());
-        const RunResult result = run(one.market, one.job, one.policies);
+        const records::RunResult result = run(one.market, one.job, one.policies);
         CAPTURE(seeds.now(), told(one, result));
         REQUIRE(result.deadline_met);
         with_clock += one.job.tick > Duration{};

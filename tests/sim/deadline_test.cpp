@@ -11,14 +11,14 @@ namespace ukemi {
 namespace {
 
 struct DeadlineCase {
-    MarketData market;
-    JobSpec job;
+    sim::MarketData market;
+    sim::JobSpec job;
 };
 
 // A flickering market and a gang; the deadline leaves room for the work and a few changeovers.
 DeadlineCase random_deadline(std::uint64_t seed) {
     RandomStream draw(seed, "deadline");
-    AvailabilitySeries series;
+    traces::AvailabilitySeries series;
     Instant now;
     // With a clock, capacity changes and the deadline lie on its ticks, as in the published worlds.
     const Duration tick = draw.chance(0.4) ? minutes(draw.integer(1, 20)) : Duration{};
@@ -31,14 +31,14 @@ DeadlineCase random_deadline(std::uint64_t seed) {
     series.end = now;
     DeadlineCase one;
     one.market = market({zone("a", series, price(1))},
-                        draw.chance(0.5) ? AfterLastRow::repeat : AfterLastRow::end);
+                        draw.chance(0.5) ? sim::AfterLastRow::repeat : sim::AfterLastRow::end);
     one.market.notice = draw.chance(0.5) ? minutes(2) : Duration{};
     one.market.provisioning = draw.chance(0.5) ? whole_seconds(draw.integer(1, 300)) : Duration{};
-    prepare(one.market);
+    sim::prepare(one.market);
     const auto machines = static_cast<std::int32_t>(draw.integer(1, 4));
     const Duration work = minutes(draw.integer(30, 1500));
     one.job = job(work, machines, machines);
-    JobProfile& profile = one.job.profile;
+    policies::JobProfile& profile = one.job.profile;
     profile.restart = profile.resize = whole_seconds(draw.integer(0, 600));
     profile.provisioning = one.market.provisioning;
     profile.lossless = draw.chance(0.5);
@@ -76,7 +76,7 @@ TEST_CASE("deadline: greedy, uniform progress, rc_threshold and time slices keep
         const DeadlineCase one = random_deadline(seed);
         std::vector<std::pair<std::string, std::string>> list{{name, "{}"}};
         if (*saving != '\0') list.emplace_back(saving, "{}");
-        const RunResult result = run(one.market, one.job, list);
+        const records::RunResult result = run(one.market, one.job, list);
         cost += result.cost;
         on_demand_cost += run(one.market, one.job, {{"on_demand", "{}"}}).cost;
         if (result.deadline_met) continue;

@@ -15,6 +15,7 @@
 #include <vector>
 
 using namespace ukemi;
+using namespace ukemi::sim;
 
 namespace {
 

@@ -9,53 +9,53 @@
 namespace ukemi {
 namespace {
 
-NoiseScaleLaw law(double noise_scale, std::int64_t samples = 1'000'000,
-                  std::int64_t reference = 100) {
-    NoiseScaleLaw one;
+sim::NoiseScaleLaw law(double noise_scale, std::int64_t samples = 1'000'000,
+                       std::int64_t reference = 100) {
+    sim::NoiseScaleLaw one;
     one.samples = samples;
     one.reference_batch = reference;
     one.noise = {{0, noise_scale, 0}};
     return one;
 }
 
-std::int64_t steps_with(const LearningModel& model, std::int64_t batch, double rate = 0) {
-    const auto steps = steps_to_target(model, 0, {batch, rate});
+std::int64_t steps_with(const sim::LearningModel& model, std::int64_t batch, double rate = 0) {
+    const auto steps = sim::steps_to_target(model, 0, {batch, rate});
     REQUIRE(steps.has_value());
     return *steps;
 }
 
 // One on-demand machine; a step takes 10 ms and 0.1 ms a sample.
-JobSpec learning_job(NoiseScaleLaw one, std::int64_t batch) {
-    JobSpec spec = job(hours(1));
+sim::JobSpec learning_job(sim::NoiseScaleLaw one, std::int64_t batch) {
+    sim::JobSpec spec = job(hours(1));
     spec.plan.global_batch = batch;
     spec.plan.learning_rate = one.reference_rate;
-    spec.plan.fleet.front().market = Market::on_demand;
+    spec.plan.fleet.front().market = policies::Market::on_demand;
     spec.samples_total = one.samples;
     spec.samples_per_epoch = 10'000;
     spec.profile.step_time.emplace();
-    spec.profile.step_time->compute = affine_time(milliseconds(10), nanoseconds(100'000));
-    spec.learning = make_noise_scale_law(std::move(one));
+    spec.profile.step_time->compute = policies::affine_time(milliseconds(10), nanoseconds(100'000));
+    spec.learning = sim::make_noise_scale_law(std::move(one));
     return spec;
 }
 
-MarketData quiet_market() {
+sim::MarketData quiet_market() {
     return market({zone("a", capacity({{{}, 4}}, days(1000)), price(1.0))});
 }
 
 }  // namespace
 
 TEST_CASE("noise-scale law: at the reference batch a sample is a sample", "[learning]") {
-    const auto model = make_noise_scale_law(law(GENERATE(0.0, 1.0, 777.0, 1e9)));
+    const auto model = sim::make_noise_scale_law(law(GENERATE(0.0, 1.0, 777.0, 1e9)));
     CHECK(steps_with(*model, 100) == 10'000);
-    CHECK(progress_after(*model, 0, 123, {100, 0}) == 123 * 100 * progress_per_sample);
+    CHECK(sim::progress_after(*model, 0, 123, {100, 0}) == 123 * 100 * sim::progress_per_sample);
 }
 
 TEST_CASE("noise-scale law: what is left are whole steps, the last one, too", "[learning]") {
-    const auto model = make_noise_scale_law(law(777.0, 1050));
+    const auto model = sim::make_noise_scale_law(law(777.0, 1050));
     CHECK(model->samples_left(0, {100, 0}) == 1100);
-    CHECK(model->samples_left(progress_after(*model, 0, 10, {100, 0}), {100, 0}) == 100);
-    CHECK(model->samples_left(progress_after(*model, 0, 11, {100, 0}), {100, 0}) == 0);
-    CHECK(make_noise_scale_law(law(777.0, 1000))->samples_left(0, {100, 0}) == 1000);
+    CHECK(model->samples_left(sim::progress_after(*model, 0, 10, {100, 0}), {100, 0}) == 100);
+    CHECK(model->samples_left(sim::progress_after(*model, 0, 11, {100, 0}), {100, 0}) == 0);
+    CHECK(sim::make_noise_scale_law(law(777.0, 1000))->samples_left(0, {100, 0}) == 1000);
 }
 
 TEST_CASE("noise-scale law: steps and samples lie on McCandlish's hyperbola",
@@ -63,7 +63,7 @@ TEST_CASE("noise-scale law: steps and samples lie on McCandlish's hyperbola",
     // (S/S_min − 1)(E/E_min − 1) = 1 with E_min/S_min the noise scale (arXiv:1812.06162, eq. 2.11).
     // At the reference batch 100 the task takes 10^7 samples, so S_min = 10^5 ÷ (1 + φ/100).
     const double noise = GENERATE(30.0, 1000.0, 50'000.0);
-    const auto model = make_noise_scale_law(law(noise, 10'000'000));
+    const auto model = sim::make_noise_scale_law(law(noise, 10'000'000));
     const double steps_min = 1e5 / (1 + noise / 100);
     const double samples_min = steps_min * noise;
     for (const std::int64_t batch : {1, 10, 100, 1000, 3000}) {
@@ -78,16 +78,16 @@ TEST_CASE("noise-scale law: no constant batch beats the square root of the noise
           "[learning][property]") {
     // With r samples as the price of a step, samples + r·steps is least for B = √(r·φ) at each
     // moment (appendix D). The noise scale grows a hundredfold here.
-    NoiseScaleLaw one = law(0, 10'000'000);
+    sim::NoiseScaleLaw one = law(0, 10'000'000);
     one.noise = {{0, 100, 0}, {10'000'000, 10'000, 0}};
-    const auto model = make_noise_scale_law(one);
+    const auto model = sim::make_noise_scale_law(one);
     const double exchange = GENERATE(50.0, 500.0, 5000.0);
     const auto paid = [&](auto batch_at) {
         double cost = 0;
         for (std::int64_t progress = 0; progress < model->target();) {
             const std::int64_t batch = batch_at(progress);
             cost += static_cast<double>(batch) + exchange;
-            progress = progress_after(*model, progress, 1, {batch, 0});
+            progress = sim::progress_after(*model, progress, 1, {batch, 0});
         }
         return cost;
     };
@@ -105,18 +105,18 @@ TEST_CASE("noise-scale law: no constant batch beats the square root of the noise
 }
 
 TEST_CASE("noise-scale law: it does not matter how often one looks", "[learning][property]") {
-    NoiseScaleLaw one = law(0, 3'000'000);
+    sim::NoiseScaleLaw one = law(0, 3'000'000);
     one.noise = {{0, 20, 0}, {1'000'000, 5000, 0}, {2'000'000, 100, 0}};
-    one.rule = GENERATE(RateRule::linear, RateRule::legw, RateRule::ada_scale);
+    one.rule = GENERATE(sim::RateRule::linear, sim::RateRule::legw, sim::RateRule::ada_scale);
     one.warm_up_samples = 100'000;
-    const auto model = make_noise_scale_law(one);
-    const LearningStep step{170, 0};
-    const std::int64_t all = progress_after(*model, 0, 5000, step);
+    const auto model = sim::make_noise_scale_law(one);
+    const sim::LearningStep step{170, 0};
+    const std::int64_t all = sim::progress_after(*model, 0, 5000, step);
     RandomStream draw(7, "looks");
     std::int64_t progress = 0;
     for (std::int64_t left = 5000; left > 0;) {
         const std::int64_t steps = std::min(left, draw.integer(1, 40));
-        progress = progress_after(*model, progress, steps, step);
+        progress = sim::progress_after(*model, progress, steps, step);
         left -= steps;
     }
     CHECK(progress == all);
@@ -124,10 +124,10 @@ TEST_CASE("noise-scale law: it does not matter how often one looks", "[learning]
 
 TEST_CASE("noise-scale law: the best learning rate is the gain's, others lose a parabola",
           "[learning]") {
-    NoiseScaleLaw one = law(300);
-    one.rule = RateRule::plan;
+    sim::NoiseScaleLaw one = law(300);
+    one.rule = sim::RateRule::plan;
     one.reference_rate = 0.1;
-    const auto model = make_noise_scale_law(one);
+    const auto model = sim::make_noise_scale_law(one);
     const auto worth = [&](double rate) {
         return static_cast<double>(model->worth(0, {400, rate}));
     };
@@ -142,24 +142,24 @@ TEST_CASE("noise-scale law: the best learning rate is the gain's, others lose a 
 TEST_CASE("noise-scale law: a larger batch does what a lower rate does, and one has to be",
           "[learning]") {
     // Smith et al.: after a drop by 10 the noise scale is 10 times as large.
-    NoiseScaleLaw one = law(5000, 1'000'000, 10);
-    one.rule = RateRule::plan;
+    sim::NoiseScaleLaw one = law(5000, 1'000'000, 10);
+    one.rule = sim::RateRule::plan;
     one.reference_rate = 0.1;
     one.drops = {{500'000, 0.1, 10}};
-    const auto model = make_noise_scale_law(one);
-    const std::int64_t later = 600'000 * progress_per_sample;
+    const auto model = sim::make_noise_scale_law(one);
+    const std::int64_t later = 600'000 * sim::progress_per_sample;
     const auto each_sample = [&](std::int64_t batch, double rate) {
         return static_cast<double>(model->worth(later, {batch, rate})) / static_cast<double>(batch);
     };
     CHECK(each_sample(100, 0.1) == Approx(each_sample(10, 0.01)).epsilon(0.01));
     CHECK(model->worth(later, {10, 0.1}) == 0);  // the noise floor
-    CHECK_FALSE(steps_to_target(*model, 0, {10, 0.1}).has_value());
+    CHECK_FALSE(sim::steps_to_target(*model, 0, {10, 0.1}).has_value());
 }
 
 TEST_CASE("learning run: takes the steps that the law says, and the time they take", "[learning]") {
     const std::int64_t batch = GENERATE(50, 100, 1000);
-    const JobSpec spec = learning_job(law(1000), batch);
-    const RunResult result = run(quiet_market(), spec, {});
+    const sim::JobSpec spec = learning_job(law(1000), batch);
+    const records::RunResult result = run(quiet_market(), spec, {});
     REQUIRE(result.finished);
     const std::int64_t steps = steps_with(*spec.learning, batch);
     CHECK(result.steps == steps);
@@ -169,30 +169,30 @@ TEST_CASE("learning run: takes the steps that the law says, and the time they ta
 }
 
 TEST_CASE("learning run: a batch that is turned is trained with from that step on", "[learning]") {
-    const JobSpec spec = learning_job(law(1000), 100);
-    const RunResult result =
+    const sim::JobSpec spec = learning_job(law(1000), 100);
+    const records::RunResult result =
         run(quiet_market(), spec,
             {{"batch_schedule", R"({"schedule": "100:400,1000", "unit": "steps"})"}});
     REQUIRE(result.finished);
     const std::int64_t before = 400;
-    const std::int64_t progress = progress_after(*spec.learning, 0, before, {100, 0});
-    const std::int64_t after = steps_to_target(*spec.learning, progress, {1000, 0}).value();
+    const std::int64_t progress = sim::progress_after(*spec.learning, 0, before, {100, 0});
+    const std::int64_t after = sim::steps_to_target(*spec.learning, progress, {1000, 0}).value();
     CHECK(result.steps == before + after);
     CHECK(result.samples_done == before * 100 + after * 1000);
     CHECK(result.duration == before * milliseconds(20) + after * milliseconds(110));
 }
 
 TEST_CASE("learning run: nobody's looking changes it", "[learning][property]") {
-    const MarketData quiet = quiet_market();
-    const JobSpec spec = learning_job(law(1000), 170);
-    WorldSetup plain = setup(quiet, spec);
-    WorldSetup watched = setup(quiet, spec);
+    const sim::MarketData quiet = quiet_market();
+    const sim::JobSpec spec = learning_job(law(1000), 170);
+    sim::WorldSetup plain = setup(quiet, spec);
+    sim::WorldSetup watched = setup(quiet, spec);
     plain.policies.push_back(policy("goodput_batch", R"({"interval": "7 s"})"));
     watched.policies.push_back(policy("goodput_batch", R"({"interval": "7 s"})"));
     watched.keep_timeline = true;
-    World one(std::move(plain));
-    World other(std::move(watched));
-    const RunResult result = other.run();
+    sim::World one(std::move(plain));
+    sim::World other(std::move(watched));
+    const records::RunResult result = other.run();
     CHECK(one.run().event_hash == result.event_hash);
     REQUIRE_FALSE(result.timeline.empty());
     CHECK(result.timeline.back().learned == 1.0);
@@ -200,25 +200,25 @@ TEST_CASE("learning run: nobody's looking changes it", "[learning][property]") {
 }
 
 TEST_CASE("learning run: what a loss takes is learned again", "[learning]") {
-    JobSpec spec = learning_job(law(1000), 100);
-    spec.plan.fleet.front().market = Market::spot;
+    sim::JobSpec spec = learning_job(law(1000), 100);
+    spec.plan.fleet.front().market = policies::Market::spot;
     spec.profile.lossless = false;
     spec.profile.checkpoint = whole_seconds(1);
     spec.plan.checkpoint_interval = whole_seconds(30);
-    const MarketData gap = market(
+    const sim::MarketData gap = market(
         {zone("a", capacity({{{}, 1}, {whole_seconds(75), 0}, {whole_seconds(100), 1}}, days(30)),
               price(1.0))});
-    const RunResult result = run(gap, spec, {});
+    const records::RunResult result = run(gap, spec, {});
     REQUIRE(result.finished);
     // Saved at 30 s and 61 s, after 1500 steps each: from 62 s on all is lost.
     CHECK(result.steps == 10'000);
-    CHECK(result.causes.time[static_cast<std::size_t>(Cause::redone)] > whole_seconds(12));
+    CHECK(result.causes.time[static_cast<std::size_t>(records::Cause::redone)] > whole_seconds(12));
 }
 
 TEST_CASE("learning run: a seed has its own luck, the same each time", "[learning]") {
-    NoiseScaleLaw one = law(1000);
+    sim::NoiseScaleLaw one = law(1000);
     one.spread = 0.1;
-    const auto model = make_noise_scale_law(one);
+    const auto model = sim::make_noise_scale_law(one);
     CHECK(steps_with(*model->drawn(1), 100) == steps_with(*model->drawn(1), 100));
     double sum = 0;
     double squares = 0;

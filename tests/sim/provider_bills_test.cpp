@@ -12,8 +12,8 @@ namespace ukemi {
 
 namespace {
 
-void follow(MarketData& data, std::string_view provider, std::string_view day) {
-    const ProviderRules* rules = provider_rules_on(provider, day);
+void follow(sim::MarketData& data, std::string_view provider, std::string_view day) {
+    const records::ProviderRules* rules = records::provider_rules_on(provider, day);
     REQUIRE(rules != nullptr);
     data.rules.spot_billing = rules->spot;
     data.rules.on_demand_billing = rules->on_demand;
@@ -21,8 +21,8 @@ void follow(MarketData& data, std::string_view provider, std::string_view day) {
     data.rules.lifetime_max = rules->lifetime_max;
 }
 
-PriceSeries prices(std::vector<std::pair<Duration, double>> steps) {
-    PriceSeries series;
+traces::PriceSeries prices(std::vector<std::pair<Duration, double>> steps) {
+    traces::PriceSeries series;
     for (const auto& [time, usd_per_hour] : steps) {
         series.steps.push_back({at(time), dollars_per_hour(usd_per_hour)});
     }
@@ -31,31 +31,31 @@ PriceSeries prices(std::vector<std::pair<Duration, double>> steps) {
 }
 
 // Held from the start until it is taken; never comes back.
-MarketData taken_after(Duration held, PriceSeries series) {
+sim::MarketData taken_after(Duration held, traces::PriceSeries series) {
     return market(
         {zone("a", capacity({{minutes(0), 1}, {held, 0}}, hours(100)), std::move(series))});
 }
-MarketData never_taken(PriceSeries series) {
+sim::MarketData never_taken(traces::PriceSeries series) {
     return market({zone("a", capacity({{minutes(0), 1}}, hours(100)), std::move(series))});
 }
 
 Dollars taken_bill(std::string_view provider, std::string_view day, Duration held,
-                   PriceSeries series) {
-    MarketData data = taken_after(held, std::move(series));
+                   traces::PriceSeries series) {
+    sim::MarketData data = taken_after(held, std::move(series));
     follow(data, provider, day);
-    JobSpec spec = job(hours(50));
+    sim::JobSpec spec = job(hours(50));
     spec.give_up_at = at(hours(60));
-    const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
     CHECK(result.revocations == 1);
     CHECK(result.causes.cost_sum() == result.cost);
     return result.cost;
 }
 
 Dollars given_back_bill(std::string_view provider, std::string_view day, Duration work,
-                        PriceSeries series, std::string bought = "spot_only") {
-    MarketData data = never_taken(std::move(series));
+                        traces::PriceSeries series, std::string bought = "spot_only") {
+    sim::MarketData data = never_taken(std::move(series));
     follow(data, provider, day);
-    const RunResult result = run(data, job(work), {{std::move(bought), "{}"}});
+    const records::RunResult result = run(data, job(work), {{std::move(bought), "{}"}});
     CHECK(result.finished);
     CHECK(result.revocations == 0);
     return result.cost;
@@ -123,11 +123,11 @@ TEST_CASE("provider bills: Google 2018, free in the first minute only", "[provid
 }
 
 TEST_CASE("provider bills: Google's preemptible machines live for a day", "[provider_bills]") {
-    MarketData data = never_taken(prices({{hours(0), 1}}));
+    sim::MarketData data = never_taken(prices({{hours(0), 1}}));
     follow(data, "gcp_preemptible", "2020-01-01");
-    JobSpec spec = job(hours(30));
+    sim::JobSpec spec = job(hours(30));
     spec.profile.restart = spec.profile.resize = minutes(6);
-    const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
     CHECK(result.revocations == 1);
     // 6 min + 23.9 h, gone at 24 h; 6 min + 6.1 h on the next one.
     CHECK(result.duration == minutes(24 * 60 + 6 + 366));
@@ -143,14 +143,14 @@ TEST_CASE("provider bills: Azure, by the second", "[provider_bills]") {
 
 TEST_CASE("provider bills: nobody pays more than the bid", "[provider_bills]") {
     // 30 min at 0.5, announced when the price rises to 1.2, gone 2 min later: those at the bid.
-    MarketData data = never_taken(prices({{hours(0), 0.5}, {minutes(30), 1.2}}));
+    sim::MarketData data = never_taken(prices({{hours(0), 0.5}, {minutes(30), 1.2}}));
     data.rules.bidding = true;
     data.notice = minutes(2);
-    prepare(data);
-    JobSpec spec = job(hours(50));
+    sim::prepare(data);
+    sim::JobSpec spec = job(hours(50));
     spec.plan.fleet[0].bid = dollars_per_hour(0.8);
     spec.give_up_at = at(hours(60));
-    const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
     CHECK(result.revocations == 1);
     CHECK(result.cost == nano_dollars(276'666'667));  // 0.25 + 2 min at 0.8
     CHECK(result.held == minutes(32));
@@ -158,22 +158,22 @@ TEST_CASE("provider bills: nobody pays more than the bid", "[provider_bills]") {
 
 TEST_CASE("provider bills: a free part keeps its time and shares what was charged",
           "[provider_bills]") {
-    MarketData data = taken_after(minutes(90), prices({{hours(0), 1}}));
+    sim::MarketData data = taken_after(minutes(90), prices({{hours(0), 1}}));
     follow(data, "aws", "2016-05-01");
-    JobSpec spec = job(hours(50));
+    sim::JobSpec spec = job(hours(50));
     spec.profile.restart = spec.profile.resize = minutes(30);
     spec.give_up_at = at(hours(60));
-    const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
     CHECK(result.held == minutes(90));
     CHECK(result.cost == dollars(1));
-    CHECK(result.causes.time_of(Cause::transition) == minutes(30));
-    CHECK(result.causes.cost_of(Cause::transition) == nano_dollars(333'333'333));
+    CHECK(result.causes.time_of(records::Cause::transition) == minutes(30));
+    CHECK(result.causes.cost_of(records::Cause::transition) == nano_dollars(333'333'333));
 }
 
 TEST_CASE("provider bills: what is paid after giving back costs what it cost then",
           "[provider_bills]") {
     // Given back at 30 min at 1 USD/h, five hours at least; 10 USD/h from the first hour on.
-    MarketData data = never_taken(prices({{hours(0), 1}, {hours(1), 10}}));
+    sim::MarketData data = never_taken(prices({{hours(0), 1}, {hours(1), 10}}));
     data.rules.spot_billing = {.granularity = hours(1), .minimum = hours(5)};
     CHECK(run(data, job(minutes(30)), {{"spot_only", "{}"}}).cost == dollars(5));
     data.rules.spot_billing.price_at_beginning = true;

@@ -7,8 +7,8 @@ namespace ukemi {
 namespace {
 
 // From 0 to 0.8: batch 100 takes 10,000 samples, batch 400 takes 20,000, batch 1600 gets to 0.4.
-RecordedCurves three_batches() {
-    RecordedCurves all;
+sim::RecordedCurves three_batches() {
+    sim::RecordedCurves all;
     all.reference_batch = 100;
     all.target = 0.8;
     all.curves = {{100, {{0, 0}, {5000, 0.4}, {10'000, 0.8}}},
@@ -17,8 +17,8 @@ RecordedCurves three_batches() {
     return all;
 }
 
-std::int64_t samples_with(const LearningModel& model, std::int64_t batch) {
-    const auto steps = steps_to_target(model, 0, {batch, 0});
+std::int64_t samples_with(const sim::LearningModel& model, std::int64_t batch) {
+    const auto steps = sim::steps_to_target(model, 0, {batch, 0});
     REQUIRE(steps.has_value());
     return *steps * batch;
 }
@@ -26,7 +26,7 @@ std::int64_t samples_with(const LearningModel& model, std::int64_t batch) {
 }  // namespace
 
 TEST_CASE("recorded curves: a recorded batch takes what was recorded", "[learning]") {
-    const auto model = make_recorded_curves(three_batches());
+    const auto model = sim::make_recorded_curves(three_batches());
     CHECK(samples_with(*model, 100) == 10'000);
     CHECK(samples_with(*model, 400) == Approx(20'000).margin(400));
     CHECK(model->metric(0) == 0.0);
@@ -35,79 +35,82 @@ TEST_CASE("recorded curves: a recorded batch takes what was recorded", "[learnin
 }
 
 TEST_CASE("recorded curves: between two batches lies what is between them", "[learning]") {
-    const auto model = make_recorded_curves(three_batches());
+    const auto model = sim::make_recorded_curves(three_batches());
     CHECK(samples_with(*model, 200) == Approx(15'000).margin(200));  // half way in log(batch)
     CHECK(samples_with(*model, 10) == Approx(10'000).margin(10));    // as the smallest
 }
 
 TEST_CASE("recorded curves: what a batch never reached, it never learns", "[learning]") {
-    const auto model = make_recorded_curves(three_batches());
-    CHECK_FALSE(steps_to_target(*model, 0, {1600, 0}).has_value());
-    const std::int64_t half = progress_after(*model, 0, 1'000'000, {1600, 0});
+    const auto model = sim::make_recorded_curves(three_batches());
+    CHECK_FALSE(sim::steps_to_target(*model, 0, {1600, 0}).has_value());
+    const std::int64_t half = sim::progress_after(*model, 0, 1'000'000, {1600, 0});
     CHECK(model->metric(half).value() == Approx(0.4).margin(0.02));
     // From there a smaller batch goes on: a change on the way is what schedules are for.
-    CHECK(steps_to_target(*model, half, {100, 0}).has_value());
+    CHECK(sim::steps_to_target(*model, half, {100, 0}).has_value());
 }
 
 TEST_CASE("recorded curves: beyond the largest batch the steps stay", "[learning]") {
-    RecordedCurves all = three_batches();
+    sim::RecordedCurves all = three_batches();
     all.curves.pop_back();
-    const auto model = make_recorded_curves(all);
-    const auto steps = [&](std::int64_t batch) { return *steps_to_target(*model, 0, {batch, 0}); };
+    const auto model = sim::make_recorded_curves(all);
+    const auto steps = [&](std::int64_t batch) {
+        return *sim::steps_to_target(*model, 0, {batch, 0});
+    };
     CHECK(steps(4000) == Approx(steps(400)).margin(1));
 }
 
 TEST_CASE("recorded curves: a falling metric has a target below it", "[learning]") {
-    RecordedCurves all = three_batches();
-    for (RecordedCurve& curve : all.curves) {
-        for (MetricPoint& point : curve.points) point.value = 1 - point.value;
+    sim::RecordedCurves all = three_batches();
+    for (sim::RecordedCurve& curve : all.curves) {
+        for (sim::MetricPoint& point : curve.points) point.value = 1 - point.value;
     }
     all.target = 0.2;
-    CHECK(samples_with(*make_recorded_curves(all), 100) == 10'000);
+    CHECK(samples_with(*sim::make_recorded_curves(all), 100) == 10'000);
 }
 
 TEST_CASE("recorded curves: seeds differ as much as the runs did", "[learning]") {
-    RecordedCurves all = three_batches();
+    sim::RecordedCurves all = three_batches();
     all.spread = 0.2;
-    const auto model = make_recorded_curves(all);
+    const auto model = sim::make_recorded_curves(all);
     CHECK(samples_with(*model->drawn(3), 1) == samples_with(*model->drawn(3), 1));
     CHECK(samples_with(*model->drawn(3), 1) != samples_with(*model->drawn(4), 1));
 }
 
 TEST_CASE("recorded curves: what is none is told apart", "[learning]") {
-    RecordedCurves all = three_batches();
-    CHECK(curves_problem(all).empty());
+    sim::RecordedCurves all = three_batches();
+    CHECK(sim::curves_problem(all).empty());
     all.target = 0.9;
-    CHECK_FALSE(curves_problem(all).empty());
+    CHECK_FALSE(sim::curves_problem(all).empty());
     all = three_batches();
     all.reference_batch = 7;
-    CHECK_FALSE(curves_problem(all).empty());
+    CHECK_FALSE(sim::curves_problem(all).empty());
     all = three_batches();
     all.curves[1].points[1].samples = 0;
-    CHECK_FALSE(curves_problem(all).empty());
+    CHECK_FALSE(sim::curves_problem(all).empty());
 }
 
 TEST_CASE("recorded curves: how far interpolating is off is seen at each inner curve",
           "[learning]") {
     // With 1600 at 40,000, half way between 10,000 and 40,000 lie 25,000, where 20,000 were
     // recorded.
-    RecordedCurves all = three_batches();
+    sim::RecordedCurves all = three_batches();
     all.curves[2].points = {{0, 0}, {20'000, 0.4}, {40'000, 0.8}};
     all.spread = 0.03;
-    const auto left_out = leave_out_each(all);
+    const auto left_out = sim::leave_out_each(all);
     REQUIRE(left_out.size() == 1);
     CHECK(left_out[0].batch == 400);
     CHECK(left_out[0].recorded == Approx(20'000).margin(400));
     CHECK(left_out[0].interpolated == Approx(25'000).margin(400));
-    const std::string said = make_recorded_curves(all)->uncertainty();
+    const std::string said = sim::make_recorded_curves(all)->uncertainty();
     CHECK_THAT(said, Catch::Contains("seeds differ by 3 %"));
     CHECK_THAT(said, Catch::Contains("off by +2"));
     CHECK_THAT(said, Catch::Contains("% at 400 when that one is left out"));
-    CHECK(leave_out_each(three_batches()).empty());  // without it nothing gets to the target
-    CHECK_THAT(make_recorded_curves(three_batches())->uncertainty(),
+    CHECK(sim::leave_out_each(three_batches()).empty());  // without it nothing gets to the target
+    CHECK_THAT(sim::make_recorded_curves(three_batches())->uncertainty(),
                Catch::Contains("no inner curve checks"));
     all.curves.resize(1);
-    CHECK_THAT(make_recorded_curves(all)->uncertainty(), Catch::Contains("one recorded batch"));
+    CHECK_THAT(sim::make_recorded_curves(all)->uncertainty(),
+               Catch::Contains("one recorded batch"));
 }
 
 }  // namespace ukemi

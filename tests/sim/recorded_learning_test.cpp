@@ -17,21 +17,22 @@ namespace ukemi {
 namespace {
 
 // Each with a guess beside it that needs no law.
-int predictions(const std::vector<LearningTable>& tables, FitRole role = FitRole::predicted) {
+int predictions(const std::vector<sim::LearningTable>& tables,
+                sim::FitRole role = sim::FitRole::predicted) {
     int count = 0;
-    for (const LearningTable& table : tables) {
+    for (const sim::LearningTable& table : tables) {
         CHECK_FALSE(table.naive.empty());
-        for (const LearningRow& row : table.rows) {
+        for (const sim::LearningRow& row : table.rows) {
             CAPTURE(table.title, row.name);
-            CHECK(row.naive.has_value() == (row.role != FitRole::fitted));
+            CHECK(row.naive.has_value() == (row.role != sim::FitRole::fitted));
             count += row.role == role ? 1 : 0;
         }
     }
     return count;
 }
 
-const LearningRow& row_named(const LearningTable& table, std::string_view name) {
-    const auto found = std::ranges::find(table.rows, name, &LearningRow::name);
+const sim::LearningRow& row_named(const sim::LearningTable& table, std::string_view name) {
+    const auto found = std::ranges::find(table.rows, name, &sim::LearningRow::name);
     REQUIRE(found != table.rows.end());
     return *found;
 }
@@ -46,11 +47,11 @@ void write(const std::filesystem::path& file, std::string_view text) {
 TEST_CASE("recorded learning: the steps of Pollux's runs at other batches than the fitted ones",
           "[learning][recorded]") {
     const auto folder = *recorded_data() / "pollux/traces";
-    const auto tables = pollux_iterations(folder);
-    for (const LearningTable& table : tables) {
-        for (const LearningRow& row : table.rows) {
+    const auto tables = sim::pollux_iterations(folder);
+    for (const sim::LearningTable& table : tables) {
+        for (const sim::LearningRow& row : table.rows) {
             CAPTURE(row.name, row.predicted, row.published);
-            CHECK(std::abs(row.error()) < (row.role == FitRole::fitted ? 0.01 : 0.05));
+            CHECK(std::abs(row.error()) < (row.role == sim::FitRole::fitted ? 0.01 : 0.05));
         }
     }
     if (tables.size() < 4) {
@@ -63,11 +64,11 @@ TEST_CASE("recorded learning: the steps of Pollux's runs at other batches than t
 TEST_CASE("recorded learning: AdaScale's iterations from statistics that others recorded",
           "[learning][recorded]") {
     const auto folder = *recorded_data() / "pollux/traces";
-    for (const LearningTable& table : ada_scale_iterations(folder)) {
+    for (const sim::LearningTable& table : sim::ada_scale_iterations(folder)) {
         REQUIRE(table.rows.size() == 4);
-        for (const LearningRow& row : table.rows) {
+        for (const sim::LearningRow& row : table.rows) {
             CAPTURE(row.name, row.predicted, row.published);
-            CHECK(row.role == FitRole::predicted);
+            CHECK(row.role == sim::FitRole::predicted);
             CHECK(std::abs(row.error()) < 0.30);  // beyond what was recorded, too
         }
         // The scales within what was recorded.
@@ -77,10 +78,10 @@ TEST_CASE("recorded learning: AdaScale's iterations from statistics that others 
 }
 
 TEST_CASE("recorded learning: Zeus's epochs, each batch from all others", "[learning][recorded]") {
-    const auto tables = zeus_epochs(*recorded_data() / "zeus/summary_train.csv");
+    const auto tables = sim::zeus_epochs(*recorded_data() / "zeus/summary_train.csv");
     REQUIRE_FALSE(tables.empty());
     CHECK(predictions(tables) >= 8);
-    for (const LearningTable& table : tables) {
+    for (const sim::LearningTable& table : tables) {
         CAPTURE(table.title);
         CHECK(table.rows.size() >= 4);
         CHECK(std::isfinite(table.worst_error()));
@@ -97,10 +98,10 @@ TEST_CASE("recorded learning: a GPU's compute time between two fitted batches",
             WARN("left out: no recorded data: " << place);
             continue;
         }
-        const auto tables = step_compute_times(*data / place);
+        const auto tables = sim::step_compute_times(*data / place);
         REQUIRE_FALSE(tables.empty());
         CHECK(predictions(tables) >= 1);
-        for (const LearningTable& table : tables) {
+        for (const sim::LearningTable& table : tables) {
             CAPTURE(place, table.title);
             CHECK(table.mean_error() < 0.15);
             CHECK(table.worst_error() < 0.35);
@@ -111,26 +112,26 @@ TEST_CASE("recorded learning: a GPU's compute time between two fitted batches",
 TEST_CASE("recorded learning: a line between two batches, both axes logarithmic",
           "[learning][golden]") {
     const std::map<double, double> points{{1, 100}, {10, 10}, {1000, 40}};
-    CHECK(on_log_line(points, 100) == Approx(20));
-    CHECK(on_log_line(points, 0.1) == Approx(1000));
-    CHECK(on_log_line(points, 10) == Approx(100 * std::pow(0.4, 1.0 / 3)));  // without itself
-    CHECK(on_log_line(points, 100'000) == Approx(160));
+    CHECK(sim::on_log_line(points, 100) == Approx(20));
+    CHECK(sim::on_log_line(points, 0.1) == Approx(1000));
+    CHECK(sim::on_log_line(points, 10) == Approx(100 * std::pow(0.4, 1.0 / 3)));  // without itself
+    CHECK(sim::on_log_line(points, 100'000) == Approx(160));
 }
 
 TEST_CASE("recorded learning: Goyal's errors are flat, and then a power of the batch",
           "[learning][golden]") {
-    const LearningTable table = goyal_errors();
+    const sim::LearningTable table = sim::goyal_errors();
     REQUIRE(table.rows.size() == 9);
-    for (const LearningRow& row : table.rows) {
+    for (const sim::LearningRow& row : table.rows) {
         CAPTURE(row.name, row.predicted);
-        CHECK(std::abs(row.error()) < (row.role == FitRole::fitted ? 1e-9 : 0.02));
+        CHECK(std::abs(row.error()) < (row.role == sim::FitRole::fitted ? 1e-9 : 0.02));
     }
-    CHECK(predictions({table}, FitRole::chosen_after_seeing) == 6);
+    CHECK(predictions({table}, sim::FitRole::chosen_after_seeing) == 6);
 }
 
 TEST_CASE("recorded learning: time to accuracy by batch on one Titan X, and what is not explained",
           "[learning][golden]") {
-    const auto tables = titan_x_times();
+    const auto tables = sim::titan_x_times();
     REQUIRE(tables.size() == 2);
     // By throughput and the critical batch alone: a step of half the samples takes half the time at
     // best, so nothing in it explains three times the time.
@@ -140,7 +141,7 @@ TEST_CASE("recorded learning: time to accuracy by batch on one Titan X, and what
     }
     // If 32 waits for the first drop of the rate, the other four follow; that it does was chosen
     // with them in sight.
-    CHECK(predictions({tables[1]}, FitRole::chosen_after_seeing) == 4);
+    CHECK(predictions({tables[1]}, sim::FitRole::chosen_after_seeing) == 4);
     CHECK(tables[1].worst_error() < 0.25);
 }
 
@@ -148,25 +149,25 @@ TEST_CASE("recorded runs: any files of the form are read, and others refused by 
           "[learning]") {
     const ScratchFolder folder;
     const auto model = folder.path() / "traces" / "some_model";
-    CHECK(recorded_runs(model).empty());
+    CHECK(sim::recorded_runs(model).empty());
     write(model / "validation-10.csv", "iteration,progress\n9,9\n20,20\n");
     write(model / "validation-40.csv", "progress,iteration,grad_sqr,grad_var\n20,8,1,4\n");
     write(model / "notes.csv", "nothing\n");
-    const RecordedRuns runs = recorded_runs(model);
+    const sim::RecordedRuns runs = sim::recorded_runs(model);
     REQUIRE(runs.size() == 2);
     CHECK(runs.at(10).rows.back().progress_steps == 20);
     CHECK(runs.at(40).rows.front().variance == 4);
-    CHECK_FALSE(has_statistics(runs));
-    CHECK(pollux_iterations(folder.path() / "traces").empty());  // two batches predict nothing
+    CHECK_FALSE(sim::has_statistics(runs));
+    CHECK(sim::pollux_iterations(folder.path() / "traces").empty());  // two batches predict nothing
     write(model / "validation-20.csv", "progress,iteration\n9,5\n20,12\n");
-    const auto tables = pollux_iterations(folder.path() / "traces");
+    const auto tables = sim::pollux_iterations(folder.path() / "traces");
     REQUIRE(tables.size() == 1);
-    CHECK(row_named(tables[0], "some_model at 20").role == FitRole::predicted);
+    CHECK(row_named(tables[0], "some_model at 20").role == sim::FitRole::predicted);
     CHECK(row_named(tables[0], "some_model at 40").predicted == 8);
     write(model / "validation-80.csv", "progress,iteration\n9,5\n9,6\n");
-    CHECK_THROWS_WITH(recorded_runs(model), Catch::Contains("that rise, row 2"));
+    CHECK_THROWS_WITH(sim::recorded_runs(model), Catch::Contains("that rise, row 2"));
     write(model / "validation-80.csv", "progress,iteration\n9,many\n");
-    CHECK_THROWS_WITH(recorded_runs(model), Catch::Contains("found \"many\""));
+    CHECK_THROWS_WITH(sim::recorded_runs(model), Catch::Contains("found \"many\""));
 }
 
 }  // namespace ukemi

@@ -11,13 +11,13 @@ namespace ukemi {
 namespace {
 
 struct RegionCase {
-    MarketData market;
-    JobSpec job;
+    sim::MarketData market;
+    sim::JobSpec job;
 };
 
-ZoneData flickering_zone(RandomStream& draw, std::int32_t machines, Duration tick) {
-    AvailabilitySeries series;
-    PriceSeries prices;
+sim::ZoneData flickering_zone(RandomStream& draw, std::int32_t machines, Duration tick) {
+    traces::AvailabilitySeries series;
+    traces::PriceSeries prices;
     Instant now;
     std::int32_t value = draw.chance(0.5) ? machines : 0;
     for (std::int64_t step = draw.integer(1, 60); step > 0; --step) {
@@ -39,19 +39,19 @@ RegionCase random_region(std::uint64_t seed) {
     RandomStream draw(seed, "regions");
     const Duration tick = draw.chance(0.3) ? minutes(draw.integer(1, 20)) : Duration{};
     const auto machines = static_cast<std::int32_t>(draw.integer(1, 4));
-    std::vector<ZoneData> zones;
+    std::vector<sim::ZoneData> zones;
     for (std::int64_t left = draw.integer(2, 4); left > 0; --left) {
         zones.push_back(flickering_zone(draw, machines, tick));
     }
     RegionCase one;
-    one.market =
-        market(std::move(zones), draw.chance(0.5) ? AfterLastRow::repeat : AfterLastRow::end);
+    one.market = market(std::move(zones),
+                        draw.chance(0.5) ? sim::AfterLastRow::repeat : sim::AfterLastRow::end);
     one.market.notice = draw.chance(0.5) ? minutes(2) : Duration{};
     one.market.provisioning = draw.chance(0.5) ? whole_seconds(draw.integer(1, 300)) : Duration{};
-    prepare(one.market);
+    sim::prepare(one.market);
     const Duration work = minutes(draw.integer(60, 1500));
     one.job = job(work, machines, machines);
-    JobProfile& profile = one.job.profile;
+    policies::JobProfile& profile = one.job.profile;
     profile.restart = profile.resize = whole_seconds(draw.integer(0, 600));
     profile.provisioning = one.market.provisioning;
     profile.lossless = draw.chance(0.5);
@@ -89,7 +89,7 @@ TEST_CASE("deadline: cheapest_region_net keeps the promise, with every rule and 
             list.emplace_back(saving, "{}");
             staying.emplace_back(saving, "{}");
         }
-        const RunResult result = run(one.market, one.job, list);
+        const records::RunResult result = run(one.market, one.job, list);
         cost += result.cost;
         one_region_cost += run(one.market, one.job, staying).cost;
         if (result.deadline_met) continue;

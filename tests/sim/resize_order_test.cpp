@@ -20,33 +20,35 @@ struct Groups {
 };
 
 Groups groups_of(std::string_view schedule, std::vector<InstanceId> failing = {}) {
-    const MarketData data = market({zone("a", capacity({{minutes(0), 9}}, hours(99)), price(1))});
-    JobSpec spec = job(hours(1), 1, 4);
+    const sim::MarketData data =
+        market({zone("a", capacity({{minutes(0), 9}}, hours(99)), price(1))});
+    sim::JobSpec spec = job(hours(1), 1, 4);
     spec.samples_total = 60;
     spec.profile.throughput = {{1, {1, whole_seconds(10)}}};
     spec.profile.lossless = false;
     spec.instances_max = 6;
-    spec.transition = TransitionCosts{};
-    for (std::size_t change = 0; change < group_change_count; ++change) {
+    spec.transition = sim::TransitionCosts{};
+    for (std::size_t change = 0; change < sim::group_change_count; ++change) {
         spec.transition->changes[change].warm_up = {{1, marked_warm_up(whole_seconds(1), change)}};
     }
     std::vector<Moment> moments;
-    WorldSetup world_setup = setup(data, spec);
-    world_setup.capabilities = simulated_capabilities(data, spec);
-    world_setup.make_trainer = [&](Controller& controller, Ledger& ledger, RunQueue& queue) {
+    sim::WorldSetup world_setup = setup(data, spec);
+    world_setup.capabilities = sim::simulated_capabilities(data, spec);
+    world_setup.make_trainer = [&](policies::Controller& controller, records::Ledger& ledger,
+                                   sim::RunQueue& queue) {
         for (const InstanceId id : failing) {
-            queue.schedule(at(whole_seconds(15)), Phase::environment, WorkerFailed{id});
+            queue.schedule(at(whole_seconds(15)), sim::Phase::environment, sim::WorkerFailed{id});
         }
         return std::make_unique<TellingTrainer>(
-            std::make_unique<Training>(spec, controller, ledger, queue, 1), moments);
+            std::make_unique<sim::Training>(spec, controller, ledger, queue, 1), moments);
     };
     world_setup.policies.push_back(
         policy("scheduled_resize", fmt::format(R"({{"schedule": "{}"}})", schedule)));
-    World world(std::move(world_setup));
-    const RunResult result = world.run();
+    sim::World world(std::move(world_setup));
+    const records::RunResult result = world.run();
     CHECK(result.finished);
     Groups groups;
-    groups.redone = result.causes.time_of(Cause::redone);
+    groups.redone = result.causes.time_of(records::Cause::redone);
     for (const Moment& one : moments) {
         Ranks& ranks = groups.ranks.emplace_back();
         for (const InstanceId id : one.who) ranks.push_back(index_of(id));

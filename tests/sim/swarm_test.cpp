@@ -17,35 +17,43 @@ namespace ukemi {
 namespace {
 
 // Turns every knob it may at random, at random moments.
-class Chaos final : public Policy {
+class Chaos final : public policies::Policy {
 public:
-    explicit Chaos(KnobSet knobs) : knobs_(knobs) {}
+    explicit Chaos(policies::KnobSet knobs) : knobs_(knobs) {}
     std::string_view name() const override { return "chaos"; }
-    KnobSet knobs() const override { return knobs_; }
-    HookSet hooks() const override {
-        return {Hook::before_train, Hook::on_event, Hook::after_train};
+    policies::KnobSet knobs() const override { return knobs_; }
+    policies::HookSet hooks() const override {
+        return {policies::Hook::before_train, policies::Hook::on_event,
+                policies::Hook::after_train};
     }
-    Decision before_train(const PolicyView& view) override { return anything(view); }
-    Decision on_event(EventKind, const PolicyView& view) override { return anything(view); }
-    Decision after_train(const PolicyView& view) override { return anything(view); }
+    policies::Decision before_train(const policies::PolicyView& view) override {
+        return anything(view);
+    }
+    policies::Decision on_event(policies::EventKind, const policies::PolicyView& view) override {
+        return anything(view);
+    }
+    policies::Decision after_train(const policies::PolicyView& view) override {
+        return anything(view);
+    }
 
 private:
-    Decision anything(const PolicyView& view) {
-        Decision decision;
+    policies::Decision anything(const policies::PolicyView& view) {
+        policies::Decision decision;
         RandomStream& draw = view.random;
         if (draw.chance(0.3)) decision.ask_again_in = minutes(draw.integer(1, 300));
         if (draw.chance(0.5)) return decision;
-        if (knobs_.has(Knob::market)) decision.market = static_cast<Market>(draw.integer(0, 2));
-        if (knobs_.has(Knob::zone) && draw.chance(0.5)) {
-            std::vector<ZoneCount> counts;
+        if (knobs_.has(policies::Knob::market))
+            decision.market = static_cast<policies::Market>(draw.integer(0, 2));
+        if (knobs_.has(policies::Knob::zone) && draw.chance(0.5)) {
+            std::vector<policies::ZoneCount> counts;
             std::int32_t left = view.plan.workers_max;
-            for (const ZoneView& zone : view.seen.zones) {
+            for (const policies::ZoneView& zone : view.seen.zones) {
                 const auto here = static_cast<std::int32_t>(draw.integer(0, left));
                 if (here > 0) counts.push_back({zone.zone, here});
                 left -= here;
             }
             decision.zone_counts = counts;
-        } else if (knobs_.has(Knob::count) && draw.chance(0.3)) {
+        } else if (knobs_.has(policies::Knob::count) && draw.chance(0.3)) {
             // Sometimes more than the world allows: refused as a whole.
             decision.count = static_cast<std::int32_t>(draw.integer(0, view.plan.workers_max + 1));
         }
@@ -54,17 +62,17 @@ private:
         return decision;
     }
 
-    KnobSet knobs_;
+    policies::KnobSet knobs_;
 };
 
 struct RandomWorld {
-    MarketData market;
-    JobSpec job;
+    sim::MarketData market;
+    sim::JobSpec job;
     std::vector<std::string> policies;  // names; "chaos" is ours
 };
 
-ZoneData random_zone(RandomStream& draw, std::int64_t number) {
-    AvailabilitySeries series;
+sim::ZoneData random_zone(RandomStream& draw, std::int64_t number) {
+    traces::AvailabilitySeries series;
     Instant now;
     const std::int64_t steps = draw.integer(1, 60);
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -76,7 +84,7 @@ ZoneData random_zone(RandomStream& draw, std::int64_t number) {
                                       : seconds(draw.exponential(4000)) + nanoseconds(1));
     }
     series.end = now;
-    PriceSeries prices;
+    traces::PriceSeries prices;
     now = Instant{};
     for (std::int64_t step = draw.integer(1, 10); step > 0; --step) {
         const Price value = Price::of(draw.integer(0, 5'000'000'000));
@@ -86,15 +94,15 @@ ZoneData random_zone(RandomStream& draw, std::int64_t number) {
         now = now + seconds(draw.exponential(20'000)) + nanoseconds(1);
     }
     prices.end = now;
-    ZoneData data = zone(fmt::format("z{}", number), series, prices);
+    sim::ZoneData data = zone(fmt::format("z{}", number), series, prices);
     data.on_demand_price = Price::of(draw.integer(1, 9'000'000'000));
     return data;
 }
 
-JobSpec random_job(RandomStream& draw) {
+sim::JobSpec random_job(RandomStream& draw) {
     const auto most = static_cast<std::int32_t>(draw.integer(1, 12));
     const auto least = static_cast<std::int32_t>(draw.integer(1, most));
-    JobSpec spec = job(minutes(draw.integer(1, 3000)), least, most);
+    sim::JobSpec spec = job(minutes(draw.integer(1, 3000)), least, most);
     if (draw.chance(0.5)) {
         // Real steps: 1 to 200 s each, faster with more machines.
         const Duration step = seconds(1 + 199 * draw.uniform());
@@ -120,8 +128,8 @@ JobSpec random_job(RandomStream& draw) {
 }
 
 // What providers may make rules of, in half of all worlds.
-void add_random_rules(MarketData& market_data, RandomStream& draw) {
-    MarketRules& rules = market_data.rules;
+void add_random_rules(sim::MarketData& market_data, RandomStream& draw) {
+    sim::MarketRules& rules = market_data.rules;
     if (draw.chance(0.5)) {
         rules.spot_billing = {.granularity = whole_seconds(draw.integer(1, 3600)),
                               .minimum = minutes(1)};
@@ -144,7 +152,7 @@ void add_random_rules(MarketData& market_data, RandomStream& draw) {
         market_data.transfer.rows = {{"z0", "*", EgressPrice::of(draw.integer(0, 100'000'000)),
                                       gigabits_per_second(1), draw.chance(0.5)}};
     }
-    for (ZoneData& one : market_data.zones) {
+    for (sim::ZoneData& one : market_data.zones) {
         if (draw.chance(0.5)) {
             one.speed_per_mille = static_cast<std::int32_t>(draw.integer(100, 4000));
         }
@@ -158,10 +166,10 @@ RandomWorld random_world(std::uint64_t seed) {
     for (std::int64_t number = 0; number < zones; ++number) {
         world.market.zones.push_back(random_zone(draw, number));
     }
-    world.market.after_last_row = static_cast<AfterLastRow>(draw.integer(0, 2));
+    world.market.after_last_row = static_cast<sim::AfterLastRow>(draw.integer(0, 2));
     world.market.notice = draw.chance(0.5) ? whole_seconds(draw.integer(1, 600)) : Duration{};
     world.market.provisioning = draw.chance(0.5) ? whole_seconds(draw.integer(1, 600)) : Duration{};
-    prepare(world.market);
+    sim::prepare(world.market);
     world.job = random_job(draw);
     add_random_rules(world.market, draw);
     const std::vector<std::vector<std::string>> lists{
@@ -179,28 +187,28 @@ RandomWorld random_world(std::uint64_t seed) {
     return world;
 }
 
-RunResult run_world(const RandomWorld& world, std::uint64_t seed) {
-    WorldSetup world_setup = setup(world.market, world.job);
+records::RunResult run_world(const RandomWorld& world, std::uint64_t seed) {
+    sim::WorldSetup world_setup = setup(world.market, world.job);
     world_setup.seed = seed;
     world_setup.keep_timeline = true;
     for (const std::string& name : world.policies) {
         if (name == "chaos") {
-            world_setup.policies.push_back(std::make_unique<Chaos>(
-                KnobSet{Knob::market, Knob::zone, Knob::count, Knob::checkpoint_interval,
-                        Knob::checkpoint_on_notice}));
+            world_setup.policies.push_back(std::make_unique<Chaos>(policies::KnobSet{
+                policies::Knob::market, policies::Knob::zone, policies::Knob::count,
+                policies::Knob::checkpoint_interval, policies::Knob::checkpoint_on_notice}));
         } else {
             world_setup.policies.push_back(policy(name));
         }
     }
-    World simulated(std::move(world_setup));
+    sim::World simulated(std::move(world_setup));
     return simulated.run();
 }
 
 // The recorded capacity over all zones at a moment, straight from the series.
-std::int64_t capacity_at(const MarketData& market_data, Instant now) {
+std::int64_t capacity_at(const sim::MarketData& market_data, Instant now) {
     std::int64_t sum = 0;
-    for (const ZoneData& one : market_data.zones) {
-        CapacityCursor cursor(one.capacity, market_data.after_last_row, true);
+    for (const sim::ZoneData& one : market_data.zones) {
+        sim::CapacityCursor cursor(one.capacity, market_data.after_last_row, true);
         while (cursor.next_at() <= now) cursor.advance();
         sum += cursor.value();
     }
@@ -208,7 +216,7 @@ std::int64_t capacity_at(const MarketData& market_data, Instant now) {
 }
 
 // What must hold of any run, whatever its policies did. Empty, or what is wrong.
-std::string broken_rule(const RandomWorld& world, const RunResult& result) {
+std::string broken_rule(const RandomWorld& world, const records::RunResult& result) {
     if (result.causes.time_sum() != result.held) return "the causes do not add up to the time held";
     if (result.causes.cost_sum() + result.egress != result.cost)
         return "the causes do not add up to the bill";
@@ -219,7 +227,7 @@ std::string broken_rule(const RandomWorld& world, const RunResult& result) {
     std::int64_t machines = 0;
     bool waits = false;
     Instant waits_since;
-    for (const TimelineRow& row : result.timeline) {
+    for (const records::TimelineRow& row : result.timeline) {
         held += static_cast<Int128>((row.at - before).raw()) * machines;
         before = row.at;
         machines = row.spot_held + row.on_demand_held;
@@ -234,12 +242,12 @@ std::string broken_rule(const RandomWorld& world, const RunResult& result) {
             return fmt::format("enough machines wait at {} s and do not train",
                                to_seconds(waits_since.since_start()));
         }
-        waits = row.phase == JobPhase::waiting && machines >= world.job.workers_min;
+        waits = row.phase == policies::JobPhase::waiting && machines >= world.job.workers_min;
         waits_since = row.at;
     }
     if (machines != 0) return "machines are held after the end";
-    const MarketRules& rules = world.market.rules;
-    const bool exact_billing = rules.spot_billing == BillingRule{} && !rules.bidding;
+    const sim::MarketRules& rules = world.market.rules;
+    const bool exact_billing = rules.spot_billing == records::BillingRule{} && !rules.bidding;
     if (exact_billing && held != result.held.raw()) {
         return fmt::format("held {} s by the timeline, {} s by the ledger",
                            static_cast<double>(held) / 1e9, to_seconds(result.held));
@@ -250,7 +258,7 @@ std::string broken_rule(const RandomWorld& world, const RunResult& result) {
         if (std::abs(difference.raw()) > result.launches + 1) return "bills differ from the meter";
     }
     if (result.finished && result.samples_done < result.samples_total) return "finished too early";
-    if (result.causes.time_of(Cause::useful) < Duration{}) return "negative useful time";
+    if (result.causes.time_of(records::Cause::useful) < Duration{}) return "negative useful time";
     return {};
 }
 
@@ -263,7 +271,7 @@ TEST_CASE("swarm: no random world breaks a rule", "[swarm][property]") {
     while (seeds.more()) {
         const std::uint64_t seed = seeds.now();
         const RandomWorld world = random_world(seed);
-        const RunResult result = run_world(world, seed);
+        const records::RunResult result = run_world(world, seed);
         CAPTURE(seed, world.policies);
         REQUIRE(broken_rule(world, result) == "");
         if (seed % 16 == 0) REQUIRE(run_world(world, seed).event_hash == result.event_hash);
@@ -284,7 +292,7 @@ TEST_CASE("swarm: the canary, a world that holds more than there is, is found ou
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         RandomWorld world = random_world(seed);
         world.policies = {"spot_only"};
-        for (ZoneData& one : world.market.zones) {
+        for (sim::ZoneData& one : world.market.zones) {
             for (auto& step : one.capacity.steps) step.value = std::max(0, step.value - 1);
         }
         const std::string rule = broken_rule(world, run_world(world, seed));

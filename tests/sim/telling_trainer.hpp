@@ -22,40 +22,41 @@ inline Duration marked_warm_up(Duration time, std::size_t change) {
     return time + nanoseconds(static_cast<std::int64_t>(change) + 1);
 }
 
-inline std::string phase_name(const PhaseTimes& phases, TransitionPhase phase) {
-    const Duration warm_up = phases[static_cast<std::size_t>(TransitionPhase::warm_up)];
+inline std::string phase_name(const records::PhaseTimes& phases, policies::TransitionPhase phase) {
+    const Duration warm_up = phases[static_cast<std::size_t>(policies::TransitionPhase::warm_up)];
     const auto change = static_cast<std::size_t>(warm_up.raw() % 1000 - 1);
-    return fmt::format("{} {}", group_change_names[change],
-                       transition_phase_names[static_cast<std::size_t>(phase)]);
+    return fmt::format("{} {}", sim::group_change_names[change],
+                       policies::transition_phase_names[static_cast<std::size_t>(phase)]);
 }
 
 // A simulated group that tells who is in it and what it is at.
-class TellingTrainer final : public Trainer {
+class TellingTrainer final : public sim::Trainer {
 public:
-    TellingTrainer(std::unique_ptr<Training> group, std::vector<Moment>& moments)
+    TellingTrainer(std::unique_ptr<sim::Training> group, std::vector<Moment>& moments)
         : group_(std::move(group)), moments_(&moments) {}
 
     // What the member is at: a phase of a change, or a checkpoint; empty for others.
     std::string phase_of(InstanceId id, Instant now) const {
         if (starting_.contains(id)) return "spawn while others train";
         if (!members_.contains(id)) return "";
-        if (group_->phase() == JobPhase::checkpointing) return "drain";
-        const TransitionPhase phase = group_->transition_phase(now);
-        return phase == TransitionPhase::none ? "" : phase_name(phases_, phase);
+        if (group_->phase() == policies::JobPhase::checkpointing) return "drain";
+        const policies::TransitionPhase phase = group_->transition_phase(now);
+        return phase == policies::TransitionPhase::none ? "" : phase_name(phases_, phase);
     }
     bool gone(InstanceId id) const { return gone_.contains(id); }
     void started(InstanceId id) { starting_.erase(id); }
 
-    void begin_transition(const TransitionOrder& order, Instant now) override {
+    void begin_transition(const sim::TransitionOrder& order, Instant now) override {
         members_ = {order.members.begin(), order.members.end()};
         phases_ = order.phases;
         Instant from = now;
         for (std::size_t index = 0; index < phases_.size(); ++index) {
             const Duration length = phases_[index];
             if (length > nanoseconds(10)) {
-                moments_->push_back({phase_name(phases_, static_cast<TransitionPhase>(index)),
-                                     from + Duration::of(length.raw() / 2),
-                                     {order.members.begin(), order.members.end()}});
+                moments_->push_back(
+                    {phase_name(phases_, static_cast<policies::TransitionPhase>(index)),
+                     from + Duration::of(length.raw() / 2),
+                     {order.members.begin(), order.members.end()}});
             }
             from = from + length;
         }
@@ -66,7 +67,7 @@ public:
         if (at_once) return true;
         starting_.insert(id);
         const Instant soon = now + whole_seconds(1);
-        if (group_->phase() == JobPhase::running) {
+        if (group_->phase() == policies::JobPhase::running) {
             moments_->push_back({"spawn while others train", soon, {id}});
         }
         return false;
@@ -83,24 +84,26 @@ public:
         group_->begin_checkpoint(now);
     }
 
-    JobPhase phase() const override { return group_->phase(); }
+    policies::JobPhase phase() const override { return group_->phase(); }
     std::int32_t workers() const override { return group_->workers(); }
     std::int64_t samples_safe() const override { return group_->samples_safe(); }
     Duration transition_remaining(Instant now) const override {
         return group_->transition_remaining(now);
     }
-    TransitionPhase transition_phase(Instant now) const override {
+    policies::TransitionPhase transition_phase(Instant now) const override {
         return group_->transition_phase(now);
     }
-    PhaseCosts phase_costs() const override { return group_->phase_costs(); }
+    records::PhaseCosts phase_costs() const override { return group_->phase_costs(); }
     std::int64_t checkpoints() const override { return group_->checkpoints(); }
     std::int64_t transitions() const override { return group_->transitions(); }
-    StepsMade steps_made() const override { return group_->steps_made(); }
-    void observe(Observation& seen) const override { group_->observe(seen); }
+    sim::StepsMade steps_made() const override { return group_->steps_made(); }
+    void observe(policies::Observation& seen) const override { group_->observe(seen); }
     void report(Instant now) override { group_->report(now); }
     bool at_boundary(Instant now) const override { return group_->at_boundary(now); }
     void await_boundary(Instant now) override { group_->await_boundary(now); }
-    bool agree(const Plan& next, Instant now) override { return group_->agree(next, now); }
+    bool agree(const policies::Plan& next, Instant now) override {
+        return group_->agree(next, now);
+    }
     void stop(Instant now) override { group_->stop(now); }
     void phase_began(Instant now) override { group_->phase_began(now); }
     void begin_running(Instant now) override { group_->begin_running(now); }
@@ -111,12 +114,12 @@ public:
     bool wait(std::optional<Instant> next_due) override { return group_->wait(next_due); }
 
 private:
-    std::unique_ptr<Training> group_;
+    std::unique_ptr<sim::Training> group_;
     std::vector<Moment>* moments_;
     std::set<InstanceId> members_;
     std::set<InstanceId> starting_;
     std::set<InstanceId> gone_;
-    PhaseTimes phases_{};
+    records::PhaseTimes phases_{};
 };
 
 }  // namespace ukemi

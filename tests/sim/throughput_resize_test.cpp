@@ -88,8 +88,8 @@ const Workload imagenet{
      {2742, 2411, 153500, 153700, {{0, 56}, {74.5, 64}}},
      {2357, 2421, 150900, 154700, {{0, 64}, {19.7, 56}, {46.9, 64}}}}};
 
-JobSpec job_of(const Workload& workload, std::size_t run) {
-    JobSpec spec = job(hours(1));
+sim::JobSpec job_of(const Workload& workload, std::size_t run) {
+    sim::JobSpec spec = job(hours(1));
     spec.samples_total = workload.samples;
     spec.plan.global_batch = workload.global_batch;
     spec.plan.batch_per_learner = workload.local_batch;
@@ -103,10 +103,10 @@ JobSpec job_of(const Workload& workload, std::size_t run) {
         spec.profile.throughput.push_back({workers, {1, seconds(step)}});
     }
     spec.profile.spawn = seconds(workload.spawn_s);
-    spec.transition = find_transition_system("or_et_al")->costs();
+    spec.transition = sim::find_transition_system("or_et_al")->costs();
     spec.transition->overlapped_spawn = spec.profile.spawn;
     spec.plan.workers_max = workload.runs[run].changes.front().workers;
-    spec.plan.fleet = {{ZoneId{0}, 0, Market::on_demand, spec.plan.workers_max, Price{}}};
+    spec.plan.fleet = {{ZoneId{0}, 0, policies::Market::on_demand, spec.plan.workers_max, Price{}}};
     spec.instances_max = workload.runs.back().changes.front().workers;
     return spec;
 }
@@ -124,27 +124,28 @@ struct Simulated {
 };
 
 Simulated simulated(const Workload& workload, std::size_t run, const std::string& parameters) {
-    const MarketData data = market({zone("a", capacity({{minutes(0), 0}}, hours(9)), price(1))});
-    const JobSpec spec = job_of(workload, run);
-    WorldSetup world_setup = setup(data, spec);
+    const sim::MarketData data =
+        market({zone("a", capacity({{minutes(0), 0}}, hours(9)), price(1))});
+    const sim::JobSpec spec = job_of(workload, run);
+    sim::WorldSetup world_setup = setup(data, spec);
     world_setup.keep_timeline = true;
     world_setup.policies.push_back(policy("throughput_resize", parameters));
-    World world(std::move(world_setup));
-    const RunResult result = world.run();
+    sim::World world(std::move(world_setup));
+    const records::RunResult result = world.run();
     CHECK(result.finished);
     CHECK(result.refused == 0);
     Simulated did;
     std::optional<double> began;
     double last = 0;
     std::int32_t workers = 0;
-    for (const TimelineRow& row : result.timeline) {
+    for (const records::TimelineRow& row : result.timeline) {
         const double now = to_seconds(row.at.since_start());
-        if (row.phase == JobPhase::running && !began) began = now;
+        if (row.phase == policies::JobPhase::running && !began) began = now;
         if (began) did.gpu_s += workers * (now - last);
         last = now;
         workers = row.workers;
         const bool known = !did.changes.empty() && did.changes.back().workers == row.workers;
-        if (row.phase == JobPhase::running && !known) {
+        if (row.phase == policies::JobPhase::running && !known) {
             did.changes.push_back({now - began.value(), row.workers});
         }
     }
@@ -254,7 +255,7 @@ namespace {
 // straggler runs (its throughput curve; a batch of 1024, a worker takes 30 s to start). The work is
 // not published; it is chosen so that the largest group takes the published 50 min.
 double minutes_with(double dollars, std::string_view worker_price) {
-    JobSpec spec = job(hours(1));
+    sim::JobSpec spec = job(hours(1));
     spec.samples_total = 8'500'000;
     spec.plan.global_batch = 1024;
     spec.profile.throughput.clear();
@@ -267,13 +268,14 @@ double minutes_with(double dollars, std::string_view worker_price) {
     spec.profile.resize = seconds(2.7);
     spec.plan.workers_max = 4;
     spec.instances_max = 48;
-    spec.plan.fleet = {{ZoneId{0}, 0, Market::on_demand, 4, Price{}}};
-    const MarketData data = market({zone("a", capacity({{minutes(0), 0}}, hours(9)), price(1))});
+    spec.plan.fleet = {{ZoneId{0}, 0, policies::Market::on_demand, 4, Price{}}};
+    const sim::MarketData data =
+        market({zone("a", capacity({{minutes(0), 0}}, hours(9)), price(1))});
     const std::string parameters = R"({"condition": "utility", "worker_price": ")" +
                                    std::string(worker_price) +
                                    R"(", "utility_points": [{"until": "180 min", "dollars": )" +
                                    fmt::format("{}", dollars) + "}]}";
-    const RunResult result = run(data, spec, {{"throughput_resize", parameters}});
+    const records::RunResult result = run(data, spec, {{"throughput_resize", parameters}});
     CHECK(result.finished);
     return to_seconds(result.duration) / 60;
 }

@@ -17,13 +17,13 @@ namespace ukemi {
 namespace {
 
 struct TraceEnd {
-    MarketData market;
-    JobSpec job;
+    sim::MarketData market;
+    sim::JobSpec job;
 };
 
 TraceEnd random_trace_end(std::uint64_t seed) {
     RandomStream draw(seed, "trace ends");
-    AvailabilitySeries series;
+    traces::AvailabilitySeries series;
     Instant now;
     for (std::int64_t step = draw.integer(1, 6); step > 0; --step) {
         const auto value = static_cast<std::int32_t>(draw.integer(0, 3));
@@ -33,14 +33,15 @@ TraceEnd random_trace_end(std::uint64_t seed) {
         now = now + whole_seconds(draw.integer(1, draw.chance(0.3) ? 200 : 5000));
     }
     if (draw.chance(0.5)) series.end = now;
-    static constexpr std::array ends{AfterLastRow::end, AfterLastRow::repeat, AfterLastRow::hold};
+    static constexpr std::array ends{sim::AfterLastRow::end, sim::AfterLastRow::repeat,
+                                     sim::AfterLastRow::hold};
     TraceEnd one;
     one.market = market({zone("a", series, price(1))},
                         ends.at(static_cast<std::size_t>(draw.integer(0, 2))));
     one.market.notice = draw.chance(0.7)
                             ? whole_seconds(draw.integer(1, draw.chance(0.5) ? 120 : 9000))
                             : Duration{};
-    prepare(one.market);
+    sim::prepare(one.market);
     const auto least = static_cast<std::int32_t>(draw.integer(1, 3));
     one.job = job(whole_seconds(draw.integer(1, 30'000)), least, 3);
     one.job.profile.restart = whole_seconds(draw.integer(0, 60));
@@ -51,11 +52,11 @@ TraceEnd random_trace_end(std::uint64_t seed) {
 }
 
 // What the record says of this moment, by the rule and nothing else.
-std::int32_t recorded_at(const MarketData& data, Instant now) {
-    const AvailabilitySeries& series = data.zones[0].capacity;
-    if (data.after_last_row == AfterLastRow::end && now >= series.end) return 0;
+std::int32_t recorded_at(const sim::MarketData& data, Instant now) {
+    const traces::AvailabilitySeries& series = data.zones[0].capacity;
+    if (data.after_last_row == sim::AfterLastRow::end && now >= series.end) return 0;
     Duration into = now.since_start();
-    if (data.after_last_row == AfterLastRow::repeat && series.end > Instant{}) {
+    if (data.after_last_row == sim::AfterLastRow::repeat && series.end > Instant{}) {
         into = Duration::of(into.raw() % series.end.since_start().raw());
     }
     std::int32_t value = series.steps.front().value;
@@ -66,8 +67,8 @@ std::int32_t recorded_at(const MarketData& data, Instant now) {
 }
 
 // All moments at which something might change, and those beside them.
-std::vector<Instant> moments_of(const MarketData& data) {
-    const AvailabilitySeries& series = data.zones[0].capacity;
+std::vector<Instant> moments_of(const sim::MarketData& data) {
+    const traces::AvailabilitySeries& series = data.zones[0].capacity;
     std::vector<Instant> moments;
     for (std::int64_t round = 0; round < 3; ++round) {
         const Duration begin = round * series.end.since_start();
@@ -88,9 +89,9 @@ std::vector<Instant> moments_of(const MarketData& data) {
 
 // The first moment at which the market shows something other than the least of what comes within
 // the notice.
-std::string first_difference(const MarketData& data) {
+std::string first_difference(const sim::MarketData& data) {
     const std::vector<Instant> moments = moments_of(data);
-    CapacityCursor shown(data.zones[0].launchable, data.after_last_row, true);
+    sim::CapacityCursor shown(data.zones[0].launchable, data.after_last_row, true);
     for (const Instant now : moments) {
         while (shown.next_at() <= now) shown.advance();
         std::int32_t least = recorded_at(data, now);
@@ -110,15 +111,16 @@ std::string first_difference(const MarketData& data) {
 }
 
 std::string wrong_run(const TraceEnd& one) {
-    const RunResult result = run(one.market, one.job, {{"spot_only", "{}"}});
+    const records::RunResult result = run(one.market, one.job, {{"spot_only", "{}"}});
     const std::int32_t last = one.market.zones[0].capacity.steps.back().value;
     const bool comes_back =
-        one.market.after_last_row == AfterLastRow::hold && last >= one.job.workers_min;
+        one.market.after_last_row == sim::AfterLastRow::hold && last >= one.job.workers_min;
     if (comes_back && !result.finished) {
         return fmt::format("the last row carries the job, and it is not done at {} s{}",
                            to_seconds(result.duration), result.stuck ? ": stuck" : "");
     }
-    if (one.market.after_last_row != AfterLastRow::repeat && !result.finished && !result.stuck) {
+    if (one.market.after_last_row != sim::AfterLastRow::repeat && !result.finished &&
+        !result.stuck) {
         return "it neither finished nor said that it cannot go on";
     }
     if (result.finished && result.stuck) return "finished, and could not go on";

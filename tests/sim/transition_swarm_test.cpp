@@ -26,34 +26,34 @@ struct Strike {
 };
 
 // Compares what is with what was committed, at every event; strikes those under notice.
-class Watch final : public ControllerLog {
+class Watch final : public policies::ControllerLog {
 public:
-    Watch(const Plan& first, std::uint64_t seed, bool strikes_noticed)
+    Watch(const policies::Plan& first, std::uint64_t seed, bool strikes_noticed)
         : committed_(first),
           draw_(seed, "transition_swarm/noticed"),
           strikes_noticed_(strikes_noticed) {}
-    std::unique_ptr<Trainer> make(const JobSpec& job, Controller& controller, Ledger& ledger,
-                                  RunQueue& queue, const std::vector<Strike>& strikes,
-                                  std::uint64_t seed) {
+    std::unique_ptr<sim::Trainer> make(const sim::JobSpec& job, policies::Controller& controller,
+                                       records::Ledger& ledger, sim::RunQueue& queue,
+                                       const std::vector<Strike>& strikes, std::uint64_t seed) {
         controller_ = &controller;
         queue_ = &queue;
         for (const Strike& one : strikes) {
-            queue.schedule(one.at, Phase::environment, WorkerFailed{one.who});
+            queue.schedule(one.at, sim::Phase::environment, sim::WorkerFailed{one.who});
             strikes_.emplace(one.who, one);
         }
         auto trainer = std::make_unique<TellingTrainer>(
-            std::make_unique<Training>(job, controller, ledger, queue, seed), moments);
+            std::make_unique<sim::Training>(job, controller, ledger, queue, seed), moments);
         trainer_ = trainer.get();
         return trainer;
     }
     // Before it is handled.
-    void event(Instant now, const Event& event) {
+    void event(Instant now, const sim::Event& event) {
         if (!(controller_->plan() == committed_)) broken = "a Plan stands that nobody committed";
         struck_noticed_ = false;
-        if (const auto* started = std::get_if<WorkerStarted>(&event)) {
+        if (const auto* started = std::get_if<sim::WorkerStarted>(&event)) {
             trainer_->started(started->instance);
         }
-        const auto* failed = std::get_if<WorkerFailed>(&event);
+        const auto* failed = std::get_if<sim::WorkerFailed>(&event);
         if (failed == nullptr || trainer_->gone(failed->instance)) return;
         const auto notice = lost_at_.find(failed->instance);
         if (notice != lost_at_.end() && now < notice->second) {
@@ -67,9 +67,9 @@ public:
         const std::string phase = trainer_->phase_of(failed->instance, now);
         if (phase == wanted->second.phase) ++struck[phase];
     }
-    void question(const QuestionRecord& record) override {
+    void question(const policies::QuestionRecord& record) override {
         if (record.proposed != nullptr) proposed_ = *record.proposed;
-        for (const Notice& one : record.seen.notices) {
+        for (const policies::Notice& one : record.seen.notices) {
             const bool known = !lost_at_.emplace(one.instance, one.lost_at).second;
             const Duration left = one.lost_at - record.seen.now;
             if (!strikes_noticed_ || left < nanoseconds(10)) continue;
@@ -78,8 +78,8 @@ public:
             if (!waits && (known || draw_.chance(0.3))) continue;
             const Duration most = waits ? std::min(left, whole_seconds(2)) : left;
             const auto later = draw_.integer(1, most.raw() - 2);
-            queue_->schedule(record.seen.now + nanoseconds(later), Phase::environment,
-                             WorkerFailed{one.instance});
+            queue_->schedule(record.seen.now + nanoseconds(later), sim::Phase::environment,
+                             sim::WorkerFailed{one.instance});
         }
     }
     void committed(PlanVersion version) override {
@@ -95,7 +95,7 @@ public:
         ++discards;
         if (struck_noticed_) ++discards_noticed;
     }
-    void shown(const Plan& plan) {
+    void shown(const policies::Plan& plan) {
         if (!(plan == committed_)) broken = "a policy was shown a Plan that nobody committed";
     }
     std::string broken;
@@ -107,37 +107,44 @@ public:
     std::int64_t discards_noticed = 0;  // because somebody under notice died
 
 private:
-    Plan committed_;
-    std::optional<Plan> proposed_;
+    policies::Plan committed_;
+    std::optional<policies::Plan> proposed_;
     RandomStream draw_;
     bool strikes_noticed_;
     bool struck_noticed_ = false;
     std::map<InstanceId, Instant> lost_at_;
     std::map<InstanceId, Strike> strikes_;
-    const Controller* controller_ = nullptr;
-    RunQueue* queue_ = nullptr;
+    const policies::Controller* controller_ = nullptr;
+    sim::RunQueue* queue_ = nullptr;
     TellingTrainer* trainer_ = nullptr;
 };
 
 // Resizes and turns the batch at random steps and events.
-class Restless final : public Policy {
+class Restless final : public policies::Policy {
 public:
     explicit Restless(Watch& watch) : watch_(&watch) {}
     std::string_view name() const override { return "restless"; }
-    KnobSet knobs() const override {
-        return {Knob::count, Knob::workers, Knob::checkpoint_interval, Knob::machines};
+    policies::KnobSet knobs() const override {
+        return {policies::Knob::count, policies::Knob::workers, policies::Knob::checkpoint_interval,
+                policies::Knob::machines};
     }
-    HookSet hooks() const override { return {Hook::on_event, Hook::after_step}; }
+    policies::HookSet hooks() const override {
+        return {policies::Hook::on_event, policies::Hook::after_step};
+    }
     std::int64_t every_steps() const override { return 7; }
-    Decision on_event(EventKind, const PolicyView& view) override { return anything(view, 0.3); }
-    Decision after_step(const PolicyView& view) override { return anything(view, 0.2); }
+    policies::Decision on_event(policies::EventKind, const policies::PolicyView& view) override {
+        return anything(view, 0.3);
+    }
+    policies::Decision after_step(const policies::PolicyView& view) override {
+        return anything(view, 0.2);
+    }
 
 private:
-    Decision anything(const PolicyView& view, double chance) {
+    policies::Decision anything(const policies::PolicyView& view, double chance) {
         watch_->shown(view.plan);
         if (!view.random.chance(chance)) return {};
         const auto size = static_cast<std::int32_t>(view.random.integer(1, view.instances_max));
-        Decision decision = resized_to(size);
+        policies::Decision decision = policies::resized_to(size);
         if (view.random.chance(0.3)) decision.count = view.instances_max;  // keeps machines
         if (view.random.chance(0.3)) {
             decision.checkpoint_interval = minutes(view.random.integer(1, 30));
@@ -152,8 +159,8 @@ private:
 };
 
 struct SwarmWorld {
-    MarketData market;
-    JobSpec job;
+    sim::MarketData market;
+    sim::JobSpec job;
     std::string system;
 };
 
@@ -163,11 +170,11 @@ SwarmWorld swarm_world(std::uint64_t seed) {
     SwarmWorld world;
     world.market.zones.push_back(
         zone("a", capacity({{minutes(0), most + 1}}, hours(40)), price(1)));
-    world.market.after_last_row = AfterLastRow::hold;
+    world.market.after_last_row = sim::AfterLastRow::hold;
     world.market.notice = draw.chance(0.5) ? whole_seconds(draw.integer(1, 90)) : Duration{};
     world.market.provisioning = whole_seconds(draw.integer(0, 60));
     world.market.rules.machine_speeds = {1000, draw.chance(0.5) ? 700 : 1000};
-    JobSpec& spec = world.job;
+    sim::JobSpec& spec = world.job;
     spec = job(hours(1), static_cast<std::int32_t>(draw.integer(1, 2)), most);
     spec.samples_total = draw.integer(200, 1500);
     spec.profile.throughput = {{1, {1, seconds(2 + 8 * draw.uniform())}}};
@@ -177,25 +184,25 @@ SwarmWorld swarm_world(std::uint64_t seed) {
     spec.profile.sharded = draw.chance(0.3);
     spec.plan.checkpoint_interval = minutes(draw.integer(5, 60));
     spec.plan.checkpoint_on_notice = draw.chance(0.5);
-    const auto systems = all_transition_systems();
+    const auto systems = sim::all_transition_systems();
     const auto last = static_cast<std::int64_t>(systems.size()) - 1;
-    const TransitionSystem& system = systems[static_cast<std::size_t>(draw.integer(0, last))];
+    const sim::TransitionSystem& system = systems[static_cast<std::size_t>(draw.integer(0, last))];
     world.system = system.name;
     spec.transition = system.costs();
     spec.transition->transfer = {mebibytes(draw.integer(0, 4000)), gigabits_per_second(10),
                                  milliseconds(1), draw.chance(0.5)};
-    for (std::size_t change = 0; change < group_change_count; ++change) {
+    for (std::size_t change = 0; change < sim::group_change_count; ++change) {
         const Duration warm_up = whole_seconds(draw.integer(0, 20));
         spec.transition->changes[change].warm_up = {{1, marked_warm_up(warm_up, change)}};
     }
     spec.profile.spawn = spec.transition->overlapped_spawn;
     spec.give_up_at = at(days(3));
-    prepare(world.market);
+    sim::prepare(world.market);
     return world;
 }
 
 struct Played {
-    RunResult result;
+    records::RunResult result;
     std::string broken;
     std::vector<Moment> moments;
     std::map<std::string, int> struck;
@@ -205,26 +212,29 @@ struct Played {
 };
 
 // Not every checkpoint is one that a change or a loss waits for.
-bool drains_at(const Timeline& timeline, Instant at) {
-    const auto after = std::ranges::upper_bound(timeline, at, {}, &TimelineRow::at);
+bool drains_at(const records::Timeline& timeline, Instant at) {
+    const auto after = std::ranges::upper_bound(timeline, at, {}, &records::TimelineRow::at);
     if (after == timeline.begin()) return false;
-    return (after - 1)->transition_phase == TransitionPhase::drain;
+    return (after - 1)->transition_phase == policies::TransitionPhase::drain;
 }
 
 Played play(const SwarmWorld& world, std::uint64_t seed, const std::vector<Strike>& strikes = {},
             bool strikes_noticed = false) {
     Watch watch(world.job.plan, seed, strikes_noticed);
-    WorldSetup world_setup = setup(world.market, world.job);
+    sim::WorldSetup world_setup = setup(world.market, world.job);
     world_setup.seed = seed;
     world_setup.keep_timeline = true;
     world_setup.log = &watch;
-    world_setup.capabilities = simulated_capabilities(world.market, world.job);
-    world_setup.make_trainer = [&](Controller& controller, Ledger& ledger, RunQueue& queue) {
+    world_setup.capabilities = sim::simulated_capabilities(world.market, world.job);
+    world_setup.make_trainer = [&](policies::Controller& controller, records::Ledger& ledger,
+                                   sim::RunQueue& queue) {
         return watch.make(world.job, controller, ledger, queue, strikes, seed);
     };
-    world_setup.on_event = [&](Instant now, Phase, const Event& event) { watch.event(now, event); };
+    world_setup.on_event = [&](Instant now, sim::Phase, const sim::Event& event) {
+        watch.event(now, event);
+    };
     world_setup.policies.push_back(std::make_unique<Restless>(watch));
-    World simulated(std::move(world_setup));
+    sim::World simulated(std::move(world_setup));
     Played played{simulated.run(), watch.broken, {}, {}, 0, 0, 0};
     played.moments = std::move(watch.moments);
     std::erase_if(played.moments, [&](const Moment& one) {
@@ -268,7 +278,7 @@ SwarmWorld with_fall(SwarmWorld world, Instant now, std::int32_t count) {
     steps.push_back({then, left});
     if (left > 0) steps.push_back({then + whole_seconds(1), left - 1});
     steps.push_back({then + minutes(2), whole});
-    prepare(world.market);
+    sim::prepare(world.market);
     return world;
 }
 
@@ -336,7 +346,7 @@ TEST_CASE(
     CHECK(tally.noticed_in_phase > 600);
     CHECK(tally.struck["notice"] > 1000);
     CHECK(tally.finished > 0);
-    CHECK(tally.systems.size() == all_transition_systems().size());
+    CHECK(tally.systems.size() == sim::all_transition_systems().size());
     // Nobody is sent the model in a group that shrinks, and nobody starts.
     for (const char* phase :
          {"start spawn", "start rendezvous", "start transfer", "start warm_up", "grow spawn",

@@ -8,38 +8,38 @@ namespace ukemi {
 namespace {
 
 // Keeps the last views of a group that trained.
-class Looker final : public Policy {
+class Looker final : public policies::Policy {
 public:
-    Looker(bool looks, std::vector<WorkerView>& kept) : looks_(looks), kept_(&kept) {}
+    Looker(bool looks, std::vector<policies::WorkerView>& kept) : looks_(looks), kept_(&kept) {}
     std::string_view name() const override { return "looker"; }
-    KnobSet knobs() const override { return {}; }
-    HookSet hooks() const override { return {Hook::after_step}; }
+    policies::KnobSet knobs() const override { return {}; }
+    policies::HookSet hooks() const override { return {policies::Hook::after_step}; }
     bool looks_at_workers() const override { return looks_; }
-    Decision after_step(const PolicyView& view) override {
+    policies::Decision after_step(const policies::PolicyView& view) override {
         if (view.seen.workers > 0) *kept_ = view.seen.worker_views;
         return {};
     }
 
 private:
     bool looks_;
-    std::vector<WorkerView>* kept_;
+    std::vector<policies::WorkerView>* kept_;
 };
 
-std::vector<WorkerView> shown(const JobSpec& spec, bool looks,
-                              std::vector<std::int32_t> speeds = {}) {
-    MarketData data = market({zone("a", capacity({{minutes(0), 9}}, hours(99)), price(1))});
+std::vector<policies::WorkerView> shown(const sim::JobSpec& spec, bool looks,
+                                        std::vector<std::int32_t> speeds = {}) {
+    sim::MarketData data = market({zone("a", capacity({{minutes(0), 9}}, hours(99)), price(1))});
     data.rules.machine_speeds = std::move(speeds);
-    prepare(data);
-    std::vector<WorkerView> kept;
-    WorldSetup world_setup = setup(data, spec);
+    sim::prepare(data);
+    std::vector<policies::WorkerView> kept;
+    sim::WorldSetup world_setup = setup(data, spec);
     world_setup.policies.push_back(std::make_unique<Looker>(looks, kept));
-    World world(std::move(world_setup));
+    sim::World world(std::move(world_setup));
     CHECK(world.run().finished);
     return kept;
 }
 
-JobSpec pair_of_workers() {
-    JobSpec spec = job(hours(1), 2, 2);
+sim::JobSpec pair_of_workers() {
+    sim::JobSpec spec = job(hours(1), 2, 2);
     spec.samples_total = 100;
     spec.plan.global_batch = 10;
     spec.profile.throughput = {{1, {1, whole_seconds(4)}}};
@@ -50,38 +50,39 @@ JobSpec pair_of_workers() {
 
 TEST_CASE("worker views: a table of whole steps knows how long they took, and no more",
           "[worker_views]") {
-    const JobSpec spec = pair_of_workers();
+    const sim::JobSpec spec = pair_of_workers();
     CHECK(shown(spec, false).empty());
-    const std::vector<WorkerView> views = shown(spec, true);
+    const std::vector<policies::WorkerView> views = shown(spec, true);
     REQUIRE(views.size() == 2);
-    for (const WorkerView& one : views) {
-        CHECK(one == WorkerView{one.instance, whole_seconds(4), {}, {}, {}});
+    for (const policies::WorkerView& one : views) {
+        CHECK(one == policies::WorkerView{one.instance, whole_seconds(4), {}, {}, {}});
     }
 }
 
 TEST_CASE("worker views: where machines differ a whole step is computing, so that the slow show",
           "[worker_views]") {
-    const std::vector<WorkerView> views = shown(pair_of_workers(), false, {500, 1000});
+    const std::vector<policies::WorkerView> views = shown(pair_of_workers(), false, {500, 1000});
     REQUIRE(views.size() == 2);
-    CHECK(views[0] == WorkerView{views[0].instance, whole_seconds(8), whole_seconds(8), {}, {}});
+    CHECK(views[0] ==
+          policies::WorkerView{views[0].instance, whole_seconds(8), whole_seconds(8), {}, {}});
     CHECK(views[1].compute == whole_seconds(4));
     CHECK(views[1].exposed_communication == whole_seconds(4));
 }
 
 TEST_CASE("worker views: a step of known parts shows them, of each worker its own",
           "[worker_views]") {
-    JobSpec spec = pair_of_workers();
-    spec.profile.step_time = StepTime{};
+    sim::JobSpec spec = pair_of_workers();
+    spec.profile.step_time = policies::StepTime{};
     spec.profile.step_time->compute = {{5, whole_seconds(3)}};
     spec.profile.step_time->synchronisation = {{2, whole_seconds(1)}};
-    const std::vector<WorkerView> views = shown(spec, true);
+    const std::vector<policies::WorkerView> views = shown(spec, true);
     REQUIRE(views.size() == 2);
-    for (const WorkerView& one : views) {
+    for (const policies::WorkerView& one : views) {
         CHECK(one.compute == whole_seconds(3));
         CHECK(one.exposed_communication == whole_seconds(1));
     }
     // The whole step goes with the slowest; the other one waits for it.
-    const std::vector<WorkerView> uneven = shown(spec, true, {500, 1000});
+    const std::vector<policies::WorkerView> uneven = shown(spec, true, {500, 1000});
     REQUIRE(uneven.size() == 2);
     CHECK(uneven[0].step == whole_seconds(8));
     CHECK(uneven[0].compute == whole_seconds(6));

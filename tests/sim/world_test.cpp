@@ -10,25 +10,34 @@ namespace ukemi {
 namespace {
 
 // Wants what the test says, at the hook or event it says.
-class Scripted final : public Policy {
+class Scripted final : public policies::Policy {
 public:
-    Scripted(KnobSet knobs, std::function<Decision(EventKind, const PolicyView&)> rule)
+    Scripted(
+        policies::KnobSet knobs,
+        std::function<policies::Decision(policies::EventKind, const policies::PolicyView&)> rule)
         : knobs_(knobs), rule_(std::move(rule)) {}
     std::string_view name() const override { return "scripted"; }
-    KnobSet knobs() const override { return knobs_; }
-    HookSet hooks() const override { return {Hook::before_train, Hook::on_event}; }
-    Decision before_train(const PolicyView& view) override { return rule_(EventKind::none, view); }
-    Decision on_event(EventKind kind, const PolicyView& view) override { return rule_(kind, view); }
-    void discarded(const Plan&, std::string_view why) override { discarded_why = why; }
+    policies::KnobSet knobs() const override { return knobs_; }
+    policies::HookSet hooks() const override {
+        return {policies::Hook::before_train, policies::Hook::on_event};
+    }
+    policies::Decision before_train(const policies::PolicyView& view) override {
+        return rule_(policies::EventKind::none, view);
+    }
+    policies::Decision on_event(policies::EventKind kind,
+                                const policies::PolicyView& view) override {
+        return rule_(kind, view);
+    }
+    void discarded(const policies::Plan&, std::string_view why) override { discarded_why = why; }
 
     std::string discarded_why;
 
 private:
-    KnobSet knobs_;
-    std::function<Decision(EventKind, const PolicyView&)> rule_;
+    policies::KnobSet knobs_;
+    std::function<policies::Decision(policies::EventKind, const policies::PolicyView&)> rule_;
 };
 
-MarketData flickering() {
+sim::MarketData flickering() {
     return market({zone("a",
                         capacity({{minutes(0), 2},
                                   {minutes(25), 1},
@@ -37,21 +46,21 @@ MarketData flickering() {
                                   {minutes(75), 2}},
                                  hours(2)),
                         price(1))},
-                  AfterLastRow::repeat);
+                  sim::AfterLastRow::repeat);
 }
 
 }  // namespace
 
 TEST_CASE("world: equal inputs give equal hashes, another seed another run", "[world]") {
-    const MarketData data = flickering();
-    JobSpec spec = job(hours(9), 1, 2);
+    const sim::MarketData data = flickering();
+    sim::JobSpec spec = job(hours(9), 1, 2);
     spec.profile.throughput = {{1, {1, nanoseconds(1)}}, {2, {19, nanoseconds(10)}}};
     spec.profile.restart = spec.profile.resize = minutes(3);
     const auto once = [&] {
         return run(data, spec, {{"spot_only", "{}"}, {"follow_capacity", "{}"}});
     };
-    const RunResult first = once();
-    const RunResult second = once();
+    const records::RunResult first = once();
+    const records::RunResult second = once();
     CHECK(first.finished);
     CHECK(first.event_hash == second.event_hash);
     spec.profile.restart = minutes(4);
@@ -60,22 +69,22 @@ TEST_CASE("world: equal inputs give equal hashes, another seed another run", "[w
 
 TEST_CASE("world: a change of Plan waits for the step boundary", "[world]") {
     // Steps of 10 min. At 25 min the capacity rises; the group may only grow at 30 min.
-    const MarketData data =
+    const sim::MarketData data =
         market({zone("a", capacity({{minutes(0), 1}, {minutes(25), 2}}, hours(9)), price(1))});
-    JobSpec spec = job(hours(1), 1, 2);
+    sim::JobSpec spec = job(hours(1), 1, 2);
     spec.samples_total = 6;
     spec.profile.throughput = {{1, {1, minutes(10)}}};
     std::vector<std::pair<Instant, std::string>> happened;
-    WorldSetup world_setup = setup(data, spec);
+    sim::WorldSetup world_setup = setup(data, spec);
     world_setup.policies.push_back(policy("spot_only"));
     world_setup.policies.push_back(policy("follow_capacity"));
-    world_setup.on_event = [&](Instant when, Phase, const Event& event) {
-        happened.emplace_back(when, event_kind(event));
+    world_setup.on_event = [&](Instant when, sim::Phase, const sim::Event& event) {
+        happened.emplace_back(when, sim::event_kind(event));
     };
-    World world(std::move(world_setup));
-    const RunResult result = world.run();
+    sim::World world(std::move(world_setup));
+    const records::RunResult result = world.run();
     CHECK(result.duration == hours(1));  // two machines are no faster here
-    CHECK(result.causes.time_of(Cause::wasted) == Duration{});
+    CHECK(result.causes.time_of(records::Cause::wasted) == Duration{});
     const std::pair<Instant, std::string> due{at(minutes(30)), "plan_due"};
     CHECK(std::ranges::find(happened, due) != happened.end());
 }
@@ -83,25 +92,26 @@ TEST_CASE("world: a change of Plan waits for the step boundary", "[world]") {
 TEST_CASE("world: a Plan is discarded if an instance is lost before the boundary", "[world]") {
     // Steps of 10 min. The policy wants another checkpoint interval when the price changes at
     // 21 min, to be committed at 30 min; the machine is lost at 26 min.
-    PriceSeries prices{{{Instant{}, dollars_per_hour(1)}, {at(minutes(21)), dollars_per_hour(2)}},
-                       at(hours(1))};
-    const MarketData data = market({zone(
+    traces::PriceSeries prices{
+        {{Instant{}, dollars_per_hour(1)}, {at(minutes(21)), dollars_per_hour(2)}}, at(hours(1))};
+    const sim::MarketData data = market({zone(
         "a", capacity({{minutes(0), 1}, {minutes(26), 0}, {minutes(50), 1}}, hours(3)), prices)});
-    JobSpec spec = job(hours(1));
+    sim::JobSpec spec = job(hours(1));
     spec.samples_total = 6;
     spec.profile.throughput = {{1, {1, minutes(10)}}};
-    auto owned = std::make_unique<Scripted>(KnobSet{Knob::checkpoint_interval},
-                                            [](EventKind kind, const PolicyView&) {
-                                                Decision decision;
-                                                if (kind == EventKind::price_changed)
-                                                    decision.checkpoint_interval = minutes(5);
-                                                return decision;
-                                            });
+    auto owned =
+        std::make_unique<Scripted>(policies::KnobSet{policies::Knob::checkpoint_interval},
+                                   [](policies::EventKind kind, const policies::PolicyView&) {
+                                       policies::Decision decision;
+                                       if (kind == policies::EventKind::price_changed)
+                                           decision.checkpoint_interval = minutes(5);
+                                       return decision;
+                                   });
     const Scripted& scripted = *owned;
-    WorldSetup world_setup = setup(data, spec);
+    sim::WorldSetup world_setup = setup(data, spec);
     world_setup.policies.push_back(std::move(owned));
-    World world(std::move(world_setup));
-    const RunResult result = world.run();
+    sim::World world(std::move(world_setup));
+    const records::RunResult result = world.run();
     CHECK(result.discarded == 1);
     CHECK(result.plans == 0);
     CHECK(scripted.discarded_why == "an instance was lost before the step boundary");
@@ -110,68 +120,68 @@ TEST_CASE("world: a Plan is discarded if an instance is lost before the boundary
 
 TEST_CASE("world: losing one of a replicated group loses no finished step, of a sharded one all",
           "[world]") {
-    const MarketData data =
+    const sim::MarketData data =
         market({zone("a", capacity({{minutes(0), 2}, {minutes(30), 1}}, hours(9)), price(1))});
-    JobSpec spec = job(hours(1), 1, 2);
+    sim::JobSpec spec = job(hours(1), 1, 2);
     spec.profile.throughput = {{1, {1, nanoseconds(1)}}};  // two are no faster than one
     spec.profile.lossless = false;
     spec.profile.checkpoint = minutes(1);
     SECTION("replicated") {
-        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
         CHECK(result.duration == hours(1));
-        CHECK(result.causes.time_of(Cause::redone) == Duration{});
+        CHECK(result.causes.time_of(records::Cause::redone) == Duration{});
     }
     SECTION("sharded") {
         spec.profile.sharded = true;
-        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
         CHECK(result.duration == minutes(90));
-        CHECK(result.causes.time_of(Cause::redone) == minutes(30));
+        CHECK(result.causes.time_of(records::Cause::redone) == minutes(30));
     }
 }
 
 TEST_CASE("world: a save before a loss that has nothing to add is not begun again", "[world]") {
     // Steps of 45 min; the loss at 60 min is announced at 30. Saving costs nothing, so after the
     // save at 45 min there is time for another, and no step to put into it.
-    MarketData data = market({zone(
+    sim::MarketData data = market({zone(
         "a", capacity({{minutes(0), 1}, {minutes(60), 0}, {minutes(70), 1}}, hours(9)), price(1))});
     data.notice = minutes(30);
-    prepare(data);
-    JobSpec spec = job(hours(1));
+    sim::prepare(data);
+    sim::JobSpec spec = job(hours(1));
     spec.samples_total = 3;
     spec.profile.throughput = {{1, {1, minutes(45)}}};
     spec.profile.lossless = false;
     spec.plan.checkpoint_on_notice = true;
-    const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
     CHECK(result.finished);
     CHECK(result.checkpoints == 1);
     CHECK(result.duration == minutes(70 + 2 * 45));
-    CHECK(result.causes.time_of(Cause::redone) == Duration{});
+    CHECK(result.causes.time_of(records::Cause::redone) == Duration{});
 }
 
 TEST_CASE("world: a gang waits for all its machines, and pays for none meanwhile", "[world]") {
-    const MarketData data =
+    const sim::MarketData data =
         market({zone("a", capacity({{minutes(0), 3}, {minutes(20), 4}}, hours(9)), price(1))});
-    const RunResult result = run(data, job(hours(1), 4, 4), {{"spot_only", "{}"}});
+    const records::RunResult result = run(data, job(hours(1), 4, 4), {{"spot_only", "{}"}});
     CHECK(result.duration == minutes(80));
     CHECK(result.held == 4 * hours(1));
 }
 
 TEST_CASE("world: which machine of a zone is taken is drawn by the seed", "[world]") {
     // Three for an hour, then two: all the same to the bill, but the event log names the victim.
-    const MarketData data =
+    const sim::MarketData data =
         market({zone("a", capacity({{minutes(0), 3}, {minutes(60), 2}}, hours(9)), price(1))});
-    const JobSpec spec = job(hours(2), 1, 3);
+    const sim::JobSpec spec = job(hours(2), 1, 3);
     std::vector<std::string> victims;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-        WorldSetup world_setup = setup(data, spec);
+        sim::WorldSetup world_setup = setup(data, spec);
         world_setup.seed = seed;
         world_setup.policies.push_back(policy("spot_only"));
-        world_setup.on_event = [&](Instant, Phase, const Event& event) {
-            if (std::holds_alternative<InstanceLost>(event)) {
-                victims.push_back(fmt::format("{}", event_subject(event)));
+        world_setup.on_event = [&](Instant, sim::Phase, const sim::Event& event) {
+            if (std::holds_alternative<sim::InstanceLost>(event)) {
+                victims.push_back(fmt::format("{}", sim::event_subject(event)));
             }
         };
-        World world(std::move(world_setup));
+        sim::World world(std::move(world_setup));
         world.run();
     }
     CHECK(victims.size() == 20);
@@ -182,22 +192,22 @@ TEST_CASE("world: which machine of a zone is taken is drawn by the seed", "[worl
 
 TEST_CASE("world: zones that lose a machine at one moment draw their victims apart", "[world]") {
     const auto falls = capacity({{minutes(0), 3}, {minutes(60), 2}}, hours(9));
-    const MarketData data = market({zone("a", falls, price(1)), zone("b", falls, price(1))});
-    JobSpec spec = job(hours(2), 1, 6);
-    spec.plan.fleet = {{ZoneId{0}, 0, Market::spot, 3, Price{}},
-                       {ZoneId{1}, 0, Market::spot, 3, Price{}}};
+    const sim::MarketData data = market({zone("a", falls, price(1)), zone("b", falls, price(1))});
+    sim::JobSpec spec = job(hours(2), 1, 6);
+    spec.plan.fleet = {{ZoneId{0}, 0, policies::Market::spot, 3, Price{}},
+                       {ZoneId{1}, 0, policies::Market::spot, 3, Price{}}};
     int alike = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         std::vector<std::int64_t> victims;  // 0, 1 or 2 of "a", then 3, 4 or 5 of "b"
-        WorldSetup world_setup = setup(data, spec);
+        sim::WorldSetup world_setup = setup(data, spec);
         world_setup.seed = seed;
         world_setup.policies.push_back(policy("spot_only"));
-        world_setup.on_event = [&](Instant, Phase, const Event& event) {
-            if (std::holds_alternative<InstanceLost>(event)) {
-                victims.push_back(event_subject(event));
+        world_setup.on_event = [&](Instant, sim::Phase, const sim::Event& event) {
+            if (std::holds_alternative<sim::InstanceLost>(event)) {
+                victims.push_back(sim::event_subject(event));
             }
         };
-        World world(std::move(world_setup));
+        sim::World world(std::move(world_setup));
         world.run();
         REQUIRE(victims.size() == 2);
         if (victims[1] - victims[0] == 3) ++alike;
@@ -207,28 +217,29 @@ TEST_CASE("world: zones that lose a machine at one moment draw their victims apa
 }
 
 TEST_CASE("world: a policy that asks again for ever ends with a named error", "[world]") {
-    const MarketData data = flickering();
-    JobSpec spec = job(hours(1));
+    const sim::MarketData data = flickering();
+    sim::JobSpec spec = job(hours(1));
     spec.limits.events_max = 10'000;
-    WorldSetup world_setup = setup(data, spec);
+    sim::WorldSetup world_setup = setup(data, spec);
     world_setup.policies.push_back(
-        std::make_unique<Scripted>(KnobSet{Knob::market}, [](EventKind, const PolicyView&) {
-            Decision decision;
-            decision.ask_again_in = nanoseconds(1);
-            return decision;
-        }));
-    World world(std::move(world_setup));
-    CHECK_THROWS_AS(world.run(), RunLimitReached);
+        std::make_unique<Scripted>(policies::KnobSet{policies::Knob::market},
+                                   [](policies::EventKind, const policies::PolicyView&) {
+                                       policies::Decision decision;
+                                       decision.ask_again_in = nanoseconds(1);
+                                       return decision;
+                                   }));
+    sim::World world(std::move(world_setup));
+    CHECK_THROWS_AS(world.run(), sim::RunLimitReached);
 }
 
 TEST_CASE("world: a run that does not get on gives up when it was told to", "[world]") {
     // One machine comes and goes for ever, and the job needs two.
-    const MarketData data =
+    const sim::MarketData data =
         market({zone("a", capacity({{minutes(0), 0}, {minutes(30), 1}}, hours(1)), price(1))},
-               AfterLastRow::repeat);
-    JobSpec spec = job(hours(1), 2, 2);
+               sim::AfterLastRow::repeat);
+    sim::JobSpec spec = job(hours(1), 2, 2);
     spec.give_up_at = at(hours(7));
-    const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+    const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
     CHECK_FALSE(result.finished);
     CHECK_FALSE(result.stuck);
     CHECK_FALSE(result.deadline_met);
@@ -238,43 +249,44 @@ TEST_CASE("world: a run that does not get on gives up when it was told to", "[wo
 
 TEST_CASE("world: a last row that is a rise brings the machines back for good", "[world]") {
     // An hour of work before the loss, three more from 2 h on.
-    MarketData data = market(
+    sim::MarketData data = market(
         {zone("a", capacity({{hours(0), 4}, {hours(1), 0}, {hours(2), 4}}, hours(2)), price(1))});
     data.notice = minutes(2);
-    prepare(data);
-    const RunResult result = run(data, job(hours(4), 4, 4), {{"spot_only", "{}"}});
+    sim::prepare(data);
+    const records::RunResult result = run(data, job(hours(4), 4, 4), {{"spot_only", "{}"}});
     CHECK(result.finished);
     CHECK(result.duration == hours(5));
 }
 
 TEST_CASE("world: a run that cannot go on any more ends, and says so", "[world]") {
     // Nothing comes after 1 h, where the only machine goes.
-    const MarketData data =
+    const sim::MarketData data =
         market({zone("a", capacity({{minutes(0), 1}, {minutes(60), 0}}, hours(1)), price(1))});
-    JobSpec spec = job(hours(3));
+    sim::JobSpec spec = job(hours(3));
     SECTION("without a clock it ends where its last machine goes") {
-        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
         CHECK_FALSE(result.finished);
         CHECK(result.stuck);
         CHECK(result.duration == hours(1));
         CHECK(result.cost == dollars(1));
     }
     SECTION("policies that look at nothing but how it trains do not keep it waiting") {
-        WorldSetup world_setup = setup(data, spec);
-        world_setup.policies.push_back(std::make_unique<Scripted>(
-            KnobSet{Knob::checkpoint_interval}, [](EventKind, const PolicyView&) {
-                Decision decision;
-                decision.ask_again_in = minutes(1);
-                return decision;
-            }));
-        World world(std::move(world_setup));
-        const RunResult result = world.run();
+        sim::WorldSetup world_setup = setup(data, spec);
+        world_setup.policies.push_back(
+            std::make_unique<Scripted>(policies::KnobSet{policies::Knob::checkpoint_interval},
+                                       [](policies::EventKind, const policies::PolicyView&) {
+                                           policies::Decision decision;
+                                           decision.ask_again_in = minutes(1);
+                                           return decision;
+                                       }));
+        sim::World world(std::move(world_setup));
+        const records::RunResult result = world.run();
         CHECK(result.stuck);
         CHECK(result.duration == hours(1));
     }
     SECTION("with a clock it ends at the first tick that changes nothing") {
         spec.tick = minutes(10);
-        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
         CHECK(result.stuck);
         CHECK(result.duration == minutes(70));  // at 60 it no longer wants spot
     }
@@ -282,21 +294,21 @@ TEST_CASE("world: a run that cannot go on any more ends, and says so", "[world]"
         spec.tick = minutes(10);
         spec.deadline = at(hours(6));
         CHECK(run(data, spec, {{"greedy", "{}"}}).deadline_met);
-        const RunResult result = run(data, spec, {{"spot_only", "{}"}});
+        const records::RunResult result = run(data, spec, {{"spot_only", "{}"}});
         CHECK(result.stuck);
         CHECK(result.duration == hours(6) + minutes(10));
     }
     SECTION("not while a policy asks again by itself") {
         spec.deadline = at(hours(6));
-        const RunResult result = run(data, spec, {{"greedy", "{}"}});
+        const records::RunResult result = run(data, spec, {{"greedy", "{}"}});
         CHECK(result.deadline_met);
         CHECK_FALSE(result.stuck);
     }
     SECTION("half a gang that waits is given back") {
-        JobSpec gang = job(hours(3), 2, 2);
-        const MarketData half =
+        sim::JobSpec gang = job(hours(3), 2, 2);
+        const sim::MarketData half =
             market({zone("a", capacity({{minutes(0), 2}, {minutes(60), 1}}, hours(1)), price(1))});
-        const RunResult result = run(half, gang, {{"spot_only", "{}"}});
+        const records::RunResult result = run(half, gang, {{"spot_only", "{}"}});
         CHECK(result.stuck);
         CHECK(result.duration == hours(1));
         CHECK(result.cost == dollars(2));
@@ -304,39 +316,43 @@ TEST_CASE("world: a run that cannot go on any more ends, and says so", "[world]"
 }
 
 TEST_CASE("world: a run whose launches explode ends with a named error", "[world]") {
-    const MarketData data = flickering();
-    JobSpec spec = job(hours(9));
+    const sim::MarketData data = flickering();
+    sim::JobSpec spec = job(hours(9));
     spec.launches_max = 100;
-    WorldSetup world_setup = setup(data, spec);
-    world_setup.policies.push_back(
-        std::make_unique<Scripted>(KnobSet{Knob::market}, [](EventKind, const PolicyView& view) {
-            Decision decision;
+    sim::WorldSetup world_setup = setup(data, spec);
+    world_setup.policies.push_back(std::make_unique<Scripted>(
+        policies::KnobSet{policies::Knob::market},
+        [](policies::EventKind, const policies::PolicyView& view) {
+            policies::Decision decision;
             const bool held = view.seen.on_demand_held > 0;
-            decision.market = held ? Market::none : Market::on_demand;
+            decision.market = held ? policies::Market::none : policies::Market::on_demand;
             decision.ask_again_in = milliseconds(1);
             return decision;
         }));
-    World world(std::move(world_setup));
+    sim::World world(std::move(world_setup));
     CHECK_THROWS_WITH(world.run(), Catch::StartsWith("run limit reached: launches_max of 100 ") &&
                                        Catch::Contains("raise /limits/launches_max"));
 }
 
 TEST_CASE("world: with a clock policies are asked at its ticks and the end is noticed there",
           "[world]") {
-    const MarketData data = market({zone("a", capacity({{minutes(0), 1}}, hours(9)), price(1))});
-    JobSpec spec = job(minutes(55));
+    const sim::MarketData data =
+        market({zone("a", capacity({{minutes(0), 1}}, hours(9)), price(1))});
+    sim::JobSpec spec = job(minutes(55));
     spec.tick = minutes(10);
     SECTION("before the decision") {
-        const RunResult result = run(data, spec, {{"greedy", R"({"safety_net":"simple"})"}});
+        const records::RunResult result =
+            run(data, spec, {{"greedy", R"({"safety_net":"simple"})"}});
         CHECK(result.duration == minutes(60));
         CHECK(result.ticks == 7);  // 0, 10, …, 60
         CHECK(result.cost == dollars(1));
-        CHECK(result.causes.time_of(Cause::idle) == minutes(5));
+        CHECK(result.causes.time_of(records::Cause::idle) == minutes(5));
     }
     SECTION("after the decision: what it asked for is held one more tick") {
         spec.completion_after_decision = true;
         spec.deadline = at(hours(8));
-        const RunResult result = run(data, spec, {{"greedy", R"({"safety_net":"simple"})"}});
+        const records::RunResult result =
+            run(data, spec, {{"greedy", R"({"safety_net":"simple"})"}});
         CHECK(result.duration == minutes(60));
         CHECK(result.ticks == 8);
         CHECK(result.held == minutes(70));
@@ -345,14 +361,14 @@ TEST_CASE("world: with a clock policies are asked at its ticks and the end is no
 
 TEST_CASE("world: memory does not follow simulated time", "[world]") {
     // A timeline is kept only when asked for; the ledger uses its entries again.
-    const MarketData data = flickering();
+    const sim::MarketData data = flickering();
     for (const std::int64_t hours_of_work : {10, 1000}) {
-        JobSpec spec = job(hours(hours_of_work), 1, 2);
+        sim::JobSpec spec = job(hours(hours_of_work), 1, 2);
         spec.give_up_at = at(days(3000));
-        WorldSetup world_setup = setup(data, spec);
+        sim::WorldSetup world_setup = setup(data, spec);
         world_setup.policies.push_back(policy("spot_only"));
-        World world(std::move(world_setup));
-        const RunResult result = world.run();
+        sim::World world(std::move(world_setup));
+        const records::RunResult result = world.run();
         CHECK(result.finished);
         CHECK(result.timeline.empty());
         CHECK(world.bytes_held() < 300'000);

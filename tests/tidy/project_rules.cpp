@@ -152,6 +152,7 @@ Findings check_all(std::span<const SourceFile> files) {
     add(check_scenarios(files));
     add(check_policies(files));
     add(check_types(files));
+    add(check_namespaces(files));
     add(check_data(files));
     return findings;
 }

@@ -48,9 +48,10 @@ Findings check_titles(const SourceFile& file);      // one `# Title` a document
 Findings check_paths(const SourceFile& file);       // no folder of one machine
 
 // Rules for the tree.
-Findings check_scenarios(std::span<const SourceFile> files);  // each is used somewhere
-Findings check_policies(std::span<const SourceFile> files);   // each is in the table
-Findings check_types(std::span<const SourceFile> files);      // each has its name alone
+Findings check_scenarios(std::span<const SourceFile> files);   // each is used somewhere
+Findings check_policies(std::span<const SourceFile> files);    // each is in the table
+Findings check_types(std::span<const SourceFile> files);       // each has its name alone
+Findings check_namespaces(std::span<const SourceFile> files);  // each folder has its own
 
 // Recorded data in the tree: not more than 2 MB, each folder in its README.
 Findings check_data(std::span<const SourceFile> files);

@@ -218,6 +218,22 @@ TEST_CASE("tidy rules: two types of one name are found", "[tidy]") {
           "sim/b.hpp:3: ukemi::Move is also in kernels/a.hpp: one program cannot have both");
 }
 
+TEST_CASE("tidy rules: a folder's names are in its own namespace", "[tidy]") {
+    const std::vector<SourceFile> files = {
+        {"base/a.hpp", "namespace ukemi {\nstruct A {};\n}\n"},
+        {"sim/b/b.hpp",
+         "namespace ukemi::traces {\nclass T;\n}\nnamespace ukemi::sim {\nT f() {}\n}\n"},
+        {"sim/c/c.hpp", "namespace ukemi::sim::c {\nstruct C {};\n}\n"},
+        {"sim/d.cpp", "// namespace ukemi { {\nnamespace ukemi {\nint f() { return 1; }\n}\n"},
+        {"sim/e.cpp", "namespace ukemi::simple {\nnamespace {\n}\n}\n"},
+        {"tests/sim/f.cpp", "namespace ukemi {\nstruct F {};\n}\n"}};
+    const auto findings = check_namespaces(files);
+    REQUIRE(findings.size() == 2);
+    CHECK(to_string(findings[0]) ==
+          "sim/d.cpp:2: defines names in ukemi; this folder's namespace is ukemi::sim");
+    CHECK(findings[1].path == "sim/e.cpp");
+}
+
 TEST_CASE("tidy files: without git, all but build output", "[tidy]") {
     namespace fs = std::filesystem;
     const ScratchFolder folder;

@@ -1,4 +1,4 @@
-// type_rules.cpp — one name, one type: what the linker does not see.
+// type_rules.cpp — one name, one type, and in its folder's namespace: what the linker does not see.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,6 +71,28 @@ Findings check_types(std::span<const SourceFile> files) {
             findings.push_back({file.path, one.line,
                                 fmt::format("{} is also in {}: one program cannot have both",
                                             one.name, first->second)});
+        }
+    }
+    return findings;
+}
+
+// base/ is ukemi itself: its names are everybody's.
+Findings check_namespaces(std::span<const SourceFile> files) {
+    static const std::regex opened(R"(namespace\s+(ukemi[\w:]*)\s*\{[^{}]*\{)");
+    Findings findings;
+    for (const SourceFile& file : files) {
+        if (!is_code(file.path) || is_program_of_its_own(file.path)) continue;
+        const std::string_view folder = top_folder(file.path);
+        const std::string own = folder == "base" ? "ukemi" : fmt::format("ukemi::{}", folder);
+        const std::string code = code_only(file.text);
+        for (std::sregex_iterator match(code.begin(), code.end(), opened), end; match != end;
+             ++match) {
+            const std::string name = match->str(1);
+            if (name == own || name.starts_with(own + "::")) continue;
+            const auto begin = code.begin() + match->position();
+            findings.push_back(
+                {file.path, 1 + static_cast<std::size_t>(std::count(code.begin(), begin, '\n')),
+                 fmt::format("defines names in {}; this folder's namespace is {}", name, own)});
         }
     }
     return findings;

@@ -14,14 +14,14 @@
 
 namespace ukemi::test {
 
-inline Trace read(std::string_view text, const ReadOptions& options = {}) {
-    return read_trace_text(text, "t", options);
+inline traces::Trace read(std::string_view text, const traces::ReadOptions& options = {}) {
+    return traces::read_trace_text(text, "t", options);
 }
 
 // What is wrong with the text, empty if nothing is.
-inline std::string complaint(std::string_view text, const ReadOptions& options = {}) {
+inline std::string complaint(std::string_view text, const traces::ReadOptions& options = {}) {
     try {
-        read_trace_text(text, "t", options);
+        traces::read_trace_text(text, "t", options);
     } catch (const InputError& error) {
         return error.what();
     }
@@ -29,9 +29,9 @@ inline std::string complaint(std::string_view text, const ReadOptions& options =
 }
 
 // (seconds, value) and the end, for short expectations.
-inline AvailabilitySeries counts(const std::vector<std::pair<double, std::int32_t>>& steps,
-                                 double end_s) {
-    AvailabilitySeries series;
+inline traces::AvailabilitySeries counts(const std::vector<std::pair<double, std::int32_t>>& steps,
+                                         double end_s) {
+    traces::AvailabilitySeries series;
     for (const auto& [at_s, value] : steps) {
         series.steps.push_back({Instant::at(seconds(at_s)), value});
     }
@@ -39,8 +39,9 @@ inline AvailabilitySeries counts(const std::vector<std::pair<double, std::int32_
     return series;
 }
 
-inline PriceSeries prices(const std::vector<std::pair<double, double>>& steps, double end_s) {
-    PriceSeries series;
+inline traces::PriceSeries prices(const std::vector<std::pair<double, double>>& steps,
+                                  double end_s) {
+    traces::PriceSeries series;
     for (const auto& [at_s, usd] : steps) {
         series.steps.push_back({Instant::at(seconds(at_s)), dollars_per_hour(usd)});
     }

@@ -25,36 +25,36 @@
 namespace {
 
 template <class Value>
-void check_series(const ukemi::Series<Value>& series) {
+void check_series(const ukemi::traces::Series<Value>& series) {
     INVARIANT(!series.steps.empty() && series.steps.front().at == ukemi::Instant{});
     INVARIANT(series.end >= series.steps.back().at);
     for (std::size_t i = 1; i < series.steps.size(); ++i) {
         INVARIANT(series.steps[i].at > series.steps[i - 1].at);
         INVARIANT(series.steps[i].value != series.steps[i - 1].value);
     }
-    INVARIANT(!ukemi::describe(ukemi::statistics_of(series)).empty());
-    ukemi::detail_of(series);
-    const auto values = ukemi::column_means(series, 30);
-    INVARIANT(!ukemi::chart(values, 0, 1, 2, 40, "").empty());
+    INVARIANT(!ukemi::traces::describe(ukemi::traces::statistics_of(series)).empty());
+    ukemi::traces::detail_of(series);
+    const auto values = ukemi::traces::column_means(series, 30);
+    INVARIANT(!ukemi::traces::chart(values, 0, 1, 2, 40, "").empty());
 }
 
-void check_trace(const ukemi::Trace& trace) {
-    for (const ukemi::TraceSeries& series : trace.series) {
+void check_trace(const ukemi::traces::Trace& trace) {
+    for (const ukemi::traces::TraceSeries& series : trace.series) {
         INVARIANT(series.availability || series.price);
         if (series.availability) check_series(*series.availability);
         if (series.price) check_series(*series.price);
     }
     // What is no series can be written and is read again.
     const auto read_again = [](const std::string& text) {
-        return ukemi::read_trace_text(text, "again");
+        return ukemi::traces::read_trace_text(text, "again");
     };
     try {
         if (!trace.lifetimes.empty()) {
-            const auto again = read_again(ukemi::to_plain_csv(trace.lifetimes));
+            const auto again = read_again(ukemi::traces::to_plain_csv(trace.lifetimes));
             INVARIANT(again.lifetimes.size() == trace.lifetimes.size());
         }
         if (!trace.bands.empty()) {
-            const auto again = read_again(ukemi::to_plain_csv(trace.bands));
+            const auto again = read_again(ukemi::traces::to_plain_csv(trace.bands));
             INVARIANT(again.bands.size() == trace.bands.size());
         }
     } catch (const ukemi::InputError&) {  // a name with a quote in it
@@ -62,24 +62,25 @@ void check_trace(const ukemi::Trace& trace) {
 }
 
 // Read with this form, or with whichever recognises the text if the name is empty.
-void read_as(std::string_view text, std::string_view form, ukemi::Polarity polarity) {
-    ukemi::ReadOptions options;
+void read_as(std::string_view text, std::string_view form, ukemi::traces::Polarity polarity) {
+    ukemi::traces::ReadOptions options;
     options.form = form;
     options.polarity = polarity;
     options.gap = ukemi::whole_seconds(195);
     try {
-        check_trace(ukemi::read_trace_text(text, "fuzz", options));
+        check_trace(ukemi::traces::read_trace_text(text, "fuzz", options));
     } catch (const ukemi::InputError&) {  // the only way to refuse
     }
 }
 
 // The two halves as pages of one record.
-void read_pages(std::string_view text, const ukemi::TraceForm& form) {
+void read_pages(std::string_view text, const ukemi::traces::TraceForm& form) {
     const std::size_t middle = text.find('\n', text.size() / 2);
     if (form.read_pages == nullptr || middle == std::string_view::npos) return;
-    const ukemi::TracePage pages[] = {{text.substr(0, middle), "2020-02-26T17:03:53Z.out"},
-                                      {text.substr(middle + 1), "2020-02-26T22:03:53Z.out"}};
-    ukemi::ReadOptions options;
+    const ukemi::traces::TracePage pages[] = {
+        {text.substr(0, middle), "2020-02-26T17:03:53Z.out"},
+        {text.substr(middle + 1), "2020-02-26T22:03:53Z.out"}};
+    ukemi::traces::ReadOptions options;
     options.gap = ukemi::whole_seconds(195);
     try {
         check_trace(form.read_pages(pages, options));
@@ -89,8 +90,8 @@ void read_pages(std::string_view text, const ukemi::TraceForm& form) {
 
 void read_market(std::string_view text) {
     try {
-        const auto parameters = ukemi::read_market_parameters_text(text, "fuzz");
-        ukemi::read_market_parameters_text(ukemi::to_json(parameters), "again");
+        const auto parameters = ukemi::traces::read_market_parameters_text(text, "fuzz");
+        ukemi::traces::read_market_parameters_text(ukemi::traces::to_json(parameters), "again");
     } catch (const ukemi::InputError&) {
     }
 }
@@ -101,14 +102,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     std::string_view text(reinterpret_cast<const char*>(data), size);
     if (data[size - 1] < 0x80U) {
-        read_as(text, "", ukemi::Polarity::one_is_unavailable);
+        read_as(text, "", ukemi::traces::Polarity::one_is_unavailable);
         return 0;
     }
     text.remove_suffix(1);
-    const auto forms = ukemi::all_trace_forms();
+    const auto forms = ukemi::traces::all_trace_forms();
     const std::size_t choice = data[size - 1] - 0x80U;
     if (choice < forms.size()) {
-        read_as(text, forms[choice].name, ukemi::Polarity::as_documented);
+        read_as(text, forms[choice].name, ukemi::traces::Polarity::as_documented);
     } else if (choice < 2 * forms.size()) {
         read_pages(text, forms[choice - forms.size()]);
     } else {

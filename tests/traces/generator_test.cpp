@@ -11,6 +11,7 @@
 #include "traces/series_statistics.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 
 namespace {
 

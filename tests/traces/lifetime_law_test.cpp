@@ -9,6 +9,7 @@
 #include "tests/traces/fixture.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 
 namespace {
 

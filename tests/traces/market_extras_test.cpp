@@ -13,6 +13,7 @@
 #include "traces/series_statistics.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 using test::counts;
 using test::prices;
 

@@ -17,6 +17,7 @@
 #include "traces/market_statistics.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 namespace fs = std::filesystem;
 
 namespace {

@@ -8,6 +8,7 @@
 #include "tests/traces/fixture.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 using test::complaint;
 using test::counts;
 using test::prices;

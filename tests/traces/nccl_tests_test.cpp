@@ -9,6 +9,7 @@
 #include "tests/recorded.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 
 namespace {
 

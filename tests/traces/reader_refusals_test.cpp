@@ -7,6 +7,7 @@
 #include "traces/limits.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using test::complaint;

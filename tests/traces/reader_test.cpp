@@ -10,6 +10,7 @@
 #include "tests/traces/fixture.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 using test::counts;
 using test::prices;
 using test::read;

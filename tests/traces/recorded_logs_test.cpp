@@ -13,6 +13,7 @@
 #include "traces/timestamp.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 using namespace ukemi::test;
 
 TEST_CASE("recorded: logs of held instances", "[traces][recorded]") {

@@ -38,7 +38,8 @@ inline std::string as_written(Instant at) {
 }
 
 template <class Value>
-void check_equal(const Series<Value>& raw, const Series<Value>& common, Duration longer) {
+void check_equal(const traces::Series<Value>& raw, const traces::Series<Value>& common,
+                 Duration longer) {
     CHECK(raw.steps.size() == common.steps.size());
     std::size_t different = 0;
     for (std::size_t i = 0; i < std::min(raw.steps.size(), common.steps.size()); ++i) {
@@ -50,24 +51,24 @@ void check_equal(const Series<Value>& raw, const Series<Value>& common, Duration
 }
 
 // Series kept back elsewhere have no counterpart: nothing to compare.
-inline bool check_availability(const TraceSeries& raw, const fs::path& data, const std::string& id,
-                               Duration longer = {}) {
+inline bool check_availability(const traces::TraceSeries& raw, const fs::path& data,
+                               const std::string& id, Duration longer = {}) {
     const fs::path common = data / "normalized/avail" / (id + ".csv");
     CAPTURE(id);
     if (!fs::exists(common)) return false;
     REQUIRE(raw.availability);
-    check_equal(*raw.availability, *read_trace(common).series[0].availability, longer);
+    check_equal(*raw.availability, *traces::read_trace(common).series[0].availability, longer);
     return true;
 }
 
-inline bool check_price(const TraceSeries& raw, const fs::path& data, const std::string& id,
+inline bool check_price(const traces::TraceSeries& raw, const fs::path& data, const std::string& id,
                         Duration longer = whole_seconds(1)) {
     const fs::path common = data / "normalized/price" / (id + ".csv");
     CAPTURE(id);
     if (!fs::exists(common)) return false;
     REQUIRE(raw.price);
     // The common form lets the last price of a list hold for a second; here it holds for no time.
-    check_equal(*raw.price, *read_trace(common).series[0].price, longer);
+    check_equal(*raw.price, *traces::read_trace(common).series[0].price, longer);
     return true;
 }
 

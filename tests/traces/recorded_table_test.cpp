@@ -10,6 +10,7 @@
 #include "tests/traces/recorded_series.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 using namespace ukemi::test;
 
 namespace {

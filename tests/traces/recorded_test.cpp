@@ -15,6 +15,7 @@
 #include "traces/timestamp.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 using namespace ukemi::test;
 namespace fs = std::filesystem;
 

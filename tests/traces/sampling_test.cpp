@@ -22,6 +22,7 @@
 #include "traces/market_fit.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 
 namespace {
 

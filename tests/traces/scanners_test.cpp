@@ -9,11 +9,11 @@
 #include "traces/csv_scanner.hpp"
 #include "traces/timestamp.hpp"
 
-using ukemi::CsvScanner;
 using ukemi::DecimalGrammar;
-using ukemi::format_timestamp;
 using ukemi::parse_decimal;
-using ukemi::parse_timestamp;
+using ukemi::traces::CsvScanner;
+using ukemi::traces::format_timestamp;
+using ukemi::traces::parse_timestamp;
 
 TEST_CASE("timestamps: known instants in every accepted spelling", "[timestamp]") {
     constexpr std::int64_t s = 1'000'000'000;
@@ -104,7 +104,7 @@ TEST_CASE("csv scanner: columns are found by name, and the rest is said", "[csv_
     CHECK(csv.count(1) == 4);
     CHECK(csv.field(2).empty());
     CHECK_FALSE(csv.next_row());
-    ukemi::ImportReport report;
+    ukemi::traces::ImportReport report;
     csv.add_to(report);
     CHECK(report.rows == 2);
     CHECK(report.notes == std::vector<std::string>{"columns not read: \"x\""});

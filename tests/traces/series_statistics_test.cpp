@@ -6,6 +6,7 @@
 #include "tests/traces/fixture.hpp"
 
 using namespace ukemi;
+using namespace ukemi::traces;
 
 TEST_CASE("series statistics: a small market counted by hand", "[series_statistics]") {
     // 4 for 1 h, 1 for 1 h, 0 for 2 h, 4 for 4 h: 8 h.

@@ -24,7 +24,7 @@ std::string price_csv(const std::string& about, const std::string& rows) {
 
 std::string complaint_of_zones(const std::vector<std::filesystem::path>& files) {
     try {
-        join_zones(files, {});
+        traces::join_zones(files, {});
     } catch (const InputError& error) {
         return error.what();
     }
@@ -41,7 +41,7 @@ TEST_CASE("zones: each availability file is one, a price file of its name gives 
         written(folder / "avail/west.availability.csv", availability_csv("", "0,1\n")),
         written(folder / "price/east.csv", price_csv("", "0,0.5\n1800,0.6\n")),
         written(folder / "west.price.csv", price_csv("", "0,0.25\n"))};
-    const Trace market = join_zones(files, {});
+    const traces::Trace market = traces::join_zones(files, {});
     REQUIRE(market.series.size() == 2);
     CHECK(market.series[0].zone == "east");
     CHECK(market.series[0].availability == counts({{0, 2}, {3600, 0}}, 7200));
@@ -68,7 +68,7 @@ TEST_CASE("zones: a price file may also be of a zone that the headers name", "[z
          "Linux/UNIX", "SpotPrice": "1.1", "Timestamp": "2023-02-15T00:00:00Z"},
         {"AvailabilityZone": "us-east-1c", "InstanceType": "p3.2xlarge", "ProductDescription":
          "Linux/UNIX", "SpotPrice": "1.2", "Timestamp": "2023-02-15T00:00:00Z"}]})");
-    const Trace market = join_zones(std::vector{east, west, history}, {});
+    const traces::Trace market = traces::join_zones(std::vector{east, west, history}, {});
     REQUIRE(market.series.size() == 2);
     CHECK(market.series[0].zone == "probes-1");
     CHECK(market.series[0].price->steps[0].value == dollars_per_hour(1.1));
@@ -86,9 +86,10 @@ TEST_CASE("zones: files that say when they were recorded are laid on one calenda
         written(folder / "b.csv", availability_csv("start=2023-02-15T00:30:00Z", "0,7\n"));
     const auto price = written(
         folder / "p/b.csv", price_csv("start=2023-02-15T00:10:00Z", "0,0.5\n60,0.6\n1800,0.7\n"));
-    const Trace market = join_zones(std::vector{early, late, price}, {});
+    const traces::Trace market = traces::join_zones(std::vector{early, late, price}, {});
     REQUIRE(market.series.size() == 2);
-    for (const TraceSeries& zone : market.series) CHECK(zone.start == "2023-02-15T00:30:00Z");
+    for (const traces::TraceSeries& zone : market.series)
+        CHECK(zone.start == "2023-02-15T00:30:00Z");
     CHECK(market.series[0].availability == counts({{0, 2}, {1800, 1}}, 5400));
     CHECK(market.series[1].availability == counts({{0, 7}}, 7200));
     CHECK(market.series[1].price == prices({{0, 0.6}, {600, 0.7}}, 6000));
@@ -99,9 +100,10 @@ TEST_CASE("zones: files that say when they were recorded are laid on one calenda
 
 TEST_CASE("zones: price files alone are zones with prices", "[zones]") {
     const ScratchFolder folder;
-    const Trace market = join_zones(std::vector{written(folder / "a.csv", price_csv("", "0,1\n")),
-                                                written(folder / "b.csv", price_csv("", "0,2\n"))},
-                                    {});
+    const traces::Trace market =
+        traces::join_zones(std::vector{written(folder / "a.csv", price_csv("", "0,1\n")),
+                                       written(folder / "b.csv", price_csv("", "0,2\n"))},
+                           {});
     REQUIRE(market.series.size() == 2);
     CHECK(market.series[1].zone == "b");
     CHECK_FALSE(market.series[1].availability);
@@ -110,10 +112,10 @@ TEST_CASE("zones: price files alone are zones with prices", "[zones]") {
 
 TEST_CASE("zones: files of one name in several folders keep their folders' names", "[zones]") {
     const ScratchFolder folder;
-    const Trace market =
-        join_zones(std::vector{written(folder / "x/up.csv", availability_csv("", "0,1\n")),
-                               written(folder / "y/up.csv", availability_csv("", "0,2\n"))},
-                   {});
+    const traces::Trace market =
+        traces::join_zones(std::vector{written(folder / "x/up.csv", availability_csv("", "0,1\n")),
+                                       written(folder / "y/up.csv", availability_csv("", "0,2\n"))},
+                           {});
     REQUIRE(market.series.size() == 2);
     CHECK(market.series[0].zone == "x/up");
     CHECK(market.series[1].zone == "y/up");

@@ -16,7 +16,7 @@
 #include "traces/forms/price_history.hpp"
 #include "traces/limits.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -162,4 +162,4 @@ TraceForm aws_price_history_json_form() {
             read_history, read_history_pages};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

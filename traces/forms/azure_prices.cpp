@@ -16,7 +16,7 @@
 #include "traces/limits.hpp"
 #include "traces/ordered_samples.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -112,4 +112,4 @@ TraceForm azure_prices_form() {
             recognises_azure, read_azure_prices};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

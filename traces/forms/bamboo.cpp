@@ -23,7 +23,7 @@
 #include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -201,4 +201,4 @@ TraceForm bamboo_counts_form() {
             read_counts};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

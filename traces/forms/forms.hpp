@@ -12,7 +12,7 @@
 #include "traces/forms/json_documents.hpp"
 #include "traces/reader.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 #define FORM(name) TraceForm name##_form();
 #include "traces/forms/form_table.def"
@@ -55,4 +55,4 @@ bool one_means_unavailable(Polarity asked, Polarity documented);
 void refuse_inverted_counts(const ReadOptions& options, std::string_view file,
                             std::string_view form);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace ukemi {
+namespace ukemi::traces {
 
 std::vector<JsonDocument> json_documents(std::string_view text) {
     std::vector<JsonDocument> documents;
@@ -51,4 +51,4 @@ bool has_json_key(std::string_view text, std::string_view key) {
     return false;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ukemi {
+namespace ukemi::traces {
 
 struct JsonDocument {
     std::string_view text;
@@ -19,4 +19,4 @@ std::vector<JsonDocument> json_documents(std::string_view text);
 // True if `"key"` stands in the text, whatever surrounds it: a first guess at a form.
 bool has_json_key(std::string_view text, std::string_view key);
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

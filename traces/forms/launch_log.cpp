@@ -17,7 +17,7 @@
 #include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -150,4 +150,4 @@ TraceForm launch_log_form() {
             read_launches, read_launch_pages};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -14,7 +14,7 @@
 #include "traces/forms/forms.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -90,4 +90,4 @@ std::string to_plain_csv(std::span<const NodeEvent> nodes) {
     return text;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

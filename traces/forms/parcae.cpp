@@ -16,7 +16,7 @@
 #include "traces/limits.hpp"
 #include "traces/series_builder.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -216,4 +216,4 @@ TraceForm parcae_intervals_form() {
             read_intervals};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

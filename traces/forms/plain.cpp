@@ -13,7 +13,7 @@
 #include "traces/limits.hpp"
 #include "traces/series_builder.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -163,4 +163,4 @@ std::string to_plain_csv(const PriceSeries& series, std::string_view comment) {
                      [](Price price) { return decimal_text(price.raw()); });
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

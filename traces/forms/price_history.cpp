@@ -9,7 +9,7 @@
 
 #include "traces/forms/forms.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -100,4 +100,4 @@ Trace PriceHistory::finish(ImportReport report) && {
     return trace;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

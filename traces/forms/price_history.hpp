@@ -16,7 +16,7 @@
 #include "traces/ordered_samples.hpp"
 #include "traces/reader.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 class PriceHistory {
 public:
@@ -47,4 +47,4 @@ private:
     std::int64_t pages_with_more_ = 0;
 };
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

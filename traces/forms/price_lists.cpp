@@ -21,7 +21,7 @@
 #include "traces/forms/json_documents.hpp"
 #include "traces/limits.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -214,4 +214,4 @@ std::string to_plain_csv(std::span<const ListedPrice> prices) {
     return csv.text();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -19,7 +19,7 @@
 #include "traces/forms/forms.hpp"
 #include "traces/forms/price_history.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -364,4 +364,4 @@ TraceForm stamped_price_form() {
             recognises_stamped, read_table, read_table_pages};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -14,7 +14,7 @@
 #include "traces/limits.hpp"
 #include "traces/ordered_samples.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -128,4 +128,4 @@ TraceForm price_tracker_form() {
             read_price_tracker};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -19,7 +19,7 @@
 #include "traces/limits.hpp"
 #include "traces/ordered_samples.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -223,4 +223,4 @@ TraceForm probe_round_form() {
             read_one_round, read_round_pages};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -14,7 +14,7 @@
 #include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -109,4 +109,4 @@ TraceForm skynomad_prices_form() {
             read_skynomad_prices};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -19,7 +19,7 @@
 #include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -201,4 +201,4 @@ TraceForm skypilot_json_form() {
             read_skypilot_json};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -17,7 +17,7 @@
 #include "traces/forms/forms.hpp"
 #include "traces/forms/json_documents.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -198,4 +198,4 @@ std::string to_plain_csv(std::span<const InterruptionBand> bands) {
     return csv.text();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

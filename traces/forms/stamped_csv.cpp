@@ -16,7 +16,7 @@
 #include "traces/ordered_samples.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -157,4 +157,4 @@ std::vector<std::int64_t> sample_times(const std::filesystem::path& file) {
     return times;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

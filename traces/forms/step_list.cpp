@@ -13,7 +13,7 @@
 #include "traces/limits.hpp"
 #include "traces/series_builder.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -94,4 +94,4 @@ TraceForm step_list_form() {
             recognises_step_list, read_step_list};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

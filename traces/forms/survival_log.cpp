@@ -20,7 +20,7 @@
 #include "traces/series_builder.hpp"
 #include "traces/timestamp.hpp"
 
-namespace ukemi {
+namespace ukemi::traces {
 
 namespace {
 
@@ -207,4 +207,4 @@ TraceForm survival_log_form() {
             recognises_survival_log, read_survival_log};
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::traces

@@ -13,7 +13,7 @@
 #include "base/invariant.hpp"
 #include "kernels/cuda/handles.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 namespace {
 
@@ -252,4 +252,4 @@ std::unique_ptr<NcclCalls> make_nccl(int device) {
     return std::make_unique<NcclLibrary>(device);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

@@ -8,7 +8,7 @@
 
 #include "kernels/nccl/nccl_calls.hpp"
 
-namespace ukemi {
+namespace ukemi::kernels {
 
 // Why NCCL cannot be used (it is not there, or older than 2.28); empty if it can.
 std::string nccl_missing();
@@ -16,4 +16,4 @@ std::string nccl_missing();
 // On this device. Throws std::runtime_error where no device answers or NCCL is missing.
 std::unique_ptr<NcclCalls> make_nccl(int device);
 
-}  // namespace ukemi
+}  // namespace ukemi::kernels

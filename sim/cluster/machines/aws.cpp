@@ -4,7 +4,7 @@
 // of the boards the instance types are known to use, unverified here.
 #include "sim/cluster/machines/tables.hpp"
 
-namespace ukemi::machine_tables {
+namespace ukemi::sim::machine_tables {
 namespace {
 
 constexpr std::string_view aws_list = "AWS list; chassis unverified";
@@ -154,4 +154,4 @@ constexpr MachineSpec aws_table[] = {
 
 std::span<const MachineSpec> aws() { return aws_table; }
 
-}  // namespace ukemi::machine_tables
+}  // namespace ukemi::sim::machine_tables

@@ -1,7 +1,7 @@
 // azure.cpp — Azure NC and ND sizes, as Microsoft's pages listed them (unverified here).
 #include "sim/cluster/machines/tables.hpp"
 
-namespace ukemi::machine_tables {
+namespace ukemi::sim::machine_tables {
 namespace {
 
 constexpr std::string_view azure_page = "Azure size page, unverified here";
@@ -111,4 +111,4 @@ constexpr MachineSpec azure_table[] = {
 
 std::span<const MachineSpec> azure() { return azure_table; }
 
-}  // namespace ukemi::machine_tables
+}  // namespace ukemi::sim::machine_tables

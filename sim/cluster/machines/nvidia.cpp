@@ -1,7 +1,7 @@
 // nvidia.cpp — DGX machines.
 #include "sim/cluster/machines/tables.hpp"
 
-namespace ukemi::machine_tables {
+namespace ukemi::sim::machine_tables {
 namespace {
 
 // name, GPU, count, NVLink; {sockets, threads, GiB, GB/s}; {PCIe, switches}; {NICs, Gbit/s, us}
@@ -52,4 +52,4 @@ constexpr MachineSpec nvidia_table[] = {
 
 std::span<const MachineSpec> nvidia() { return nvidia_table; }
 
-}  // namespace ukemi::machine_tables
+}  // namespace ukemi::sim::machine_tables

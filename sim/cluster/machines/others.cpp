@@ -1,7 +1,7 @@
 // others.cpp — machines of papers: IBM's DDL, a box of six GPUs, a cluster without GPUs.
 #include "sim/cluster/machines/tables.hpp"
 
-namespace ukemi::machine_tables {
+namespace ukemi::sim::machine_tables {
 namespace {
 
 // name, GPU, count, NVLink; {sockets, threads, GiB, GB/s}; {PCIe, switches}; {NICs, Gbit/s, us}
@@ -36,4 +36,4 @@ constexpr MachineSpec others_table[] = {
 
 std::span<const MachineSpec> others() { return others_table; }
 
-}  // namespace ukemi::machine_tables
+}  // namespace ukemi::sim::machine_tables

@@ -5,7 +5,7 @@
 
 #include "sim/cluster/machine_spec.hpp"
 
-namespace ukemi::machine_tables {
+namespace ukemi::sim::machine_tables {
 
 std::span<const MachineSpec> nvidia();
 std::span<const MachineSpec> aws();
@@ -30,4 +30,4 @@ inline constexpr double cloud_tcp_us = 128;
 inline constexpr double efa_us = 14;
 inline constexpr double ethernet_us = 50;
 
-}  // namespace ukemi::machine_tables
+}  // namespace ukemi::sim::machine_tables

@@ -6,7 +6,7 @@
 
 #include "sim/cluster/model_profile.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 ModelProfile lenet5();
 ModelProfile vgg16();
@@ -22,4 +22,4 @@ ModelProfile imagenet_resnet(std::string name, const BottleneckStages& stages);
 ModelProfile bert(std::string name, const TransformerShape& shape);  // encoder and pooler, no head
 ModelProfile gpt2(std::string name, const TransformerShape& shape);  // output tied to embedding
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

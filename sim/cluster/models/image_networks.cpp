@@ -6,7 +6,7 @@
 #include "sim/cluster/layer_stack.hpp"
 #include "sim/cluster/models/architectures.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 ModelProfile lenet5() {  // Caffe's, without padding
     LayerStack net("lenet5", "image of 28 x 28", {1, 28, 28});
@@ -85,4 +85,4 @@ ModelProfile imagenet_resnet(std::string name, const BottleneckStages& stages) {
     return net.finished();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

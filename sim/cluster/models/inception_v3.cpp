@@ -9,7 +9,7 @@
 #include "sim/cluster/layer_stack.hpp"
 #include "sim/cluster/models/architectures.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 using Window = LayerStack::Window;
@@ -118,4 +118,4 @@ ModelProfile inception_v3(std::string name, std::int64_t side) {
     return net.net().finished();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

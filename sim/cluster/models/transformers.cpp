@@ -12,7 +12,7 @@
 #include "base/invariant.hpp"
 #include "sim/cluster/models/architectures.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 namespace {
 
 class Transformer {
@@ -133,4 +133,4 @@ ModelProfile gpt2(std::string name, const TransformerShape& shape) {
     return net.finished();
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

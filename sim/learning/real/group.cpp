@@ -15,7 +15,7 @@
 #include "sim/learning/real/group_codecs.hpp"
 #include "sim/learning/real/rules.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 GroupStep::GroupStep(const RealTask& task, std::uint64_t seed)
     : task_(&task),
@@ -35,7 +35,7 @@ void GroupStep::begin(const LearningStep& settings, std::int64_t step, std::int6
     order_.fill(position, samples_);
 }
 
-MomentumRule GroupStep::rule() const {
+kernels::MomentumRule GroupStep::rule() const {
     return {static_cast<float>(task_->optimiser.momentum),
             static_cast<float>(task_->optimiser.weight_decay), rate_};
 }
@@ -46,7 +46,7 @@ auto GroupStep::gradient(int part, int parts, std::span<const float> weights) ->
     }
     std::vector<float>& sum = parts_[static_cast<std::size_t>(part)];
     sum.assign(parameters(), 0.0F);
-    const Share share = share_of(batch(), part, parts);
+    const kernels::Share share = kernels::share_of(batch(), part, parts);
     if (share.count == 0) return {sum, 0};
     task_->model->gradient(weights, task_->training,
                            std::span(samples_).subspan(static_cast<std::size_t>(share.begin),
@@ -65,8 +65,8 @@ double squared_norm(std::span<const float> values) {
     return sum;
 }
 
-void GroupStep::note_noise(GroupState& state, std::span<const LocalNorm> norms) {
-    const auto sample = noise_of_replicas(norms, squared_norm(mean_));
+void GroupStep::note_noise(GroupState& state, std::span<const kernels::LocalNorm> norms) {
+    const auto sample = kernels::noise_of_replicas(norms, squared_norm(mean_));
     if (sample) state.noise.add(*sample, task_->noise_smoothing);
 }
 
@@ -77,7 +77,7 @@ std::span<const float> GroupStep::mean_gradient(std::span<const float> weights, 
     std::vector<int> all(static_cast<std::size_t>(parts));
     std::iota(all.begin(), all.end(), 0);
     if (counted.empty()) counted = all;
-    std::vector<LocalNorm> norms;
+    std::vector<kernels::LocalNorm> norms;
     std::int64_t samples = 0;
     std::ranges::fill(mean_, 0.0F);
     for (const int part : counted) {
@@ -93,8 +93,8 @@ std::span<const float> GroupStep::mean_gradient(std::span<const float> weights, 
     return mean_;
 }
 
-bool GroupStep::keeps_rest(Codec codec) const {
-    return task_->synchronisation.error_feedback && entry_of(codec).contracts;
+bool GroupStep::keeps_rest(policies::Codec codec) const {
+    return task_->synchronisation.error_feedback && kernels::entry_of(codec).contracts;
 }
 
 void GroupStep::prepare_codecs(const GroupState& state) {
@@ -119,7 +119,7 @@ void GroupStep::code_gradients(GroupState& state) {
     const auto parts = std::span(parts_).first(static_cast<std::size_t>(learners_));
     for (int learner = 0; learner < learners_; ++learner) {
         const auto index = static_cast<std::size_t>(learner);
-        const Share share = share_of(batch(), learner, learners_);
+        const kernels::Share share = kernels::share_of(batch(), learner, learners_);
         const float factor =
             static_cast<float>(share.count * learners_) / static_cast<float>(batch());
         if (factor != 1) {
@@ -141,7 +141,7 @@ void GroupStep::code_gradients(GroupState& state) {
 std::span<const float> GroupStep::exchanged_mean(std::span<const float> weights,
                                                  GroupState& state) {
     mean_gradient(weights, state);  // the parts, and what their norms say
-    if (state.codec == Codec::none) {
+    if (state.codec == policies::Codec::none) {
         add_kept(state);
     } else {
         if (learners_ == 1) gradient(0, 1, weights);
@@ -174,7 +174,7 @@ namespace {
 
 // From one common model, at rest. Nobody has the mean of pairs: one learner's model is taken.
 void begin_anew(GroupState& state) {
-    const bool pairs = state.synchronisation == Synchronisation::pair_averaging;
+    const bool pairs = state.synchronisation == policies::Synchronisation::pair_averaging;
     if (pairs && !state.learners.empty()) state.common = state.learners.front().weights;
     state.learners.clear();
     state.server.reset();
@@ -223,7 +223,7 @@ void change_group(GroupState& state, const LearningStep& to) {
 }
 
 // The noise scale is that of gradients at one model: other rules may not measure it.
-void change_synchronisation(GroupState& state, Synchronisation to) {
+void change_synchronisation(GroupState& state, policies::Synchronisation to) {
     if (state.synchronisation == to) return;
     begin_anew(state);
     std::ranges::fill(state.velocity, 0.0F);
@@ -232,8 +232,8 @@ void change_synchronisation(GroupState& state, Synchronisation to) {
 }
 
 // A codec's warm start is its own.
-void change_codec(GroupState& state, Codec codec, double level) {
-    level = level_meant(codec, level);
+void change_codec(GroupState& state, policies::Codec codec, double level) {
+    level = kernels::level_meant(codec, level);
     if (state.codec == codec && state.codec_level == level) return;
     state.codec_shared.clear();
     state.codec = codec;
@@ -248,7 +248,7 @@ void take_step(GroupState& state, GroupStep& step, const LearningStep& settings)
         rule_for(step.task().synchronisation, settings.synchronisation);
     change_synchronisation(state, settings.synchronisation);
     change_group(state, settings);
-    change_codec(state, rule.codecs ? settings.codec : Codec::none,
+    change_codec(state, rule.codecs ? settings.codec : policies::Codec::none,
                  rule.codecs ? settings.codec_level : 0);
     if (!rule.codecs) state.kept.clear();
     state.codec_error = state.applied_squared_norm = 0;
@@ -259,7 +259,7 @@ void take_step(GroupState& state, GroupStep& step, const LearningStep& settings)
 }
 
 std::uint64_t digest_of(const GroupState& state) {
-    BitHash hash;
+    kernels::BitHash hash;
     const auto add_values = [&](std::span<const float> values) { hash.add(std::as_bytes(values)); };
     const auto add_number = [&](auto number) { hash.add(std::bit_cast<std::uint64_t>(number)); };
     add_number(state.steps);
@@ -290,11 +290,12 @@ std::uint64_t digest_of(const GroupState& state) {
     return hash.value();
 }
 
-BatchResult evaluated(const RealTask& task, const DataSet& data, std::span<const float> weights) {
+kernels::BatchResult evaluated(const RealTask& task, const kernels::DataSet& data,
+                               std::span<const float> weights) {
     std::vector<std::uint32_t> all(static_cast<std::size_t>(data.count));
     std::iota(all.begin(), all.end(), 0U);
     const auto workspace = task.model->make_workspace();
     return task.model->evaluate(weights, data, all, *workspace);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -18,7 +18,7 @@
 #include "kernels/sample_order.hpp"
 #include "sim/learning/learning_model.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 // How learners are kept together: the Plan says which way, this says what is meant by it. What a
 // rule does not use is left alone.
@@ -29,9 +29,9 @@ struct SynchronisationSettings {
     std::int64_t period = 1;        // elastic averaging, local SGD: an exchange every so many steps
     bool uniform_peers = false;     // pair averaging: else KungFu's choice
     std::int64_t change_step = 0;   // AdaSGD: S-SGD from it on
-    std::int64_t clock_lead_max = staleness_unbounded;  // stale-synchronous server
-    bool by_staleness = false;                          // of a server: η ÷ staleness
-    std::int32_t backups = 0;                           // slowest learners that a step leaves out
+    std::int64_t clock_lead_max = kernels::staleness_unbounded;  // stale-synchronous server
+    bool by_staleness = false;                                   // of a server: η ÷ staleness
+    std::int32_t backups = 0;    // slowest learners that a step leaves out
     double straggling = 0;       // coefficient of variation of the learners' step times, lognormal
     bool error_feedback = true;  // of whatever codec gradients go by, where it contracts
     friend bool operator==(const SynchronisationSettings&,
@@ -46,7 +46,7 @@ struct GroupState {
     std::int64_t steps = 0;     // made
     std::int64_t position = 0;  // samples used
     double rate = 0;            // learning rate of the last step; 0 before the first
-    NoiseAverages noise;
+    kernels::NoiseAverages noise;
     std::vector<float> common;             // the model that is meant and evaluated, by the rule
     std::vector<float> velocity;           // of `common`, where learners share one optimiser
     std::vector<float> common_before;      // of a central model: z before the last step
@@ -54,22 +54,23 @@ struct GroupState {
     std::int32_t group = 0;                // learners of the last step; 0 before the first
     std::int32_t learners_per_worker = 1;  // likewise
     Members members;                       // likewise; null: nobody said
-    Synchronisation synchronisation = Synchronisation::s_sgd;  // of the last step
-    Codec codec = Codec::none;                                 // likewise
+    policies::Synchronisation synchronisation =
+        policies::Synchronisation::s_sgd;           // of the last step
+    policies::Codec codec = policies::Codec::none;  // likewise
     double codec_level = 0;
     std::vector<float> codec_shared;       // its warm start, the same on all learners
     std::vector<std::vector<float>> kept;  // by learner: what has not arrived; empty: nothing
     double codec_error = 0;                // of the last step; 0 without a codec
     double applied_squared_norm = 0;  // |mean gradient|² as it arrived; 0 where none is common
-    std::optional<ParameterServer> server;
+    std::optional<kernels::ParameterServer> server;
     std::vector<std::int64_t> finish;  // when each learner pushes next; −1: it waits for others
 };
 
 struct RealTask {  // constant, shared by all runs
-    DataSet training;
-    DataSet test;
-    std::unique_ptr<Model> model;
-    OptimiserSettings optimiser;
+    kernels::DataSet training;
+    kernels::DataSet test;
+    std::unique_ptr<kernels::Model> model;
+    kernels::OptimiserSettings optimiser;
     SynchronisationSettings synchronisation;
     double noise_smoothing = 0.99;
 };
@@ -90,7 +91,7 @@ public:
     int learners() const { return learners_; }
     std::int64_t batch() const { return static_cast<std::int64_t>(samples_.size()); }
     float rate() const { return rate_; }
-    MomentumRule rule() const;  // of the local optimiser
+    kernels::MomentumRule rule() const;  // of the local optimiser
     std::size_t parameters() const { return task_->model->parameter_count(); }
 
     // The mean gradient over the samples of this part of the batch, of so many equal parts; zeros
@@ -113,16 +114,16 @@ public:
     std::int64_t step_time(int learner, std::int64_t step) const;
 
 private:
-    bool keeps_rest(Codec codec) const;  // error feedback
+    bool keeps_rest(policies::Codec codec) const;  // error feedback
     void prepare_codecs(const GroupState& state);
     void add_kept(GroupState& state);
     void code_gradients(GroupState& state);
-    void note_noise(GroupState& state, std::span<const LocalNorm> norms);
+    void note_noise(GroupState& state, std::span<const kernels::LocalNorm> norms);
 
     const RealTask* task_;
     std::uint64_t seed_;
-    SampleOrder order_;
-    std::unique_ptr<Model::Workspace> workspace_;
+    kernels::SampleOrder order_;
+    std::unique_ptr<kernels::Model::Workspace> workspace_;
     std::vector<std::uint32_t> samples_;
     std::vector<std::vector<float>> parts_;  // gradients
     std::vector<float> mean_;
@@ -145,6 +146,7 @@ GroupState first_state(const RealTask& task, std::uint64_t seed);
 void take_step(GroupState& state, GroupStep& step, const LearningStep& settings);
 // Over all bits that the next step depends on.
 std::uint64_t digest_of(const GroupState& state);
-BatchResult evaluated(const RealTask& task, const DataSet& data, std::span<const float> weights);
+kernels::BatchResult evaluated(const RealTask& task, const kernels::DataSet& data,
+                               std::span<const float> weights);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

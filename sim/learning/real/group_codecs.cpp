@@ -5,10 +5,10 @@
 
 #include "base/invariant.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
-std::vector<TensorShape> tensor_shapes(const Model& model) {
-    std::vector<TensorShape> shapes;
+std::vector<kernels::TensorShape> tensor_shapes(const kernels::Model& model) {
+    std::vector<kernels::TensorShape> shapes;
     const auto tensors = model.tensors();
     for (std::size_t t = 0; t < tensors.size(); ++t) {
         const auto count = static_cast<std::int64_t>(tensors[t].count);
@@ -19,26 +19,29 @@ std::vector<TensorShape> tensor_shapes(const Model& model) {
     return shapes;
 }
 
-GroupCodecs::GroupCodecs(const Model& model, Codec codec, double level, std::uint64_t seed,
-                         int learners, bool rest_kept)
+GroupCodecs::GroupCodecs(const kernels::Model& model, policies::Codec codec, double level,
+                         std::uint64_t seed, int learners, bool rest_kept)
     : codec_(codec), level_(level), learners_(learners) {
-    const std::string_view name = entry_of(codec).name;
-    const std::vector<TensorShape> shapes = tensor_shapes(model);
+    const std::string_view name = kernels::entry_of(codec).name;
+    const std::vector<kernels::TensorShape> shapes = tensor_shapes(model);
     const auto slices = model.tensors();
     for (std::size_t t = 0; t < shapes.size(); ++t) {
-        Tensor tensor{
-            slices[t].begin, slices[t].count, codec_layout(name, level, shapes[t], learners), {}};
+        Tensor tensor{slices[t].begin,
+                      slices[t].count,
+                      kernels::codec_layout(name, level, shapes[t], learners),
+                      {}};
         for (int learner = 0; learner < learners; ++learner) {
-            const CodecMember member{shapes[t], static_cast<std::int64_t>(t), learner, learners};
-            tensor.codecs.push_back(
-                make_codec(name, {.level = level, .seed = seed, .rest_kept = rest_kept}, member));
+            const kernels::CodecMember member{shapes[t], static_cast<std::int64_t>(t), learner,
+                                              learners};
+            tensor.codecs.push_back(kernels::make_codec(
+                name, {.level = level, .seed = seed, .rest_kept = rest_kept}, member));
         }
         tensors_.push_back(std::move(tensor));
     }
     fresh_ = shared_memory();
 }
 
-bool GroupCodecs::are(Codec codec, double level, int learners) const {
+bool GroupCodecs::are(policies::Codec codec, double level, int learners) const {
     return codec_ == codec && level_ == level && learners_ == learners;
 }
 
@@ -75,13 +78,14 @@ double GroupCodecs::exchange(std::int64_t step, std::span<std::vector<float>> gr
     double lost = 0;
     double whole = 0;
     for (Tensor& tensor : tensors_) {
-        std::vector<TensorCodec*> ranks;
+        std::vector<kernels::TensorCodec*> ranks;
         std::vector<std::span<const float>> parts;
         for (std::size_t learner = 0; learner < gradients.size(); ++learner) {
             ranks.push_back(tensor.codecs[learner].get());
             parts.push_back(std::span(gradients[learner]).subspan(tensor.begin, tensor.count));
         }
-        exchange_step(tensor.layout, ranks, step, parts, mean.subspan(tensor.begin, tensor.count));
+        kernels::exchange_step(tensor.layout, ranks, step, parts,
+                               mean.subspan(tensor.begin, tensor.count));
         arrived_.resize(tensor.count);
         for (std::size_t learner = 0; learner < gradients.size(); ++learner) {
             tensor.codecs[learner]->contribution(arrived_);
@@ -99,4 +103,4 @@ double GroupCodecs::exchange(std::int64_t step, std::span<std::vector<float>> gr
     return whole > 0 ? std::sqrt(lost / whole) : 0;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

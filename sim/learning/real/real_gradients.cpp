@@ -10,7 +10,7 @@
 #include "kernels/bit_hash.hpp"
 #include "kernels/codec.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
@@ -81,8 +81,9 @@ public:
         return std::max(step.batch, settings_.samples - used);
     }
 
-    GradientStatistics gradient(const LearningState& at, const LearningStep&) const override {
-        const NoiseAverages& noise = kept(at)->state.noise;
+    policies::GradientStatistics gradient(const LearningState& at,
+                                          const LearningStep&) const override {
+        const kernels::NoiseAverages& noise = kept(at)->state.noise;
         return {std::max(0.0, noise.squared_norm), std::max(0.0, noise.covariance_trace),
                 noise.noise_scale().value_or(0), kept(at)->state.applied_squared_norm};
     }
@@ -91,8 +92,8 @@ public:
                                       const LearningStep& step) const override {
         const GroupState& state = kept(at)->state;
         const bool same = state.codec == step.codec &&
-                          state.codec_level == level_meant(step.codec, step.codec_level);
-        if (!same || state.codec == Codec::none || state.steps == 0) return std::nullopt;
+                          state.codec_level == kernels::level_meant(step.codec, step.codec_level);
+        if (!same || state.codec == policies::Codec::none || state.steps == 0) return std::nullopt;
         return state.codec_error;
     }
 
@@ -128,14 +129,14 @@ private:
     }
 
     static std::uint64_t with_digest(std::uint64_t before, const GroupState& state) {
-        BitHash hash;
+        kernels::BitHash hash;
         hash.add(before);
         hash.add(digest_of(state));
         return hash.value();
     }
 
     void evaluate(RealMemory& memory) const {
-        const BatchResult result =
+        const kernels::BatchResult result =
             evaluated(*settings_.task, settings_.task->test, memory.state.common);
         memory.correct = round_nearest(result.correct);
         memory.correct_most = std::max(memory.correct_most, memory.correct);
@@ -187,7 +188,8 @@ private:
 
 }  // namespace
 
-std::pair<DataSet, DataSet> split_data(const DataSet& data, double test_share) {
+std::pair<kernels::DataSet, kernels::DataSet> split_data(const kernels::DataSet& data,
+                                                         double test_share) {
     INVARIANT(data.count >= 2 && test_share > 0 && test_share < 1);
     std::vector<std::int64_t> order(static_cast<std::size_t>(data.count));
     std::iota(order.begin(), order.end(), 0);
@@ -199,7 +201,7 @@ std::pair<DataSet, DataSet> split_data(const DataSet& data, double test_share) {
     const auto test = std::clamp<std::int64_t>(
         round_nearest(test_share * static_cast<double>(data.count)), 1, data.count - 1);
     const auto part = [&](std::int64_t begin, std::int64_t end) {
-        DataSet set{end - begin, data.features, data.classes, {}, {}};
+        kernels::DataSet set{end - begin, data.features, data.classes, {}, {}};
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int64_t from = order[static_cast<std::size_t>(i)];
             const auto sample = data.sample(from);
@@ -221,4 +223,4 @@ std::shared_ptr<const LearningModel> make_real_gradients(RealGradients settings)
     return std::make_shared<RealGradientsModel>(std::move(settings), 0);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

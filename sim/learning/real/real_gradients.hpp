@@ -13,7 +13,7 @@
 
 #include "sim/learning/real/group.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 struct RealGradients {
     std::shared_ptr<const RealTask> task;
@@ -23,10 +23,11 @@ struct RealGradients {
 };
 
 // Splits the last `test_share` of a fixed permutation off `data`; both parts have samples.
-std::pair<DataSet, DataSet> split_data(const DataSet& data, double test_share);
+std::pair<kernels::DataSet, kernels::DataSet> split_data(const kernels::DataSet& data,
+                                                         double test_share);
 
 std::shared_ptr<const LearningModel> make_real_gradients(RealGradients settings);
 // What a state of such a model holds; the reference lives as long as the state's memory.
 const GroupState& group_of(const LearningState& state);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -9,36 +9,37 @@
 #include "base/invariant.hpp"
 #include "base/rng.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
 constexpr std::array table{
-    SynchronisationRule{"ada_sgd", Synchronisation::synchronous_averaging, Exchange::all_reduce,
-                        "weights, later gradients", false, true, false, true, "KungFu, ada_sgd.py",
-                        ada_sgd_step},
-    SynchronisationRule{"backup_workers", Synchronisation::s_sgd, Exchange::all_reduce, "gradients",
-                        false, true, false, true, "Chen et al., arXiv:1604.00981",
+    SynchronisationRule{"ada_sgd", policies::Synchronisation::synchronous_averaging,
+                        Exchange::all_reduce, "weights, later gradients", false, true, false, true,
+                        "KungFu, ada_sgd.py", ada_sgd_step},
+    SynchronisationRule{"backup_workers", policies::Synchronisation::s_sgd, Exchange::all_reduce,
+                        "gradients", false, true, false, true, "Chen et al., arXiv:1604.00981",
                         backup_workers_step},
-    SynchronisationRule{"elastic_averaging", Synchronisation::elastic_averaging,
+    SynchronisationRule{"elastic_averaging", policies::Synchronisation::elastic_averaging,
                         Exchange::all_reduce, "corrections", true, true, false, true,
                         "Zhang et al., arXiv:1412.6651", elastic_averaging_step},
-    SynchronisationRule{"kungfu_averaging", Synchronisation::synchronous_averaging,
+    SynchronisationRule{"kungfu_averaging", policies::Synchronisation::synchronous_averaging,
                         Exchange::all_reduce, "weights", false, true, false, true,
                         "KungFu, sma_sgd.py", kungfu_averaging_step},
-    SynchronisationRule{"local_sgd", Synchronisation::local_sgd, Exchange::all_reduce, "weights",
-                        true, true, false, true, "Stich, arXiv:1805.09767", local_sgd_step},
-    SynchronisationRule{"pair_averaging", Synchronisation::pair_averaging, Exchange::pair,
+    SynchronisationRule{"local_sgd", policies::Synchronisation::local_sgd, Exchange::all_reduce,
+                        "weights", true, true, false, true, "Stich, arXiv:1805.09767",
+                        local_sgd_step},
+    SynchronisationRule{"pair_averaging", policies::Synchronisation::pair_averaging, Exchange::pair,
                         "weights", false, false, false, true,
                         "Lian et al., arXiv:1710.06952; KungFu, async_sgd.py", pair_averaging_step},
-    SynchronisationRule{"parameter_server", Synchronisation::stale_parameter_server,
+    SynchronisationRule{"parameter_server", policies::Synchronisation::stale_parameter_server,
                         Exchange::server, "gradients and weights", false, false, false, false,
                         "Ho et al., NIPS'13; Zhang et al., arXiv:1511.05950",
                         parameter_server_step},
-    SynchronisationRule{"s_sgd", Synchronisation::s_sgd, Exchange::all_reduce, "gradients", false,
-                        true, true, true, "Chen et al., arXiv:1604.00981; KungFu, sync_sgd.py",
-                        s_sgd_step},
-    SynchronisationRule{"synchronous_averaging", Synchronisation::synchronous_averaging,
+    SynchronisationRule{"s_sgd", policies::Synchronisation::s_sgd, Exchange::all_reduce,
+                        "gradients", false, true, true, true,
+                        "Chen et al., arXiv:1604.00981; KungFu, sync_sgd.py", s_sgd_step},
+    SynchronisationRule{"synchronous_averaging", policies::Synchronisation::synchronous_averaging,
                         Exchange::all_reduce, "corrections", false, true, false, true,
                         "Koliousis et al., VLDB'19, Alg. 1", synchronous_averaging_step},
 };
@@ -52,13 +53,15 @@ const SynchronisationRule* find_synchronisation_rule(std::string_view name) {
     return found == table.end() ? nullptr : found;
 }
 
-const SynchronisationRule& rule_for(const SynchronisationSettings& settings, Synchronisation kind) {
+const SynchronisationRule& rule_for(const SynchronisationSettings& settings,
+                                    policies::Synchronisation kind) {
     const SynchronisationRule* own = find_synchronisation_rule(settings.rule);
     INVARIANT(own != nullptr);
     if (own->kind == kind) return *own;
-    const bool server = kind == Synchronisation::stale_parameter_server;
+    const bool server = kind == policies::Synchronisation::stale_parameter_server;
     const SynchronisationRule* usual = find_synchronisation_rule(
-        server ? "parameter_server" : synchronisation_names()[static_cast<std::size_t>(kind)]);
+        server ? "parameter_server"
+               : policies::synchronisation_names()[static_cast<std::size_t>(kind)]);
     INVARIANT(usual != nullptr && usual->kind == kind);
     return *usual;
 }
@@ -116,4 +119,4 @@ std::int64_t straggling_per_mille(const SynchronisationRule& rule,
     return std::max<std::int64_t>(1, round_nearest(1000 * sum / draws));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

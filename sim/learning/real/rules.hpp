@@ -9,7 +9,7 @@
 
 #include "sim/learning/real/group.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 enum class Exchange : std::uint8_t {
     all_reduce,  // of as many numbers as the model has
@@ -20,7 +20,7 @@ enum class Exchange : std::uint8_t {
 
 struct SynchronisationRule {
     std::string_view name;
-    Synchronisation kind = Synchronisation::s_sgd;  // in a Plan
+    policies::Synchronisation kind = policies::Synchronisation::s_sgd;  // in a Plan
     Exchange exchange = Exchange::all_reduce;
     std::string_view sends;  // what travels
     bool periodic = false;   // every `period` steps only; else with each step
@@ -35,7 +35,8 @@ std::span<const SynchronisationRule> synchronisation_rules();
 const SynchronisationRule* find_synchronisation_rule(std::string_view name);
 // What a Plan with this synchronisation means: the settings' own rule if it is of the kind, else
 // the one that has the kind's name (of `stale_parameter_server`: `parameter_server`).
-const SynchronisationRule& rule_for(const SynchronisationSettings& settings, Synchronisation kind);
+const SynchronisationRule& rule_for(const SynchronisationSettings& settings,
+                                    policies::Synchronisation kind);
 
 // ---- what an exchange costs ---------------------------------------------------------------------
 
@@ -76,4 +77,4 @@ void common_is_mean(GroupState& state);
 // Learners that there are not yet begin from the common model, at rest.
 void ensure_learners(GroupState& state, int learners);
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

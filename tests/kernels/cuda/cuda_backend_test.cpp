@@ -10,7 +10,9 @@
 #include "kernels/training_step.hpp"
 
 using namespace ukemi;
-using namespace ukemi::cuda;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
+using namespace ukemi::kernels::cuda;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "kernels/cuda/cases.hpp"
 #include "kernels/cuda/handles.hpp"
 
-using namespace ukemi::cuda;
+using namespace ukemi::kernels::cuda;
 
 namespace {
 

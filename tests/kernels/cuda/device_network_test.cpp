@@ -12,7 +12,8 @@
 #include "kernels/learners/learner_engine.hpp"
 
 using namespace ukemi;
-using namespace ukemi::cuda;
+using namespace ukemi::kernels;
+using namespace ukemi::kernels::cuda;
 
 namespace {
 

@@ -2,4 +2,4 @@
 #include "kernels/cuda/cuda_backend.hpp"
 #include "runtime/crew.hpp"
 
-int main() { return ukemi::run_worker(ukemi::cuda::cuda_backend()); }
+int main() { return ukemi::runtime::run_worker(ukemi::kernels::cuda::cuda_backend()); }

@@ -16,7 +16,8 @@
 #include "tests/kernels/cuda_on_host/device_code.hpp"
 
 using namespace ukemi;
-using namespace ukemi::cuda;
+using namespace ukemi::kernels;
+using namespace ukemi::kernels::cuda;
 
 namespace {
 

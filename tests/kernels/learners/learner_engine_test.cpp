@@ -13,6 +13,8 @@
 #include "kernels/averaging.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 using namespace std::chrono_literals;
 
 namespace {

@@ -8,6 +8,7 @@
 #include "base/rng.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
 
 namespace {
 

@@ -15,7 +15,7 @@
 
 namespace ukemi {
 
-struct NcclCalls::Communicator {
+struct kernels::NcclCalls::Communicator {
     int number = 0;  // of the board's
     int rank = 0;
     int size = 1;
@@ -41,7 +41,7 @@ struct FakeBoard {
     int next = 1;
 };
 
-class FakeNccl final : public NcclCalls {
+class FakeNccl final : public kernels::NcclCalls {
 public:
     explicit FakeNccl(FakeBoard& board) : board_(board) {}
 
@@ -57,13 +57,13 @@ public:
     // Called at each pause, for what happens meanwhile.
     std::function<void(int pause)> meanwhile;
 
-    NcclId new_id() override {
+    kernels::NcclId new_id() override {
         const std::lock_guard lock(board_.mutex);
-        NcclId id{};
+        kernels::NcclId id{};
         id[0] = static_cast<std::byte>(board_.next++);
         return id;
     }
-    Handle init(const NcclId& id, int rank, int size) override {
+    Handle init(const kernels::NcclId& id, int rank, int size) override {
         return join(static_cast<int>(id[0]), rank, size);
     }
     Handle shrink(const Handle& parent, std::span<const int> excluded) override {
@@ -83,24 +83,24 @@ public:
         return join(number, parent->rank - static_cast<int>(before),
                     parent->size - static_cast<int>(excluded.size()));
     }
-    NcclState state(const Handle& of) override {
-        if (of->aborted || of->failed || launch_fails) return NcclState::failed;
+    kernels::NcclState state(const Handle& of) override {
+        if (of->aborted || of->failed || launch_fails) return kernels::NcclState::failed;
         if (of->shrinking > 0) {
             --of->shrinking;
-            return NcclState::in_progress;
+            return kernels::NcclState::in_progress;
         }
         const std::lock_guard lock(board_.mutex);
         const FakeBoard::Known& known = board_.communicators[of->number];
         const bool all = static_cast<int>(known.here.size()) == of->size;
-        return all || of->finishing ? NcclState::done : NcclState::in_progress;
+        return all || of->finishing ? kernels::NcclState::done : kernels::NcclState::in_progress;
     }
     std::string why(const Handle& of) override {
         return of->failed ? "the shrink failed" : "unhandled system error";
     }
 
-    NcclState all_reduce(const Handle& on, Reduction reduction,
-                         std::span<std::byte> elements) override {
-        INVARIANT(reduction != Reduction::sum_int16);
+    kernels::NcclState all_reduce(const Handle& on, kernels::Reduction reduction,
+                                  std::span<std::byte> elements) override {
+        INVARIANT(reduction != kernels::Reduction::sum_int16);
         return launch(on, elements, [=](const auto& given) {
             // New memory stands where any element may.
             std::vector<std::byte> sum(elements.size());
@@ -108,40 +108,41 @@ public:
             for (const auto& [rank, bytes] : given) {
                 const std::vector<std::byte> own(bytes.begin(), bytes.end());
                 if (first) sum = own;
-                if (!first) reduce_into(reduction, sum, own);
+                if (!first) kernels::reduce_into(reduction, sum, own);
                 first = false;
             }
             std::memcpy(elements.data(), sum.data(), sum.size());
         });
     }
-    NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
-                         std::byte* all) override {
+    kernels::NcclState all_gather(const Handle& on, const std::byte* own, std::size_t bytes,
+                                  std::byte* all) override {
         return launch(on, {own, bytes}, [=](const auto& given) {
             std::byte* at = all;
             for (const auto& [rank, part] : given) at = std::ranges::copy(part, at).out;
         });
     }
-    NcclState broadcast(const Handle& on, std::span<std::byte> bytes, int root) override {
+    kernels::NcclState broadcast(const Handle& on, std::span<std::byte> bytes, int root) override {
         std::byte* into = bytes.data();
         return launch(on, bytes,
                       [=](const auto& given) { std::ranges::copy(given.at(root), into); });
     }
-    NcclState exchange(const Handle& on, int peer, std::span<const std::byte> out,
-                       std::byte* in) override {
+    kernels::NcclState exchange(const Handle& on, int peer, std::span<const std::byte> out,
+                                std::byte* in) override {
         return launch(on, out, [=](const auto& given) { std::ranges::copy(given.at(peer), in); });
     }
 
-    NcclState stream() override {
-        if (stream_hangs) return NcclState::in_progress;
-        if (!finish_) return NcclState::done;
+    kernels::NcclState stream() override {
+        if (stream_hangs) return kernels::NcclState::in_progress;
+        if (!finish_) return kernels::NcclState::done;
         const std::lock_guard lock(board_.mutex);
         const auto& operation = board_.communicators[under_way_].operations[operation_];
-        if (static_cast<int>(operation.given.size()) < size_) return NcclState::in_progress;
+        if (static_cast<int>(operation.given.size()) < size_)
+            return kernels::NcclState::in_progress;
         finish_(operation.given);
         finish_ = nullptr;
         for (const auto& copy : copies_) copy();
         copies_.clear();
-        return NcclState::done;
+        return kernels::NcclState::done;
     }
 
     void finish(const Handle& of) override {
@@ -159,14 +160,14 @@ public:
         device_bytes += static_cast<int>(bytes);
         return {new std::byte[bytes], [](std::byte* memory) { delete[] memory; }};
     }
-    NcclState copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    kernels::NcclState copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
         const auto now = [=] { std::memcpy(to, from, bytes); };
         if (finish_) {
             copies_.push_back(now);  // behind the operation
         } else {
             now();
         }
-        return NcclState::in_progress;
+        return kernels::NcclState::in_progress;
     }
 
     std::chrono::nanoseconds now() override { return std::chrono::milliseconds(pauses_); }
@@ -192,9 +193,9 @@ private:
         return made;
     }
 
-    NcclState launch(const Handle& on, std::span<const std::byte> own,
-                     std::function<void(const Given&)> finish) {
-        if (launch_fails) return NcclState::failed;
+    kernels::NcclState launch(const Handle& on, std::span<const std::byte> own,
+                              std::function<void(const Given&)> finish) {
+        if (launch_fails) return kernels::NcclState::failed;
         const std::lock_guard lock(board_.mutex);
         FakeBoard::Known& known = board_.communicators[on->number];
         operation_ = launched_[on->number]++;
@@ -203,7 +204,7 @@ private:
         under_way_ = on->number;
         size_ = on->size;
         finish_ = std::move(finish);
-        return NcclState::in_progress;
+        return kernels::NcclState::in_progress;
     }
 
     FakeBoard& board_;

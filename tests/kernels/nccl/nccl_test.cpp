@@ -10,6 +10,8 @@
 #include "tests/kernels/nccl/fake_nccl.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 using namespace std::chrono_literals;
 
 namespace {

@@ -9,6 +9,8 @@
 #include "tests/kernels/training_ranks.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
 using namespace std::chrono_literals;
 
 TEST_CASE("nccl: a training step over it is the one over threads, bit for bit by two", "[nccl]") {

@@ -22,7 +22,7 @@
 namespace ukemi {
 
 // Whatever was restored is a replica like any other.
-inline void train_on(Replica& replica) {
+inline void train_on(kernels::Replica& replica) {
     const std::vector<float> gradient(replica.size(), 0.5F);
     const std::uint64_t before = replica.digest();
     INVARIANT(!replica.can_undo());
@@ -39,7 +39,7 @@ inline void train_on(Replica& replica) {
 }
 
 inline void restore_and_train(std::span<const std::byte> state, std::size_t parameters) {
-    Replica replica(std::vector<float>(parameters, 1.0F), {.momentum = 0.5});
+    kernels::Replica replica(std::vector<float>(parameters, 1.0F), {.momentum = 0.5});
     replica.restore(state);
     const std::vector<std::byte> saved = replica.state();
     INVARIANT(std::ranges::equal(saved, state));
@@ -60,19 +60,19 @@ inline bool use_replica_bytes(std::span<const std::byte> bytes) {
         const ScratchFolder folder;
         const std::filesystem::path file = folder.path() / "checkpoint";
         if (kind == 0) {  // a file that is right, with any state in it
-            const Checkpoint right{.job = 7,
-                                   .step = 3,
-                                   .position = 9,
-                                   .plan_version = 1,
-                                   .state = {rest.begin(), rest.end()}};
-            write_checkpoint(file, right);
-            INVARIANT(read_checkpoint(file) == right);
+            const kernels::Checkpoint right{.job = 7,
+                                            .step = 3,
+                                            .position = 9,
+                                            .plan_version = 1,
+                                            .state = {rest.begin(), rest.end()}};
+            kernels::write_checkpoint(file, right);
+            INVARIANT(kernels::read_checkpoint(file) == right);
         } else {
             std::ofstream(file, std::ios::binary)
                 .write(reinterpret_cast<const char*>(rest.data()),
                        static_cast<std::streamsize>(rest.size()));
         }
-        restore_and_train(read_checkpoint(file).state, parameters);
+        restore_and_train(kernels::read_checkpoint(file).state, parameters);
         return true;
     } catch (const InputError&) {  // the only way to refuse
         return false;

@@ -5,7 +5,7 @@
 #include "base/read_file.hpp"
 #include "tests/runtime/plan_text/use_plan_text.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
 TEST_CASE("plan text: each file of the fuzzer's corpus is read and written again", "[plan_text]") {
     const auto folder = std::filesystem::path(UKEMI_SOURCE_DIR) / "tests/runtime/plan_text/corpus";
@@ -23,13 +23,14 @@ TEST_CASE("plan text: each file of the fuzzer's corpus is read and written again
 TEST_CASE("plan text: more samples than can be counted are refused before they are multiplied",
           "[plan_text]") {
     // 4 times this is 8 beyond 2^64.
-    const Plan plan = plan_from_text(R"({"batch_per_learner": 4611686018427387906,
+    const policies::Plan plan = plan_from_text(R"({"batch_per_learner": 4611686018427387906,
                                          "learners_per_gpu": 4, "accumulation": 1,
                                          "checkpoint_interval_ns": 1, "workers_max": 1})");
-    CHECK(training_refusal(plan, 1) == "a step has more samples than can be counted");
-    CHECK(training_refusal(plan_from_text(R"({"batch_per_learner": -3, "learners_per_gpu": 1,
+    CHECK(kernels::training_refusal(plan, 1) == "a step has more samples than can be counted");
+    CHECK(
+        kernels::training_refusal(plan_from_text(R"({"batch_per_learner": -3, "learners_per_gpu": 1,
                                               "accumulation": 1})"),
-                           1) == "a step has from 1 to 2147483648 samples, not -3");
+                                  1) == "a step has from 1 to 2147483648 samples, not -3");
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

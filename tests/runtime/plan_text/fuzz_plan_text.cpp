@@ -7,6 +7,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
-    ukemi::live::use_plan_text({reinterpret_cast<const char*>(data), size});
+    ukemi::runtime::use_plan_text({reinterpret_cast<const char*>(data), size});
     return 0;
 }

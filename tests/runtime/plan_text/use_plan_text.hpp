@@ -11,24 +11,25 @@
 #include "policies/controller.hpp"
 #include "runtime/plan_text.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
 // False if it was refused.
 inline bool use_plan_text(std::string_view text) {
-    Plan plan;
+    policies::Plan plan;
     try {
         plan = plan_from_text(text);
     } catch (const InputError&) {  // the only way to refuse
         return false;
     }
     const std::string written = plan_text(plan);
-    const Plan again = plan_from_text(written);
+    const policies::Plan again = plan_from_text(written);
     INVARIANT(plan_text(again) == written);  // a rate that is no number is not equal to itself
     INVARIANT(plan_digest(again) == plan_digest(plan));
     // A worker counts samples only under Plans that neither refuses.
-    const bool sound = refusal(Capabilities{}, plan).empty();
-    if (sound && training_refusal(plan, 4).empty()) INVARIANT(samples_per_step(plan, 4) > 0);
+    const bool sound = policies::refusal(policies::Capabilities{}, plan).empty();
+    if (sound && kernels::training_refusal(plan, 4).empty())
+        INVARIANT(policies::samples_per_step(plan, 4) > 0);
     return true;
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime

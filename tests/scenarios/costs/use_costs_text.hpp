@@ -13,27 +13,27 @@
 namespace ukemi {
 
 // A job that says nothing of its training takes any costs for its profile.
-inline const Scenario& job_of_any_training() {
-    static const Scenario scenario = scenario_from_text(R"({
+inline const scenarios::Scenario& job_of_any_training() {
+    static const scenarios::Scenario scenario = scenarios::scenario_from_text(R"({
         "name": "x", "seed": 1,
         "job": {"samples": 100000, "batch_per_worker": 32, "throughput": {"1": "100 samples/s"},
                 "checkpoint": {"cost": "1 s", "restore": "1 s"}},
         "cluster": {"count_min": 1, "count_max": 2},
         "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
         "replay": ["on_demand"]})",
-                                                        "x.json");
+                                                                              "x.json");
     return scenario;
 }
 
-inline void use_costs(const LiveCosts& costs) {
-    const std::string written = costs_json(costs);
-    INVARIANT(costs_json(costs_from_text(written, "again")) == written);
+inline void use_costs(const scenarios::LiveCosts& costs) {
+    const std::string written = scenarios::costs_json(costs);
+    INVARIANT(scenarios::costs_json(scenarios::costs_from_text(written, "again")) == written);
     costs.least_law();
-    for (const auto& [name, times] : change_times(costs)) INVARIANT(!name.empty());
+    for (const auto& [name, times] : scenarios::change_times(costs)) INVARIANT(!name.empty());
     for (const double time_scale : {1.0, 1e4}) {
         try {
-            const JobProfile profile =
-                measured_profile(costs, job_of_any_training(), time_scale, "fuzz", "");
+            const policies::JobProfile profile =
+                scenarios::measured_profile(costs, job_of_any_training(), time_scale, "fuzz", "");
             INVARIANT(!profile.throughput.empty());
         } catch (const InputError&) {  // it says nothing about this job's steps
         }
@@ -42,9 +42,9 @@ inline void use_costs(const LiveCosts& costs) {
 
 // False if it was refused.
 inline bool use_costs_text(std::string_view text) {
-    LiveCosts costs;
+    scenarios::LiveCosts costs;
     try {
-        costs = costs_from_text(text, "fuzz");
+        costs = scenarios::costs_from_text(text, "fuzz");
     } catch (const InputError&) {  // the only way to refuse
         return false;
     }

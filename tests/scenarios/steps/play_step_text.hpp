@@ -14,34 +14,35 @@
 
 namespace ukemi {
 
-inline bool is_small(const StepScenario& scenario) {
+inline bool is_small(const scenarios::StepScenario& scenario) {
     std::int64_t messages = 0;
     std::size_t workers = 0;
-    for (const StepJobEntry& entry : scenario.jobs) {
-        messages += messages_a_step(entry.job) * entry.job.steps;
+    for (const scenarios::StepJobEntry& entry : scenario.jobs) {
+        messages += scenarios::messages_a_step(entry.job) * entry.job.steps;
         workers += entry.job.workers.size();
     }
     std::int64_t flows = 0;
-    for (const CrossTraffic& traffic : scenario.cross_traffic) flows += traffic.flows;
+    for (const sim::CrossTraffic& traffic : scenario.cross_traffic) flows += traffic.flows;
     return messages <= 2000 && workers <= 16 && flows <= 16;
 }
 
 // INVARIANT: what was read is read again from what it was resolved to, and the steps add up.
-inline void play_steps(const StepScenario& scenario) {
-    const StepScenario again = step_scenario_from_text(scenario.resolved, "again");
+inline void play_steps(const scenarios::StepScenario& scenario) {
+    const scenarios::StepScenario again =
+        scenarios::step_scenario_from_text(scenario.resolved, "again");
     INVARIANT(again.resolved == scenario.resolved);
     if (!is_small(scenario)) return;
-    std::vector<StepJob> jobs;
-    for (const StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
-    StepOptions options;
+    std::vector<sim::StepJob> jobs;
+    for (const scenarios::StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
+    sim::StepOptions options;
     options.seed = scenario.seed;
     options.detailed_steps = 1;
-    const std::vector<JobSteps> results =
-        run_steps(scenario.topology, jobs, scenario.cross_traffic, options, scenario.events);
+    const std::vector<sim::JobSteps> results =
+        sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options, scenario.events);
     INVARIANT(results.size() == jobs.size());
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         INVARIANT(static_cast<std::int64_t>(results[j].steps.size()) == jobs[j].steps);
-        for (const StepRecord& step : results[j].steps) {
+        for (const sim::StepRecord& step : results[j].steps) {
             INVARIANT(step.end >= step.begin && step.parts.total() == step.end - step.begin);
         }
     }
@@ -50,7 +51,7 @@ inline void play_steps(const StepScenario& scenario) {
 // False if it was refused.
 inline bool play_step_text(std::string_view text) {
     try {
-        play_steps(step_scenario_from_text(text, "fuzz"));
+        play_steps(scenarios::step_scenario_from_text(text, "fuzz"));
         return true;
     } catch (const InputError&) {  // the only way to refuse
         return false;

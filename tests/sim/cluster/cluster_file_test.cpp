@@ -13,30 +13,30 @@
 namespace ukemi {
 namespace {
 
-ClusterSpec parse(std::string_view text) {
+sim::ClusterSpec parse(std::string_view text) {
     ConfigReader config = ConfigReader::from_text(text, "c.json");
-    return read_cluster(config);
+    return sim::read_cluster(config);
 }
 
 }  // namespace
 
 TEST_CASE("cluster file: every network is read", "[cluster_file]") {
-    const ClusterSpec spec = parse(
+    const sim::ClusterSpec spec = parse(
         R"({"machine": "p3.16xlarge", "count": 8, "network": {"kind": "leaf_spine",
             "machines_per_leaf": 4, "spines": 2, "oversubscription": 4, "bandwidth": "40 Gbit/s",
             "latency": "30 us"}})");
     REQUIRE(spec.zones.size() == 1);
-    const Topology topology = build_cluster(spec);
-    Routes routes(topology);
+    const sim::Topology topology = sim::build_cluster(spec);
+    sim::Routes routes(topology);
     const auto gpus = topology.workers();
     REQUIRE(gpus.size() == 64);
     CHECK(routes.bandwidth(gpus[0], gpus[8]).raw() == 5e9);
     CHECK(routes.bandwidth(gpus[0], gpus[32]).raw() == 5e9 * 4 / 4 / 2);
-    const ClusterSpec zones = parse(
+    const sim::ClusterSpec zones = parse(
         R"({"zones": [{"machine": "g4dn.xlarge"}, {"machine": "p3.2xlarge", "count": 2,
             "network": {"kind": "torus", "x": 2}}],
             "between_zones": {"bandwidth": "5 Gbit/s", "latency": "2 ms"}})");
-    CHECK(build_cluster(zones).workers().size() == 3);
+    CHECK(sim::build_cluster(zones).workers().size() == 3);
 }
 
 TEST_CASE("cluster file: what is wrong is named by its path", "[cluster_file]") {
@@ -57,15 +57,15 @@ TEST_CASE("cluster file: what is wrong is named by its path", "[cluster_file]") 
 
 TEST_CASE("cluster file: a topology is found by name or by what its file begins with",
           "[cluster_file]") {
-    CHECK(topology_of("dgx_a100", 2).workers().size() == 16);
-    CHECK_THROWS_WITH(topology_of("dgx_a10"), Catch::Contains("did you mean \"dgx_a100\""));
+    CHECK(sim::topology_of("dgx_a100", 2).workers().size() == 16);
+    CHECK_THROWS_WITH(sim::topology_of("dgx_a10"), Catch::Contains("did you mean \"dgx_a100\""));
     const ScratchFolder folder;
     const auto file = folder / "topology";
     for (const std::string& text :
          {dgx1_xml(), dgx1_smi(), std::string(R"( {"machine": "dgx1_v100"})")}) {
         std::ofstream(file) << text;
-        CHECK(topology_of(file.string()).workers().size() == 8);
-        CHECK_THROWS_WITH(topology_of(file.string(), 2),
+        CHECK(sim::topology_of(file.string()).workers().size() == 8);
+        CHECK_THROWS_WITH(sim::topology_of(file.string(), 2),
                           Catch::Contains("cannot be taken 2 times"));
     }
 }

@@ -32,7 +32,7 @@ TEST_CASE("collective records: every table of a folder is read, and nothing else
     write(folder, "README.md", "not a table");
     write(folder, "notes_1.txt", "not a table");
     write(folder, "v100_all.csv", "not a table");
-    const auto records = read_collective_folder(folder.path());
+    const auto records = sim::read_collective_folder(folder.path());
     REQUIRE(records.size() == 2);  // by name: h100 first; a row without a size is left out
     CHECK(records[0].series == "h100");
     CHECK(records[0].per_machine == 16);
@@ -46,14 +46,14 @@ TEST_CASE("collective records: every table of a folder is read, and nothing else
 TEST_CASE("collective records: a table that is none is refused by file and line", "[records]") {
     const ScratchFolder folder;
     write(folder, "v100_2.csv", header + "1048576,262144,float,soon,14.95,69870,15.01\n");
-    CHECK_THROWS_WITH(read_collective_folder(folder.path()),
+    CHECK_THROWS_WITH(sim::read_collective_folder(folder.path()),
                       Catch::Contains("v100_2.csv:2:") && Catch::Contains("a time in ns"));
     write(folder, "v100_2.csv", "size,time\n1,2\n");
-    CHECK_THROWS_AS(read_collective_folder(folder.path()), InputError);
+    CHECK_THROWS_AS(sim::read_collective_folder(folder.path()), InputError);
 }
 
 TEST_CASE("collective records: joined runs keep what was not varied as a series", "[records]") {
-    const auto records = collective_records(parse_nccl_tests(
+    const auto records = sim::collective_records(traces::parse_nccl_tests(
         joined_header +
             "alcf,polaris,A100,8,4,x/setup1,all_reduce,1024,float,65.64,0.02,0.03,66,0.02,0.03,a\n"
             "alcf,polaris,A100,8,4,x/setup1,all_reduce,0,float,8.52,0,0,8.5,0,0,a\n"
@@ -67,23 +67,23 @@ TEST_CASE("collective records: joined runs keep what was not varied as a series"
     CHECK(records[0].machines == 8);
     CHECK(records[0].per_machine == 4);
     CHECK(records[0].time == nanoseconds(65'640));
-    CHECK_THROWS_WITH(
-        parse_nccl_tests(joined_header + "a,b,c,0,4,s,all_reduce,4,float,1,1,1,,,,f\n", "j.csv"),
-        Catch::Contains("j.csv:2:") && Catch::Contains("a number of nodes"));
+    CHECK_THROWS_WITH(traces::parse_nccl_tests(
+                          joined_header + "a,b,c,0,4,s,all_reduce,4,float,1,1,1,,,,f\n", "j.csv"),
+                      Catch::Contains("j.csv:2:") && Catch::Contains("a number of nodes"));
 }
 
 TEST_CASE("collective records: equal rows become their median", "[records]") {
-    std::vector<CollectiveRecord> records(3);
-    for (CollectiveRecord& record : records) record.size = bytes(8);
+    std::vector<sim::CollectiveRecord> records(3);
+    for (sim::CollectiveRecord& record : records) record.size = bytes(8);
     records[0].time = nanoseconds(70);
     records[1].time = nanoseconds(10);
     records[2].time = nanoseconds(30);
-    REQUIRE(medians(records).size() == 1);
-    CHECK(medians(records)[0].time == nanoseconds(30));
+    REQUIRE(sim::medians(records).size() == 1);
+    CHECK(sim::medians(records)[0].time == nanoseconds(30));
     records.pop_back();
-    CHECK(medians(records)[0].time == nanoseconds(40));
+    CHECK(sim::medians(records)[0].time == nanoseconds(40));
     records[0].per_machine = 2;
-    CHECK(medians(records).size() == 2);
+    CHECK(sim::medians(records).size() == 2);
 }
 
 TEST_CASE("collective records: the recorded folders are read whole", "[records][golden]") {
@@ -92,7 +92,7 @@ TEST_CASE("collective records: the recorded folders are read whole", "[records][
         WARN("skipped: no recorded data: vtrain_nccl");
         return;
     }
-    const auto tables = read_collective_folder(*data / "vtrain_nccl");
+    const auto tables = sim::read_collective_folder(*data / "vtrain_nccl");
     REQUIRE(tables.size() >= 1024);
     CHECK(tables.size() % 1024 == 0);  // 1 MiB to 1 GiB in steps of one
 }

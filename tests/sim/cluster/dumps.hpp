@@ -32,10 +32,10 @@ inline std::string dgx1_xml() {
             "link_width=\"16\">\n        <gpu dev=\"{}\" sm=\"70\" rank=\"{}\" gdr=\"1\">\n",
             bus_of(gpu), gpu, gpu);
         for (std::uint32_t other = 0; other < 8; ++other) {
-            if (other == gpu || hybrid_cube_lanes(gpu, other) == 0) continue;
+            if (other == gpu || sim::hybrid_cube_lanes(gpu, other) == 0) continue;
             text +=
                 fmt::format("          <nvlink target=\"{}\" count=\"{}\" tclass=\"0x030200\"/>\n",
-                            bus_of(other), hybrid_cube_lanes(gpu, other));
+                            bus_of(other), sim::hybrid_cube_lanes(gpu, other));
         }
         text += "        </gpu>\n      </pci>\n";
         if (gpu % 2 == 1) {
@@ -63,8 +63,8 @@ inline std::string dgx1_smi() {
         for (std::uint32_t j = 0; j < 12; ++j) {
             if (i == j) {
                 text += "\t X ";
-            } else if (i < 8 && j < 8 && hybrid_cube_lanes(i, j) > 0) {
-                text += fmt::format("\tNV{}", hybrid_cube_lanes(i, j));
+            } else if (i < 8 && j < 8 && sim::hybrid_cube_lanes(i, j) > 0) {
+                text += fmt::format("\tNV{}", sim::hybrid_cube_lanes(i, j));
             } else if (pair_of(i) == pair_of(j)) {
                 text += "\tPIX";
             } else {

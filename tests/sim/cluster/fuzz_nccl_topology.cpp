@@ -13,12 +13,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     try {
-        const ukemi::Topology topology =
-            ukemi::parse_nccl_topology({reinterpret_cast<const char*>(data), size}, "fuzz");
-        std::vector<ukemi::DeviceId> gpus = topology.workers();
+        const ukemi::sim::Topology topology =
+            ukemi::sim::parse_nccl_topology({reinterpret_cast<const char*>(data), size}, "fuzz");
+        std::vector<ukemi::sim::DeviceId> gpus = topology.workers();
         INVARIANT(!gpus.empty());
         gpus.resize(std::min<std::size_t>(gpus.size(), 6));
-        if (gpus.size() > 1) INVARIANT(!ukemi::find_rings(topology, gpus).rings.empty());
+        if (gpus.size() > 1) INVARIANT(!ukemi::sim::find_rings(topology, gpus).rings.empty());
     } catch (const ukemi::InputError&) {  // the only way to refuse
     }
     return 0;

@@ -13,8 +13,8 @@
 namespace ukemi {
 namespace {
 
-std::vector<DeviceId> first_gpus(const Topology& topology, std::size_t count) {
-    std::vector<DeviceId> gpus = topology.workers();
+std::vector<sim::DeviceId> first_gpus(const sim::Topology& topology, std::size_t count) {
+    std::vector<sim::DeviceId> gpus = topology.workers();
     gpus.resize(count);
     return gpus;
 }
@@ -39,34 +39,35 @@ std::string nvswitch_xml(int gpus) {
 }  // namespace
 
 TEST_CASE("imports: a DGX-1 read from either form has the rings of the preset", "[imports]") {
-    const Topology preset = build_cluster("dgx1_v100", 1);
-    const Topology imported = GENERATE(true, false) ? parse_nccl_topology(dgx1_xml(), "dump.xml")
-                                                    : parse_smi_topology(dgx1_smi(), "topo.txt");
+    const sim::Topology preset = sim::build_cluster("dgx1_v100", 1);
+    const sim::Topology imported = GENERATE(true, false)
+                                       ? sim::parse_nccl_topology(dgx1_xml(), "dump.xml")
+                                       : sim::parse_smi_topology(dgx1_smi(), "topo.txt");
     REQUIRE(imported.workers().size() == 8);
-    CHECK(imported.devices_of(DeviceKind::cpu).size() == 2);
-    CHECK(imported.devices_of(DeviceKind::pcie_switch).size() == 4);
-    CHECK(imported.devices_of(DeviceKind::nic).size() == 4);
+    CHECK(imported.devices_of(sim::DeviceKind::cpu).size() == 2);
+    CHECK(imported.devices_of(sim::DeviceKind::pcie_switch).size() == 4);
+    CHECK(imported.devices_of(sim::DeviceKind::nic).size() == 4);
     for (std::size_t count = 2; count <= 8; ++count) {
         CAPTURE(count);
-        const RingPlan one = find_rings(preset, first_gpus(preset, count));
-        const RingPlan other = find_rings(imported, first_gpus(imported, count));
+        const sim::RingPlan one = sim::find_rings(preset, first_gpus(preset, count));
+        const sim::RingPlan other = sim::find_rings(imported, first_gpus(imported, count));
         CHECK(one.kind == other.kind);
         CHECK(one.rings.size() == other.rings.size());
         CHECK(one.bandwidth == other.bandwidth);
     }
-    Routes routes(imported);
+    sim::Routes routes(imported);
     const auto gpus = imported.workers();
     CHECK(routes.route(gpus[0], gpus[5]).size() == 5);  // across the sockets
     CHECK(routes.route(gpus[0], gpus[3]).size() == 1);
 }
 
 TEST_CASE("imports: NVSwitch links of NCCL's dump are one plane", "[imports]") {
-    const Topology topology = parse_nccl_topology(nvswitch_xml(8), "dump.xml");
-    CHECK(topology.devices_of(DeviceKind::nvswitch).size() == 1);
-    CHECK(find_rings(topology, topology.workers()).bandwidth.raw() == 300e9);
-    Routes routes(topology);
-    CHECK(routes.bandwidth(topology.workers()[0], topology.devices_of(DeviceKind::cpu)[0]).raw() ==
-          Approx(31.508e9).epsilon(1e-4));
+    const sim::Topology topology = sim::parse_nccl_topology(nvswitch_xml(8), "dump.xml");
+    CHECK(topology.devices_of(sim::DeviceKind::nvswitch).size() == 1);
+    CHECK(sim::find_rings(topology, topology.workers()).bandwidth.raw() == 300e9);
+    sim::Routes routes(topology);
+    CHECK(routes.bandwidth(topology.workers()[0], topology.devices_of(sim::DeviceKind::cpu)[0])
+              .raw() == Approx(31.508e9).epsilon(1e-4));
 }
 
 TEST_CASE("imports: a full matrix of NVLinks in nvidia-smi is one plane", "[imports]") {
@@ -76,12 +77,12 @@ TEST_CASE("imports: a full matrix of NVLinks in nvidia-smi is one plane", "[impo
         for (int j = 0; j < 3; ++j) text += i == j ? "\tX" : "\tNV12";
         text += "\t0-63\n";
     }
-    SmiOptions options;
-    options.gpu = &gpu_named("a100_sxm4_40gb", "t");
-    const Topology topology = parse_smi_topology(text, "topo.txt", options);
-    CHECK(topology.devices_of(DeviceKind::nvswitch).size() == 1);
-    CHECK(topology.devices_of(DeviceKind::cpu).size() == 1);
-    CHECK(find_rings(topology, topology.workers()).bandwidth.raw() == 300e9);
+    sim::SmiOptions options;
+    options.gpu = &sim::gpu_named("a100_sxm4_40gb", "t");
+    const sim::Topology topology = sim::parse_smi_topology(text, "topo.txt", options);
+    CHECK(topology.devices_of(sim::DeviceKind::nvswitch).size() == 1);
+    CHECK(topology.devices_of(sim::DeviceKind::cpu).size() == 1);
+    CHECK(sim::find_rings(topology, topology.workers()).bandwidth.raw() == 300e9);
 }
 
 TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
@@ -117,19 +118,19 @@ TEST_CASE("imports: a broken NCCL dump is refused with its line", "[imports]") {
     const std::string text = changed(dgx1_xml(), from, to);
     CAPTURE(from, to);
     REQUIRE_FALSE(text.empty());
-    CHECK_THROWS_WITH(parse_nccl_topology(text, "dump.xml"), Catch::Contains(complaint));
-    CHECK_THROWS_AS(parse_nccl_topology(text, "dump.xml"), InputError);
+    CHECK_THROWS_WITH(sim::parse_nccl_topology(text, "dump.xml"), Catch::Contains(complaint));
+    CHECK_THROWS_AS(sim::parse_nccl_topology(text, "dump.xml"), InputError);
 }
 
 TEST_CASE("imports: a dump without link rates has those that NCCL assumes", "[imports]") {
     std::string text = nvswitch_xml(2);
     text = changed(text, "link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"",
                    "link_speed=\"\" link_width=\"\"");
-    const Topology topology = parse_nccl_topology(text, "dump.xml");
-    CHECK(topology.link(LinkId{0}).bandwidth.raw() == Approx(15.754e9).epsilon(1e-4));
-    CHECK_THROWS_WITH(parse_nccl_topology("<system version=\"1\"/>", "dump.xml"),
+    const sim::Topology topology = sim::parse_nccl_topology(text, "dump.xml");
+    CHECK(topology.link(sim::LinkId{0}).bandwidth.raw() == Approx(15.754e9).epsilon(1e-4));
+    CHECK_THROWS_WITH(sim::parse_nccl_topology("<system version=\"1\"/>", "dump.xml"),
                       Catch::Contains("at least one <gpu>"));
-    CHECK_THROWS_WITH(parse_nccl_topology("<graphs/>", "dump.xml"),
+    CHECK_THROWS_WITH(sim::parse_nccl_topology("<graphs/>", "dump.xml"),
                       Catch::Contains("expected <system>"));
 }
 
@@ -149,28 +150,29 @@ TEST_CASE("imports: a broken matrix of nvidia-smi is refused with its line", "[i
     const std::string text = changed(dgx1_smi(), from, to);
     CAPTURE(from, to);
     REQUIRE_FALSE(text.empty());
-    CHECK_THROWS_WITH(parse_smi_topology(text, "topo.txt"), Catch::Contains(complaint));
+    CHECK_THROWS_WITH(sim::parse_smi_topology(text, "topo.txt"), Catch::Contains(complaint));
 }
 
 TEST_CASE("imports: nothing at all is refused", "[imports]") {
-    CHECK_THROWS_AS(parse_smi_topology("", "topo.txt"), InputError);
-    CHECK_THROWS_AS(parse_smi_topology("\n\n", "topo.txt"), InputError);
-    CHECK_THROWS_AS(parse_nccl_topology("", "dump.xml"), InputError);
-    CHECK_THROWS_AS(read_nccl_topology("no such file"), InputError);
+    CHECK_THROWS_AS(sim::parse_smi_topology("", "topo.txt"), InputError);
+    CHECK_THROWS_AS(sim::parse_smi_topology("\n\n", "topo.txt"), InputError);
+    CHECK_THROWS_AS(sim::parse_nccl_topology("", "dump.xml"), InputError);
+    CHECK_THROWS_AS(sim::read_nccl_topology("no such file"), InputError);
     std::string deep;
     for (int i = 0; i < 100; ++i) deep = "<a>" + deep + "</a>";
-    CHECK_THROWS_WITH(XmlFile(deep, "dump.xml"),
+    CHECK_THROWS_WITH(sim::XmlFile(deep, "dump.xml"),
                       Catch::Contains("dump.xml:1:193: more than 64 levels"));
-    const std::string long_text(xml_bytes_max + 1, ' ');
-    CHECK_THROWS_WITH(XmlFile(long_text, "dump.xml"), Catch::Contains("more than 4194304 bytes"));
+    const std::string long_text(sim::xml_bytes_max + 1, ' ');
+    CHECK_THROWS_WITH(sim::XmlFile(long_text, "dump.xml"),
+                      Catch::Contains("more than 4194304 bytes"));
     const std::string_view cut("<a/>\0<b/>", 10);
-    CHECK_THROWS_WITH(XmlFile(cut, "dump.xml"), Catch::Contains("dump.xml:1:5: a zero byte"));
-    CHECK_THROWS_WITH(XmlFile("<a>\xff</a>", "dump.xml"),
+    CHECK_THROWS_WITH(sim::XmlFile(cut, "dump.xml"), Catch::Contains("dump.xml:1:5: a zero byte"));
+    CHECK_THROWS_WITH(sim::XmlFile("<a>\xff</a>", "dump.xml"),
                       Catch::Contains("dump.xml:1:4: expected UTF-8"));
 }
 
 TEST_CASE("imports: XML keeps order, places and entities", "[imports]") {
-    const XmlFile xml(
+    const sim::XmlFile xml(
         "\xEF\xBB\xBF<!-- a --><a x='1 &lt; 2'>\n  <b y=\"&quot;\"/>\n<c/></a>\n<!-- b -->", "f");
     const pugi::xml_node root = xml.root();
     CHECK(root.attribute("x").value() == std::string_view("1 < 2"));

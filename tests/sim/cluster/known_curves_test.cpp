@@ -13,15 +13,15 @@ namespace {
 struct CurveRow {
     const char* model;
     const char* gpu;
-    Precision precision;
+    sim::Precision precision;
     std::int64_t batch;
     double recorded;  // samples/s
     bool fitted;
 };
 
-constexpr Precision fp32 = Precision::fp32;
-constexpr Precision tf32 = Precision::tf32;
-constexpr Precision fp16 = Precision::fp16;
+constexpr sim::Precision fp32 = sim::Precision::fp32;
+constexpr sim::Precision tf32 = sim::Precision::tf32;
+constexpr sim::Precision fp16 = sim::Precision::fp16;
 // NVIDIA DeepLearningExamples (TensorFlow ResNet-50 v1.5 and BERT, one GPU; BERT accumulates
 // gradients, so its updates are rare); Gavel, OSDI 2020; Pollux, OSDI 2021; the documentation of
 // github knjcode/mxnet-finetuner.
@@ -50,11 +50,11 @@ constexpr CurveRow rows[] = {
 };
 
 double predicted(const CurveRow& row) {
-    const GpuProfile& gpu = gpu_named(row.gpu, "t");
-    for (const KnownShares& one : known_shares()) {
+    const sim::GpuProfile& gpu = sim::gpu_named(row.gpu, "t");
+    for (const sim::KnownShares& one : sim::known_shares()) {
         if (one.gpu != gpu.name || one.precision != row.precision) continue;
-        const CostCurve curve =
-            CostCurve::roofline(model_named(row.model, "t"), gpu, row.precision, one.shares, "t");
+        const sim::CostCurve curve = sim::CostCurve::roofline(sim::model_named(row.model, "t"), gpu,
+                                                              row.precision, one.shares, "t");
         return curve.samples_per_second(row.batch);
     }
     return 0;
@@ -68,33 +68,34 @@ TEST_CASE("known curves: rooflines beside recorded rates", "[known_curves][golde
         const double rate = predicted(row);
         const double error = rate / row.recorded - 1;
         fmt::print("{:<15}{:<16}{:<5} batch {:>3} {:7.1f} {:7.1f} ({:+.0f} %){}\n", row.model,
-                   row.gpu, precision_names[static_cast<std::size_t>(row.precision)], row.batch,
-                   rate, row.recorded, error * 100, row.fitted ? " fitted" : "");
+                   row.gpu, sim::precision_names[static_cast<std::size_t>(row.precision)],
+                   row.batch, rate, row.recorded, error * 100, row.fitted ? " fitted" : "");
         CAPTURE(row.model, row.gpu, row.batch);
         CHECK(std::abs(error) < (row.fitted ? 0.01 : 0.5));
     }
 }
 
 TEST_CASE("known curves: measured before roofline, and every GPU has some", "[known_curves]") {
-    const ModelProfile model = model_named("resnet50", "t");
-    const KnownCurve v100 = curve_for(model, gpu_named("v100_sxm2_16gb", "t"), fp32, "t");
+    const sim::ModelProfile model = sim::model_named("resnet50", "t");
+    const sim::KnownCurve v100 =
+        sim::curve_for(model, sim::gpu_named("v100_sxm2_16gb", "t"), fp32, "t");
     CHECK(v100.measured);
     // Gavel: 2.4968 iterations/s at 128.
     CHECK(v100.curve.samples_per_second(128) == Approx(2.4968 * 128).epsilon(0.02));
-    for (const GpuProfile& gpu : all_gpus()) {
-        for (std::size_t p = 0; p < precision_names.size(); ++p) {
-            const auto precision = static_cast<Precision>(p);
-            CAPTURE(gpu.name, precision_names[p]);
+    for (const sim::GpuProfile& gpu : sim::all_gpus()) {
+        for (std::size_t p = 0; p < sim::precision_names.size(); ++p) {
+            const auto precision = static_cast<sim::Precision>(p);
+            CAPTURE(gpu.name, sim::precision_names[p]);
             if (gpu.peak_flops(precision) > 0) {
-                const KnownCurve known = curve_for(model, gpu, precision, "t");
+                const sim::KnownCurve known = sim::curve_for(model, gpu, precision, "t");
                 CHECK(known.source != "assumed shares");
                 CHECK(known.curve.samples_per_second(64) > 10);
             } else {
-                CHECK_THROWS_AS(curve_for(model, gpu, precision, "t"), InputError);
+                CHECK_THROWS_AS(sim::curve_for(model, gpu, precision, "t"), InputError);
             }
         }
     }
-    CHECK(measured_curves().size() >= 4);
+    CHECK(sim::measured_curves().size() >= 4);
 }
 
 }  // namespace ukemi

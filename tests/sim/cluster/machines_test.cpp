@@ -10,9 +10,9 @@
 namespace ukemi {
 namespace {
 
-std::size_t links_of(const Topology& topology, LinkKind kind) {
+std::size_t links_of(const sim::Topology& topology, sim::LinkKind kind) {
     std::size_t count = 0;
-    for (const Link& link : topology.links()) count += link.kind == kind ? 1 : 0;
+    for (const sim::Link& link : topology.links()) count += link.kind == kind ? 1 : 0;
     return count;
 }
 
@@ -21,15 +21,15 @@ std::size_t links_of(const Topology& topology, LinkKind kind) {
 TEST_CASE("machines: every preset builds, is connected, and says where its numbers are from",
           "[machines]") {
     std::set<std::string_view> names;
-    for (const MachineSpec& spec : all_machines()) {
+    for (const sim::MachineSpec& spec : sim::all_machines()) {
         CAPTURE(spec.name);
         CHECK(names.insert(spec.name).second);
         CHECK_FALSE(spec.source.empty());
-        const Topology topology = build_cluster(spec.name, 2);
-        CHECK_NOTHROW(check_connected(topology));
-        CHECK(topology.devices_of(DeviceKind::gpu).size() == 2 * spec.gpus);
-        CHECK(topology.devices_of(DeviceKind::nic).size() == 2 * spec.nics.count);
-        CHECK(topology.machine(MachineId{1}).preset == spec.name);
+        const sim::Topology topology = sim::build_cluster(spec.name, 2);
+        CHECK_NOTHROW(sim::check_connected(topology));
+        CHECK(topology.devices_of(sim::DeviceKind::gpu).size() == 2 * spec.gpus);
+        CHECK(topology.devices_of(sim::DeviceKind::nic).size() == 2 * spec.nics.count);
+        CHECK(topology.machine(sim::MachineId{1}).preset == spec.name);
     }
     CHECK(names.size() >= 35);
 }
@@ -38,137 +38,139 @@ TEST_CASE("machines: a DGX-1 has six NVLinks a GPU, symmetric", "[machines]") {
     for (std::uint32_t i = 0; i < 8; ++i) {
         std::uint32_t lanes = 0;
         for (std::uint32_t j = 0; j < 8; ++j) {
-            lanes += hybrid_cube_lanes(i, j);
-            CHECK(hybrid_cube_lanes(i, j) == hybrid_cube_lanes(j, i));
+            lanes += sim::hybrid_cube_lanes(i, j);
+            CHECK(sim::hybrid_cube_lanes(i, j) == sim::hybrid_cube_lanes(j, i));
         }
         CHECK(lanes == 6);
     }
-    const Topology topology = build_cluster("dgx1_v100", 1);
-    CHECK(links_of(topology, LinkKind::nvlink) == 2 * 16);  // 16 pairs
+    const sim::Topology topology = sim::build_cluster("dgx1_v100", 1);
+    CHECK(links_of(topology, sim::LinkKind::nvlink) == 2 * 16);  // 16 pairs
     const auto gpus = topology.workers();
-    CHECK(topology.lanes_between(gpus[0], gpus[3], LinkKind::nvlink) == 2);
-    CHECK(topology.lanes_between(gpus[0], gpus[5], LinkKind::nvlink) == 0);
+    CHECK(topology.lanes_between(gpus[0], gpus[3], sim::LinkKind::nvlink) == 2);
+    CHECK(topology.lanes_between(gpus[0], gpus[5], sim::LinkKind::nvlink) == 0);
 }
 
 TEST_CASE("machines: NVSwitch gives a GPU all its lanes to any other", "[machines]") {
     const auto [name, rate] = GENERATE(table<std::string, double>(
         {{"dgx_a100", 300e9}, {"dgx_h100", 450e9}, {"p5.48xlarge", 450e9}}));
-    const Topology topology = build_cluster(name, 1);
-    Routes routes(topology);
+    const sim::Topology topology = sim::build_cluster(name, 1);
+    sim::Routes routes(topology);
     const auto gpus = topology.workers();
     CHECK(routes.bandwidth(gpus[1], gpus[6]).raw() == rate);
     CHECK(routes.latency(gpus[1], gpus[6]) == nanoseconds(600));
 }
 
 TEST_CASE("machines: an S822LC reaches its sockets by NVLink", "[machines]") {
-    const Topology topology = build_cluster("ibm_s822lc", 1);
-    Routes routes(topology);
+    const sim::Topology topology = sim::build_cluster("ibm_s822lc", 1);
+    sim::Routes routes(topology);
     const auto gpus = topology.workers();
-    const auto sockets = topology.devices_of(DeviceKind::cpu);
-    CHECK(topology.lanes_between(gpus[0], sockets[0], LinkKind::nvlink) == 2);
-    CHECK(topology.lanes_between(gpus[3], sockets[1], LinkKind::nvlink) == 2);
-    CHECK(topology.lanes_between(gpus[0], gpus[1], LinkKind::nvlink) == 2);
-    CHECK(topology.lanes_between(gpus[1], gpus[2], LinkKind::nvlink) == 0);
+    const auto sockets = topology.devices_of(sim::DeviceKind::cpu);
+    CHECK(topology.lanes_between(gpus[0], sockets[0], sim::LinkKind::nvlink) == 2);
+    CHECK(topology.lanes_between(gpus[3], sockets[1], sim::LinkKind::nvlink) == 2);
+    CHECK(topology.lanes_between(gpus[0], gpus[1], sim::LinkKind::nvlink) == 2);
+    CHECK(topology.lanes_between(gpus[1], gpus[2], sim::LinkKind::nvlink) == 0);
     CHECK(routes.bandwidth(gpus[0], gpus[1]).raw() == 40e9);
     CHECK(routes.bandwidth(gpus[0], gpus[2]).raw() == 38.4e9);  // the X bus
 }
 
 TEST_CASE("machines: an unknown name is answered with the nearest", "[machines]") {
-    CHECK_THROWS_WITH(machine_named("p3.16xlarg", "--machine"),
+    CHECK_THROWS_WITH(sim::machine_named("p3.16xlarg", "--machine"),
                       Catch::Contains("no machine \"p3.16xlarg\" (did you mean \"p3.16xlarge\"?)"));
-    CHECK_THROWS_AS(build_cluster("nothing", 1), InputError);
-    CHECK_THROWS_AS(build_cluster("p3.2xlarge", 0), InputError);
-    CHECK_THROWS_WITH(gpu_named("v100_sxm2", "x"), Catch::Contains("there is no GPU"));
+    CHECK_THROWS_AS(sim::build_cluster("nothing", 1), InputError);
+    CHECK_THROWS_AS(sim::build_cluster("p3.2xlarge", 0), InputError);
+    CHECK_THROWS_WITH(sim::gpu_named("v100_sxm2", "x"), Catch::Contains("there is no GPU"));
 }
 
 TEST_CASE("fabric: 60 machines at 1 Gbit/s hang on one switch", "[fabric]") {
-    const Topology topology = build_cluster("cpu_16_core", 60);
-    Routes routes(topology);
+    const sim::Topology topology = sim::build_cluster("cpu_16_core", 60);
+    sim::Routes routes(topology);
     const auto workers = topology.workers();
     REQUIRE(workers.size() == 60);
-    CHECK(links_of(topology, LinkKind::network) == 120);
+    CHECK(links_of(topology, sim::LinkKind::network) == 120);
     CHECK(routes.bandwidth(workers[0], workers[59]).raw() == 125e6);
 }
 
 TEST_CASE("fabric: oversubscription divides what leaves a leaf", "[fabric]") {
-    FabricSpec fabric;
-    fabric.kind = FabricKind::leaf_spine;
+    sim::FabricSpec fabric;
+    fabric.kind = sim::FabricKind::leaf_spine;
     fabric.machines_per_leaf = 8;
     fabric.spines = 2;
     fabric.oversubscription = 4;
-    const Topology topology = build_cluster("p3.16xlarge", 16, fabric);
+    const sim::Topology topology = sim::build_cluster("p3.16xlarge", 16, fabric);
     double up = 0;
     double down = 0;
-    for (const Link& link : topology.links()) {
+    for (const sim::Link& link : topology.links()) {
         const std::string& to = topology.device(link.to).name;
         if (topology.device(link.from).name == "leaf0" && to.starts_with("spine"))
             up += link.bandwidth.raw();
-        if (to == "leaf0" && topology.device(link.from).kind == DeviceKind::nic)
+        if (to == "leaf0" && topology.device(link.from).kind == sim::DeviceKind::nic)
             down += link.bandwidth.raw();
     }
     CHECK(down == 8 * 25e9 / 8);
     CHECK(up == down / 4);
-    CHECK(topology.machine(MachineId{7}).rack == 0);
-    CHECK(topology.machine(MachineId{8}).rack == 1);
+    CHECK(topology.machine(sim::MachineId{7}).rack == 0);
+    CHECK(topology.machine(sim::MachineId{8}).rack == 1);
     fabric.oversubscription = 0.5;
-    CHECK_THROWS_AS(build_cluster("p3.16xlarge", 16, fabric), InputError);
+    CHECK_THROWS_AS(sim::build_cluster("p3.16xlarge", 16, fabric), InputError);
 }
 
 TEST_CASE("fabric: a fat tree of 16 machines has the switches of k = 4", "[fabric]") {
-    FabricSpec fabric;
-    fabric.kind = FabricKind::fat_tree;
-    const Topology topology = build_cluster("p3.2xlarge", 16, fabric);
+    sim::FabricSpec fabric;
+    fabric.kind = sim::FabricKind::fat_tree;
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 16, fabric);
     // Al-Fares et al.: k²/4 cores, k/2 aggregation and k/2 edge switches in each of k pods.
-    CHECK(topology.devices_of(DeviceKind::network_switch).size() == 4 + 4 * 4);
+    CHECK(topology.devices_of(sim::DeviceKind::network_switch).size() == 4 + 4 * 4);
     // 16 hosts, 16 edge-aggregation and 16 aggregation-core cables.
-    CHECK(links_of(topology, LinkKind::network) == 2 * 48);
-    Routes routes(topology);
+    CHECK(links_of(topology, sim::LinkKind::network) == 2 * 48);
+    sim::Routes routes(topology);
     const auto gpus = topology.workers();
-    std::set<LinkId> third;
+    std::set<sim::LinkId> third;
     for (std::uint64_t flow = 0; flow < 64; ++flow)
         third.insert(routes.route(gpus[0], gpus[15], flow)[4]);
     CHECK(third.size() == 4);  // up to four cores
 }
 
 TEST_CASE("fabric: hops on rings and tori are the shortest way round", "[fabric]") {
-    FabricSpec ring;
-    ring.kind = FabricKind::ring;
-    const Topology eight = build_cluster("p3.2xlarge", 8, ring);
-    Routes around(eight);
+    sim::FabricSpec ring;
+    ring.kind = sim::FabricKind::ring;
+    const sim::Topology eight = sim::build_cluster("p3.2xlarge", 8, ring);
+    sim::Routes around(eight);
     const auto gpus = eight.workers();
-    const auto routers = [&](Routes& routes, const Topology& topology, DeviceId from, DeviceId to) {
+    const auto routers = [&](sim::Routes& routes, const sim::Topology& topology, sim::DeviceId from,
+                             sim::DeviceId to) {
         std::size_t count = 0;
-        for (const LinkId id : routes.route(from, to)) {
-            count += topology.device(topology.link(id).to).kind == DeviceKind::network_switch;
+        for (const sim::LinkId id : routes.route(from, to)) {
+            count += topology.device(topology.link(id).to).kind == sim::DeviceKind::network_switch;
         }
         return count - 1;  // links between routers
     };
     CHECK(routers(around, eight, gpus[0], gpus[4]) == 4);
     CHECK(routers(around, eight, gpus[0], gpus[7]) == 1);
-    FabricSpec torus;
-    torus.kind = FabricKind::torus;
+    sim::FabricSpec torus;
+    torus.kind = sim::FabricKind::torus;
     torus.sides = {4, 4, 2};
-    const Topology cube = build_cluster("p3.2xlarge", 32, torus);
-    Routes through(cube);
+    const sim::Topology cube = sim::build_cluster("p3.2xlarge", 32, torus);
+    sim::Routes through(cube);
     const auto many = cube.workers();
     CHECK(routers(through, cube, many[0], many[31]) == 1 + 1 + 1);
     CHECK(routers(through, cube, many[0], many[10]) == 2 + 2);
     torus.sides = {4, 4, 4};
-    CHECK_THROWS_WITH(build_cluster("p3.2xlarge", 32, torus), Catch::Contains("has 64 places"));
+    CHECK_THROWS_WITH(sim::build_cluster("p3.2xlarge", 32, torus),
+                      Catch::Contains("has 64 places"));
 }
 
 TEST_CASE("fabric: same-rail GPUs of a pod meet at one switch", "[fabric]") {
-    FabricSpec rails;
-    rails.kind = FabricKind::rails;
+    sim::FabricSpec rails;
+    rails.kind = sim::FabricKind::rails;
     rails.machines_per_leaf = 4;
     rails.spines = 8;
-    const Topology topology = build_cluster("dgx_a100", 8, rails);
-    Routes routes(topology);
+    const sim::Topology topology = sim::build_cluster("dgx_a100", 8, rails);
+    sim::Routes routes(topology);
     const auto gpus = topology.workers();
-    const auto network_links = [&](DeviceId from, DeviceId to) {
+    const auto network_links = [&](sim::DeviceId from, sim::DeviceId to) {
         std::size_t count = 0;
-        for (const LinkId id : routes.route(from, to))
-            count += topology.link(id).kind == LinkKind::network;
+        for (const sim::LinkId id : routes.route(from, to))
+            count += topology.link(id).kind == sim::LinkKind::network;
         return count;
     };
     CHECK(network_links(gpus[0], gpus[8]) == 2);
@@ -176,13 +178,13 @@ TEST_CASE("fabric: same-rail GPUs of a pod meet at one switch", "[fabric]") {
 }
 
 TEST_CASE("fabric: zones meet through their routers", "[fabric]") {
-    ClusterSpec spec;
+    sim::ClusterSpec spec;
     spec.zones = {{"p3.2xlarge", 2, {}}, {"g4dn.xlarge", 1, {}}};
     spec.zone_bandwidth = gigabits_per_second(5);
     spec.zone_latency = milliseconds(2);
-    const Topology topology = build_cluster(spec);
-    CHECK_NOTHROW(check_connected(topology));
-    Routes routes(topology);
+    const sim::Topology topology = sim::build_cluster(spec);
+    CHECK_NOTHROW(sim::check_connected(topology));
+    sim::Routes routes(topology);
     const auto gpus = topology.workers();
     REQUIRE(gpus.size() == 3);
     CHECK(index_of(topology.machine(topology.device(gpus[2]).machine).zone) == 1);

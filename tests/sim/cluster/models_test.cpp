@@ -28,10 +28,10 @@ TEST_CASE("models: parameters add up to the published counts", "[models]") {
         {"gpt2_xl", 1'557'611'200},   // Hugging Face gpt2-xl
     }));
     CAPTURE(name);
-    const ModelProfile model = model_named(name, "test");
+    const sim::ModelProfile model = sim::model_named(name, "test");
     CHECK(model.parameters() == parameters);
     std::int64_t by_layer = 0;
-    for (const LayerCost& layer : model.layers) by_layer += layer.parameters;
+    for (const sim::LayerCost& layer : model.layers) by_layer += layer.parameters;
     CHECK(by_layer == parameters);
     CHECK(model.gradient_bytes() == bytes(4 * parameters));
 }
@@ -43,18 +43,18 @@ TEST_CASE("models: Megatron's count is the formula's and the last normalisation"
     const std::int64_t h = 3072;
     const std::int64_t formula = 12 * layers * h * h + 13 * layers * h + (51'200 + 1024) * h;
     CHECK(formula == 8'317'034'496);
-    CHECK(model_named("megatron_8b", "test").parameters() == formula + 2 * h);
+    CHECK(sim::model_named("megatron_8b", "test").parameters() == formula + 2 * h);
 }
 
 TEST_CASE("models: VGG-16 and ResNet-50 have the tensors that KungFu lists", "[models]") {
     // lsds/KungFu, fakemodel sizes: the first and last of VGG-16; ResNet-50's fully connected
     // layer; Keras adds a bias to each of ResNet-50's 53 convolutions, torchvision none.
-    const ModelProfile vgg = model_named("vgg16", "test");
+    const sim::ModelProfile vgg = sim::model_named("vgg16", "test");
     REQUIRE(vgg.tensors.size() == 32);
     CHECK(vgg.tensors[0].elements == 1728);
     CHECK(vgg.tensors[26].elements == 102'760'448);
     CHECK(vgg.tensors[31].elements == 1000);
-    const ModelProfile resnet = model_named("resnet50", "test");
+    const sim::ModelProfile resnet = sim::model_named("resnet50", "test");
     REQUIRE(resnet.tensors.size() == 214 - 53);
     CHECK(resnet.tensors[0].elements == 9408);
     CHECK(resnet.tensors[159].elements == 2'048'000);
@@ -71,7 +71,7 @@ TEST_CASE("models: multiply-adds of the forward pass are the published ones", "[
                                                                    {"inception_v3", 5.71},
                                                                    {"lenet5", 0.0023}}));
     CAPTURE(name);
-    CHECK(model_named(name, "test").forward_flops() / 2e9 == Approx(giga).epsilon(0.01));
+    CHECK(sim::model_named(name, "test").forward_flops() / 2e9 == Approx(giga).epsilon(0.01));
 }
 
 TEST_CASE("models: Megatron's arithmetic is the published formula", "[models]") {
@@ -82,23 +82,24 @@ TEST_CASE("models: Megatron's arithmetic is the published formula", "[models]") 
     const double h = 3072;
     const double expected =
         72 * s * layers * h * h * (1 + s / (6 * h) + 51'200 / (12 * layers * h));
-    CHECK(model_named("megatron_8b", "test").training_flops() == Approx(expected).epsilon(1e-12));
+    CHECK(sim::model_named("megatron_8b", "test").training_flops() ==
+          Approx(expected).epsilon(1e-12));
 }
 
 TEST_CASE("models: an unknown name is answered with the nearest", "[models]") {
-    CHECK_THROWS_WITH(model_named("resnet500", "--model"),
+    CHECK_THROWS_WITH(sim::model_named("resnet500", "--model"),
                       Catch::Contains("no model \"resnet500\" (did you mean \"resnet50\"?)"));
 }
 
 TEST_CASE("cost curve: the forms say what they are asked", "[cost_curve]") {
-    const CostCurve affine = CostCurve::affine(0.25, 0.125, "test");
+    const sim::CostCurve affine = sim::CostCurve::affine(0.25, 0.125, "test");
     CHECK(affine.step_seconds(2) == 0.5);
     CHECK(affine.step_time(2) == milliseconds(500));
     CHECK(affine.samples_per_second(2) == 4);
-    const CostCurve floored = CostCurve::floored(0.067, 0.0, 0.001, "test");
+    const sim::CostCurve floored = sim::CostCurve::floored(0.067, 0.0, 0.001, "test");
     CHECK(floored.step_seconds(16) == 0.067);
     CHECK(floored.step_seconds(128) == Approx(0.128));
-    const CostCurve table = CostCurve::table({{10, 1.0}, {20, 1.5}, {40, 3.5}}, "test");
+    const sim::CostCurve table = sim::CostCurve::table({{10, 1.0}, {20, 1.5}, {40, 3.5}}, "test");
     CHECK(table.step_seconds(1) == 1.0);
     CHECK(table.step_seconds(15) == Approx(1.25));
     CHECK(table.step_seconds(20) == Approx(1.5));
@@ -106,21 +107,22 @@ TEST_CASE("cost curve: the forms say what they are asked", "[cost_curve]") {
 }
 
 TEST_CASE("cost curve: senseless numbers are refused", "[cost_curve]") {
-    CHECK_THROWS_WITH(CostCurve::affine(-1, 0, "box.json"),
+    CHECK_THROWS_WITH(sim::CostCurve::affine(-1, 0, "box.json"),
                       Catch::Contains("box.json") && Catch::Contains("at least 0 s, found -1"));
-    CHECK_THROWS_AS(CostCurve::affine(0, 0, "t"), InputError);
-    CHECK_THROWS_AS(CostCurve::affine(0, std::numeric_limits<double>::quiet_NaN(), "t"),
+    CHECK_THROWS_AS(sim::CostCurve::affine(0, 0, "t"), InputError);
+    CHECK_THROWS_AS(sim::CostCurve::affine(0, std::numeric_limits<double>::quiet_NaN(), "t"),
                     InputError);
-    CHECK_THROWS_AS(CostCurve::table({}, "t"), InputError);
-    CHECK_THROWS_WITH(CostCurve::table({{8, 1.0}, {8, 2.0}}, "t"),
+    CHECK_THROWS_AS(sim::CostCurve::table({}, "t"), InputError);
+    CHECK_THROWS_WITH(sim::CostCurve::table({{8, 1.0}, {8, 2.0}}, "t"),
                       Catch::Contains("rising batches above 0, found 8 after 8"));
-    CHECK_THROWS_WITH(CostCurve::table({{8, 0.0}}, "t"), Catch::Contains("a time above 0 s"));
-    const ModelProfile model = model_named("resnet50", "t");
-    CHECK_THROWS_WITH(CostCurve::roofline(model, gpu_named("k80", "t"), Precision::fp16, {}, "t"),
-                      Catch::Contains("k80 has no fp16 arithmetic"));
-    CHECK_THROWS_AS(
-        CostCurve::roofline(model, gpu_named("t4", "t"), Precision::fp32, {.arithmetic = 1.5}, "t"),
-        InputError);
+    CHECK_THROWS_WITH(sim::CostCurve::table({{8, 0.0}}, "t"), Catch::Contains("a time above 0 s"));
+    const sim::ModelProfile model = sim::model_named("resnet50", "t");
+    CHECK_THROWS_WITH(
+        sim::CostCurve::roofline(model, sim::gpu_named("k80", "t"), sim::Precision::fp16, {}, "t"),
+        Catch::Contains("k80 has no fp16 arithmetic"));
+    CHECK_THROWS_AS(sim::CostCurve::roofline(model, sim::gpu_named("t4", "t"), sim::Precision::fp32,
+                                             {.arithmetic = 1.5}, "t"),
+                    InputError);
 }
 
 TEST_CASE("cost curve: larger batches never take less, and never slow a sample down",
@@ -128,8 +130,9 @@ TEST_CASE("cost curve: larger batches never take less, and never slow a sample d
     const std::string name = GENERATE("lenet5", "resnet50", "vgg16", "bert_large", "gpt2");
     const std::string gpu = GENERATE("k80", "v100_sxm2_16gb", "h100_sxm5_80gb");
     CAPTURE(name, gpu);
-    const CostCurve curve = CostCurve::roofline(model_named(name, "t"), gpu_named(gpu, "t"),
-                                                Precision::fp32, {0.6, 0.7, 10e-6}, "t");
+    const sim::CostCurve curve =
+        sim::CostCurve::roofline(sim::model_named(name, "t"), sim::gpu_named(gpu, "t"),
+                                 sim::Precision::fp32, {0.6, 0.7, 10e-6}, "t");
     for (std::int64_t batch = 1; batch < 1024; batch *= 2) {
         CHECK(curve.step_seconds(2 * batch) >= curve.step_seconds(batch));
         CHECK(curve.samples_per_second(2 * batch) >= curve.samples_per_second(batch) * 0.999999);
@@ -140,48 +143,53 @@ TEST_CASE("memory: batches that were trained with fit, and far larger ones do no
     struct Case {
         const char* model;
         const char* gpu;
-        Precision precision;
-        Optimizer optimizer;
+        sim::Precision precision;
+        sim::Optimizer optimizer;
         std::int64_t fits;
         std::int64_t too_large;
     };
     // What fits: batches of NVIDIA DeepLearningExamples (TensorFlow ResNet-50 v1.5, BERT), the
     // largest in their tables. What does not is our own bound, against counting too little.
-    const Case one =
-        GENERATE(Case{"resnet50", "v100_sxm2_16gb", Precision::fp32, Optimizer::momentum, 128, 256},
-                 Case{"resnet50", "v100_sxm2_16gb", Precision::fp16, Optimizer::momentum, 256, 512},
-                 Case{"resnet50", "a100_sxm4_40gb", Precision::tf32, Optimizer::momentum, 256, 512},
-                 Case{"bert_large", "v100_sxm2_32gb", Precision::fp16, Optimizer::adam, 64, 256},
-                 Case{"bert_large", "v100_sxm2_16gb", Precision::fp16, Optimizer::adam, 16, 128});
+    const Case one = GENERATE(
+        Case{"resnet50", "v100_sxm2_16gb", sim::Precision::fp32, sim::Optimizer::momentum, 128,
+             256},
+        Case{"resnet50", "v100_sxm2_16gb", sim::Precision::fp16, sim::Optimizer::momentum, 256,
+             512},
+        Case{"resnet50", "a100_sxm4_40gb", sim::Precision::tf32, sim::Optimizer::momentum, 256,
+             512},
+        Case{"bert_large", "v100_sxm2_32gb", sim::Precision::fp16, sim::Optimizer::adam, 64, 256},
+        Case{"bert_large", "v100_sxm2_16gb", sim::Precision::fp16, sim::Optimizer::adam, 16, 128});
     CAPTURE(one.model, one.gpu, one.fits);
-    const ModelProfile model = model_named(one.model, "t");
-    const GpuProfile& gpu = gpu_named(one.gpu, "t");
-    const MemoryRule rule = MemoryRule::of(one.precision, one.optimizer);
-    const std::int64_t most = batch_max(model, gpu, rule);
+    const sim::ModelProfile model = sim::model_named(one.model, "t");
+    const sim::GpuProfile& gpu = sim::gpu_named(one.gpu, "t");
+    const sim::MemoryRule rule = sim::MemoryRule::of(one.precision, one.optimizer);
+    const std::int64_t most = sim::batch_max(model, gpu, rule);
     CAPTURE(most);
     CHECK(most >= one.fits);
     CHECK(most < one.too_large);
-    CHECK(memory_need(model, most, rule).total() <= gpu.memory);
-    CHECK(memory_need(model, most + 1, rule).total() > gpu.memory);
+    CHECK(sim::memory_need(model, most, rule).total() <= gpu.memory);
+    CHECK(sim::memory_need(model, most + 1, rule).total() > gpu.memory);
 }
 
 TEST_CASE("memory: a refusal says the bytes", "[memory]") {
-    const ModelProfile model = model_named("lenet5", "t");
-    GpuProfile gpu = gpu_named("k80", "t");
+    const sim::ModelProfile model = sim::model_named("lenet5", "t");
+    sim::GpuProfile gpu = sim::gpu_named("k80", "t");
     gpu.memory = mebibytes(1024) + bytes(12 * 431'080 + 1'000'000);
-    const MemoryRule rule = MemoryRule::of(Precision::fp32, Optimizer::momentum);
-    const std::int64_t most = batch_max(model, gpu, rule);
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp32, sim::Optimizer::momentum);
+    const std::int64_t most = sim::batch_max(model, gpu, rule);
     CHECK(most == 1'000'000 / (4 * model.values_kept));
-    CHECK_NOTHROW(check_memory(model, gpu, most, rule, "s.json"));
-    CHECK_THROWS_WITH(check_memory(model, gpu, most + 1, rule, "s.json"),
+    CHECK_NOTHROW(sim::check_memory(model, gpu, most, rule, "s.json"));
+    CHECK_THROWS_WITH(sim::check_memory(model, gpu, most + 1, rule, "s.json"),
                       Catch::Contains("s.json") && Catch::Contains("optimiser 5172960") &&
                           Catch::Contains("k80 has 1079914784") &&
                           Catch::Contains("the largest batch that fits is"));
     gpu.memory = mebibytes(1);
-    CHECK_THROWS_WITH(check_memory(model, gpu, 1, rule, "s.json"),
+    CHECK_THROWS_WITH(sim::check_memory(model, gpu, 1, rule, "s.json"),
                       Catch::Contains("not even the model fits"));
-    CHECK_THROWS_AS(check_memory(model, gpu, std::numeric_limits<std::int64_t>::max(), rule, "t"),
-                    InputError);
+    CHECK_THROWS_AS(
+        sim::check_memory(model, gpu, std::numeric_limits<std::int64_t>::max(), rule, "t"),
+        InputError);
 }
 
 }  // namespace ukemi

@@ -15,32 +15,32 @@
 namespace ukemi {
 namespace {
 
-constexpr NcclChoice ring_simple{NcclAlgorithm::ring, NcclProtocol::simple};
+constexpr sim::NcclChoice ring_simple{sim::NcclAlgorithm::ring, sim::NcclProtocol::simple};
 
-NcclPlace place_on(std::string_view machine, std::int32_t machines, std::int32_t per_machine) {
-    return nccl_place(machine_named(machine, "test"), machines, per_machine, {}, "test");
+sim::NcclPlace place_on(std::string_view machine, std::int32_t machines, std::int32_t per_machine) {
+    return sim::nccl_place(sim::machine_named(machine, "test"), machines, per_machine, {}, "test");
 }
 
 }  // namespace
 
 TEST_CASE("nccl times: a place has the rings and NICs of its machines", "[nccl_times]") {
-    const NcclPlace five = place_on("dgx1_v100", 1, 5);
+    const sim::NcclPlace five = place_on("dgx1_v100", 1, 5);
     CHECK(five.relayed);
     CHECK(five.inside.raw() == 50e9);
     CHECK(five.channels == 4);
     CHECK(five.between == BytesPerSecond::max());
-    const NcclPlace many = place_on("dgx_h100", 10, 4);
+    const sim::NcclPlace many = place_on("dgx_h100", 10, 4);
     CHECK(many.ranks() == 40);
     CHECK(many.inside.raw() == 450e9);
     CHECK(many.between.raw() == 4 * 50e9);  // four of the eight NICs
     CHECK_FALSE(many.nvls);
     CHECK(place_on("dgx_h100", 1, 8).nvls);
     CHECK_FALSE(place_on("dgx_a100", 1, 8).nvls);
-    const NcclPlace single = place_on("dgx_h100", 2, 1);
+    const sim::NcclPlace single = place_on("dgx_h100", 2, 1);
     CHECK(single.inside == BytesPerSecond::max());
     CHECK(single.between.raw() == 50e9);
-    const NcclPlace slow =
-        nccl_place(machine_named("hgx_a100_4", "test"), 2, 4, gigabits_per_second(200), "test");
+    const sim::NcclPlace slow = sim::nccl_place(sim::machine_named("hgx_a100_4", "test"), 2, 4,
+                                                gigabits_per_second(200), "test");
     CHECK(slow.between.raw() == 50e9);
 }
 
@@ -52,86 +52,88 @@ TEST_CASE("nccl times: one rank, and more GPUs than a machine has, are refused",
 
 TEST_CASE("nccl times: a large ring takes its latency and what crosses an edge", "[nccl_times]") {
     // Eight V100: six rings at 20 GB/s. 8.4 + 14 hops of 3.4 us; 2 × 7/8 of a GiB at 120 GB/s.
-    const NcclPlace place = place_on("dgx1_v100", 1, 8);
+    const sim::NcclPlace place = place_on("dgx1_v100", 1, 8);
     const double expected = (8.4 + 14 * 3.4) / 1e6 + 1.75 * 1073741824.0 / 120e9;
-    CHECK(nccl_own_seconds(place, ring_simple, mebibytes(1024)) == Approx(expected));
-    CHECK(nccl_choice(place, mebibytes(1024)) == ring_simple);
+    CHECK(sim::nccl_own_seconds(place, ring_simple, mebibytes(1024)) == Approx(expected));
+    CHECK(sim::nccl_choice(place, mebibytes(1024)) == ring_simple);
     // The copy of the last step is an eighth of the buffer.
-    NcclNumbers numbers = nccl_own_numbers(place.generation);
+    sim::NcclNumbers numbers = sim::nccl_own_numbers(place.generation);
     numbers.copy_s_per_byte = 1e-12;
-    CHECK(nccl_seconds(place, numbers, ring_simple, mebibytes(1024)) ==
+    CHECK(sim::nccl_seconds(place, numbers, ring_simple, mebibytes(1024)) ==
           Approx(expected + 1073741824.0 / 8 * 1e-12));
 }
 
 TEST_CASE("nccl times: small messages go by LL, then LL128, then Simple", "[nccl_times]") {
-    const NcclPlace place = place_on("dgx1_v100", 1, 8);
-    CHECK(nccl_choice(place, bytes(1024)).protocol == NcclProtocol::ll);
-    CHECK(to_string(nccl_choice(place, mebibytes(8))) == "ring/LL128");
-    CHECK(to_string(nccl_choice(place, mebibytes(16))) == "ring/Simple");
+    const sim::NcclPlace place = place_on("dgx1_v100", 1, 8);
+    CHECK(sim::nccl_choice(place, bytes(1024)).protocol == sim::NcclProtocol::ll);
+    CHECK(sim::to_string(sim::nccl_choice(place, mebibytes(8))) == "ring/LL128");
+    CHECK(sim::to_string(sim::nccl_choice(place, mebibytes(16))) == "ring/Simple");
 }
 
 TEST_CASE("nccl times: a tree over two machines sends half of what a ring over many does",
           "[nccl_times]") {
     // 0.92 of two NICs of 12.5 GB/s at 0.96, S each way; over four machines 2 × 3/4 S.
-    const NcclNumbers own = nccl_own_numbers(NcclGeneration::ampere);
-    constexpr NcclChoice tree{NcclAlgorithm::tree, NcclProtocol::simple};
+    const sim::NcclNumbers own = sim::nccl_own_numbers(sim::NcclGeneration::ampere);
+    constexpr sim::NcclChoice tree{sim::NcclAlgorithm::tree, sim::NcclProtocol::simple};
     const Bytes size = mebibytes(4096);  // beyond the corrections
-    const double one = nccl_seconds(place_on("hgx_a100_4", 2, 4), own, tree, size);
-    const double more = nccl_seconds(place_on("hgx_a100_4", 4, 4), own, tree, size);
+    const double one = sim::nccl_seconds(place_on("hgx_a100_4", 2, 4), own, tree, size);
+    const double more = sim::nccl_seconds(place_on("hgx_a100_4", 4, 4), own, tree, size);
     CHECK(one == Approx(4294967296.0 / (24e9 * 0.92)).epsilon(1e-3));
     CHECK(more == Approx(1.5 * one).epsilon(1e-3));
     // NCCL itself prices both as half of the bandwidth.
-    CHECK(nccl_own_seconds(place_on("hgx_a100_4", 2, 4), tree, size) ==
+    CHECK(sim::nccl_own_seconds(place_on("hgx_a100_4", 2, 4), tree, size) ==
           Approx(2 * one).epsilon(1e-3));
 }
 
 TEST_CASE("nccl times: sums in the switches carry (n + 1)/n of the buffer", "[nccl_times]") {
-    const NcclPlace place = place_on("dgx_h100", 1, 8);
-    CHECK(to_string(nccl_choice(place, mebibytes(1024))) == "NVLS/Simple");
+    const sim::NcclPlace place = place_on("dgx_h100", 1, 8);
+    CHECK(sim::to_string(sim::nccl_choice(place, mebibytes(1024))) == "NVLS/Simple");
     const double rate = 450e9 * 20.6 / 25 * 0.85;
-    CHECK(nccl_own_seconds(place, nccl_choice(place, mebibytes(1024)), mebibytes(1024)) ==
+    CHECK(sim::nccl_own_seconds(place, sim::nccl_choice(place, mebibytes(1024)), mebibytes(1024)) ==
           Approx(25e-6 + 1073741824.0 * 9 / 8 / rate));
     // Without fitting anything: 16 GiB take 62.4 ms (github xxrjun/nccl-tests-cluster,
     // example-cluster01, median of ten machines), 480 GB/s as bus bandwidth.
-    CHECK(nccl_own_seconds(place, nccl_choice(place, mebibytes(16384)), mebibytes(16384)) ==
-          Approx(0.0624).epsilon(0.03));
+    CHECK(sim::nccl_own_seconds(place, sim::nccl_choice(place, mebibytes(16384)),
+                                mebibytes(16384)) == Approx(0.0624).epsilon(0.03));
 }
 
 TEST_CASE("nccl times: gathering and scattering go round the rings once", "[nccl_times]") {
-    const NcclPlace place = place_on("dgx1_v100", 1, 8);
-    for (const NcclCollective one : {NcclCollective::all_gather, NcclCollective::reduce_scatter}) {
-        CHECK(nccl_choice(place, mebibytes(1024), one) == ring_simple);
-        CHECK(nccl_own_seconds(place, ring_simple, mebibytes(1024), one) ==
+    const sim::NcclPlace place = place_on("dgx1_v100", 1, 8);
+    for (const sim::NcclCollective one :
+         {sim::NcclCollective::all_gather, sim::NcclCollective::reduce_scatter}) {
+        CHECK(sim::nccl_choice(place, mebibytes(1024), one) == ring_simple);
+        CHECK(sim::nccl_own_seconds(place, ring_simple, mebibytes(1024), one) ==
               Approx((8.4 + 7 * 3.4) / 1e6 + 0.875 * 1073741824.0 / 120e9));
     }
-    const NcclPlace h100 = place_on("dgx_h100", 1, 8);
-    CHECK(nccl_choice(h100, mebibytes(1024), NcclCollective::all_gather) == ring_simple);
-    CHECK(nccl_choice(h100, mebibytes(1024)).algorithm == NcclAlgorithm::nvls);
+    const sim::NcclPlace h100 = place_on("dgx_h100", 1, 8);
+    CHECK(sim::nccl_choice(h100, mebibytes(1024), sim::NcclCollective::all_gather) == ring_simple);
+    CHECK(sim::nccl_choice(h100, mebibytes(1024)).algorithm == sim::NcclAlgorithm::nvls);
 }
 
 TEST_CASE("nccl times: fitting finds the numbers that made the rows", "[nccl_times][property]") {
-    NcclNumbers truth = nccl_own_numbers(NcclGeneration::volta);
+    sim::NcclNumbers truth = sim::nccl_own_numbers(sim::NcclGeneration::volta);
     truth.inside = 0.9;
     truth.relay = 0.85;
     truth.ll128 = 0.7;
     truth.latency = {1.5, 1.7, 1.3};
-    std::vector<NcclRow> rows;
+    std::vector<sim::NcclRow> rows;
     for (const std::int32_t gpus : {2, 5, 8}) {
-        const NcclPlace place = place_on("dgx1_v100", 1, gpus);
+        const sim::NcclPlace place = place_on("dgx1_v100", 1, gpus);
         for (std::int64_t size = 1024; size <= std::int64_t{1} << 30; size *= 4) {
-            const NcclChoice choice = nccl_choice(place, bytes(size));
-            rows.push_back({place, bytes(size), nccl_seconds(place, truth, choice, bytes(size))});
+            const sim::NcclChoice choice = sim::nccl_choice(place, bytes(size));
+            rows.push_back(
+                {place, bytes(size), sim::nccl_seconds(place, truth, choice, bytes(size))});
         }
     }
-    const NcclNumbers found = fit_nccl_numbers(rows);
+    const sim::NcclNumbers found = sim::fit_nccl_numbers(rows);
     CHECK(found.inside == Approx(truth.inside).epsilon(0.01));
     CHECK(found.relay == Approx(truth.relay).epsilon(0.01));
     CHECK(found.latency[0] == Approx(truth.latency[0]).epsilon(0.03));
     CHECK(found.latency[2] == Approx(truth.latency[2]).epsilon(0.03));
-    CHECK(found.between == nccl_own_numbers(NcclGeneration::volta).between);
-    for (const NcclRow& row : rows) {
-        const NcclChoice choice = nccl_choice(row.place, row.bytes);
-        CHECK(nccl_seconds(row.place, found, choice, row.bytes) ==
+    CHECK(found.between == sim::nccl_own_numbers(sim::NcclGeneration::volta).between);
+    for (const sim::NcclRow& row : rows) {
+        const sim::NcclChoice choice = sim::nccl_choice(row.place, row.bytes);
+        CHECK(sim::nccl_seconds(row.place, found, choice, row.bytes) ==
               Approx(row.seconds).epsilon(0.01));
     }
 }
@@ -146,11 +148,12 @@ TEST_CASE("nccl times: NCCL's own model is as far from the recorded tables as is
         return;
     }
     std::map<std::string, std::pair<double, int>> sums;
-    for (const CollectiveRecord& record : read_collective_folder(*data / "vtrain_nccl")) {
+    for (const sim::CollectiveRecord& record : sim::read_collective_folder(*data / "vtrain_nccl")) {
         if (record.per_machine != 8) continue;
-        const NcclPlace place =
+        const sim::NcclPlace place =
             place_on(record.system == "v100" ? "dgx1_v100" : "dgx_a100", 1, record.per_machine);
-        const double own = nccl_own_seconds(place, nccl_choice(place, record.size), record.size);
+        const double own =
+            sim::nccl_own_seconds(place, sim::nccl_choice(place, record.size), record.size);
         sums[record.system].first += std::abs(own / to_seconds(record.time) - 1);
         ++sums[record.system].second;
     }

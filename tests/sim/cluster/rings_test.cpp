@@ -16,15 +16,15 @@
 namespace ukemi {
 namespace {
 
-std::vector<DeviceId> gpus_before(const Topology& topology, std::size_t count) {
-    std::vector<DeviceId> gpus = topology.workers();
+std::vector<sim::DeviceId> gpus_before(const sim::Topology& topology, std::size_t count) {
+    std::vector<sim::DeviceId> gpus = topology.workers();
     gpus.resize(count);
     return gpus;
 }
 
-RingPlan rings_of(std::string_view machine, std::size_t count) {
-    const Topology topology = build_cluster(machine, 1);
-    return find_rings(topology, gpus_before(topology, count));
+sim::RingPlan rings_of(std::string_view machine, std::size_t count) {
+    const sim::Topology topology = sim::build_cluster(machine, 1);
+    return sim::find_rings(topology, gpus_before(topology, count));
 }
 
 // GB/s for large messages, 2 to 8 GPUs: alpha-beta fits of the nccl-tests tables in github
@@ -40,7 +40,7 @@ struct RingRow {
     double error() const { return predicted / recorded - 1; }
 };
 
-std::vector<RingRow> compare(std::string_view machine, const RingEfficiency& efficiency,
+std::vector<RingRow> compare(std::string_view machine, const sim::RingEfficiency& efficiency,
                              std::span<const double> recorded,
                              const std::set<std::size_t>& fitted) {
     std::vector<RingRow> rows;
@@ -48,11 +48,11 @@ std::vector<RingRow> compare(std::string_view machine, const RingEfficiency& eff
                efficiency.fitted_to);
     for (std::size_t i = 0; i < recorded.size(); ++i) {
         const std::size_t count = i + 2;
-        const RingPlan plan = rings_of(machine, count);
-        const double predicted = ring_bus_bandwidth(plan, count, efficiency).raw() / 1e9;
+        const sim::RingPlan plan = rings_of(machine, count);
+        const double predicted = sim::ring_bus_bandwidth(plan, count, efficiency).raw() / 1e9;
         rows.push_back({count, predicted, recorded[i], fitted.contains(count)});
         fmt::print("{:>4}  {:>2} {:<11} {:7.2f}, recorded {:7.2f} ({:+.1f} %){}\n", count,
-                   plan.rings.size(), to_string(plan.kind), predicted, recorded[i],
+                   plan.rings.size(), sim::to_string(plan.kind), predicted, recorded[i],
                    rows.back().error() * 100, rows.back().fitted ? " fitted" : "");
     }
     return rows;
@@ -63,17 +63,17 @@ std::vector<RingRow> compare(std::string_view machine, const RingEfficiency& eff
 TEST_CASE("rings: a DGX-1 has as many as its NVLinks allow, for every number of GPUs", "[rings]") {
     // Counted by hand from the lanes (hybrid_cube_lanes): the scarcest GPU, or the cut between the
     // two halves, bounds them.
-    const auto [gpus, rings, kind] = GENERATE(table<std::size_t, std::size_t, RingKind>({
-        {2, 1, RingKind::nvlink},
-        {3, 2, RingKind::nvlink},
-        {4, 4, RingKind::nvlink},
-        {5, 2, RingKind::relayed},  // GPU 4 reaches GPU 0 only
-        {6, 2, RingKind::nvlink},
-        {7, 4, RingKind::nvlink},
-        {8, 6, RingKind::nvlink},
+    const auto [gpus, rings, kind] = GENERATE(table<std::size_t, std::size_t, sim::RingKind>({
+        {2, 1, sim::RingKind::nvlink},
+        {3, 2, sim::RingKind::nvlink},
+        {4, 4, sim::RingKind::nvlink},
+        {5, 2, sim::RingKind::relayed},  // GPU 4 reaches GPU 0 only
+        {6, 2, sim::RingKind::nvlink},
+        {7, 4, sim::RingKind::nvlink},
+        {8, 6, sim::RingKind::nvlink},
     }));
     CAPTURE(gpus);
-    const RingPlan plan = rings_of("dgx1_v100", gpus);
+    const sim::RingPlan plan = rings_of("dgx1_v100", gpus);
     CHECK(plan.rings.size() == rings);
     CHECK(plan.kind == kind);
     CHECK(plan.exhaustive);
@@ -82,31 +82,31 @@ TEST_CASE("rings: a DGX-1 has as many as its NVLinks allow, for every number of 
 
 TEST_CASE("rings: each visits every GPU once, and no lane carries two", "[rings][property]") {
     const std::string machine = GENERATE("dgx1_v100", "p3.8xlarge", "hgx_a100_4");
-    const Topology topology = build_cluster(machine, 1);
+    const sim::Topology topology = sim::build_cluster(machine, 1);
     const auto all = topology.workers();
     // Every subset of at least two.
     for (std::uint32_t subset = 0; subset < (1U << all.size()); ++subset) {
-        std::vector<DeviceId> gpus;
+        std::vector<sim::DeviceId> gpus;
         for (std::size_t i = 0; i < all.size(); ++i) {
             if ((subset >> i & 1U) != 0) gpus.push_back(all[i]);
         }
         if (gpus.size() < 2) continue;
         CAPTURE(machine, subset);
-        const RingPlan plan = find_rings(topology, gpus);
+        const sim::RingPlan plan = sim::find_rings(topology, gpus);
         REQUIRE_FALSE(plan.rings.empty());
-        std::map<std::pair<DeviceId, DeviceId>, std::uint32_t> used;
+        std::map<std::pair<sim::DeviceId, sim::DeviceId>, std::uint32_t> used;
         for (const auto& ring : plan.rings) {
             REQUIRE(ring.front() == gpus.front());
-            std::vector<DeviceId> sorted = ring;
+            std::vector<sim::DeviceId> sorted = ring;
             std::sort(sorted.begin(), sorted.end());
             REQUIRE(sorted == gpus);
             for (std::size_t i = 0; i < ring.size(); ++i) {
                 ++used[{ring[i], ring[(i + 1) % ring.size()]}];
             }
         }
-        if (plan.kind != RingKind::nvlink) continue;
+        if (plan.kind != sim::RingKind::nvlink) continue;
         for (const auto& [hop, count] : used) {
-            REQUIRE(count <= topology.lanes_between(hop.first, hop.second, LinkKind::nvlink));
+            REQUIRE(count <= topology.lanes_between(hop.first, hop.second, sim::LinkKind::nvlink));
         }
     }
 }
@@ -121,32 +121,33 @@ TEST_CASE("rings: NVSwitch and a full mesh give every lane a ring", "[rings]") {
 }
 
 TEST_CASE("rings: GPUs that are each joined to each have as many as there can be", "[rings]") {
-    Topology topology;
-    const MachineId machine = topology.add_machine({"box", {}, 0, {}});
-    std::vector<DeviceId> gpus;
+    sim::Topology topology;
+    const sim::MachineId machine = topology.add_machine({"box", {}, 0, {}});
+    std::vector<sim::DeviceId> gpus;
     for (std::size_t i = 0; i < 9; ++i) {
-        gpus.push_back(topology.add_device(DeviceKind::gpu, machine, fmt::format("gpu{}", i)));
+        gpus.push_back(topology.add_device(sim::DeviceKind::gpu, machine, fmt::format("gpu{}", i)));
         for (std::size_t j = 0; j < i; ++j) {
-            topology.connect(gpus[i], gpus[j], LinkKind::nvlink, 1, BytesPerSecond::of(25e9), {});
+            topology.connect(gpus[i], gpus[j], sim::LinkKind::nvlink, 1, BytesPerSecond::of(25e9),
+                             {});
         }
     }
     // Tillson, 1980: n GPUs have n − 1 edge-disjoint cycles, but for n = 4 and n = 6.
     constexpr std::size_t cycles[] = {1, 2, 2, 4, 4, 6, 7};
     for (std::size_t count = 2; count <= 8; ++count) {
         CAPTURE(count);
-        const RingPlan plan = find_rings(topology, std::span(gpus).first(count));
-        CHECK(plan.kind == RingKind::nvlink);
+        const sim::RingPlan plan = sim::find_rings(topology, std::span(gpus).first(count));
+        CHECK(plan.kind == sim::RingKind::nvlink);
         CHECK(plan.rings.size() == cycles[count - 2]);
         CHECK(plan.exhaustive);
     }
-    const RingPlan nine = find_rings(topology, gpus);
-    CHECK(nine.kind == RingKind::routed);
+    const sim::RingPlan nine = sim::find_rings(topology, gpus);
+    CHECK(nine.kind == sim::RingKind::routed);
     CHECK(nine.rings.size() == 1);
 }
 
 TEST_CASE("rings: without NVLink there is one, over PCIe and sockets", "[rings]") {
-    const RingPlan t4 = rings_of("g4dn.12xlarge", 4);
-    CHECK(t4.kind == RingKind::routed);
+    const sim::RingPlan t4 = rings_of("g4dn.12xlarge", 4);
+    CHECK(t4.kind == sim::RingKind::routed);
     CHECK(t4.rings.size() == 1);
     CHECK(t4.bandwidth.raw() == Approx(15.754e9).epsilon(1e-4));  // an x16 slot of generation 3
     // Two chips of a K80 share one slot, but a ring leaves and enters each board once.
@@ -157,12 +158,12 @@ TEST_CASE("rings: without NVLink there is one, over PCIe and sockets", "[rings]"
 
 TEST_CASE("rings: predicted bandwidths of V100 and A100 machines beside recorded ones",
           "[rings][golden]") {
-    const auto v100 = compare("dgx1_v100", v100_ring_efficiency(), v100_recorded, {2, 5});
+    const auto v100 = compare("dgx1_v100", sim::v100_ring_efficiency(), v100_recorded, {2, 5});
     for (const RingRow& row : v100) {
         CAPTURE(row.gpus);
         CHECK(std::abs(row.error()) < (row.fitted ? 0.0001 : 0.06));
     }
-    const auto a100 = compare("dgx_a100", a100_ring_efficiency(), a100_recorded, {2, 8});
+    const auto a100 = compare("dgx_a100", sim::a100_ring_efficiency(), a100_recorded, {2, 8});
     for (const RingRow& row : a100) {
         CAPTURE(row.gpus);
         CHECK(std::abs(row.error()) < (row.fitted ? 0.0001 : 0.01));
@@ -215,10 +216,10 @@ TEST_CASE("rings: five V100 cannot have fallen back to PCIe", "[rings][golden]")
     // PCIe slot: all rings together, no more than the slot's two directions. What was recorded is
     // more than that, and less than two relayed rings at the rate of direct ones.
     const double recorded = v100_recorded[3];
-    CHECK(recorded > 2 * pcie_x16_rate(3).raw() / 1e9);
-    RingEfficiency direct = v100_ring_efficiency();
+    CHECK(recorded > 2 * sim::pcie_x16_rate(3).raw() / 1e9);
+    sim::RingEfficiency direct = sim::v100_ring_efficiency();
     direct.relay = 1;
-    const double bound = ring_bus_bandwidth(rings_of("dgx1_v100", 5), 5, direct).raw() / 1e9;
+    const double bound = sim::ring_bus_bandwidth(rings_of("dgx1_v100", 5), 5, direct).raw() / 1e9;
     fmt::print("dgx1_v100, 5 GPUs: relayed at the direct rate {:.1f}, recorded {:.1f} GB/s\n",
                bound, recorded);
     CHECK(recorded < bound);
@@ -229,7 +230,9 @@ TEST_CASE("rings: the numbers of A100 fall short on H100", "[rings][golden]") {
     // Nothing here is fitted to H100. Recorded: four GPUs, 16 GiB (github
     // xxrjun/nccl-tests-cluster, example-cluster01); eight with rings (NVIDIA/nccl-tests#212).
     const auto predicted = [](std::size_t gpus) {
-        return ring_bus_bandwidth(rings_of("dgx_h100", gpus), gpus, a100_ring_efficiency()).raw() /
+        return sim::ring_bus_bandwidth(rings_of("dgx_h100", gpus), gpus,
+                                       sim::a100_ring_efficiency())
+                   .raw() /
                1e9;
     };
     fmt::print(

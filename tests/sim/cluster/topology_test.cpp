@@ -14,23 +14,26 @@ namespace {
 constexpr BytesPerSecond gigabyte = BytesPerSecond::of(1e9);
 
 struct Pair {
-    Topology topology;
-    DeviceId a;
-    DeviceId b;
+    sim::Topology topology;
+    sim::DeviceId a;
+    sim::DeviceId b;
 };
 Pair two_gpus() {
     Pair pair;
-    const MachineId machine = pair.topology.add_machine({"box", {}, 0, {}});
-    pair.a = pair.topology.add_device(DeviceKind::gpu, machine, "gpu0");
-    pair.b = pair.topology.add_device(DeviceKind::gpu, machine, "gpu1");
+    const sim::MachineId machine = pair.topology.add_machine({"box", {}, 0, {}});
+    pair.a = pair.topology.add_device(sim::DeviceKind::gpu, machine, "gpu0");
+    pair.b = pair.topology.add_device(sim::DeviceKind::gpu, machine, "gpu1");
     return pair;
 }
 
-std::vector<LinkId> copied(std::span<const LinkId> links) { return {links.begin(), links.end()}; }
+std::vector<sim::LinkId> copied(std::span<const sim::LinkId> links) {
+    return {links.begin(), links.end()};
+}
 
 // Every link begins where the one before ended.
-bool leads(const Topology& topology, std::span<const LinkId> path, DeviceId from, DeviceId to) {
-    for (const LinkId id : path) {
+bool leads(const sim::Topology& topology, std::span<const sim::LinkId> path, sim::DeviceId from,
+           sim::DeviceId to) {
+    for (const sim::LinkId id : path) {
         if (topology.link(id).from != from) return false;
         from = topology.link(id).to;
     }
@@ -41,14 +44,14 @@ bool leads(const Topology& topology, std::span<const LinkId> path, DeviceId from
 
 TEST_CASE("topology: a cable is two links, each with its own number", "[topology]") {
     Pair pair = two_gpus();
-    const LinkId there = pair.topology.connect(pair.a, pair.b, LinkKind::nvlink, 2,
-                                               BytesPerSecond::of(50e9), nanoseconds(600));
+    const sim::LinkId there = pair.topology.connect(pair.a, pair.b, sim::LinkKind::nvlink, 2,
+                                                    BytesPerSecond::of(50e9), nanoseconds(600));
     REQUIRE(pair.topology.links().size() == 2);
     CHECK(index_of(there) == 0);
     CHECK(pair.topology.link(there).from == pair.a);
-    CHECK(pair.topology.link(LinkId{1}).from == pair.b);
-    CHECK(pair.topology.lanes_between(pair.b, pair.a, LinkKind::nvlink) == 2);
-    CHECK(pair.topology.lanes_between(pair.b, pair.a, LinkKind::pcie) == 0);
+    CHECK(pair.topology.link(sim::LinkId{1}).from == pair.b);
+    CHECK(pair.topology.lanes_between(pair.b, pair.a, sim::LinkKind::nvlink) == 2);
+    CHECK(pair.topology.lanes_between(pair.b, pair.a, sim::LinkKind::pcie) == 0);
     const auto rates = pair.topology.link_rates();
     REQUIRE(rates.size() == 2);
     CHECK(rates[1].bandwidth.raw() == 50e9);
@@ -58,58 +61,60 @@ TEST_CASE("topology: a cable is two links, each with its own number", "[topology
 TEST_CASE("topology: a link without bandwidth is refused by name", "[topology]") {
     Pair pair = two_gpus();
     const double bandwidth = GENERATE(0.0, -1.0, std::numeric_limits<double>::infinity());
-    CHECK_THROWS_WITH(pair.topology.connect(pair.a, pair.b, LinkKind::pcie, 1,
+    CHECK_THROWS_WITH(pair.topology.connect(pair.a, pair.b, sim::LinkKind::pcie, 1,
                                             BytesPerSecond::of(bandwidth), Duration{}),
                       Catch::Contains("pcie link between box/gpu0 and box/gpu1") &&
                           Catch::Contains("expected a bandwidth above 0"));
     CHECK_THROWS_AS(
-        pair.topology.connect(pair.a, pair.b, LinkKind::pcie, 1, gigabyte, whole_seconds(2)),
+        pair.topology.connect(pair.a, pair.b, sim::LinkKind::pcie, 1, gigabyte, whole_seconds(2)),
         InputError);
 }
 
 TEST_CASE("topology: derating touches one kind of link only", "[topology]") {
-    Topology topology = build_cluster("dgx1_v100", 1);
-    topology.derate(LinkKind::nvlink, 0.5);
-    for (const Link& link : topology.links()) {
-        if (link.kind == LinkKind::nvlink) CHECK(link.bandwidth.raw() == 12.5e9 * link.lanes);
-        if (link.kind == LinkKind::pcie) CHECK(link.bandwidth.raw() > 15.7e9);
+    sim::Topology topology = sim::build_cluster("dgx1_v100", 1);
+    topology.derate(sim::LinkKind::nvlink, 0.5);
+    for (const sim::Link& link : topology.links()) {
+        if (link.kind == sim::LinkKind::nvlink) CHECK(link.bandwidth.raw() == 12.5e9 * link.lanes);
+        if (link.kind == sim::LinkKind::pcie) CHECK(link.bandwidth.raw() > 15.7e9);
     }
 }
 
 TEST_CASE("routes: a GPU is no thoroughfare", "[routes]") {
     Pair pair = two_gpus();
-    const DeviceId c = pair.topology.add_device(DeviceKind::gpu, MachineId{}, "gpu2");
-    pair.topology.connect(pair.a, pair.b, LinkKind::nvlink, 1, gigabyte, Duration{});
-    pair.topology.connect(pair.b, c, LinkKind::nvlink, 1, gigabyte, Duration{});
-    Routes routes(pair.topology);
+    const sim::DeviceId c =
+        pair.topology.add_device(sim::DeviceKind::gpu, sim::MachineId{}, "gpu2");
+    pair.topology.connect(pair.a, pair.b, sim::LinkKind::nvlink, 1, gigabyte, Duration{});
+    pair.topology.connect(pair.b, c, sim::LinkKind::nvlink, 1, gigabyte, Duration{});
+    sim::Routes routes(pair.topology);
     CHECK(routes.route(pair.a, pair.b).size() == 1);
     CHECK_FALSE(routes.connected(pair.a, c));
     CHECK_THROWS_WITH(routes.route(pair.a, c),
                       Catch::Contains("no path from box/gpu0 to box/gpu2"));
-    CHECK_THROWS_WITH(check_connected(pair.topology), Catch::Contains("no path from"));
-    const DeviceId cpu = pair.topology.add_device(DeviceKind::cpu, MachineId{}, "cpu0");
-    for (const DeviceId gpu : {pair.a, pair.b, c}) {
-        pair.topology.connect(gpu, cpu, LinkKind::pcie, 1, gigabyte, Duration{});
+    CHECK_THROWS_WITH(sim::check_connected(pair.topology), Catch::Contains("no path from"));
+    const sim::DeviceId cpu =
+        pair.topology.add_device(sim::DeviceKind::cpu, sim::MachineId{}, "cpu0");
+    for (const sim::DeviceId gpu : {pair.a, pair.b, c}) {
+        pair.topology.connect(gpu, cpu, sim::LinkKind::pcie, 1, gigabyte, Duration{});
     }
-    CHECK_NOTHROW(check_connected(pair.topology));
-    CHECK(Routes(pair.topology).route(pair.a, c).size() == 2);
+    CHECK_NOTHROW(sim::check_connected(pair.topology));
+    CHECK(sim::Routes(pair.topology).route(pair.a, c).size() == 2);
 }
 
 TEST_CASE("routes: NVLink before PCIe, PCIe before the network", "[routes]") {
-    const Topology topology = build_cluster("dgx1_v100", 2);
-    Routes routes(topology);
+    const sim::Topology topology = sim::build_cluster("dgx1_v100", 2);
+    sim::Routes routes(topology);
     const auto gpus = topology.workers();
     REQUIRE(gpus.size() == 16);
     const auto kinds = [&](std::size_t from, std::size_t to) {
-        std::vector<LinkKind> found;
-        for (const LinkId id : routes.route(gpus[from], gpus[to]))
+        std::vector<sim::LinkKind> found;
+        for (const sim::LinkId id : routes.route(gpus[from], gpus[to]))
             found.push_back(topology.link(id).kind);
         return found;
     };
     CHECK(kinds(0, 0).empty());
-    CHECK(kinds(0, 3) == std::vector{LinkKind::nvlink});
+    CHECK(kinds(0, 3) == std::vector{sim::LinkKind::nvlink});
     // 0 and 5 share no NVLink: GPU, switch, socket, socket, switch, GPU.
-    using enum LinkKind;
+    using enum sim::LinkKind;
     CHECK(kinds(0, 5) == std::vector{pcie, pcie, socket, pcie, pcie});
     CHECK(kinds(0, 8) == std::vector{pcie, pcie, network, network, pcie, pcie});
     // NCCL's hops: NVLINK 0.6 us, NET 2.7 us (src/graph/tuning.cc, ring, LL).
@@ -120,15 +125,15 @@ TEST_CASE("routes: NVLink before PCIe, PCIe before the network", "[routes]") {
 }
 
 TEST_CASE("routes: flows spread over equal paths, and each keeps to its own", "[routes]") {
-    FabricSpec fabric;
-    fabric.kind = FabricKind::leaf_spine;
+    sim::FabricSpec fabric;
+    fabric.kind = sim::FabricKind::leaf_spine;
     fabric.machines_per_leaf = 2;
     fabric.spines = 4;
-    const Topology topology = build_cluster("p3.2xlarge", 4, fabric);
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4, fabric);
     const auto gpus = topology.workers();
-    Routes routes(topology);
-    Routes again(topology);
-    std::set<std::vector<LinkId>> seen;
+    sim::Routes routes(topology);
+    sim::Routes again(topology);
+    std::set<std::vector<sim::LinkId>> seen;
     for (std::uint64_t flow = 0; flow < 64; ++flow) {
         const auto path = routes.route(gpus[0], gpus[3], flow);
         CHECK(leads(topology, path, gpus[0], gpus[3]));
@@ -143,22 +148,22 @@ TEST_CASE("routes: flows spread over equal paths, and each keeps to its own", "[
 }
 
 TEST_CASE("routes: the order of questions changes no answer", "[routes][property]") {
-    FabricSpec fabric;
-    fabric.kind = FabricKind::rails;
+    sim::FabricSpec fabric;
+    fabric.kind = sim::FabricKind::rails;
     fabric.machines_per_leaf = 2;
     fabric.spines = 4;
-    const Topology topology = build_cluster("p4d.24xlarge", 6, fabric);
+    const sim::Topology topology = sim::build_cluster("p4d.24xlarge", 6, fabric);
     const auto gpus = topology.workers();
-    Routes forwards(topology);
-    Routes backwards(topology);
+    sim::Routes forwards(topology);
+    sim::Routes backwards(topology);
     const std::size_t pairs = gpus.size() * gpus.size();
     for (std::size_t pair = pairs; pair-- > 0;) {  // far ones first
         backwards.route(gpus[pair % gpus.size()], gpus[pair / gpus.size()], pair);
     }
     std::size_t different = 0;
     for (std::size_t pair = 0; pair < pairs; ++pair) {
-        const DeviceId from = gpus[pair % gpus.size()];
-        const DeviceId to = gpus[pair / gpus.size()];
+        const sim::DeviceId from = gpus[pair % gpus.size()];
+        const sim::DeviceId to = gpus[pair / gpus.size()];
         if (copied(forwards.route(from, to, pair)) != copied(backwards.route(from, to, pair))) {
             ++different;
         }
@@ -167,28 +172,28 @@ TEST_CASE("routes: the order of questions changes no answer", "[routes][property
 }
 
 TEST_CASE("routes: every worker reaches every other, and paths are consistent", "[routes]") {
-    const auto kind =
-        GENERATE(FabricKind::single_switch, FabricKind::leaf_spine, FabricKind::fat_tree,
-                 FabricKind::ring, FabricKind::torus, FabricKind::rails);
+    const auto kind = GENERATE(sim::FabricKind::single_switch, sim::FabricKind::leaf_spine,
+                               sim::FabricKind::fat_tree, sim::FabricKind::ring,
+                               sim::FabricKind::torus, sim::FabricKind::rails);
     const std::string machine = GENERATE("dgx_a100", "p3.8xlarge", "ibm_s822lc", "cpu_16_core");
-    CAPTURE(fabric_names[static_cast<std::size_t>(kind)], machine);
-    FabricSpec fabric;
+    CAPTURE(sim::fabric_names[static_cast<std::size_t>(kind)], machine);
+    sim::FabricSpec fabric;
     fabric.kind = kind;
     fabric.machines_per_leaf = 2;
     fabric.spines = 2;
     fabric.sides = {3, 2, 1};
-    const Topology topology = build_cluster(machine, 6, fabric);
-    CHECK_NOTHROW(check_connected(topology));
-    Routes routes(topology);
+    const sim::Topology topology = sim::build_cluster(machine, 6, fabric);
+    CHECK_NOTHROW(sim::check_connected(topology));
+    sim::Routes routes(topology);
     const auto workers = topology.workers();
     std::size_t wrong = 0;
-    for (const DeviceId from : workers) {
-        for (const DeviceId to : workers) {
+    for (const sim::DeviceId from : workers) {
+        for (const sim::DeviceId to : workers) {
             const auto path = routes.route(from, to, 7);
             if (!leads(topology, path, from, to)) ++wrong;
             const bool inside = topology.device(from).machine == topology.device(to).machine;
-            for (const LinkId id : path) {
-                if (inside && topology.link(id).kind == LinkKind::network) ++wrong;
+            for (const sim::LinkId id : path) {
+                if (inside && topology.link(id).kind == sim::LinkKind::network) ++wrong;
             }
         }
     }

@@ -10,6 +10,9 @@
 #include "tests/sim/learning/small_tasks.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 
 namespace {
 

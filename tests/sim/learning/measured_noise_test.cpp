@@ -6,6 +6,8 @@
 #include "tests/sim/learning/small_tasks.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::sim;
 
 namespace {
 

@@ -8,6 +8,10 @@
 #include "tests/sim/learning/watched_model.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
+using namespace ukemi::records;
+using namespace ukemi::sim;
 
 namespace {
 

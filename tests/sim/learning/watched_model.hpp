@@ -9,47 +9,49 @@
 
 namespace ukemi {
 
-class WatchedModel final : public LearningModel {
+class WatchedModel final : public sim::LearningModel {
 public:
-    using Watcher = std::function<void(const LearningState&)>;
+    using Watcher = std::function<void(const sim::LearningState&)>;
 
     // Shows each state of which the digest is taken, the last one of a run among them, and each one
     // that steps lead to. Either may be empty.
-    WatchedModel(std::shared_ptr<const LearningModel> inner, Watcher digested, Watcher reached)
+    WatchedModel(std::shared_ptr<const sim::LearningModel> inner, Watcher digested, Watcher reached)
         : inner_(std::move(inner)), digested_(std::move(digested)), reached_(std::move(reached)) {}
 
     std::int64_t target() const override { return inner_->target(); }
-    LearningState start() const override { return inner_->start(); }
-    LearningState after(const LearningState& from, std::int64_t steps,
-                        const LearningStep& step) const override {
-        LearningState to = inner_->after(from, steps, step);
+    sim::LearningState start() const override { return inner_->start(); }
+    sim::LearningState after(const sim::LearningState& from, std::int64_t steps,
+                             const sim::LearningStep& step) const override {
+        sim::LearningState to = inner_->after(from, steps, step);
         if (reached_) reached_(to);
         return to;
     }
-    LookAhead look_ahead(const LearningState& from, const LearningStep& step,
-                         std::int64_t most) const override {
+    sim::LookAhead look_ahead(const sim::LearningState& from, const sim::LearningStep& step,
+                              std::int64_t most) const override {
         return inner_->look_ahead(from, step, most);
     }
-    std::int64_t samples_left(const LearningState& at, const LearningStep& step) const override {
+    std::int64_t samples_left(const sim::LearningState& at,
+                              const sim::LearningStep& step) const override {
         return inner_->samples_left(at, step);
     }
-    GradientStatistics gradient(const LearningState& at, const LearningStep& step) const override {
+    policies::GradientStatistics gradient(const sim::LearningState& at,
+                                          const sim::LearningStep& step) const override {
         return inner_->gradient(at, step);
     }
-    std::optional<double> metric(const LearningState& at) const override {
+    std::optional<double> metric(const sim::LearningState& at) const override {
         return inner_->metric(at);
     }
-    std::optional<std::uint64_t> digest(const LearningState& at) const override {
+    std::optional<std::uint64_t> digest(const sim::LearningState& at) const override {
         if (digested_) digested_(at);
         return inner_->digest(at);
     }
     bool rate_of_plan() const override { return inner_->rate_of_plan(); }
-    std::shared_ptr<const LearningModel> drawn(std::uint64_t seed) const override {
+    std::shared_ptr<const sim::LearningModel> drawn(std::uint64_t seed) const override {
         return std::make_shared<WatchedModel>(inner_->drawn(seed), digested_, reached_);
     }
 
 private:
-    std::shared_ptr<const LearningModel> inner_;
+    std::shared_ptr<const sim::LearningModel> inner_;
     Watcher digested_;
     Watcher reached_;
 };

@@ -9,6 +9,9 @@
 #include "base/rng.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 
 namespace {
 

@@ -16,6 +16,8 @@
 #include "tests/swarm_seeds.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 
 namespace {
 

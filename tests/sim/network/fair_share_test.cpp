@@ -10,6 +10,7 @@
 #include "tests/sim/network/filling_anew.hpp"
 
 using namespace ukemi;
+using namespace ukemi::sim;
 
 namespace {
 

@@ -12,7 +12,7 @@
 namespace ukemi {
 
 struct FilledFlow {
-    std::vector<Hop> hops;
+    std::vector<sim::Hop> hops;
     double cap = std::numeric_limits<double>::infinity();
 };
 
@@ -27,8 +27,8 @@ inline FirstFull first_full(std::span<const double> capacities, std::span<const 
     std::vector<long double> used(capacities.size());
     std::vector<long double> rising(capacities.size());
     for (std::size_t i = 0; i < flows.size(); ++i) {
-        for (const Hop& hop : flows[i].hops) {
-            const auto link = index_of_link(hop.link);
+        for (const sim::Hop& hop : flows[i].hops) {
+            const auto link = sim::index_of_link(hop.link);
             (rates[i] < 0 ? rising[link] : used[link]) +=
                 (rates[i] < 0 ? 1 : rates[i]) * static_cast<long double>(hop.edges);
         }
@@ -61,8 +61,8 @@ inline std::vector<long double> filled_anew(std::span<const double> capacities,
         }
         if (full.link == capacities.size()) return rates;
         for (std::size_t i = 0; i < flows.size(); ++i) {
-            const auto crosses = [&](const Hop& hop) {
-                return index_of_link(hop.link) == full.link;
+            const auto crosses = [&](const sim::Hop& hop) {
+                return sim::index_of_link(hop.link) == full.link;
             };
             if (rates[i] < 0 && std::ranges::any_of(flows[i].hops, crosses)) rates[i] = full.level;
         }

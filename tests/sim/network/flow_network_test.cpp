@@ -9,6 +9,7 @@
 #include "base/rng.hpp"
 
 using namespace ukemi;
+using namespace ukemi::sim;
 
 namespace {
 

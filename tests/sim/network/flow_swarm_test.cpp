@@ -21,6 +21,7 @@
 #include "tests/swarm_seeds.hpp"
 
 using namespace ukemi;
+using namespace ukemi::sim;
 
 namespace {
 

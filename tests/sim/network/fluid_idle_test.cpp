@@ -8,6 +8,9 @@
 #include "sim/network/collective_runs.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 
 namespace {
 

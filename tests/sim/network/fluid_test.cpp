@@ -10,6 +10,9 @@
 #include "sim/network/reference_scenarios.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 
 namespace {
 

@@ -11,6 +11,8 @@
 #include "sim/network/collective_runs.hpp"
 
 using namespace ukemi;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "tests/recorded.hpp"
 
 using namespace ukemi;
+using namespace ukemi::sim;
 
 namespace {
 

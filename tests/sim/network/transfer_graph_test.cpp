@@ -7,6 +7,9 @@
 #include "base/input_error.hpp"
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::policies;
+using namespace ukemi::sim;
 
 namespace {
 

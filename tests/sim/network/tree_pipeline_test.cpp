@@ -6,6 +6,8 @@
 #include <cmath>
 
 using namespace ukemi;
+using namespace ukemi::kernels;
+using namespace ukemi::sim;
 
 namespace {
 

@@ -9,16 +9,16 @@ namespace ukemi {
 
 namespace {
 
-std::vector<GradientBucket> buckets_of(const char* model, BucketKind kind) {
-    BucketRule rule;
+std::vector<sim::GradientBucket> buckets_of(const char* model, sim::BucketKind kind) {
+    sim::BucketRule rule;
     rule.kind = kind;
-    if (kind == BucketKind::chunks) rule.size = mebibytes(1);
-    return gradient_buckets(model_named(model, "test"), rule, 4, "test");
+    if (kind == sim::BucketKind::chunks) rule.size = mebibytes(1);
+    return sim::gradient_buckets(sim::model_named(model, "test"), rule, 4, "test");
 }
 
-Bytes sum(const std::vector<GradientBucket>& buckets) {
+Bytes sum(const std::vector<sim::GradientBucket>& buckets) {
     Bytes all;
-    for (const GradientBucket& bucket : buckets) all += bucket.bytes;
+    for (const sim::GradientBucket& bucket : buckets) all += bucket.bytes;
     return all;
 }
 
@@ -26,10 +26,10 @@ Bytes sum(const std::vector<GradientBucket>& buckets) {
 
 TEST_CASE("buckets: every rule sends every gradient once, the last after the whole pass",
           "[buckets]") {
-    const auto kind =
-        GENERATE(BucketKind::one, BucketKind::tensors, BucketKind::filled, BucketKind::chunks);
-    for (const ModelEntry& model : all_models()) {
-        CAPTURE(model.name, bucket_kind_names[static_cast<std::size_t>(kind)]);
+    const auto kind = GENERATE(sim::BucketKind::one, sim::BucketKind::tensors,
+                               sim::BucketKind::filled, sim::BucketKind::chunks);
+    for (const sim::ModelEntry& model : sim::all_models()) {
+        CAPTURE(model.name, sim::bucket_kind_names[static_cast<std::size_t>(kind)]);
         const auto buckets = buckets_of(std::string(model.name).c_str(), kind);
         CHECK(sum(buckets) == model.make().gradient_bytes());
         for (std::size_t i = 1; i < buckets.size(); ++i) {
@@ -41,12 +41,12 @@ TEST_CASE("buckets: every rule sends every gradient once, the last after the who
 }
 
 TEST_CASE("buckets: one, each tensor, or pieces of a mebibyte", "[buckets]") {
-    CHECK(buckets_of("resnet50", BucketKind::one).size() == 1);
-    CHECK(buckets_of("resnet50", BucketKind::tensors).size() == 161);
+    CHECK(buckets_of("resnet50", sim::BucketKind::one).size() == 1);
+    CHECK(buckets_of("resnet50", sim::BucketKind::tensors).size() == 161);
     // VGG-16's fc6 has 25,088 x 4096 weights: 392 pieces of 2^20 bytes, no rest.
-    const auto chunks = buckets_of("vgg16", BucketKind::chunks);
+    const auto chunks = buckets_of("vgg16", sim::BucketKind::chunks);
     std::int64_t of_fc6 = 0;
-    for (const GradientBucket& chunk : chunks) {
+    for (const sim::GradientBucket& chunk : chunks) {
         CHECK(chunk.bytes <= mebibytes(1));
         of_fc6 += chunk.name.starts_with("fc6.weight") ? 1 : 0;
     }
@@ -55,7 +55,7 @@ TEST_CASE("buckets: one, each tensor, or pieces of a mebibyte", "[buckets]") {
 
 TEST_CASE("buckets: PyTorch's are closed by the tensor that reaches 1 MiB, then 25 MiB",
           "[buckets]") {
-    const auto buckets = buckets_of("resnet50", BucketKind::filled);
+    const auto buckets = buckets_of("resnet50", sim::BucketKind::filled);
     // The last bias (4000 bytes) and fc's weights (8,192,000) pass 1 MiB together.
     CHECK(buckets[0].bytes == bytes(8'196'000));
     for (std::size_t i = 1; i + 1 < buckets.size(); ++i) {
@@ -66,9 +66,9 @@ TEST_CASE("buckets: PyTorch's are closed by the tensor that reaches 1 MiB, then 
 }
 
 TEST_CASE("buckets: the variance of gradients sends as much again", "[buckets]") {
-    const auto plain = buckets_of("resnet50", BucketKind::filled);
+    const auto plain = buckets_of("resnet50", sim::BucketKind::filled);
     auto monitored = plain;
-    add_squares(monitored);
+    sim::add_squares(monitored);
     REQUIRE(monitored.size() == 2 * plain.size());
     CHECK(sum(monitored) == 2 * sum(plain));
     for (std::size_t i = 0; i < plain.size(); ++i) {
@@ -79,10 +79,10 @@ TEST_CASE("buckets: the variance of gradients sends as much again", "[buckets]")
 }
 
 TEST_CASE("buckets: a model that falls into too many pieces is refused", "[buckets]") {
-    BucketRule rule;
-    rule.kind = BucketKind::chunks;
+    sim::BucketRule rule;
+    rule.kind = sim::BucketKind::chunks;
     rule.size = bytes(1024);
-    CHECK_THROWS_WITH(gradient_buckets(model_named("vgg16", "test"), rule, 4, "here"),
+    CHECK_THROWS_WITH(sim::gradient_buckets(sim::model_named("vgg16", "test"), rule, 4, "here"),
                       "here: vgg16 falls into more than 100000 buckets");
 }
 

@@ -12,24 +12,25 @@ namespace ukemi {
 namespace {
 
 struct Coded {
-    std::vector<GradientBucket> buckets;
-    CodedBytes bytes;
+    std::vector<sim::GradientBucket> buckets;
+    sim::CodedBytes bytes;
 };
 
-Coded coded(const char* model_name, const StepCodec& choice, BucketKind kind, int ranks = 4) {
-    const ModelProfile model = model_named(model_name, "test");
-    BucketRule rule;
+Coded coded(const char* model_name, const sim::StepCodec& choice, sim::BucketKind kind,
+            int ranks = 4) {
+    const sim::ModelProfile model = sim::model_named(model_name, "test");
+    sim::BucketRule rule;
     rule.kind = kind;
-    if (kind == BucketKind::chunks) rule.size = mebibytes(1);
-    Coded result{gradient_buckets(model, rule, 4, "test"), {}};
-    result.bytes = encode_buckets(result.buckets, model, rule, 4, choice, ranks, "test");
+    if (kind == sim::BucketKind::chunks) rule.size = mebibytes(1);
+    Coded result{sim::gradient_buckets(model, rule, 4, "test"), {}};
+    result.bytes = sim::encode_buckets(result.buckets, model, rule, 4, choice, ranks, "test");
     return result;
 }
 
 Bytes on_lane(const Coded& result, std::uint32_t lane) {
     Bytes sum;
-    for (const GradientBucket& bucket : result.buckets) {
-        for (const BucketLeg& leg : bucket.legs) sum += leg.lane == lane ? leg.bytes : Bytes{};
+    for (const sim::GradientBucket& bucket : result.buckets) {
+        for (const sim::BucketLeg& leg : bucket.legs) sum += leg.lane == lane ? leg.bytes : Bytes{};
     }
     return sum;
 }
@@ -37,92 +38,94 @@ Bytes on_lane(const Coded& result, std::uint32_t lane) {
 }  // namespace
 
 TEST_CASE("codec plan: weights are matrices of as many rows as outputs", "[codec_plan]") {
-    const ModelProfile vgg = model_named("vgg16", "test");
-    const std::vector<TensorShape> shapes = tensor_shapes(vgg);
+    const sim::ModelProfile vgg = sim::model_named("vgg16", "test");
+    const std::vector<kernels::TensorShape> shapes = sim::tensor_shapes(vgg);
     REQUIRE(shapes.size() == 32);
-    CHECK(shapes[0] == TensorShape{64, 27});         // 3 x 3 x 3 to 64
-    CHECK(shapes[1] == TensorShape{64, 1});          // its bias
-    CHECK(shapes[26] == TensorShape{4096, 25'088});  // fc6
-    const ModelProfile bert = model_named("bert_base", "test");
-    CHECK(tensor_shapes(bert)[0] == TensorShape{30'522, 768});
+    CHECK(shapes[0] == kernels::TensorShape{64, 27});         // 3 x 3 x 3 to 64
+    CHECK(shapes[1] == kernels::TensorShape{64, 1});          // its bias
+    CHECK(shapes[26] == kernels::TensorShape{4096, 25'088});  // fc6
+    const sim::ModelProfile bert = sim::model_named("bert_base", "test");
+    CHECK(sim::tensor_shapes(bert)[0] == kernels::TensorShape{30'522, 768});
 }
 
 TEST_CASE("codec plan: bytes are those of every tensor by itself, whatever the buckets",
           "[codec_plan]") {
-    const std::int64_t n = model_named("resnet50", "test").parameters();
-    const auto kind = GENERATE(BucketKind::one, BucketKind::tensors, BucketKind::filled);
+    const std::int64_t n = sim::model_named("resnet50", "test").parameters();
+    const auto kind =
+        GENERATE(sim::BucketKind::one, sim::BucketKind::tensors, sim::BucketKind::filled);
     const Coded half = coded("resnet50", {"fp16", 0, 1e11, 1e11}, kind);
     CHECK(half.bytes.message == bytes(2 * n));
     CHECK(half.bytes.gradient == bytes(4 * n));
-    CHECK(on_lane(half, all_reduce_lane) == bytes(2 * n));
+    CHECK(on_lane(half, sim::all_reduce_lane) == bytes(2 * n));
     CHECK(half.bytes.reduces);
     // A byte a level and a scale of four bytes a tensor.
     const Coded qsgd = coded("resnet50", {"qsgd", 0, 1e11, 1e11}, kind);
     CHECK(qsgd.bytes.message == bytes(n + 4 * 161));
-    CHECK(on_lane(qsgd, gather_lane) == bytes(n + 4 * 161));
+    CHECK(on_lane(qsgd, sim::gather_lane) == bytes(n + 4 * 161));
     CHECK_FALSE(qsgd.bytes.reduces);
     // 4 r (rows + columns) a matrix, vectors whole.
     const Coded power = coded("resnet50", {"power_sgd", 2, 1e11, 1e11}, kind);
     std::int64_t expected = 0;
-    for (const TensorShape& shape : tensor_shapes(model_named("resnet50", "test"))) {
+    for (const kernels::TensorShape& shape :
+         sim::tensor_shapes(sim::model_named("resnet50", "test"))) {
         const bool shrinks =
             shape.is_matrix() && 4 * 2 * (shape.rows + shape.columns) < 4 * shape.elements();
         expected += shrinks ? 4 * 2 * (shape.rows + shape.columns) : 4 * shape.elements();
     }
     CHECK(power.bytes.message == bytes(expected));
     CHECK(power.bytes.reduces);
-    for (const GradientBucket& bucket : power.buckets) CHECK(bucket.legs.size() <= 2);
+    for (const sim::GradientBucket& bucket : power.buckets) CHECK(bucket.legs.size() <= 2);
 }
 
 TEST_CASE("codec plan: pieces of tensors are vectors, and matrices are not cut", "[codec_plan]") {
-    const std::int64_t n = model_named("resnet50", "test").parameters();
-    CHECK(coded("resnet50", {"fp16", 0, 1e11, 1e11}, BucketKind::chunks).bytes.message ==
+    const std::int64_t n = sim::model_named("resnet50", "test").parameters();
+    CHECK(coded("resnet50", {"fp16", 0, 1e11, 1e11}, sim::BucketKind::chunks).bytes.message ==
           bytes(2 * n));
-    CHECK_THROWS_WITH(coded("resnet50", {"power_sgd", 2, 1e11, 1e11}, BucketKind::chunks),
+    CHECK_THROWS_WITH(coded("resnet50", {"power_sgd", 2, 1e11, 1e11}, sim::BucketKind::chunks),
                       "test: power_sgd takes whole tensors, and \"chunks\" cuts them");
 }
 
 TEST_CASE("codec plan: a step encodes, sends what is left, and decodes", "[codec_plan]") {
-    const Topology topology = build_cluster("p3.2xlarge", 4);
-    StepJob job;
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    sim::StepJob job;
     job.name = "job";
     job.workers = topology.workers();
     job.per_host = 1;
     job.compute.assign(4, milliseconds(90));
     job.launch.overhead = {};
-    const Coded plain = coded("resnet50", {"none", 0, 1e11, 1e11}, BucketKind::one);
+    const Coded plain = coded("resnet50", {"none", 0, 1e11, 1e11}, sim::BucketKind::one);
     job.buckets = plain.buckets;
-    for (GradientBucket& bucket : job.buckets) bucket.encode = bucket.decode = {};
+    for (sim::GradientBucket& bucket : job.buckets) bucket.encode = bucket.decode = {};
     const auto parts = [&] {
-        const auto steps = run_steps(topology, std::span(&job, 1), {}, {}).front().steps;
+        const auto steps = sim::run_steps(topology, std::span(&job, 1), {}, {}).front().steps;
         CHECK(steps[0].parts.total() == steps[0].end - steps[0].begin);
         return steps[0].parts;
     };
-    const StepParts whole = parts();
-    const Coded half = coded("resnet50", {"fp16", 0, 1e11, 1e11}, BucketKind::one);
+    const sim::StepParts whole = parts();
+    const Coded half = coded("resnet50", {"fp16", 0, 1e11, 1e11}, sim::BucketKind::one);
     job.buckets = half.buckets;
-    const StepParts halved = parts();
+    const sim::StepParts halved = parts();
     CHECK(halved.sending.raw() == Approx(whole.sending.raw() / 2).epsilon(0.01));
     CHECK(halved.coding == half.bytes.encode + half.bytes.decode);
     // What every rank brings crosses every link of the ring: (n - 1) messages, not 2 (n - 1)/n.
-    const Coded qsgd = coded("resnet50", {"qsgd", 0, 1e11, 1e11}, BucketKind::one);
+    const Coded qsgd = coded("resnet50", {"qsgd", 0, 1e11, 1e11}, sim::BucketKind::one);
     job.buckets = qsgd.buckets;
     CHECK(to_seconds(parts().sending) ==
           Approx(to_seconds(whole.sending) / 1.5 * 3 / 4).epsilon(0.01));
 }
 
 TEST_CASE("codec plan: workers code one message after the other", "[codec_plan]") {
-    const Topology topology = build_cluster("p3.2xlarge", 4);
-    StepJob job;
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    sim::StepJob job;
     job.name = "job";
     job.workers = topology.workers();
     job.compute.assign(4, milliseconds(90));
-    job.launch = {LaunchKind::by_name, {}};
-    GradientBucket bucket{"b", bytes(4), 1.0};
-    bucket.legs = {{all_reduce_lane, bytes(4)}};
+    job.launch = {sim::LaunchKind::by_name, {}};
+    sim::GradientBucket bucket{"b", bytes(4), 1.0};
+    bucket.legs = {{sim::all_reduce_lane, bytes(4)}};
     bucket.encode = milliseconds(5);
     job.buckets.assign(6, bucket);
-    const auto steps = run_steps(topology, std::span(&job, 1), {}, {}).front().steps;
+    const auto steps = sim::run_steps(topology, std::span(&job, 1), {}, {}).front().steps;
     const Duration after = steps[0].end - steps[0].begin - milliseconds(90);
     CHECK(after >= milliseconds(30));
     CHECK(after < milliseconds(32));

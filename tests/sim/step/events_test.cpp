@@ -12,7 +12,7 @@ namespace ukemi {
 namespace {
 
 struct FourMachines {
-    FourMachines() : topology(build_cluster("p3.2xlarge", 4)) {
+    FourMachines() : topology(sim::build_cluster("p3.2xlarge", 4)) {
         job.name = "job";
         job.workers = topology.workers();
         job.per_host = 1;
@@ -23,33 +23,33 @@ struct FourMachines {
         job.steps = 8;
     }
 
-    JobSteps run(const StepEvents& events = {}, std::int64_t detailed = 0) const {
-        return run_steps(topology, std::span(&job, 1), {}, {1, detailed}, events).front();
+    sim::JobSteps run(const sim::StepEvents& events = {}, std::int64_t detailed = 0) const {
+        return sim::run_steps(topology, std::span(&job, 1), {}, {1, detailed}, events).front();
     }
     // All network links of the machine, from then on.
-    void change(StepEvents& events, std::int32_t machine, Instant at, double share) const {
+    void change(sim::StepEvents& events, std::int32_t machine, Instant at, double share) const {
         for (std::size_t i = 0; i < topology.links().size(); ++i) {
-            const Link& link = topology.links()[i];
-            const auto place = static_cast<MachineId>(machine);
-            if (link.kind != LinkKind::network) continue;
+            const sim::Link& link = topology.links()[i];
+            const auto place = static_cast<sim::MachineId>(machine);
+            if (link.kind != sim::LinkKind::network) continue;
             if (topology.device(link.from).machine != place &&
                 topology.device(link.to).machine != place) {
                 continue;
             }
-            events.links.push_back(
-                {at, static_cast<LinkId>(i), BytesPerSecond::of(share * link.bandwidth.raw())});
+            events.links.push_back({at, static_cast<sim::LinkId>(i),
+                                    BytesPerSecond::of(share * link.bandwidth.raw())});
         }
     }
 
-    Topology topology;
-    StepJob job;
+    sim::Topology topology;
+    sim::StepJob job;
 };
 
-Duration length(const StepRecord& step) { return step.end - step.begin; }
+Duration length(const sim::StepRecord& step) { return step.end - step.begin; }
 
-void check_chain(const JobSteps& result) {
+void check_chain(const sim::JobSteps& result) {
     Instant begin;
-    for (const StepRecord& step : result.steps) {
+    for (const sim::StepRecord& step : result.steps) {
         CHECK(step.begin == begin);
         CHECK(step.parts.total() == length(step));
         begin = step.end;
@@ -60,12 +60,12 @@ void check_chain(const JobSteps& result) {
 
 TEST_CASE("events: a link at half its rate doubles the sending while it lasts", "[events]") {
     const FourMachines four;
-    const JobSteps before = four.run();
+    const sim::JobSteps before = four.run();
     const Duration step = length(before.steps[0]);
-    StepEvents events;
+    sim::StepEvents events;
     four.change(events, 2, Instant::at(2 * step), 0.5);
     four.change(events, 2, Instant::at(2 * step) + hours(1), 1);
-    const JobSteps after = four.run(events);
+    const sim::JobSteps after = four.run(events);
     check_chain(after);
     CHECK(length(after.steps[1]) == step);
     for (std::size_t i = 2; i < 8; ++i) {
@@ -77,11 +77,11 @@ TEST_CASE("events: a link at half its rate doubles the sending while it lasts", 
 TEST_CASE("events: a link that is down for a second delays its step by a second", "[events]") {
     const FourMachines four;
     const Duration step = length(four.run().steps[0]);
-    StepEvents events;
+    sim::StepEvents events;
     const Instant in_flight = Instant::at(2 * step + milliseconds(150));  // 90 ms compute, then 120
     four.change(events, 1, in_flight, 0);
     four.change(events, 1, in_flight + whole_seconds(1), 1);
-    const JobSteps result = four.run(events);
+    const sim::JobSteps result = four.run(events);
     check_chain(result);
     CHECK(length(result.steps[2]).raw() == Approx((step + whole_seconds(1)).raw()).epsilon(1e-6));
     CHECK(length(result.steps[3]) == step);
@@ -100,13 +100,13 @@ TEST_CASE("events: when a worker leaves, its step is torn and made again by the 
     three.job.compute.pop_back();
     const Duration step_of_three = length(three.run().steps[0]);
     CHECK(step_of_three < step);  // a smaller ring
-    StepEvents events;
+    sim::StepEvents events;
     const Instant at = Instant::at(2 * step + milliseconds(150));  // flows are in the air
     events.departures = {{at, 0, {1}, whole_seconds(5)}};
-    const JobSteps result = four.run(events);
+    const sim::JobSteps result = four.run(events);
     check_chain(result);
     REQUIRE(result.steps.size() == 8);
-    const StepRecord& torn = result.steps[2];
+    const sim::StepRecord& torn = result.steps[2];
     CHECK(torn.begin == Instant::at(2 * step));
     CHECK(torn.parts.torn == milliseconds(150) + whole_seconds(5));
     CHECK(length(torn) == torn.parts.torn + step_of_three);
@@ -123,13 +123,13 @@ TEST_CASE("events: departures while others are torn, to the last worker, and aft
           "[events]") {
     const FourMachines four;
     const Duration step = length(four.run().steps[0]);
-    StepEvents events;
+    sim::StepEvents events;
     const Instant at = Instant::at(2 * step + milliseconds(10));
     events.departures = {{at, 0, {0}, whole_seconds(5)},
                          {at + whole_seconds(2), 0, {3}, whole_seconds(5)},  // before they began
                          {at + milliseconds(7500), 0, {1}, {}},
                          {at + hours(1), 0, {2}, {}}};  // nobody is left, but the job is over
-    const JobSteps result = four.run(events);
+    const sim::JobSteps result = four.run(events);
     check_chain(result);
     REQUIRE(result.steps.size() == 8);
     CHECK(result.steps[2].parts.torn == milliseconds(10) + whole_seconds(7));
@@ -141,40 +141,41 @@ TEST_CASE("events: departures while others are torn, to the last worker, and aft
 TEST_CASE("events: who is left keeps its pace, and its row in a trace", "[events]") {
     FourMachines four;
     four.job.stragglers.persistent = 0.5;
-    StepEvents events;
+    sim::StepEvents events;
     events.departures = {{Instant::at(milliseconds(1500)), 0, {1}, milliseconds(100)}};
-    const JobSteps result = four.run(events, 8);
+    const sim::JobSteps result = four.run(events, 8);
     check_chain(result);
     const std::vector<Duration>& before = result.steps.front().computing;
     const std::vector<Duration>& after = result.steps.back().computing;
     REQUIRE(after.size() == 3);
     CHECK(after == std::vector<Duration>{before[0], before[2], before[3]});
     CHECK(result.steps.back().first_ranks == std::vector<std::int32_t>{0, 2, 3});
-    const std::vector<JobSteps> results = {result};
-    const std::string text = perfetto_trace(four.topology, std::span(&four.job, 1), results);
+    const std::vector<sim::JobSteps> results = {result};
+    const std::string text = sim::perfetto_trace(four.topology, std::span(&four.job, 1), results);
     CHECK_THAT(text, Catch::Contains("\"torn\""));
 }
 
 TEST_CASE("events: with a worker of a layout its replica goes", "[events]") {
-    const Topology dgx = build_cluster("dgx1_v100", 3);
-    StepJob job;
+    const sim::Topology dgx = sim::build_cluster("dgx1_v100", 3);
+    sim::StepJob job;
     job.name = "job";
     job.workers = dgx.workers();
     job.compute.assign(24, milliseconds(40));
     job.batch = 2;
     job.accumulation = 4;
     job.steps = 6;
-    LayoutRequest request;
+    sim::LayoutRequest request;
     request.degrees = {3, 2, 4};
     request.micro_batches = 4;
     request.batch = 2;
     request.value_bytes = 2;
-    const ModelProfile model = model_named("bert_base", "test");
-    job.layout = make_layout(model, request, "test");
-    StepEvents events;
+    const sim::ModelProfile model = sim::model_named("bert_base", "test");
+    job.layout = sim::make_layout(model, request, "test");
+    sim::StepEvents events;
     events.departures = {{Instant::at(milliseconds(70)), 0, {5}, milliseconds(500)}};
-    CHECK(ranks_left(job, events.departures[0].ranks).size() == 16);
-    const JobSteps result = run_steps(dgx, std::span(&job, 1), {}, {1, 6}, events).front();
+    CHECK(sim::ranks_left(job, events.departures[0].ranks).size() == 16);
+    const sim::JobSteps result =
+        sim::run_steps(dgx, std::span(&job, 1), {}, {1, 6}, events).front();
     check_chain(result);
     REQUIRE(result.steps.size() == 6);
     CHECK(result.steps.front().samples == 3 * 8);
@@ -184,20 +185,20 @@ TEST_CASE("events: with a worker of a layout its replica goes", "[events]") {
     CHECK(result.steps.back().first_ranks ==
           std::vector<std::int32_t>{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23});
     Duration torn;
-    for (const StepRecord& step : result.steps) torn += step.parts.torn;
+    for (const sim::StepRecord& step : result.steps) torn += step.parts.torn;
     CHECK(torn > milliseconds(500));
     CHECK(torn < milliseconds(570));
 }
 
 TEST_CASE("events: flows of a torn step leave the links to others", "[events]") {
     const FourMachines four;
-    StepJob other = four.job;
+    sim::StepJob other = four.job;
     other.name = "other";
     other.steps = 3;
-    const std::vector<StepJob> both = {four.job, other};
-    StepEvents events;
+    const std::vector<sim::StepJob> both = {four.job, other};
+    sim::StepEvents events;
     events.departures = {{Instant::at(milliseconds(100)), 0, {0}, whole_seconds(60)}};
-    const auto results = run_steps(four.topology, both, {}, {1, 0}, events);
+    const auto results = sim::run_steps(four.topology, both, {}, {1, 0}, events);
     const Duration alone = four.run().steps[0].parts.sending;
     // 10 ms of its first sending were shared.
     CHECK(to_seconds(results[1].steps[0].parts.sending - alone) == Approx(0.005).epsilon(0.02));
@@ -207,7 +208,7 @@ TEST_CASE("events: flows of a torn step leave the links to others", "[events]") 
 TEST_CASE("events: validation takes a forward pass of its samples, shared out or not", "[events]") {
     FourMachines four;
     four.job.validation = {3, 1000, true};
-    const JobSteps shared = four.run({}, 8);
+    const sim::JobSteps shared = four.run({}, 8);
     check_chain(shared);
     for (std::size_t i = 0; i < 8; ++i) {
         // 1000 samples in 8 batches of 128; a forward pass is a third of 90 ms.
@@ -216,13 +217,13 @@ TEST_CASE("events: validation takes a forward pass of its samples, shared out or
     }
     CHECK(shared.steps[2].spans.size() == 1);
     four.job.validation.distributed = false;
-    const JobSteps alone = four.run();
+    const sim::JobSteps alone = four.run();
     check_chain(alone);
     CHECK(alone.steps[5].parts.validation == 32 * milliseconds(30));
     // Departures do not change which steps are followed by it.
-    StepEvents events;
+    sim::StepEvents events;
     events.departures = {{alone.steps[3].begin + milliseconds(1), 0, {3}, {}}};
-    const JobSteps fewer = four.run(events);
+    const sim::JobSteps fewer = four.run(events);
     CHECK(fewer.steps[5].parts.validation == 32 * milliseconds(30));
     CHECK(fewer.steps[3].parts.validation == Duration{});
 }

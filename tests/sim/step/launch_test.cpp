@@ -7,13 +7,13 @@ namespace ukemi {
 
 namespace {
 
-const std::vector<GradientBucket> three = {
+const std::vector<sim::GradientBucket> three = {
     {"c", mebibytes(1), 0.3}, {"b", mebibytes(2), 0.6}, {"a", mebibytes(3), 1.0}};
 
 Instant at_us(std::int64_t microseconds) { return Instant::at(nanoseconds(1000 * microseconds)); }
 
-BucketLauncher launcher_of(const LaunchRule& rule) {
-    BucketLauncher launcher(rule, 4, nanoseconds(5000));
+sim::BucketLauncher launcher_of(const sim::LaunchRule& rule) {
+    sim::BucketLauncher launcher(rule, 4, nanoseconds(5000));
     launcher.begin_step(three);
     return launcher;
 }
@@ -21,7 +21,7 @@ BucketLauncher launcher_of(const LaunchRule& rule) {
 }  // namespace
 
 TEST_CASE("launch: in order, one at a time", "[launch]") {
-    BucketLauncher launcher = launcher_of({LaunchKind::in_order});
+    sim::BucketLauncher launcher = launcher_of({sim::LaunchKind::in_order});
     CHECK(launcher.take().empty());
     launcher.bucket_ready(0, at_us(10));
     CHECK(launcher.take().size() == 1);
@@ -36,7 +36,7 @@ TEST_CASE("launch: in order, one at a time", "[launch]") {
 }
 
 TEST_CASE("launch: by name, all that is ready", "[launch]") {
-    BucketLauncher launcher = launcher_of({LaunchKind::by_name});
+    sim::BucketLauncher launcher = launcher_of({sim::LaunchKind::by_name});
     launcher.bucket_ready(0, at_us(10));
     CHECK(launcher.take().size() == 1);
     launcher.bucket_ready(1, at_us(20));
@@ -45,14 +45,14 @@ TEST_CASE("launch: by name, all that is ready", "[launch]") {
 }
 
 TEST_CASE("launch: coordinated, at the beat of the cycle, agreed, and fused", "[launch]") {
-    LaunchRule rule{LaunchKind::coordinated};
+    sim::LaunchRule rule{sim::LaunchKind::coordinated};
     rule.fusion = mebibytes(4);
-    BucketLauncher launcher = launcher_of(rule);
+    sim::BucketLauncher launcher = launcher_of(rule);
     // Four workers: 5 us of latency, 3 messages of 10 us at rank 0, two levels of 15 us back.
     const Duration first = nanoseconds(5000 + 30'000 + 30'000);
-    CHECK(negotiation_time(rule, 4, nanoseconds(5000), false) == first);
-    CHECK(negotiation_time(rule, 4, nanoseconds(5000), true) == nanoseconds(4 * 15'000));
-    CHECK(negotiation_time(rule, 1, nanoseconds(5000), false) == Duration{});
+    CHECK(sim::negotiation_time(rule, 4, nanoseconds(5000), false) == first);
+    CHECK(sim::negotiation_time(rule, 4, nanoseconds(5000), true) == nanoseconds(4 * 15'000));
+    CHECK(sim::negotiation_time(rule, 1, nanoseconds(5000), false) == Duration{});
 
     launcher.bucket_ready(0, at_us(1200));
     launcher.bucket_ready(1, at_us(1900));
@@ -75,9 +75,9 @@ TEST_CASE("launch: coordinated, at the beat of the cycle, agreed, and fused", "[
 }
 
 TEST_CASE("launch: what does not fit into one fusion buffer goes in the next", "[launch]") {
-    LaunchRule rule{LaunchKind::coordinated};
+    sim::LaunchRule rule{sim::LaunchKind::coordinated};
     rule.fusion = mebibytes(3);
-    BucketLauncher launcher = launcher_of(rule);
+    sim::BucketLauncher launcher = launcher_of(rule);
     for (const std::uint32_t bucket : {0U, 1U, 2U}) launcher.bucket_ready(bucket, at_us(10));
     launcher.due(*launcher.due_at());
     launcher.due(*launcher.due_at());

@@ -13,10 +13,10 @@ namespace ukemi {
 
 namespace {
 
-StepJob job_on(const Topology& topology, std::size_t workers) {
-    StepJob job;
+sim::StepJob job_on(const sim::Topology& topology, std::size_t workers) {
+    sim::StepJob job;
     job.name = "job";
-    const std::vector<DeviceId> all = topology.workers();
+    const std::vector<sim::DeviceId> all = topology.workers();
     job.workers.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(workers));
     job.launch.overhead = {};
     job.steps = 2;
@@ -24,13 +24,14 @@ StepJob job_on(const Topology& topology, std::size_t workers) {
 }
 
 // Stages of one block each way: 2 ms forward, 4 ms backward, nothing to exchange.
-StepJob pipeline_job(const Topology& topology, PipelineKind kind, std::int32_t workers,
-                     std::int64_t micro_batches, std::int32_t chunks = 1) {
-    StepJob job = job_on(topology, static_cast<std::size_t>(workers));
+sim::StepJob pipeline_job(const sim::Topology& topology, sim::PipelineKind kind,
+                          std::int32_t workers, std::int64_t micro_batches,
+                          std::int32_t chunks = 1) {
+    sim::StepJob job = job_on(topology, static_cast<std::size_t>(workers));
     const std::int32_t stages = workers * chunks;
     job.compute.assign(job.workers.size(), stages * milliseconds(6));
     job.accumulation = micro_batches;
-    LayoutWork work;
+    sim::LayoutWork work;
     work.degrees.pipeline = workers;
     work.schedule = kind;
     work.chunks = chunks;
@@ -40,29 +41,30 @@ StepJob pipeline_job(const Topology& topology, PipelineKind kind, std::int32_t w
     return job;
 }
 
-std::vector<StepRecord> steps_of(const Topology& topology, const StepJob& job,
-                                 std::int64_t detailed = 0) {
-    return run_steps(topology, std::span(&job, 1), {}, {1, detailed}).front().steps;
+std::vector<sim::StepRecord> steps_of(const sim::Topology& topology, const sim::StepJob& job,
+                                      std::int64_t detailed = 0) {
+    return sim::run_steps(topology, std::span(&job, 1), {}, {1, detailed}).front().steps;
 }
 
-LayoutRequest request_of(Layout degrees, std::int64_t batch = 1) {
-    LayoutRequest request;
+sim::LayoutRequest request_of(policies::Layout degrees, std::int64_t batch = 1) {
+    sim::LayoutRequest request;
     request.degrees = degrees;
     request.batch = batch;
     request.value_bytes = 2;
     return request;
 }
 
-Bytes exchanged(const LayoutWork& work, ExchangeKind kind, std::int64_t* count = nullptr) {
+Bytes exchanged(const sim::LayoutWork& work, sim::ExchangeKind kind,
+                std::int64_t* count = nullptr) {
     Bytes sum;
-    const auto add = [&](const std::vector<ModelBlock>& blocks) {
-        for (const ModelBlock& block : blocks) {
+    const auto add = [&](const std::vector<sim::ModelBlock>& blocks) {
+        for (const sim::ModelBlock& block : blocks) {
             if (block.exchange != kind) continue;
             sum += block.bytes;
             if (count != nullptr) ++*count;
         }
     };
-    for (const StageWork& stage : work.stages) {
+    for (const sim::StageWork& stage : work.stages) {
         add(stage.forward);
         add(stage.backward);
     }
@@ -73,20 +75,21 @@ Bytes exchanged(const LayoutWork& work, ExchangeKind kind, std::int64_t* count =
 
 TEST_CASE("layout: with free transfers the bubble is (p - 1)/m, interleaved (p - 1)/(v m)",
           "[layout]") {
-    const Topology topology = build_cluster("p3.2xlarge", 8);
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 8);
     for (const std::int32_t p : {2, 4, 8}) {
         for (const std::int64_t m : {1, 4, 8, 16}) {
-            for (const PipelineKind kind :
-                 {PipelineKind::gpipe, PipelineKind::one_forward_one_backward}) {
-                const StepRecord step =
+            for (const sim::PipelineKind kind :
+                 {sim::PipelineKind::gpipe, sim::PipelineKind::one_forward_one_backward}) {
+                const sim::StepRecord step =
                     steps_of(topology, pipeline_job(topology, kind, p, m)).back();
                 CHECK(step.end - step.begin == (m + p - 1) * milliseconds(6));
                 CHECK(step.parts.bubble == (p - 1) * milliseconds(6));
                 CHECK(step.parts.compute == m * milliseconds(6));
             }
             if (m % p != 0) continue;
-            const StepJob job = pipeline_job(topology, PipelineKind::interleaved, p, m, 2);
-            const StepParts parts = steps_of(topology, job).back().parts;
+            const sim::StepJob job =
+                pipeline_job(topology, sim::PipelineKind::interleaved, p, m, 2);
+            const sim::StepParts parts = steps_of(topology, job).back().parts;
             CHECK(parts.bubble / parts.compute ==
                   Approx(static_cast<double>(p - 1) / static_cast<double>(2 * m)));
         }
@@ -94,53 +97,53 @@ TEST_CASE("layout: with free transfers the bubble is (p - 1)/m, interleaved (p -
 }
 
 TEST_CASE("layout: activations between stages are flows on real links", "[layout]") {
-    const Topology topology = build_cluster("p3.2xlarge", 4);
-    StepJob job = pipeline_job(topology, PipelineKind::gpipe, 4, 1);
-    for (StageWork& stage : job.layout->stages) stage.activations = bytes(10'000'000);
-    Routes routes(topology);
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    sim::StepJob job = pipeline_job(topology, sim::PipelineKind::gpipe, 4, 1);
+    for (sim::StageWork& stage : job.layout->stages) stage.activations = bytes(10'000'000);
+    sim::Routes routes(topology);
     const double transfer_s = 10e6 / routes.bandwidth(job.workers[0], job.workers[1]).raw() +
                               to_seconds(routes.latency(job.workers[0], job.workers[1]));
-    const StepRecord step = steps_of(topology, job).front();
+    const sim::StepRecord step = steps_of(topology, job).front();
     CHECK(to_seconds(step.end - step.begin) == Approx(4 * 0.006 + 6 * transfer_s).epsilon(1e-6));
     CHECK(step.parts.total() == step.end - step.begin);
     // Each worker waits for one transfer each way at most; those at the ends for one in all.
     CHECK(to_seconds(step.parts.transfer) == Approx(6 * transfer_s / 4).epsilon(1e-6));
     // Cross traffic on a link in the middle takes half of it.
-    const std::vector<CrossTraffic> traffic = {{job.workers[1], job.workers[2], 1}};
-    const auto crossed = run_steps(topology, std::span(&job, 1), traffic, {});
+    const std::vector<sim::CrossTraffic> traffic = {{job.workers[1], job.workers[2], 1}};
+    const auto crossed = sim::run_steps(topology, std::span(&job, 1), traffic, {});
     CHECK(crossed[0].steps[0].parts.transfer > step.parts.transfer);
 }
 
 TEST_CASE("layout: Megatron's traffic is four all-reduces of b s h a block, six with recompute",
           "[layout]") {
-    const ModelProfile model = model_named("megatron_8b", "test");
+    const sim::ModelProfile model = sim::model_named("megatron_8b", "test");
     for (const std::int32_t pipeline : {1, 2, 4}) {
-        LayoutRequest request = request_of({1, pipeline, 8}, 4);
+        sim::LayoutRequest request = request_of({1, pipeline, 8}, 4);
         std::int64_t count = 0;
-        const Bytes sent =
-            exchanged(make_layout(model, request, "test"), ExchangeKind::tensor_all_reduce, &count);
-        const auto traffic = tensor_parallel_traffic(72, 4, 1024, 3072, 2);
+        const Bytes sent = exchanged(sim::make_layout(model, request, "test"),
+                                     sim::ExchangeKind::tensor_all_reduce, &count);
+        const auto traffic = sim::tensor_parallel_traffic(72, 4, 1024, 3072, 2);
         CHECK(count == traffic.all_reduces);
         CHECK(sent == traffic.all_reduces * traffic.each);
         request.recompute = true;
-        const Bytes again =
-            exchanged(make_layout(model, request, "test"), ExchangeKind::tensor_all_reduce);
+        const Bytes again = exchanged(sim::make_layout(model, request, "test"),
+                                      sim::ExchangeKind::tensor_all_reduce);
         CHECK(2 * again == 3 * sent);
     }
 }
 
 TEST_CASE("layout: shards hold the model once, and shares of its time add up to it", "[layout]") {
-    const ModelProfile model = model_named("megatron_8b", "test");
-    for (const Layout degrees :
-         {Layout{1, 1, 1}, Layout{1, 1, 8}, Layout{1, 4, 1}, Layout{1, 8, 4}}) {
-        const LayoutWork work = make_layout(model, request_of(degrees), "test");
+    const sim::ModelProfile model = sim::model_named("megatron_8b", "test");
+    for (const policies::Layout degrees : {policies::Layout{1, 1, 1}, policies::Layout{1, 1, 8},
+                                           policies::Layout{1, 4, 1}, policies::Layout{1, 8, 4}}) {
+        const sim::LayoutWork work = sim::make_layout(model, request_of(degrees), "test");
         double shares = 0;
         Bytes gradients;
-        for (const StageWork& stage : work.stages) {
-            for (const ModelBlock& block : stage.forward) shares += block.share;
-            for (const ModelBlock& block : stage.backward) shares += block.share;
+        for (const sim::StageWork& stage : work.stages) {
+            for (const sim::ModelBlock& block : stage.forward) shares += block.share;
+            for (const sim::ModelBlock& block : stage.backward) shares += block.share;
             CHECK(stage.backward.back().gradients_ready == 1);
-            for (const GradientBucket& bucket : stage.buckets) gradients += bucket.bytes;
+            for (const sim::GradientBucket& bucket : stage.buckets) gradients += bucket.bytes;
         }
         CHECK(shares * degrees.tensor == Approx(1));
         const Bytes whole = model.gradient_bytes(2);
@@ -151,17 +154,18 @@ TEST_CASE("layout: shards hold the model once, and shares of its time add up to 
 }
 
 TEST_CASE("layout: a tensor group's exchanges take as long as its all-reduces alone", "[layout]") {
-    const Topology dgx = build_cluster("dgx1_v100", 1);
-    StepJob job = job_on(dgx, 8);
-    const ModelProfile model = model_named("gpt2_xl", "test");
-    CHECK_THROWS_AS(make_layout(model, request_of({1, 1, 8}), "test"), InputError);  // 25 heads
-    LayoutRequest request = request_of({1, 1, 8}, 2);
-    const ModelProfile large = model_named("bert_large_512", "test");
-    job.layout = make_layout(large, request, "test");
+    const sim::Topology dgx = sim::build_cluster("dgx1_v100", 1);
+    sim::StepJob job = job_on(dgx, 8);
+    const sim::ModelProfile model = sim::model_named("gpt2_xl", "test");
+    CHECK_THROWS_AS(sim::make_layout(model, request_of({1, 1, 8}), "test"),
+                    InputError);  // 25 heads
+    sim::LayoutRequest request = request_of({1, 1, 8}, 2);
+    const sim::ModelProfile large = sim::model_named("bert_large_512", "test");
+    job.layout = sim::make_layout(large, request, "test");
     job.compute.assign(8, milliseconds(80));
-    const StepRecord step = steps_of(dgx, job).front();
-    ClusterNetwork network(dgx);
-    const PlacedCollective ring(network, Collective::ring, job.workers, 8, "test");
+    const sim::StepRecord step = steps_of(dgx, job).front();
+    sim::ClusterNetwork network(dgx);
+    const sim::PlacedCollective ring(network, policies::Collective::ring, job.workers, 8, "test");
     ring.start(network, bytes(2 * 2 * 512 * 1024), Instant{});
     const Duration once = network.runs().run_until(Instant::never())->at.since_start();
     CHECK(step.parts.exchange.raw() == Approx((96 * once).raw()).epsilon(1e-4));
@@ -170,18 +174,18 @@ TEST_CASE("layout: a tensor group's exchanges take as long as its all-reduces al
 }
 
 TEST_CASE("layout: replicas that are not cut take the steps of a plain job", "[layout]") {
-    const Topology topology = build_cluster("p3.2xlarge", 4);
-    StepJob job = job_on(topology, 4);
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    sim::StepJob job = job_on(topology, 4);
     job.compute.assign(4, milliseconds(90));
     job.per_host = 1;
     job.stragglers.independent = 0.1;
     job.steps = 3;
-    const ModelProfile model = model_named("resnet50", "test");
-    LayoutRequest request = request_of({4, 1, 1}, 32);
+    const sim::ModelProfile model = sim::model_named("resnet50", "test");
+    sim::LayoutRequest request = request_of({4, 1, 1}, 32);
     request.value_bytes = 4;
-    StepJob cut = job;
-    cut.layout = make_layout(model, request, "test");
-    job.buckets = gradient_buckets(model, {}, 4, "test");
+    sim::StepJob cut = job;
+    cut.layout = sim::make_layout(model, request, "test");
+    job.buckets = sim::gradient_buckets(model, {}, 4, "test");
     const auto plain = steps_of(topology, job);
     const auto layout = steps_of(topology, cut);
     for (std::size_t i = 0; i < plain.size(); ++i) {
@@ -195,30 +199,30 @@ TEST_CASE("layout: replicas that are not cut take the steps of a plain job", "[l
 
 TEST_CASE("layout: parts add up for random layouts, schedules and stragglers",
           "[layout][property]") {
-    const Topology topology = build_cluster("dgx1_v100", 4);
-    const ModelProfile model = model_named("bert_base", "test");
+    const sim::Topology topology = sim::build_cluster("dgx1_v100", 4);
+    const sim::ModelProfile model = sim::model_named("bert_base", "test");
     for (std::uint64_t seed = 0; seed < 24; ++seed) {
         CAPTURE(seed);
         RandomStream random(seed, "layout");
         const auto power = [&](std::int64_t most) {
             return std::int32_t{1} << random.integer(0, most - 1);
         };
-        LayoutRequest request = request_of({power(3), power(2), power(3)}, 4);
-        request.schedule = static_cast<PipelineKind>(random.integer(0, 2));
-        if (request.schedule == PipelineKind::interleaved) request.chunks = power(2);
+        sim::LayoutRequest request = request_of({power(3), power(2), power(3)}, 4);
+        request.schedule = static_cast<sim::PipelineKind>(random.integer(0, 2));
+        if (request.schedule == sim::PipelineKind::interleaved) request.chunks = power(2);
         request.micro_batches = request.degrees.pipeline * power(3);
         request.recompute = random.integer(0, 1) == 0;
-        const Layout& degrees = request.degrees;
-        StepJob job = job_on(
+        const policies::Layout& degrees = request.degrees;
+        sim::StepJob job = job_on(
             topology, static_cast<std::size_t>(degrees.data * degrees.pipeline * degrees.tensor));
-        job.layout = make_layout(model, request, "test");
+        job.layout = sim::make_layout(model, request, "test");
         job.compute.assign(job.workers.size(), milliseconds(30));
         job.accumulation = request.micro_batches;
-        job.launch.kind = static_cast<LaunchKind>(random.integer(0, 2));
+        job.launch.kind = static_cast<sim::LaunchKind>(random.integer(0, 2));
         job.stragglers = {0.2, 0.1, 0.1};
         job.input.samples_per_second = 400;
         Instant begin;
-        for (const StepRecord& step : steps_of(topology, job)) {
+        for (const sim::StepRecord& step : steps_of(topology, job)) {
             CHECK(step.begin == begin);
             CHECK(step.parts.total() == step.end - step.begin);
             begin = step.end;
@@ -229,25 +233,25 @@ TEST_CASE("layout: parts add up for random layouts, schedules and stragglers",
 
 TEST_CASE("layout: what is kept is Korthikanti's s b h (10 + 24/t + 5 a s/(h t)) a block",
           "[layout]") {
-    const ModelProfile model = model_named("megatron_8b", "test");
-    const MemoryRule rule = MemoryRule::of(Precision::fp16, Optimizer::adam);
+    const sim::ModelProfile model = sim::model_named("megatron_8b", "test");
+    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
     const std::int64_t width = 1024 * 3072;
     for (const std::int32_t t : {1, 2, 8}) {
-        const LayoutMemory memory = layout_memory(model, request_of({1, 1, t}, 3), rule);
+        const sim::LayoutMemory memory = sim::layout_memory(model, request_of({1, 1, t}, 3), rule);
         const std::int64_t block = width * 10 + (width * 24 + 5 * 32 * 1024 * 1024) / t;
         const std::int64_t logits = 2 * 1024 * (51200 / t);
         CHECK(memory.need.kept == bytes(3 * (72 * block + logits)));
     }
     // One rank of one: as the model's own profile counts it.
-    const LayoutMemory one = layout_memory(model, request_of({1, 1, 1}, 3), rule);
-    CHECK(one.need.parameters == memory_need(model, 3, rule).parameters);
-    CHECK(one.need.kept / memory_need(model, 3, rule).kept == Approx(1).epsilon(0.01));
-    LayoutRequest cut = request_of({64, 1, 8}, 8);
+    const sim::LayoutMemory one = sim::layout_memory(model, request_of({1, 1, 1}, 3), rule);
+    CHECK(one.need.parameters == sim::memory_need(model, 3, rule).parameters);
+    CHECK(one.need.kept / sim::memory_need(model, 3, rule).kept == Approx(1).epsilon(0.01));
+    sim::LayoutRequest cut = request_of({64, 1, 8}, 8);
     cut.recompute = true;
-    const GpuProfile& v100 = gpu_named("v100_sxm2_32gb", "test");
-    CHECK_NOTHROW(check_layout_memory(model, v100, cut, rule, "here"));
+    const sim::GpuProfile& v100 = sim::gpu_named("v100_sxm2_32gb", "test");
+    CHECK_NOTHROW(sim::check_layout_memory(model, v100, cut, rule, "here"));
     cut.batch = 4096;
-    CHECK_THROWS_WITH(check_layout_memory(model, v100, cut, rule, "here"),
+    CHECK_THROWS_WITH(sim::check_layout_memory(model, v100, cut, rule, "here"),
                       Catch::StartsWith("here: megatron_8b with a batch of 4096 needs ") &&
                           Catch::Contains(" bytes on pipeline rank 0 ") &&
                           Catch::Contains("v100_sxm2_32gb has 34359738368: the largest batch"));
@@ -255,83 +259,85 @@ TEST_CASE("layout: what is kept is Korthikanti's s b h (10 + 24/t + 5 a s/(h t))
 
 TEST_CASE("layout: schedules keep m micro-batches, p of them, or some more when interleaved",
           "[layout]") {
-    const ModelProfile model = model_named("bert_base", "test");
-    const MemoryRule rule = MemoryRule::of(Precision::fp16, Optimizer::adam);
-    LayoutRequest request = request_of({1, 4, 1}, 1);
+    const sim::ModelProfile model = sim::model_named("bert_base", "test");
+    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
+    sim::LayoutRequest request = request_of({1, 4, 1}, 1);
     request.micro_batches = 16;
-    const auto kept = [&](PipelineKind kind, std::int32_t chunks) {
+    const auto kept = [&](sim::PipelineKind kind, std::int32_t chunks) {
         request.schedule = kind;
         request.chunks = chunks;
-        return layout_memory(model, request, rule).need.kept;
+        return sim::layout_memory(model, request, rule).need.kept;
     };
-    const Bytes gpipe = kept(PipelineKind::gpipe, 1);
-    const Bytes alternating = kept(PipelineKind::one_forward_one_backward, 1);
+    const Bytes gpipe = kept(sim::PipelineKind::gpipe, 1);
+    const Bytes alternating = kept(sim::PipelineKind::one_forward_one_backward, 1);
     CHECK(gpipe == 4 * alternating);
-    const Bytes interleaved = kept(PipelineKind::interleaved, 3);
+    const Bytes interleaved = kept(sim::PipelineKind::interleaved, 3);
     CHECK(interleaved > alternating);
     CHECK(interleaved < gpipe);
 }
 
 TEST_CASE("layout: fully connected layers split over devices save their parameters", "[layout]") {
-    const ModelProfile model = model_named("vgg16", "test");
-    LayoutRequest request = request_of({8, 1, 1}, 32);
+    const sim::ModelProfile model = sim::model_named("vgg16", "test");
+    sim::LayoutRequest request = request_of({8, 1, 1}, 32);
     request.value_bytes = 4;
-    const MemoryRule rule = MemoryRule::of(Precision::fp32, Optimizer::momentum);
-    const Bytes whole = layout_memory(model, request, rule).need.parameters;
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp32, sim::Optimizer::momentum);
+    const Bytes whole = sim::layout_memory(model, request, rule).need.parameters;
     request.split_dense = true;
-    const Bytes split = layout_memory(model, request, rule).need.parameters;
+    const Bytes split = sim::layout_memory(model, request, rule).need.parameters;
     // fc6, fc7 and fc8 hold 123,642,856 of 138,357,544 parameters; an eighth of them stays.
     CHECK(whole - split == 12 * bytes(123'642'856 - 123'642'856 / 8));
-    const LayoutWork work = make_layout(model, request, "test");
+    const sim::LayoutWork work = sim::make_layout(model, request, "test");
     Bytes gradients;
-    for (const GradientBucket& bucket : work.stages[0].buckets) gradients += bucket.bytes;
+    for (const sim::GradientBucket& bucket : work.stages[0].buckets) gradients += bucket.bytes;
     CHECK(gradients == bytes(4 * (138'357'544 - 123'642'856)));
     // Forward and backward: outputs to their owners, and their gradients back.
-    CHECK(exchanged(work, ExchangeKind::all_to_all) == bytes(2 * 4 * 32 * (4096 + 4096 + 1000)));
+    CHECK(exchanged(work, sim::ExchangeKind::all_to_all) ==
+          bytes(2 * 4 * 32 * (4096 + 4096 + 1000)));
     const Bytes inputs = bytes(4 * 32 * (25'088 + 4096 + 4096));
-    CHECK(exchanged(work, ExchangeKind::all_gather) == inputs);
-    CHECK(exchanged(work, ExchangeKind::reduce_scatter) == inputs);
+    CHECK(exchanged(work, sim::ExchangeKind::all_gather) == inputs);
+    CHECK(exchanged(work, sim::ExchangeKind::reduce_scatter) == inputs);
     // On a slow network it pays: 59 MB instead of 553 are summed.
-    const Topology topology = build_cluster("p3.2xlarge", 8);
-    StepJob job = job_on(topology, 8);
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 8);
+    sim::StepJob job = job_on(topology, 8);
     job.compute.assign(8, milliseconds(300));
-    StepJob cut = job;
+    sim::StepJob cut = job;
     cut.layout = work;
     job.per_host = 1;
-    job.buckets = gradient_buckets(model, {}, 4, "test");
-    const StepRecord before = steps_of(topology, job).front();
-    const StepRecord after = steps_of(topology, cut).front();
+    job.buckets = sim::gradient_buckets(model, {}, 4, "test");
+    const sim::StepRecord before = steps_of(topology, job).front();
+    const sim::StepRecord after = steps_of(topology, cut).front();
     CHECK(after.parts.exchange > Duration{});
     CHECK(after.end - after.begin < before.end - before.begin);
 }
 
 TEST_CASE("layout: synchronised batch normalisation waits for two small sums a layer", "[layout]") {
-    const ModelProfile model = model_named("resnet50", "test");
-    LayoutRequest request = request_of({4, 1, 1}, 32);
+    const sim::ModelProfile model = sim::model_named("resnet50", "test");
+    sim::LayoutRequest request = request_of({4, 1, 1}, 32);
     request.synchronised_norm = true;
-    const LayoutWork work = make_layout(model, request, "test");
+    const sim::LayoutWork work = sim::make_layout(model, request, "test");
     std::int64_t count = 0;
-    const Bytes sent = exchanged(work, ExchangeKind::all_reduce, &count);
+    const Bytes sent = exchanged(work, sim::ExchangeKind::all_reduce, &count);
     CHECK(count == 2 * 53);  // He et al.: a normalisation after each of 53 convolutions
     CHECK(sent == bytes(4 * (4 * 26'560 + 53)));  // of 26,560 channels
-    const Topology topology = build_cluster("p3.2xlarge", 4);
-    StepJob job = job_on(topology, 4);
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    sim::StepJob job = job_on(topology, 4);
     job.compute.assign(4, milliseconds(90));
     job.layout = work;
-    const StepParts parts = steps_of(topology, job).front().parts;
+    const sim::StepParts parts = steps_of(topology, job).front().parts;
     // 106 rings of three machines' latency there and back; bytes hardly count.
-    Routes routes(topology);
+    sim::Routes routes(topology);
     const Duration hop = routes.latency(job.workers[0], job.workers[1]);
     CHECK(parts.exchange >= 106 * (6 * hop));
     CHECK(parts.exchange < 2 * (106 * (6 * hop)));
-    CHECK_THROWS_WITH(make_layout(model_named("vgg16", "test"), request, "here"),
+    CHECK_THROWS_WITH(sim::make_layout(sim::model_named("vgg16", "test"), request, "here"),
                       "here: vgg16 has no batch normalisation");
 }
 
 TEST_CASE("layout: what cannot be cut is refused", "[layout]") {
-    const auto refusal = [](const char* model, Layout degrees) {
+    const auto refusal = [](const char* model, policies::Layout degrees) {
         try {
-            make_layout(model_named(model, "test"), request_of(degrees), "here");
+            sim::make_layout(sim::model_named(model, "test"), request_of(degrees), "here");
         } catch (const InputError& error) {
             return std::string(error.what());
         }
@@ -346,22 +352,23 @@ TEST_CASE("layout: what cannot be cut is refused", "[layout]") {
 }
 
 TEST_CASE("layout: a trace shows passes, bubbles and exchanges", "[layout]") {
-    const Topology topology = build_cluster("dgx1_v100", 1);
-    StepJob job = job_on(topology, 8);
-    LayoutRequest request = request_of({1, 4, 2}, 4);
+    const sim::Topology topology = sim::build_cluster("dgx1_v100", 1);
+    sim::StepJob job = job_on(topology, 8);
+    sim::LayoutRequest request = request_of({1, 4, 2}, 4);
     request.micro_batches = 4;
-    job.layout = make_layout(model_named("bert_base", "test"), request, "test");
+    job.layout = sim::make_layout(sim::model_named("bert_base", "test"), request, "test");
     job.compute.assign(8, milliseconds(30));
     job.accumulation = 4;
-    const std::vector<JobSteps> results = run_steps(topology, std::span(&job, 1), {}, {1, 1});
-    const std::string text = perfetto_trace(topology, std::span(&job, 1), results);
+    const std::vector<sim::JobSteps> results =
+        sim::run_steps(topology, std::span(&job, 1), {}, {1, 1});
+    const std::string text = sim::perfetto_trace(topology, std::span(&job, 1), results);
     for (const char* name : {"\"forward 3\"", "\"backward 0\"", "\"bubble\"", "\"all-reduce\""}) {
         CHECK_THAT(text, Catch::Contains(name));
     }
     // Without overlap, the spans of a worker's row that are not within others fill its step.
-    const StepRecord& step = results[0].steps[0];
+    const sim::StepRecord& step = results[0].steps[0];
     Duration filled;
-    for (const WorkSpan& span : step.spans) {
+    for (const sim::WorkSpan& span : step.spans) {
         if (span.rank == 0 && span.name != "all-reduce") filled += span.end - span.begin;
     }
     CHECK(filled == step.end - step.begin);

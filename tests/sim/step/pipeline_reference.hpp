@@ -28,7 +28,7 @@ struct PipelineStep {
 
 class PipelineRun {
 public:
-    PipelineRun(const PipelineSpec& spec, const PassTimes& times)
+    PipelineRun(const sim::PipelineSpec& spec, const PassTimes& times)
         : spec_(spec),
           times_(times),
           stages_(spec.workers * spec.chunks),
@@ -36,7 +36,7 @@ public:
               static_cast<std::size_t>(2 * stages_) * static_cast<std::size_t>(spec.micro_batches),
               Instant::never()) {
         for (std::int32_t worker = 0; worker < spec.workers; ++worker) {
-            lists_.push_back(pipeline_passes(spec, worker));
+            lists_.push_back(sim::pipeline_passes(spec, worker));
         }
         done_.resize(lists_.size());
         free_at_.resize(lists_.size());
@@ -51,7 +51,7 @@ public:
             for (std::size_t worker = 0; worker < lists_.size(); ++worker) {
                 while (done_[worker] < lists_[worker].size() && play(worker)) {
                     moved = true;
-                    const PipelinePass& pass = lists_[worker][done_[worker]++];
+                    const sim::PipelinePass& pass = lists_[worker][done_[worker]++];
                     kept[worker] += pass.forward ? 1 : -1;
                     step.most_kept[worker] = std::max(step.most_kept[worker], kept[worker]);
                 }
@@ -74,7 +74,7 @@ private:
 
     // Whether the worker's next pass could run: what it needs is known.
     bool play(std::size_t worker) {
-        const PipelinePass& pass = lists_[worker][done_[worker]];
+        const sim::PipelinePass& pass = lists_[worker][done_[worker]];
         Instant ready;
         const bool first = pass.forward && pass.stage == 0;
         const bool turning = !pass.forward && pass.stage == stages_ - 1;
@@ -93,17 +93,17 @@ private:
         return true;
     }
 
-    const PipelineSpec& spec_;
+    const sim::PipelineSpec& spec_;
     const PassTimes& times_;
     std::int32_t stages_;
     std::vector<Instant> ends_;  // of forward passes, then of backward ones; never: not yet
-    std::vector<std::vector<PipelinePass>> lists_;
+    std::vector<std::vector<sim::PipelinePass>> lists_;
     std::vector<std::size_t> done_;
     std::vector<Instant> free_at_;
 };
 
-inline PipelineStep pipeline_step(const PipelineSpec& spec, const PassTimes& times) {
-    check_pipeline(spec, "test");
+inline PipelineStep pipeline_step(const sim::PipelineSpec& spec, const PassTimes& times) {
+    sim::check_pipeline(spec, "test");
     return PipelineRun(spec, times).run();
 }
 

@@ -16,10 +16,10 @@ namespace {
 // Machines of one GPU each on one switch, 10 Gbit/s.
 struct SmallCluster {
     explicit SmallCluster(std::uint32_t machines)
-        : topology(build_cluster("p3.2xlarge", machines)), workers(topology.workers()) {}
+        : topology(sim::build_cluster("p3.2xlarge", machines)), workers(topology.workers()) {}
 
-    StepJob job(std::size_t count) const {
-        StepJob one;
+    sim::StepJob job(std::size_t count) const {
+        sim::StepJob one;
         one.name = "job";
         one.workers.assign(workers.begin(), workers.begin() + static_cast<std::ptrdiff_t>(count));
         one.compute.assign(count, milliseconds(90));
@@ -30,18 +30,18 @@ struct SmallCluster {
         return one;
     }
 
-    Topology topology;
-    std::vector<DeviceId> workers;
+    sim::Topology topology;
+    std::vector<sim::DeviceId> workers;
 };
 
-JobSteps run_one_job(const SmallCluster& cluster, const StepJob& job,
-                     const StepOptions& options = {}) {
-    return run_steps(cluster.topology, std::span(&job, 1), {}, options).front();
+sim::JobSteps run_one_job(const SmallCluster& cluster, const sim::StepJob& job,
+                          const sim::StepOptions& options = {}) {
+    return sim::run_steps(cluster.topology, std::span(&job, 1), {}, options).front();
 }
 
-Duration alone(const SmallCluster& cluster, const StepJob& job, Bytes size) {
-    ClusterNetwork network(cluster.topology);
-    const PlacedCollective placed(network, job.collective, job.workers, job.per_host, "test");
+Duration alone(const SmallCluster& cluster, const sim::StepJob& job, Bytes size) {
+    sim::ClusterNetwork network(cluster.topology);
+    const sim::PlacedCollective placed(network, job.collective, job.workers, job.per_host, "test");
     placed.start(network, size, Instant{});
     return network.runs().run_until(Instant::never())->at.since_start();
 }
@@ -50,16 +50,16 @@ Duration alone(const SmallCluster& cluster, const StepJob& job, Bytes size) {
 
 TEST_CASE("step: one bucket takes the compute time and the all-reduce", "[step]") {
     const SmallCluster cluster(4);
-    const StepJob job = cluster.job(4);
-    const JobSteps result = run_one_job(cluster, job);
+    const sim::StepJob job = cluster.job(4);
+    const sim::JobSteps result = run_one_job(cluster, job);
     const Duration sending = alone(cluster, job, job.buckets[0].bytes);
     // A ring: 2 (n - 1)/n S/B, and 2 (n - 1) latencies, of which the network's rate is the least.
-    Routes routes(cluster.topology);
+    sim::Routes routes(cluster.topology);
     const double bandwidth = routes.bandwidth(job.workers[0], job.workers[1]).raw();
     const double latency = to_seconds(routes.latency(job.workers[0], job.workers[1]));
     CHECK(to_seconds(sending) == Approx(1.5 * 100e6 / bandwidth + 6 * latency).epsilon(1e-6));
     REQUIRE(result.steps.size() == 3);
-    for (const StepRecord& step : result.steps) {
+    for (const sim::StepRecord& step : result.steps) {
         CHECK(step.parts.compute == milliseconds(90));
         CHECK(step.parts.sending.raw() == Approx(sending.raw()).margin(2));
         CHECK(step.parts.straggler == Duration{});
@@ -71,13 +71,13 @@ TEST_CASE("step: one bucket takes the compute time and the all-reduce", "[step]"
 TEST_CASE("step: buckets in order follow the recurrence of overlapped sending", "[step]") {
     // start_i = max(ready_i, end_(i-1)); the step ends with the last bucket.
     const SmallCluster cluster(4);
-    StepJob job = cluster.job(4);
+    sim::StepJob job = cluster.job(4);
     job.buckets = {{"c", bytes(30'000'000), 0.3},
                    {"b", bytes(20'000'000), 0.35},
                    {"a", bytes(4'000'000), 1.0}};
-    const JobSteps result = run_one_job(cluster, job);
+    const sim::JobSteps result = run_one_job(cluster, job);
     Duration end;
-    for (const GradientBucket& bucket : job.buckets) {
+    for (const sim::GradientBucket& bucket : job.buckets) {
         const Duration ready = milliseconds(30) + seconds(0.060 * bucket.ready);
         end = std::max(ready, end) + alone(cluster, job, bucket.bytes);
     }
@@ -87,11 +87,11 @@ TEST_CASE("step: buckets in order follow the recurrence of overlapped sending", 
 
 TEST_CASE("step: with nothing to send, or one worker, only the input can hold it up", "[step]") {
     const SmallCluster cluster(2);
-    StepJob job = cluster.job(1);
+    sim::StepJob job = cluster.job(1);
     job.steps = 20;
     CHECK(run_one_job(cluster, job).steps.back().end == Instant::at(20 * milliseconds(90)));
     job.input.samples_per_second = 32 / 0.1;  // a batch each 100 ms
-    const JobSteps starved = run_one_job(cluster, job);
+    const sim::JobSteps starved = run_one_job(cluster, job);
     for (std::size_t i = 1; i < starved.steps.size(); ++i) {
         CHECK(starved.steps[i].end - starved.steps[i].begin == milliseconds(100));
         CHECK(starved.steps[i].parts.input == milliseconds(10));
@@ -102,11 +102,11 @@ TEST_CASE("step: with nothing to send, or one worker, only the input can hold it
 
 TEST_CASE("step: accumulation computes more and sends once", "[step]") {
     const SmallCluster cluster(4);
-    StepJob job = cluster.job(4);
+    sim::StepJob job = cluster.job(4);
     job.steps = 1;
-    const StepParts once = run_one_job(cluster, job).steps[0].parts;
+    const sim::StepParts once = run_one_job(cluster, job).steps[0].parts;
     job.accumulation = 4;
-    const StepParts four = run_one_job(cluster, job).steps[0].parts;
+    const sim::StepParts four = run_one_job(cluster, job).steps[0].parts;
     CHECK(four.compute == 4 * once.compute);
     CHECK(four.sending == once.sending);
     CHECK(job.samples_per_step() == 4 * 4 * 32);
@@ -115,20 +115,20 @@ TEST_CASE("step: accumulation computes more and sends once", "[step]") {
 TEST_CASE("step: the parts add up whatever the rules", "[step]") {
     const SmallCluster cluster(6);
     const auto launch =
-        GENERATE(LaunchKind::in_order, LaunchKind::by_name, LaunchKind::coordinated);
-    const auto kind =
-        GENERATE(BucketKind::one, BucketKind::tensors, BucketKind::filled, BucketKind::chunks);
-    StepJob job = cluster.job(6);
-    BucketRule rule;
+        GENERATE(sim::LaunchKind::in_order, sim::LaunchKind::by_name, sim::LaunchKind::coordinated);
+    const auto kind = GENERATE(sim::BucketKind::one, sim::BucketKind::tensors,
+                               sim::BucketKind::filled, sim::BucketKind::chunks);
+    sim::StepJob job = cluster.job(6);
+    sim::BucketRule rule;
     rule.kind = kind;
-    job.buckets = gradient_buckets(model_named("resnet50", "test"), rule, 4, "test");
+    job.buckets = sim::gradient_buckets(sim::model_named("resnet50", "test"), rule, 4, "test");
     job.launch.kind = launch;
     job.stragglers = {0.1, 0.2, 0.1};
     job.input.samples_per_second = 900;
     job.steps = 5;
-    const JobSteps result = run_one_job(cluster, job, {7, 2});
+    const sim::JobSteps result = run_one_job(cluster, job, {7, 2});
     Instant begin;
-    for (const StepRecord& step : result.steps) {
+    for (const sim::StepRecord& step : result.steps) {
         CHECK(step.begin == begin);
         CHECK(step.parts.total() == step.end - step.begin);
         CHECK(step.parts.straggler > Duration{});
@@ -137,8 +137,8 @@ TEST_CASE("step: the parts add up whatever the rules", "[step]") {
     CHECK(result.steps[1].sent.size() >= 1);
     CHECK(result.steps[2].sent.empty());
     Bytes sent;
-    for (const SentMessage& message : result.steps[0].sent) sent += message.bytes;
-    CHECK(sent == model_named("resnet50", "test").gradient_bytes());
+    for (const sim::SentMessage& message : result.steps[0].sent) sent += message.bytes;
+    CHECK(sent == sim::model_named("resnet50", "test").gradient_bytes());
     // The same seed, the same steps.
     CHECK(run_one_job(cluster, job, {7, 2}).steps.back().end == result.steps.back().end);
     CHECK(run_one_job(cluster, job, {8, 2}).steps.back().end != result.steps.back().end);
@@ -146,51 +146,51 @@ TEST_CASE("step: the parts add up whatever the rules", "[step]") {
 
 TEST_CASE("step: a cycle shorter than a negotiation ends all the same", "[step]") {
     const SmallCluster cluster(6);
-    StepJob job = cluster.job(6);
-    BucketRule rule;
-    rule.kind = BucketKind::tensors;
-    job.buckets = gradient_buckets(model_named("resnet50", "test"), rule, 4, "test");
-    job.launch.kind = LaunchKind::coordinated;
+    sim::StepJob job = cluster.job(6);
+    sim::BucketRule rule;
+    rule.kind = sim::BucketKind::tensors;
+    job.buckets = sim::gradient_buckets(sim::model_named("resnet50", "test"), rule, 4, "test");
+    job.launch.kind = sim::LaunchKind::coordinated;
     job.launch.cycle = GENERATE(Duration{}, nanoseconds(10'000));
-    const JobSteps result = run_one_job(cluster, job);
+    const sim::JobSteps result = run_one_job(cluster, job);
     REQUIRE(result.steps.size() == 3);
     // The last tensor is ready at the end of the pass, and must be agreed on.
-    const Duration least = negotiation_time(job.launch, 6, Duration{}, true);
+    const Duration least = sim::negotiation_time(job.launch, 6, Duration{}, true);
     CHECK(result.steps.back().parts.agreeing + result.steps.back().parts.sending >= least);
 }
 
 TEST_CASE("step: two jobs that share links are slower than one, and so is one with cross traffic",
           "[step]") {
     const SmallCluster cluster(4);
-    const StepJob job = cluster.job(4);
-    StepJob other = job;
+    const sim::StepJob job = cluster.job(4);
+    sim::StepJob other = job;
     other.name = "other";
     const Duration alone_one = run_one_job(cluster, job).steps[0].parts.sending;
-    const std::vector<StepJob> both = {job, other};
-    const auto results = run_steps(cluster.topology, both, {}, {});
+    const std::vector<sim::StepJob> both = {job, other};
+    const auto results = sim::run_steps(cluster.topology, both, {}, {});
     CHECK(results[0].steps[0].parts.sending.raw() == Approx(2 * alone_one.raw()).epsilon(0.01));
     CHECK(results[1].steps[0].parts.sending == results[0].steps[0].parts.sending);
-    const std::vector<CrossTraffic> traffic = {{cluster.workers[0], cluster.workers[1], 1}};
-    const auto crossed = run_steps(cluster.topology, std::span(&job, 1), traffic, {});
+    const std::vector<sim::CrossTraffic> traffic = {{cluster.workers[0], cluster.workers[1], 1}};
+    const auto crossed = sim::run_steps(cluster.topology, std::span(&job, 1), traffic, {});
     CHECK(crossed[0].steps[0].parts.sending.raw() == Approx(2 * alone_one.raw()).epsilon(0.01));
 }
 
 TEST_CASE("step: stragglers cost the mean of the largest of n lognormal draws", "[step]") {
     // Exact quadrature: mean 1, coefficient of variation 0.2, the largest of 8 is 1.310 on average.
     const SmallCluster cluster(8);
-    StepJob job = cluster.job(8);
+    sim::StepJob job = cluster.job(8);
     job.buckets.clear();
     job.stragglers.independent = 0.2;
     job.steps = 20'000;
-    const JobSteps result = run_one_job(cluster, job);
+    const sim::JobSteps result = run_one_job(cluster, job);
     const double mean_s = to_seconds(result.steps.back().end.since_start()) / 20'000;
     CHECK(mean_s / 0.090 == Approx(1.310).epsilon(0.003));
 }
 
 TEST_CASE("step: a collective that cannot run is refused with the job's name", "[step]") {
     const SmallCluster cluster(4);
-    StepJob job = cluster.job(4);
-    job.collective = Collective::hierarchical;
+    sim::StepJob job = cluster.job(4);
+    job.collective = policies::Collective::hierarchical;
     job.per_host = 3;
     CHECK_THROWS_AS(run_one_job(cluster, job), InputError);
 }
@@ -198,13 +198,13 @@ TEST_CASE("step: a collective that cannot run is refused with the job's name", "
 TEST_CASE("step: a ring on NVLink is as many rings as NCCL finds there", "[step]") {
     // Bus bandwidth S/t x 2 (n - 1)/n at line rate, 25 GB/s a lane: six rings on all eight GPUs of
     // a DGX-1, four on the first four; five have no rings of NVLink only.
-    const Topology dgx = build_cluster("dgx1_v100", 1);
+    const sim::Topology dgx = sim::build_cluster("dgx1_v100", 1);
     const auto bus_gb_per_s = [&](std::size_t count) {
-        const std::vector<DeviceId> all = dgx.workers();
+        const std::vector<sim::DeviceId> all = dgx.workers();
         const auto gpus = std::span(all).first(count);
-        ClusterNetwork network(dgx);
+        sim::ClusterNetwork network(dgx);
         const auto host = static_cast<std::int32_t>(count);
-        const PlacedCollective placed(network, Collective::ring, gpus, host, "test");
+        const sim::PlacedCollective placed(network, policies::Collective::ring, gpus, host, "test");
         placed.start(network, bytes(1'000'000'000), Instant{});
         const double time_s =
             to_seconds(network.runs().run_until(Instant::never())->at.since_start());
@@ -216,9 +216,9 @@ TEST_CASE("step: a ring on NVLink is as many rings as NCCL finds there", "[step]
 }
 
 TEST_CASE("step: rings through several machines are bound by the machines' NICs", "[step]") {
-    const Topology two = build_cluster("dgx1_v100", 2);
-    const std::vector<DeviceId> gpus = two.workers();
-    const auto rings = nvlink_rings(two, gpus, 8);
+    const sim::Topology two = sim::build_cluster("dgx1_v100", 2);
+    const std::vector<sim::DeviceId> gpus = two.workers();
+    const auto rings = sim::nvlink_rings(two, gpus, 8);
     REQUIRE(rings);
     REQUIRE(rings->phases.size() == 1);
     CHECK(rings->name == "6 rings");
@@ -226,30 +226,31 @@ TEST_CASE("step: rings through several machines are bound by the machines' NICs"
     CHECK(rings->phases[0].rounds == 30);
     std::vector<std::int32_t> sent(16);
     std::int32_t between = 0;
-    for (const TransferGraph::Edge& edge : rings->phases[0].edges) {
+    for (const sim::TransferGraph::Edge& edge : rings->phases[0].edges) {
         ++sent[static_cast<std::size_t>(edge.from)];
         between += edge.from / 8 != edge.to / 8 ? 1 : 0;
     }
     for (const std::int32_t edges : sent) CHECK(edges == 6);
     CHECK(between == 12);
-    CHECK_FALSE(nvlink_rings(two, std::span(gpus).first(12), 8));
+    CHECK_FALSE(sim::nvlink_rings(two, std::span(gpus).first(12), 8));
 }
 
 TEST_CASE("collective choice: cheapest first, and the reason names the others", "[step]") {
     const SmallCluster cluster(4);
-    const StepJob job = cluster.job(4);
-    const auto priced = price_collectives(cluster.topology, job.workers, 1, job.buckets, "test");
+    const sim::StepJob job = cluster.job(4);
+    const auto priced =
+        sim::price_collectives(cluster.topology, job.workers, 1, job.buckets, "test");
     REQUIRE(priced.size() >= 5);
     for (std::size_t i = 1; i < priced.size(); ++i) CHECK(priced[i - 1].time <= priced[i].time);
-    CHECK_THAT(reason_for(priced), Catch::StartsWith(priced[0].name + " ") &&
-                                       Catch::Contains("ms alone; " + priced[1].name));
+    CHECK_THAT(sim::reason_for(priced), Catch::StartsWith(priced[0].name + " ") &&
+                                            Catch::Contains("ms alone; " + priced[1].name));
 }
 
 TEST_CASE("perfetto trace: a row a worker and a link, details of the first steps only", "[step]") {
     const SmallCluster cluster(4);
-    const StepJob job = cluster.job(4);
-    const std::vector<JobSteps> results = {run_one_job(cluster, job, {0, 2})};
-    const std::string text = perfetto_trace(cluster.topology, std::span(&job, 1), results);
+    const sim::StepJob job = cluster.job(4);
+    const std::vector<sim::JobSteps> results = {run_one_job(cluster, job, {0, 2})};
+    const std::string text = sim::perfetto_trace(cluster.topology, std::span(&job, 1), results);
     const auto count = [&](std::string_view what) {
         std::size_t found = 0;
         for (std::size_t at = text.find(what); at != std::string::npos;

@@ -14,41 +14,45 @@ namespace {
 struct Served {
     Served(const char* machine, std::uint32_t count, std::size_t worker_count,
            std::size_t server_count)
-        : topology(build_cluster(machine, count)) {
-        const std::vector<DeviceId> all = topology.workers();
+        : topology(sim::build_cluster(machine, count)) {
+        const std::vector<sim::DeviceId> all = topology.workers();
         job.name = "job";
         job.workers.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(worker_count));
         for (std::size_t i = 0; i < server_count; ++i) {
-            const auto place = static_cast<MachineId>(count - 1 - i);
-            job.servers.push_back(topology.devices_of(DeviceKind::cpu, place).front());
+            const auto place = static_cast<sim::MachineId>(count - 1 - i);
+            job.servers.push_back(topology.devices_of(sim::DeviceKind::cpu, place).front());
         }
         job.compute.assign(worker_count, milliseconds(90));
         job.batch = 32;
-        job.launch = {LaunchKind::by_name, {}};
+        job.launch = {sim::LaunchKind::by_name, {}};
         job.buckets = {{"b", bytes(50'000'000), 1.0}, {"a", bytes(50'000'000), 1.0}};
-        place_on_servers(job.buckets, server_count);
+        sim::place_on_servers(job.buckets, server_count);
         job.steps = 4;
     }
 
-    JobSteps run() const { return run_steps(topology, std::span(&job, 1), {}, {1, 1}).front(); }
+    sim::JobSteps run() const {
+        return sim::run_steps(topology, std::span(&job, 1), {}, {1, 1}).front();
+    }
     double bandwidth() const {
-        Routes routes(topology);
+        sim::Routes routes(topology);
         return routes.bandwidth(job.workers[0], job.servers[0]).raw();
     }
 
-    Topology topology;
-    StepJob job;
+    sim::Topology topology;
+    sim::StepJob job;
 };
 
-double sending_s(const JobSteps& steps) { return to_seconds(steps.steps.back().parts.sending); }
+double sending_s(const sim::JobSteps& steps) {
+    return to_seconds(steps.steps.back().parts.sending);
+}
 
 }  // namespace
 
 TEST_CASE("variable update: variables go to the least laden server, in forward order",
           "[variable_update]") {
-    std::vector<GradientBucket> buckets = {
+    std::vector<sim::GradientBucket> buckets = {
         {"d", bytes(3)}, {"c", bytes(4)}, {"b", bytes(2)}, {"a", bytes(5)}};
-    const std::vector<Bytes> load = place_on_servers(buckets, 2);
+    const std::vector<Bytes> load = sim::place_on_servers(buckets, 2);
     CHECK(load == std::vector<Bytes>{bytes(8), bytes(6)});  // a, d and b, c
     CHECK(buckets[3].legs.front().lane == 0);
     CHECK(buckets[2].legs.front().lane == 1);
@@ -62,7 +66,7 @@ TEST_CASE("variable update: servers of their own take 2 n W / (S B)", "[variable
     CHECK(sending_s(one.run()) == Approx(2 * 4 * 100e6 / one.bandwidth()).epsilon(0.001));
     const Served two("p3.2xlarge", 6, 4, 2);
     CHECK(sending_s(two.run()) == Approx(2 * 4 * 50e6 / two.bandwidth()).epsilon(0.001));
-    for (const StepRecord& step : two.run().steps) {
+    for (const sim::StepRecord& step : two.run().steps) {
         CHECK(step.parts.total() == step.end - step.begin);
     }
 }
@@ -80,7 +84,7 @@ TEST_CASE("variable update: summing by machine sends once for each machine", "[v
 TEST_CASE("variable update: asynchronous throughput is the sum of the workers'",
           "[variable_update]") {
     Served served("p3.2xlarge", 5, 4, 1);
-    for (GradientBucket& bucket : served.job.buckets) {
+    for (sim::GradientBucket& bucket : served.job.buckets) {
         bucket.bytes = bytes(4);
         bucket.legs.front().bytes = bytes(4);
     }
@@ -99,13 +103,13 @@ TEST_CASE("variable update: of n equal asynchronous workers each is n - 1 update
     Served served("p3.2xlarge", 5, 4, 1);
     served.job.asynchronous = true;
     served.job.steps = 200;
-    const JobSteps result = served.run();
+    const sim::JobSteps result = served.run();
     CHECK(result.steps.size() == 200);
     CHECK(result.staleness.updates == 800);
     const double mean = static_cast<double>(result.staleness.sum) / 800;
     CHECK(mean == Approx(3).epsilon(0.02));
     Instant begin;
-    for (const StepRecord& step : result.steps) {
+    for (const sim::StepRecord& step : result.steps) {
         CHECK(step.begin == begin);
         CHECK(step.parts.total() == step.end - step.begin);
         begin = step.end;
@@ -114,7 +118,7 @@ TEST_CASE("variable update: of n equal asynchronous workers each is n - 1 update
     // One worker is never stale.
     Served alone("p3.2xlarge", 2, 1, 1);
     alone.job.asynchronous = true;
-    const JobSteps own = alone.run();
+    const sim::JobSteps own = alone.run();
     CHECK(own.staleness.sum == 0);
     // It fetches, computes, sends: nothing is hidden, as all is ready last.
     const double seconds_a_step = to_seconds(own.steps.back().end - own.steps.back().begin);
@@ -126,15 +130,15 @@ TEST_CASE("variable update: an asynchronous job that has ended leaves the links 
     Served served("p3.2xlarge", 5, 4, 1);
     served.job.asynchronous = true;
     served.job.steps = 1;
-    StepJob other = served.job;
+    sim::StepJob other = served.job;
     other.name = "other";
     other.asynchronous = false;
     other.steps = 6;
     other.compute.assign(4, milliseconds(200));  // else one sends while the other fetches
-    const std::vector<StepJob> both = {served.job, other};
-    const auto results = run_steps(served.topology, both, {}, {1, 0});
+    const std::vector<sim::StepJob> both = {served.job, other};
+    const auto results = sim::run_steps(served.topology, both, {}, {1, 0});
     CHECK(results[1].steps.front().parts.sending > results[1].steps.back().parts.sending);
-    const auto alone = run_steps(served.topology, std::span(&other, 1), {}, {1, 0});
+    const auto alone = sim::run_steps(served.topology, std::span(&other, 1), {}, {1, 0});
     CHECK(results[1].steps.back().parts.sending == alone[0].steps.back().parts.sending);
 }
 

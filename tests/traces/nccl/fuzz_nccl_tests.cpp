@@ -8,11 +8,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try {
-        const auto tables = ukemi::parse_nccl_tests({reinterpret_cast<const char*>(data), size},
-                                                    "all_reduce_8.csv");
-        ukemi::alpha_beta(tables, ukemi::BufferUse::out_of_place);
-        ukemi::alpha_beta(tables, ukemi::BufferUse::in_place);
-        ukemi::to_plain_csv(tables);
+        const auto tables = ukemi::traces::parse_nccl_tests(
+            {reinterpret_cast<const char*>(data), size}, "all_reduce_8.csv");
+        ukemi::traces::alpha_beta(tables, ukemi::traces::BufferUse::out_of_place);
+        ukemi::traces::alpha_beta(tables, ukemi::traces::BufferUse::in_place);
+        ukemi::traces::to_plain_csv(tables);
     } catch (const ukemi::InputError&) {  // the only way to refuse
     }
     return 0;

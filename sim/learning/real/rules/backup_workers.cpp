@@ -4,7 +4,7 @@
 
 #include "sim/learning/real/rules.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 void backup_workers_step(GroupState& state, GroupStep& step) {
     const int learners = step.learners();
@@ -13,11 +13,11 @@ void backup_workers_step(GroupState& state, GroupStep& step) {
     for (int learner = 0; learner < learners; ++learner) {
         times.push_back(nanoseconds(step.step_time(learner, step.step())));
     }
-    const FirstFinished first = first_finished(times, needed);
+    const kernels::FirstFinished first = kernels::first_finished(times, needed);
     const auto mean = learners == 1 ? step.mean_gradient(state.common, state)
                                     : step.mean_gradient(state.common, state, first.ranks);
     state.applied_squared_norm = squared_norm(mean);
-    local_step(step.rule(), mean, state.common, state.velocity);
+    kernels::local_step(step.rule(), mean, state.common, state.velocity);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

@@ -1,7 +1,7 @@
 // central.cpp — replicas around a central model: Crossbow's averaging and elastic averaging.
 #include "sim/learning/real/rules.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
@@ -13,16 +13,17 @@ void step_around(GroupState& state, GroupStep& step, float pull, float momentum,
         GroupState::Learner& one = state.learners[static_cast<std::size_t>(learner)];
         const auto part = step.gradient(learner, learners, one.weights);
         if (exchange) {
-            averaged_learner_step(step.rule(), pull, state.common, part.mean, one.weights,
-                                  one.velocity, correction_sum);
+            kernels::averaged_learner_step(step.rule(), pull, state.common, part.mean, one.weights,
+                                           one.velocity, correction_sum);
         } else {
-            local_step(step.rule(), part.mean, one.weights, one.velocity);
+            kernels::local_step(step.rule(), part.mean, one.weights, one.velocity);
         }
     }
     if (!exchange) return;
     for (std::size_t i = 0; i < state.common.size(); ++i) {
         const float before = state.common[i];
-        state.common[i] = central_step(before, state.common_before[i], correction_sum[i], momentum);
+        state.common[i] =
+            kernels::central_step(before, state.common_before[i], correction_sum[i], momentum);
         state.common_before[i] = before;
     }
 }
@@ -48,8 +49,8 @@ void elastic_averaging_step(GroupState& state, GroupStep& step) {
     const SynchronisationSettings& settings = step.task().synchronisation;
     const float pull = settings.averaging_rate > 0
                            ? static_cast<float>(settings.averaging_rate)
-                           : elastic_beta_usual / static_cast<float>(step.learners());
-    step_around(state, step, pull, 0, exchanges_after(step.step(), settings.period));
+                           : kernels::elastic_beta_usual / static_cast<float>(step.learners());
+    step_around(state, step, pull, 0, kernels::exchanges_after(step.step(), settings.period));
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

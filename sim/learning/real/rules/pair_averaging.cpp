@@ -7,7 +7,7 @@
 #include "base/rng.hpp"
 #include "sim/learning/real/rules.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 void pair_averaging_step(GroupState& state, GroupStep& step) {
     const int learners = step.learners();
@@ -20,13 +20,13 @@ void pair_averaging_step(GroupState& state, GroupStep& step) {
         const auto part = step.gradient(learner, learners, one.weights);
         if (learners >= 2) {
             RandomStream random(step.seed(), fmt::format("pairs/{}/{}", step.step(), learner));
-            const int peer = uniform ? uniform_peer(random, learner, learners)
-                                     : kungfu_peer(random, learner, learners);
-            pair_with(saved[static_cast<std::size_t>(peer)], one.weights);
+            const int peer = uniform ? kernels::uniform_peer(random, learner, learners)
+                                     : kernels::kungfu_peer(random, learner, learners);
+            kernels::pair_with(saved[static_cast<std::size_t>(peer)], one.weights);
         }
-        local_step(step.rule(), part.mean, one.weights, one.velocity);
+        kernels::local_step(step.rule(), part.mean, one.weights, one.velocity);
     }
     common_is_mean(state);
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

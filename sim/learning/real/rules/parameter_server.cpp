@@ -9,7 +9,7 @@
 #include "base/invariant.hpp"
 #include "sim/learning/real/rules.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 namespace {
 
@@ -30,8 +30,9 @@ void parameter_server_step(GroupState& state, GroupStep& step) {
     const SynchronisationSettings& settings = step.task().synchronisation;
     const int learners = step.learners();
     if (!state.server) {
-        state.server.emplace(state.common, learners,
-                             ServerSettings{settings.clock_lead_max, settings.by_staleness});
+        state.server.emplace(
+            state.common, learners,
+            kernels::ServerSettings{settings.clock_lead_max, settings.by_staleness});
         ensure_learners(state, learners);
         state.finish.assign(static_cast<std::size_t>(learners), waiting);
         pull_who_may(state, step, 0);
@@ -60,4 +61,4 @@ void parameter_server_step(GroupState& state, GroupStep& step) {
     state.common.assign(state.server->weights().begin(), state.server->weights().end());
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim

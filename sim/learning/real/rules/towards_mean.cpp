@@ -2,7 +2,7 @@
 // AdaSGD, and local SGD.
 #include "sim/learning/real/rules.hpp"
 
-namespace ukemi {
+namespace ukemi::sim {
 
 void ensure_learners(GroupState& state, int learners) {
     if (std::ssize(state.learners) == learners) return;
@@ -13,7 +13,7 @@ void ensure_learners(GroupState& state, int learners) {
 void common_is_mean(GroupState& state) {
     std::vector<std::span<const float>> replicas;
     for (const GroupState::Learner& one : state.learners) replicas.emplace_back(one.weights);
-    mean_of_replicas(replicas, state.common);
+    kernels::mean_of_replicas(replicas, state.common);
 }
 
 namespace {
@@ -22,7 +22,7 @@ void local_steps(GroupState& state, GroupStep& step) {
     for (int learner = 0; learner < step.learners(); ++learner) {
         GroupState::Learner& one = state.learners[static_cast<std::size_t>(learner)];
         const auto part = step.gradient(learner, step.learners(), one.weights);
-        local_step(step.rule(), part.mean, one.weights, one.velocity);
+        kernels::local_step(step.rule(), part.mean, one.weights, one.velocity);
     }
 }
 
@@ -34,26 +34,26 @@ void kungfu_averaging_step(GroupState& state, GroupStep& step) {
     common_is_mean(state);
     const std::vector<float> mean = state.common;
     const double given = step.task().synchronisation.averaging_rate;
-    const float pull = given > 0 ? static_cast<float>(given) : kungfu_averaging_rate;
+    const float pull = given > 0 ? static_cast<float>(given) : kernels::kungfu_averaging_rate;
     for (int learner = 0; learner < step.learners(); ++learner) {
         GroupState::Learner& one = state.learners[static_cast<std::size_t>(learner)];
         const auto part = step.gradient(learner, step.learners(), one.weights);
-        pull_to_mean(pull, mean, one.weights);
-        local_step(step.rule(), part.mean, one.weights, one.velocity);
+        kernels::pull_to_mean(pull, mean, one.weights);
+        kernels::local_step(step.rule(), part.mean, one.weights, one.velocity);
     }
     common_is_mean(state);
 }
 
 void ada_sgd_step(GroupState& state, GroupStep& step) {
-    switch (ada_sgd_at(step.step(), step.task().synchronisation.change_step)) {
-        case AdaSgdStep::averaging: kungfu_averaging_step(state, step); return;
-        case AdaSgdStep::take_rank_0:
+    switch (kernels::ada_sgd_at(step.step(), step.task().synchronisation.change_step)) {
+        case kernels::AdaSgdStep::averaging: kungfu_averaging_step(state, step); return;
+        case kernels::AdaSgdStep::take_rank_0:
             if (!state.learners.empty()) {
                 state.common = state.learners.front().weights;
                 state.velocity = state.learners.front().velocity;
             }
             break;
-        case AdaSgdStep::s_sgd: break;
+        case kernels::AdaSgdStep::s_sgd: break;
     }
     state.learners.clear();
     s_sgd_step(state, step);
@@ -64,8 +64,8 @@ void local_sgd_step(GroupState& state, GroupStep& step) {
     ensure_learners(state, step.learners());
     local_steps(state, step);
     common_is_mean(state);
-    if (!exchanges_after(step.step(), step.task().synchronisation.period)) return;
+    if (!kernels::exchanges_after(step.step(), step.task().synchronisation.period)) return;
     for (GroupState::Learner& one : state.learners) one.weights = state.common;
 }
 
-}  // namespace ukemi
+}  // namespace ukemi::sim
