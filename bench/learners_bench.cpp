@@ -32,11 +32,13 @@
 #ifdef UKEMI_WITH_CUDA
 #include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
+#include "tests/support/learner_tuning.hpp"
 #endif
 
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using Time = std::chrono::duration<double>;

@@ -25,12 +25,13 @@
 #include <vector>
 
 #include "kernels/cuda/handles.hpp"
-#include "kernels/nccl/library/nccl_library.hpp"
-#include "kernels/nccl/nccl_communicator.hpp"
+#include "studies/nccl/library/nccl_library.hpp"
+#include "studies/nccl/nccl_communicator.hpp"
 
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::studies;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using Clock = std::chrono::steady_clock;

@@ -26,11 +26,12 @@
 
 #include "base/statistics.hpp"
 #include "sim/network/collective_runs.hpp"
-#include "sim/network/reference_scenarios.hpp"
+#include "tests/support/reference_scenarios.hpp"
 
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 using namespace ukemi::sim;
 

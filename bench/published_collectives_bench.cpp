@@ -24,13 +24,14 @@
 
 #include "base/input_error.hpp"
 #include "bench/published_rows.hpp"
-#include "sim/cluster/collective_records.hpp"
-#include "sim/cluster/nccl_times.hpp"
+#include "studies/nccl_times/collective_records.hpp"
+#include "studies/nccl_times/nccl_times.hpp"
 #include "traces/nccl_tests.hpp"
 
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::studies;
 using namespace ukemi::sim;
 using namespace ukemi::traces;
 using published::Row;

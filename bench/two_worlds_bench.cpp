@@ -13,13 +13,14 @@
 #include <thread>
 
 #include "base/read_file.hpp"
-#include "records/committed_plans.hpp"
 #include "runtime/calibration.hpp"
 #include "runtime/live_run.hpp"
+#include "tests/support/committed_plans.hpp"
 
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 using namespace ukemi::records;
 using namespace ukemi::runtime;

@@ -68,15 +68,6 @@ void CentralModel::restart_learner(std::span<float> weights, std::span<float> ve
     std::ranges::fill(velocity, 0.0F);
 }
 
-void elastic_exchange(float pull, std::span<float> weights, std::span<float> central) {
-    INVARIANT(central.size() == weights.size());
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        const float correction = averaging_correction(weights[i], central[i], pull);
-        weights[i] -= correction;
-        central[i] += correction;
-    }
-}
-
 void pull_to_mean(float pull, std::span<const float> mean, std::span<float> weights) {
     INVARIANT(mean.size() == weights.size());
     for (std::size_t i = 0; i < weights.size(); ++i) {

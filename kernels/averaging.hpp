@@ -50,9 +50,7 @@ private:
 
 // Synchronous elastic averaging (Zhang, Choromanska and LeCun, arXiv:1412.6651, eq. 5 and 6) is
 // averaged_learner_step with CentralModel::step and no central momentum, at every τ-th step; its β
-// is the number of learners × α. Its asynchronous form is this exchange of one worker with the
-// centre, between local steps: d = α(x − z), x ← x − d, z ← z + d.
-void elastic_exchange(float pull, std::span<float> weights, std::span<float> central);
+// is the number of learners × α.
 inline constexpr float elastic_beta_usual = 0.9F;  // β there, so α = 0.9 ÷ learners
 
 // Whether this step (from 0) ends with an exchange: of elastic averaging every τ, of local SGD

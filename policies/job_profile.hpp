@@ -69,6 +69,4 @@ StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t worke
 // What a step of this Plan waits for, on an idle network. One worker alone sends nothing.
 Duration exposed_communication(const JobProfile& profile, const Plan& plan, std::int32_t workers);
 
-std::unique_ptr<Predictor> make_profile_predictor(JobProfile profile);
-
 }  // namespace ukemi::policies

@@ -194,8 +194,4 @@ std::unique_ptr<Predictor> make_predictor(const PredictorChoice& choice, JobProf
     return std::make_unique<ProfilePredictor>(std::move(profile), shares);
 }
 
-std::unique_ptr<Predictor> make_profile_predictor(JobProfile profile) {
-    return make_predictor({}, std::move(profile), 0);
-}
-
 }  // namespace ukemi::policies

@@ -18,12 +18,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/network/reference_scenarios.hpp"
 #include "sim/network/transfer_graph.hpp"
+#include "tests/support/reference_scenarios.hpp"
 
 namespace {
 
 using namespace ukemi;
+using namespace ukemi::test;
 namespace s4u = simgrid::s4u;
 
 std::vector<s4u::Host*> hosts;

@@ -167,18 +167,4 @@ EngineReport LearnerEngine::run(std::int64_t clocks) {
     return report;
 }
 
-std::vector<TuningWindow> tune_learners(LearnerEngine& engine, policies::LearnerTuning tuning,
-                                        std::int64_t clocks_of_window) {
-    std::vector<TuningWindow> windows;
-    while (!tuning.done()) {
-        const EngineReport report = engine.run(clocks_of_window);
-        if (report.outcome != Outcome::ok) break;
-        windows.push_back({engine.learners_per_gpu(), report.samples_per_s()});
-        const int next =
-            tuning.after_window(engine.learners_per_gpu(), windows.back().samples_per_s);
-        if (next != engine.learners_per_gpu()) engine.set_learners(next);
-    }
-    return windows;
-}
-
 }  // namespace ukemi::kernels

@@ -67,13 +67,4 @@ private:
     Time now_;
 };
 
-// Crossbow's search on a running engine: windows of so many clocks, each under one number of
-// learners, until LearnerTuning has done. The engine is left with what was found.
-struct TuningWindow {
-    int learners = 1;
-    double samples_per_s = 0;
-};
-std::vector<TuningWindow> tune_learners(LearnerEngine& engine, policies::LearnerTuning tuning,
-                                        std::int64_t clocks_of_window);
-
 }  // namespace ukemi::kernels

@@ -22,12 +22,4 @@ Duration daly_interval(Duration checkpoint, Duration mean_time_between_failures)
     return seconds(std::sqrt(2 * cost_s * mean_s) * series - cost_s);
 }
 
-double expected_slowdown(Duration interval, Duration checkpoint, Duration restart,
-                         Duration mean_time_between_failures) {
-    const double mean_s = to_seconds(mean_time_between_failures);
-    const double cycle_s = to_seconds(interval + checkpoint);
-    return mean_s * exact::exp(to_seconds(restart) / mean_s) * (exact::exp(cycle_s / mean_s) - 1) /
-           to_seconds(interval);
-}
-
 }  // namespace ukemi::policies

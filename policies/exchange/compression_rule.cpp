@@ -8,11 +8,6 @@
 
 namespace ukemi::policies {
 
-std::span<const std::string_view> compression_verdict_names() {
-    static constexpr std::array<std::string_view, 4> names{"hidden", "hurts", "too_lossy", "pays"};
-    return names;
-}
-
 Duration step_with(const CompressedStep& step, const CompressionOption& option) {
     const Duration exposed = std::max(option.communication - step.hideable, Duration{});
     return step.compute + option.encode + exposed;

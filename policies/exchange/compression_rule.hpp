@@ -44,7 +44,6 @@ enum class CompressionVerdict : std::uint8_t {
     too_lossy,  // only options beyond the error bound do
     pays,
 };
-std::span<const std::string_view> compression_verdict_names();
 
 struct CompressionChoice {
     CompressionVerdict verdict = CompressionVerdict::hidden;

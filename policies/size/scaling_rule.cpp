@@ -78,16 +78,4 @@ bool utility_passes(const MeasuredSize& smaller, const MeasuredSize& larger,
     return worth(larger) - worth(smaller) > cost(larger) - cost(smaller);
 }
 
-std::int64_t limited_global_batch(std::int64_t local_max, std::int32_t workers,
-                                  std::int64_t global_max) {
-    INVARIANT(local_max > 0 && workers > 0 && global_max >= workers);
-    if (local_max > global_max / workers) return global_max;
-    return std::min(local_max * workers, global_max);
-}
-
-std::int64_t local_batch(std::int64_t global, std::int32_t workers, std::int32_t rank) {
-    INVARIANT(0 <= rank && rank < workers && global >= workers);
-    return global / workers + (global % workers > rank ? 1 : 0);
-}
-
 }  // namespace ukemi::policies

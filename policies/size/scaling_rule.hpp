@@ -69,10 +69,4 @@ struct JobAhead {
 bool utility_passes(const MeasuredSize& smaller, const MeasuredSize& larger,
                     const UtilityOfTime& utility, const JobAhead& job);
 
-// The engine's batches: as much as each worker bears, up to a limit over all of them; split so that
-// no two workers differ by more than one sample (the first ranks have the larger share).
-std::int64_t limited_global_batch(std::int64_t local_max, std::int32_t workers,
-                                  std::int64_t global_max);
-std::int64_t local_batch(std::int64_t global, std::int32_t workers, std::int32_t rank);
-
 }  // namespace ukemi::policies

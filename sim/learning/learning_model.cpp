@@ -53,11 +53,6 @@ std::int64_t ProgressLaw::samples_left(const LearningState& at, const LearningSt
     return steps > most / step.batch ? most : steps * step.batch;
 }
 
-std::int64_t progress_after(const LearningModel& model, const LearningState& from,
-                            std::int64_t steps, const LearningStep& step) {
-    return model.after(from, steps, step).progress;
-}
-
 std::optional<std::int64_t> steps_to_target(const LearningModel& model, LearningState from,
                                             const LearningStep& step) {
     constexpr std::int64_t farthest = std::numeric_limits<std::int64_t>::max() / 2;

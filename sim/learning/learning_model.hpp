@@ -105,9 +105,6 @@ public:
     std::int64_t samples_left(const LearningState& at, const LearningStep& step) const final;
 };
 
-// Where `steps` steps lead from `from`: not much farther than the target.
-std::int64_t progress_after(const LearningModel& model, const LearningState& from,
-                            std::int64_t steps, const LearningStep& step);
 // The first number of steps after which the target is reached; nothing if it never is.
 std::optional<std::int64_t> steps_to_target(const LearningModel& model, LearningState from,
                                             const LearningStep& step);

@@ -127,12 +127,6 @@ TEST_CASE("averaging: without gradients learners and centre keep their sum, and 
 }
 
 TEST_CASE("averaging: elastic averaging in both forms", "[averaging][golden]") {
-    // Asynchronous: d = 0.25 · (3 − 1).
-    std::vector<float> weights{3};
-    std::vector<float> centre{1};
-    elastic_exchange(0.25F, weights, centre);
-    CHECK(weights[0] == 2.5F);
-    CHECK(centre[0] == 1.5F);
     // Synchronous: z ← (1 − β) z + β mean(x) with β = p α (eq. 6).
     const std::vector<std::vector<float>> learners{{4}, {2}, {-1}};
     CentralModel central({1});

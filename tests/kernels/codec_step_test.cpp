@@ -13,6 +13,7 @@
 #include "tests/kernels/training_ranks.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using namespace std::chrono_literals;

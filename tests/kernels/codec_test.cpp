@@ -9,11 +9,12 @@
 #include <thread>
 
 #include "base/input_error.hpp"
-#include "kernels/in_process.hpp"
 #include "tests/kernels/codec_ranks.hpp"
 #include "tests/kernels/rank_values.hpp"
+#include "tests/support/in_process.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 

@@ -1,5 +1,5 @@
 // in_process_test.cpp — collectives between threads: right sums, equal bits, and ends to all waits.
-#include "kernels/in_process.hpp"
+#include "tests/support/in_process.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -11,6 +11,7 @@
 #include "tests/kernels/rank_values.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using namespace std::chrono_literals;

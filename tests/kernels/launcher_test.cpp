@@ -12,6 +12,7 @@
 #include "tests/kernels/rank_values.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using namespace std::chrono_literals;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/communicator.hpp"
-#include "kernels/in_process.hpp"
 #include "kernels/rank_program.hpp"
+#include "tests/support/in_process.hpp"
 
 namespace ukemi {
 
@@ -69,7 +69,7 @@ inline std::vector<std::vector<float>> summed_in_process(const kernels::Schedule
     std::vector<std::vector<float>> values;
     for (int rank = 0; rank < schedule.ranks; ++rank) values.push_back(rank_values(rank, count));
     const std::vector<std::span<float>> spans(values.begin(), values.end());
-    kernels::run_schedule(schedule, spans);
+    test::run_schedule(schedule, spans);
     return values;
 }
 

@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/in_process.hpp"
 #include "kernels/rank_program.hpp"
 #include "kernels/schedule.hpp"
 #include "tests/kernels/sent_by_rank.hpp"
+#include "tests/support/in_process.hpp"
+#include "tests/support/schedule_fault.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 
@@ -21,7 +23,7 @@ TEST_CASE("schedule shapes: a double binary tree is an all-reduce for any number
         for (const std::int32_t chunks : {1, 2, 7}) {
             CAPTURE(ranks, chunks);
             const Schedule schedule = double_binary_tree_schedule(ranks, chunks);
-            CHECK(all_reduce_fault(schedule) == "");
+            CHECK(schedule_fault(schedule, Operation::all_reduce) == "");
             CHECK(schedule.chunks == 2 * chunks);
             CHECK(schedule.transfers.size() == static_cast<std::size_t>(4 * chunks * (ranks - 1)));
         }
@@ -53,15 +55,15 @@ TEST_CASE("schedule shapes: a parameter server sums the workers' parts", "[sched
         for (const std::int32_t servers : {1, 2, 4, 7}) {
             CAPTURE(workers, servers);
             const Schedule schedule = parameter_server_schedule(workers, servers);
-            CHECK(all_reduce_fault(schedule) == "");
+            CHECK(schedule_fault(schedule, Operation::all_reduce) == "");
             CHECK(schedule.transfers.size() == static_cast<std::size_t>(2 * workers * servers));
             if (workers == 1) continue;  // who has the sum anyway
             Schedule damaged = schedule;
             damaged.transfers.pop_back();
-            CHECK(all_reduce_fault(damaged) != "");
+            CHECK(schedule_fault(damaged, Operation::all_reduce) != "");
         }
     }
-    CHECK(all_reduce_fault({"test", 2, 1, {}, 2}) == "there are no workers");
+    CHECK(schedule_fault({"test", 2, 1, {}, 2}, Operation::all_reduce) == "there are no workers");
 }
 
 TEST_CASE("schedule shapes: rings along the axes of a grid send 2(N-1)/N of the buffer a rank",
@@ -71,7 +73,7 @@ TEST_CASE("schedule shapes: rings along the axes of a grid send 2(N-1)/N of the 
     for (const std::vector<std::int32_t>& grid : grids) {
         CAPTURE(grid);
         const Schedule schedule = multi_ring_schedule(grid);
-        CHECK(all_reduce_fault(schedule) == "");
+        CHECK(schedule_fault(schedule, Operation::all_reduce) == "");
         CHECK(schedule.chunks == schedule.ranks);
         std::int32_t steps = 0;
         for (const std::int32_t size : grid) steps += 2 * (size - 1);
@@ -120,14 +122,17 @@ TEST_CASE("schedule shapes: every algorithm is right on any number of hosts",
                     continue;
                 }
                 CAPTURE(static_cast<int>(algorithm), ranks, per_host);
-                CHECK(all_reduce_fault(all_reduce_schedule(algorithm, ranks, per_host)) == "");
+                CHECK(schedule_fault(all_reduce_schedule(algorithm, ranks, per_host),
+                                     Operation::all_reduce) == "");
             }
         }
     }
     for (std::int32_t ranks = 1; ranks <= 20; ++ranks) {
         for (std::int32_t per_host = 1; per_host <= 8; ++per_host) {
-            CHECK(all_reduce_fault(star_of_stars_schedule(ranks, per_host)) == "");
-            CHECK(all_reduce_fault(multi_star_schedule(ranks, per_host)) == "");
+            CHECK(schedule_fault(star_of_stars_schedule(ranks, per_host), Operation::all_reduce) ==
+                  "");
+            CHECK(schedule_fault(multi_star_schedule(ranks, per_host), Operation::all_reduce) ==
+                  "");
         }
     }
 }
@@ -258,7 +263,7 @@ TEST_CASE("schedule shapes: other operations end with what they should", "[sched
         }
         if (ranks > 1) {
             CHECK(schedule_fault(ring_all_gather_schedule(ranks), Operation::broadcast) != "");
-            CHECK(all_reduce_fault(ring_reduce_scatter_schedule(ranks)) != "");
+            CHECK(schedule_fault(ring_reduce_scatter_schedule(ranks), Operation::all_reduce) != "");
         }
     }
     const Schedule added{"test", 2, 2, {{0, 1, 0, 1, 0, TransferKind::reduce}}};

@@ -1,6 +1,7 @@
 // schedule_test.cpp — every all-reduce schedule is right for every number of ranks, and moves what
 // its paper says.
 #include "kernels/schedule.hpp"
+#include "tests/support/schedule_fault.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -12,6 +13,7 @@
 #include "tests/kernels/sent_by_rank.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 
@@ -49,7 +51,7 @@ TEST_CASE("schedule: every algorithm gives each rank each contribution once",
             REQUIRE(schedule_refusal(algorithm, ranks).empty());
             const Schedule schedule = all_reduce_schedule(algorithm, ranks);
             CHECK(schedule.ranks == ranks);
-            CHECK(all_reduce_fault(schedule) == "");
+            CHECK(schedule_fault(schedule, Operation::all_reduce) == "");
             CHECK(schedule.name == collective_names()[static_cast<std::size_t>(algorithm)]);
         }
     }
@@ -64,7 +66,7 @@ TEST_CASE("schedule: without any one of its transfers none is an all-reduce",
                 Schedule damaged = whole;
                 damaged.transfers.erase(damaged.transfers.begin() + static_cast<std::ptrdiff_t>(i));
                 CAPTURE(whole.name, ranks, i);
-                CHECK(all_reduce_fault(damaged) != "");
+                CHECK(schedule_fault(damaged, Operation::all_reduce) != "");
             }
         }
     }
@@ -136,7 +138,8 @@ TEST_CASE("schedule: a binary tree takes 2 floor(log2 n) steps over n-1 edges bo
 TEST_CASE("schedule: the automatic choice says what it is", "[schedule]") {
     CHECK(all_reduce_schedule(Collective::automatic, 4).name == "halving_doubling");
     CHECK(all_reduce_schedule(Collective::automatic, 3).name == "ring");
-    CHECK(all_reduce_fault(all_reduce_schedule(Collective::automatic, 7)) == "");
+    CHECK(schedule_fault(all_reduce_schedule(Collective::automatic, 7), Operation::all_reduce) ==
+          "");
 }
 
 TEST_CASE("schedule: counts that do not fit are refused with the name", "[schedule]") {
@@ -151,7 +154,7 @@ TEST_CASE("schedule: counts that do not fit are refused with the name", "[schedu
 TEST_CASE("schedule: each kind of fault is named", "[schedule]") {
     const auto fault = [](std::int32_t ranks, std::int32_t chunks,
                           std::vector<Transfer> transfers) {
-        return all_reduce_fault({"test", ranks, chunks, std::move(transfers)});
+        return schedule_fault({"test", ranks, chunks, std::move(transfers)}, Operation::all_reduce);
     };
     constexpr auto reduce = TransferKind::reduce;
     constexpr auto copy = TransferKind::copy;

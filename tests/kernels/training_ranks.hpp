@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "kernels/data_set.hpp"
-#include "kernels/in_process.hpp"
 #include "kernels/model.hpp"
 #include "kernels/replica.hpp"
 #include "kernels/training_step.hpp"
+#include "tests/support/in_process.hpp"
 
 namespace ukemi {
 
@@ -55,10 +55,10 @@ public:
     const kernels::Model& model() const { return *model_; }
 
     // `body(rank, communicator, step)` on a thread a rank, all at once.
-    using Body = std::function<void(int, kernels::InProcessCommunicator&, kernels::TrainingStep&)>;
+    using Body = std::function<void(int, test::InProcessCommunicator&, kernels::TrainingStep&)>;
     void together(const Body& body,
                   std::chrono::milliseconds deadline = std::chrono::milliseconds(20'000)) {
-        auto peers = kernels::in_process_communicators(size(), deadline);
+        auto peers = test::in_process_communicators(size(), deadline);
         std::vector<std::thread> threads;
         for (int rank = 0; rank < size(); ++rank) {
             threads.emplace_back([&, rank] {
@@ -76,7 +76,7 @@ public:
         std::vector<kernels::StepResult> results;
         outcomes.assign(replicas.size(), kernels::Outcome::ok);
         const std::int64_t samples = policies::samples_per_step(plan, size());
-        together([&](int rank, kernels::InProcessCommunicator&, kernels::TrainingStep& step) {
+        together([&](int rank, test::InProcessCommunicator&, kernels::TrainingStep& step) {
             for (std::int64_t i = 0; i < count; ++i) {
                 kernels::StepResult result =
                     step.run(replica(rank), plan, 77, next_step_ + i, position_ + i * samples, 0);

@@ -1,7 +1,9 @@
 // batch_policies_test.cpp — policies that choose the batch: what each does, from hand-made numbers.
 #include "tests/policies/batch_situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 TEST_CASE("constant_batch: the batch it is given, or the Plan's", "[batch]") {

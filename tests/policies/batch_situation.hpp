@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 namespace ukemi {
 
@@ -28,7 +29,7 @@ struct BatchSituation : Situation {
     }
     // What the hook answers; it is committed.
     policies::Decision carry_out(policies::Policy& policy, policies::Hook hook) {
-        const auto predictor = policies::make_profile_predictor(profile);
+        const auto predictor = test::make_profile_predictor(profile);
         const policies::PolicyView view{seen, plan, *predictor, nullptr, random};
         const policies::Decision decision =
             hook == policies::Hook::before_train   ? policy.before_train(view)

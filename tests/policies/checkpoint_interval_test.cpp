@@ -12,6 +12,16 @@ using namespace ukemi::policies;
 
 namespace {
 
+// Expected run time per useful second when failures are exponential and a restart costs R:
+// M·e^{R/M}·(e^{(τ+δ)/M} − 1)/τ (Daly 2006, eq. 20). Both rules approximate its minimum.
+double expected_slowdown(Duration interval, Duration checkpoint, Duration restart,
+                         Duration mean_time_between_failures) {
+    const double mean_s = to_seconds(mean_time_between_failures);
+    const double cycle_s = to_seconds(interval + checkpoint);
+    return mean_s * std::exp(to_seconds(restart) / mean_s) * (std::exp(cycle_s / mean_s) - 1) /
+           to_seconds(interval);
+}
+
 struct Case {
     double checkpoint_s;
     double mean_s;

@@ -4,8 +4,10 @@
 #include <catch2/catch.hpp>
 
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

@@ -1,7 +1,9 @@
 // gain_resize_test.cpp — KungFu's adaptive provisioning: up to the knee, one back, and no more.
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

@@ -1,8 +1,10 @@
 // goodput_resize_test.cpp — Pollux's efficiency, and how far its rule scales out.
 #include "policies/size/goodput_rule.hpp"
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 TEST_CASE("goodput rule: efficiency is one at the initial batch and falls with it", "[goodput]") {

@@ -1,8 +1,10 @@
 // interference_switch_test.cpp — the majority of the workers decides that the network is slow.
 #include "policies/exchange/interference_rule.hpp"
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

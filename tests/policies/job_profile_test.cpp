@@ -5,8 +5,10 @@
 #include <limits>
 
 #include "base/rng.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

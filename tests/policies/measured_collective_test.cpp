@@ -2,8 +2,10 @@
 #include <map>
 
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

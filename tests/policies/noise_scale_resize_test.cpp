@@ -5,8 +5,10 @@
 
 #include "tests/policies/scripted_policy.hpp"
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

@@ -1,7 +1,9 @@
 // replace_stragglers_test.cpp — who is slow is named in the Plan, and no longer once it is gone.
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

@@ -82,12 +82,3 @@ TEST_CASE("scaling rule: finishing sooner must be worth more than it costs", "[s
     CHECK_FALSE(utility_passes(one, two, utility, {minutes(10), 3600, 1.01}));
     CHECK_FALSE(utility_passes(one, two, utility, {minutes(10), 0, 0.5}));
 }
-
-TEST_CASE("scaling rule: a batch is limited over all workers and split evenly", "[scaling]") {
-    CHECK(limited_global_batch(256, 3, 1024) == 768);  // CIFAR-10's limits
-    CHECK(limited_global_batch(256, 5, 1024) == 1024);
-    CHECK(limited_global_batch(128, 64, 8192) == 8192);  // ImageNet's
-    std::vector<std::int64_t> parts;
-    for (std::int32_t rank = 0; rank < 5; ++rank) parts.push_back(local_batch(1024, 5, rank));
-    CHECK(parts == std::vector<std::int64_t>{205, 205, 205, 205, 204});
-}

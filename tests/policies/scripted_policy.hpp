@@ -11,6 +11,7 @@
 
 #include "policies/controller.hpp"
 #include "policies/job_profile.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 namespace ukemi {
 
@@ -129,7 +130,7 @@ inline policies::ControllerSetup able_setup() {
     setup.capabilities = {"test world", every_knob, 2, 1, 10, 1};
     policies::JobProfile profile;
     profile.throughput.push_back({1, {1, whole_seconds(1)}});
-    setup.predictor = policies::make_profile_predictor(profile);
+    setup.predictor = test::make_profile_predictor(profile);
     setup.samples_total = 1000;
     setup.seed = 7;
     return setup;

@@ -12,6 +12,7 @@
 
 #include "policies/job_profile.hpp"
 #include "policies/registry.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 namespace ukemi {
 
@@ -66,11 +67,11 @@ struct Situation {
 
     policies::Decision ask(policies::Policy& policy,
                            policies::EventKind kind = policies::EventKind::clock) {
-        const auto predictor = policies::make_profile_predictor(profile);
+        const auto predictor = test::make_profile_predictor(profile);
         return policy.on_event(kind, {seen, plan, *predictor, oracle, random});
     }
     policies::Decision ask_before_train(policies::Policy& policy) {
-        const auto predictor = policies::make_profile_predictor(profile);
+        const auto predictor = test::make_profile_predictor(profile);
         return policy.before_train({seen, plan, *predictor, oracle, random});
     }
     // What an on_event question about the market is answered.

@@ -1,7 +1,9 @@
 // throughput_resize_test.cpp — sizes are tried one after the other, and measured one by one.
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

@@ -1,7 +1,9 @@
 // tune_learners_test.cpp — learners are added window by window, up to one beyond the knee and back.
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

@@ -1,7 +1,9 @@
 // utilisation_resize_test.cpp — busy machines call for more, idle ones for fewer.
 #include "tests/policies/situation.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 
 namespace {

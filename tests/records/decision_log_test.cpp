@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/records/logged_run.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::policies;
 using namespace ukemi::records;
 using nlohmann::json;

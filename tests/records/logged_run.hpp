@@ -10,6 +10,7 @@
 #include "base/rng.hpp"
 #include "policies/registry.hpp"
 #include "records/decision_log.hpp"
+#include "tests/support/profile_predictor.hpp"
 
 namespace ukemi {
 
@@ -68,7 +69,7 @@ inline LoggedRun logged_run(const RunOptions& options = {}) {
         setup.policies.push_back(
             policies::make_policy(*policies::find_policy(policy.name), parameters));
     }
-    setup.predictor = policies::make_profile_predictor(header.profile);
+    setup.predictor = test::make_profile_predictor(header.profile);
     setup.seed = header.seed;
     setup.samples_total = header.samples_total;
     setup.log = &log;

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <set>
 
-#include "records/committed_plans.hpp"
 #include "runtime/calibration.hpp"
 #include "tests/runtime/live_rig.hpp"
+#include "tests/support/committed_plans.hpp"
 
 namespace ukemi {
 
@@ -142,7 +142,7 @@ TEST_CASE("live run: the tuner of learners runs in both worlds from one scenario
     const scenarios::FinishedRun simulated = scenarios::run_one(
         scenario, market, scenario.policies.front(), scenario.seed, {true, true, true, false});
     // Its table: the second brings 70 %, the third 3 %.
-    CHECK(records::committed_plans(simulated.decisions).size() == 3);  // 2, 3, and 2 for good
+    CHECK(test::committed_plans(simulated.decisions).size() == 3);  // 2, 3, and 2 for good
     scenario.job.samples_total = endless;
     runtime::LiveOptions options = options_in(folder, 100);
     RunUntil end(options, [](const runtime::LiveRecord& record) {
@@ -246,9 +246,9 @@ TEST_CASE(
 
     const scenarios::FinishedRun simulated = scenarios::run_one(
         scenario, market, scenario.policies.front(), scenario.seed, {true, true, true, false});
-    const std::vector<std::string> decided = records::committed_plans(live.run.decisions);
+    const std::vector<std::string> decided = test::committed_plans(live.run.decisions);
     CHECK(decided.size() >= 5);
-    CHECK(decided == records::committed_plans(simulated.decisions));
+    CHECK(decided == test::committed_plans(simulated.decisions));
 }
 
 TEST_CASE("live run: losses that fall into orders under way end nothing", "[live]") {
@@ -297,7 +297,7 @@ TEST_CASE("live run: the noise-scale policy runs in both worlds from one scenari
     const scenarios::FinishedRun simulated = scenarios::run_one(
         scenario, market, scenario.policies.front(), scenario.seed, {true, true, true, false});
     CHECK(simulated.result.finished);
-    CHECK(records::committed_plans(simulated.decisions).size() ==
+    CHECK(test::committed_plans(simulated.decisions).size() ==
           3);  // from 1 worker to 4, as the curve rises
     CHECK(records::replay_decisions(simulated.decisions, "simulated").difference_count == 0);
 }

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/sim/fixture.hpp"
+#include "tests/support/profile_predictor.hpp"
 #include "tests/swarm_seeds.hpp"
 
 namespace ukemi {
@@ -88,7 +89,7 @@ ResizedJob random_resized_job(std::uint64_t seed) {
     const Duration work = nanoseconds(one.job.samples_total);
     one.job.samples_total = std::max<std::int64_t>(1, policies::steps_within(fastest, work));
     one.job.tick = tick;
-    const auto predictor = policies::make_profile_predictor(profile);
+    const auto predictor = test::make_profile_predictor(profile);
     // On-demand alone could do it: it begins once, and its end is seen at a tick.
     Duration needed = predictor->work_time(one.job.samples_total, one.job.plan, most);
     needed += profile.provisioning + profile.restart + tick + milliseconds(1);

@@ -5,6 +5,7 @@
 
 #include "sim/learning/noise_scale_law.hpp"
 #include "tests/sim/fixture.hpp"
+#include "tests/support/progress_after.hpp"
 
 namespace ukemi {
 namespace {
@@ -47,14 +48,14 @@ sim::MarketData quiet_market() {
 TEST_CASE("noise-scale law: at the reference batch a sample is a sample", "[learning]") {
     const auto model = sim::make_noise_scale_law(law(GENERATE(0.0, 1.0, 777.0, 1e9)));
     CHECK(steps_with(*model, 100) == 10'000);
-    CHECK(sim::progress_after(*model, 0, 123, {100, 0}) == 123 * 100 * sim::progress_per_sample);
+    CHECK(test::progress_after(*model, 0, 123, {100, 0}) == 123 * 100 * sim::progress_per_sample);
 }
 
 TEST_CASE("noise-scale law: what is left are whole steps, the last one, too", "[learning]") {
     const auto model = sim::make_noise_scale_law(law(777.0, 1050));
     CHECK(model->samples_left(0, {100, 0}) == 1100);
-    CHECK(model->samples_left(sim::progress_after(*model, 0, 10, {100, 0}), {100, 0}) == 100);
-    CHECK(model->samples_left(sim::progress_after(*model, 0, 11, {100, 0}), {100, 0}) == 0);
+    CHECK(model->samples_left(test::progress_after(*model, 0, 10, {100, 0}), {100, 0}) == 100);
+    CHECK(model->samples_left(test::progress_after(*model, 0, 11, {100, 0}), {100, 0}) == 0);
     CHECK(sim::make_noise_scale_law(law(777.0, 1000))->samples_left(0, {100, 0}) == 1000);
 }
 
@@ -87,7 +88,7 @@ TEST_CASE("noise-scale law: no constant batch beats the square root of the noise
         for (std::int64_t progress = 0; progress < model->target();) {
             const std::int64_t batch = batch_at(progress);
             cost += static_cast<double>(batch) + exchange;
-            progress = sim::progress_after(*model, progress, 1, {batch, 0});
+            progress = test::progress_after(*model, progress, 1, {batch, 0});
         }
         return cost;
     };
@@ -111,12 +112,12 @@ TEST_CASE("noise-scale law: it does not matter how often one looks", "[learning]
     one.warm_up_samples = 100'000;
     const auto model = sim::make_noise_scale_law(one);
     const sim::LearningStep step{170, 0};
-    const std::int64_t all = sim::progress_after(*model, 0, 5000, step);
+    const std::int64_t all = test::progress_after(*model, 0, 5000, step);
     RandomStream draw(7, "looks");
     std::int64_t progress = 0;
     for (std::int64_t left = 5000; left > 0;) {
         const std::int64_t steps = std::min(left, draw.integer(1, 40));
-        progress = sim::progress_after(*model, progress, steps, step);
+        progress = test::progress_after(*model, progress, steps, step);
         left -= steps;
     }
     CHECK(progress == all);
@@ -175,7 +176,7 @@ TEST_CASE("learning run: a batch that is turned is trained with from that step o
             {{"batch_schedule", R"({"schedule": "100:400,1000", "unit": "steps"})"}});
     REQUIRE(result.finished);
     const std::int64_t before = 400;
-    const std::int64_t progress = sim::progress_after(*spec.learning, 0, before, {100, 0});
+    const std::int64_t progress = test::progress_after(*spec.learning, 0, before, {100, 0});
     const std::int64_t after = sim::steps_to_target(*spec.learning, progress, {1000, 0}).value();
     CHECK(result.steps == before + after);
     CHECK(result.samples_done == before * 100 + after * 1000);

@@ -1,5 +1,6 @@
 // recorded_curves_test.cpp — curves of a metric by batch, and batches between and beyond them.
 #include "sim/learning/recorded_curves.hpp"
+#include "tests/support/progress_after.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -43,7 +44,7 @@ TEST_CASE("recorded curves: between two batches lies what is between them", "[le
 TEST_CASE("recorded curves: what a batch never reached, it never learns", "[learning]") {
     const auto model = sim::make_recorded_curves(three_batches());
     CHECK_FALSE(sim::steps_to_target(*model, 0, {1600, 0}).has_value());
-    const std::int64_t half = sim::progress_after(*model, 0, 1'000'000, {1600, 0});
+    const std::int64_t half = test::progress_after(*model, 0, 1'000'000, {1600, 0});
     CHECK(model->metric(half).value() == Approx(0.4).margin(0.02));
     // From there a smaller batch goes on: a change on the way is what schedules are for.
     CHECK(sim::steps_to_target(*model, half, {100, 0}).has_value());

@@ -27,11 +27,14 @@ constexpr std::array layers = {
     Layer{"runtime", " base policies traces records kernels sim scenarios "},
     Layer{"plots", " base "},
     Layer{"analysis", " base policies traces records kernels sim scenarios plots "},
+    Layer{"studies", " base policies traces records kernels sim "},
     Layer{"cli", " base policies traces records kernels sim scenarios runtime plots analysis "},
     Layer{"examples", " base policies traces records kernels "},
-    Layer{"bench", " base policies traces records kernels sim scenarios runtime plots "},
-    Layer{"tests",
-          " base policies traces records kernels sim scenarios runtime plots analysis cli "},
+    Layer{"bench",
+          " base policies traces records kernels sim scenarios runtime plots studies tests "},
+    Layer{
+        "tests",
+        " base policies traces records kernels sim scenarios runtime plots analysis cli studies "},
 };
 
 const Layer* layer_of(std::string_view folder) {
@@ -153,6 +156,7 @@ Findings check_all(std::span<const SourceFile> files) {
     add(check_policies(files));
     add(check_types(files));
     add(check_namespaces(files));
+    add(check_use(files));
     add(check_data(files));
     return findings;
 }

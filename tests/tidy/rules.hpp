@@ -52,6 +52,7 @@ Findings check_scenarios(std::span<const SourceFile> files);   // each is used s
 Findings check_policies(std::span<const SourceFile> files);    // each is in the table
 Findings check_types(std::span<const SourceFile> files);       // each has its name alone
 Findings check_namespaces(std::span<const SourceFile> files);  // each folder has its own
+Findings check_use(std::span<const SourceFile> files);         // the product uses what it offers
 
 // Recorded data in the tree: not more than 2 MB, each folder in its README.
 Findings check_data(std::span<const SourceFile> files);

@@ -234,6 +234,18 @@ TEST_CASE("tidy rules: a folder's names are in its own namespace", "[tidy]") {
     CHECK(findings[1].path == "sim/e.cpp");
 }
 
+TEST_CASE("tidy rules: what only tests call is found", "[tidy]") {
+    const std::vector<SourceFile> files = {
+        {"sim/a.hpp", "int used(int x);\nint lonely();\nvoid draw_a(int);\nint known_shares();\n"},
+        {"sim/a.cpp", "int used(int x) { return x; }\nint lonely() {\n    return used(1);\n}\n"},
+        {"plots/figures.def", "FIGURE(a)\n"},
+        {"tests/a_test.cpp", "int x = lonely();\n"},
+        {"studies/a.cpp", "int y = lonely();\n"}};
+    const auto findings = check_use(files);
+    REQUIRE(findings.size() == 1);
+    CHECK(to_string(findings[0]) == "sim/a.hpp:1: nothing but tests calls lonely");
+}
+
 TEST_CASE("tidy files: without git, all but build output", "[tidy]") {
     namespace fs = std::filesystem;
     const ScratchFolder folder;

@@ -6,10 +6,11 @@
 #include "kernels/cuda/cases.hpp"
 #include "kernels/cuda/cuda_backend.hpp"
 #include "kernels/cuda/handles.hpp"
-#include "kernels/in_process.hpp"
 #include "kernels/training_step.hpp"
+#include "tests/support/in_process.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using namespace ukemi::kernels::cuda;

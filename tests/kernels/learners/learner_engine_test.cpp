@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "kernels/averaging.hpp"
+#include "tests/support/learner_tuning.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using namespace std::chrono_literals;

@@ -11,6 +11,7 @@
 #include "tests/kernels/training_ranks.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 

@@ -7,9 +7,10 @@
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
 #include "sim/network/collective_runs.hpp"
-#include "sim/network/reference_scenarios.hpp"
+#include "tests/support/reference_scenarios.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::kernels;
 using namespace ukemi::policies;
 using namespace ukemi::sim;

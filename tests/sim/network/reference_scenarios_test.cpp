@@ -1,5 +1,5 @@
 // reference_scenarios_test.cpp — simulated times equal those of independent solvers.
-#include "sim/network/reference_scenarios.hpp"
+#include "tests/support/reference_scenarios.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include "tests/recorded.hpp"
 
 using namespace ukemi;
+using namespace ukemi::test;
 using namespace ukemi::sim;
 
 namespace {

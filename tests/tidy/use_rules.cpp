@@ -1,0 +1,103 @@
+// use_rules.cpp — what the product offers, the product uses: code for tests is in tests/support.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tests/tidy/rules.hpp"
+
+namespace ukemi::tidy {
+namespace {
+
+struct Kept {
+    std::string_view name;
+    std::string_view reason;
+};
+// What only tests, benchmarks and studies call, and why it stays.
+constexpr std::array kept = {
+    Kept{"all_reduce_graph", "what the flow network carries, without a step around it"},
+    Kept{"all_to_all_schedule", "a shape of its own, for collectives that no step uses yet"},
+    Kept{"chain_broadcast_schedule", "as all_to_all_schedule"},
+    Kept{"ring_all_gather_schedule", "as all_to_all_schedule"},
+    Kept{"ring_reduce_scatter_schedule", "as all_to_all_schedule"},
+    Kept{"multi_star_schedule", "KungFu's MULTI_STAR, which no Plan names"},
+    Kept{"star_of_stars_schedule", "KungFu's TREE over hosts, which no Plan names"},
+    Kept{"parameter_server_schedule", "servers beside the workers, which no Plan names"},
+    Kept{"costs_from_text", "a reader without its file, for the fuzzer"},
+    Kept{"parse_checkpoint", "as costs_from_text"},
+    Kept{"read_market_parameters_text", "as costs_from_text"},
+    Kept{"step_scenario_from_text", "as costs_from_text"},
+    Kept{"read_nccl_topology", "the parser with its file"},
+    Kept{"read_smi_topology", "as read_nccl_topology"},
+    Kept{"encoded_bytes", "what a step sends, counted by another way than sending"},
+    Kept{"group_of", "a look into a learning state"},
+    Kept{"known_shares", "the table behind curve_for, whose rows are checked one by one"},
+    Kept{"measured_curves", "as known_shares"},
+    Kept{"local_batch", "KungFu's split of a capped batch, checked beside the cap"},
+    Kept{"make_cpu_batched_device", "the CPU reference of the next"},
+    Kept{"make_cuda_batched_device", "learners in one batch on a GPU: a study, in bench_learners"},
+};
+
+bool is_product(std::string_view path) {
+    const std::string_view folder = top_folder(path);
+    return folder != "tests" && folder != "bench" && folder != "studies";
+}
+
+// A function that begins a line of its own, at namespace scope: its name.
+std::vector<std::string> begun_in(const std::string& code) {
+    static const std::regex begun(R"((?:^|\n)[A-Za-z][\w:<>,*& ]*[ *&](?:\w+::)?(\w+)\()");
+    std::vector<std::string> names;
+    for (std::sregex_iterator match(code.begin(), code.end(), begun), end; match != end; ++match) {
+        names.push_back(match->str(1));
+    }
+    return names;
+}
+
+// Tables make names of a kind's prefix and the name in a line.
+std::string name_in_table(const std::string& name) {
+    for (const std::string_view prefix : {"make_", "draw_", "add_", "read_", "list_"}) {
+        if (name.starts_with(prefix)) return name.substr(prefix.size());
+    }
+    return {};
+}
+
+}  // namespace
+
+Findings check_use(std::span<const SourceFile> files) {
+    std::map<std::string, std::size_t> words;   // in the product: how often
+    std::map<std::string, std::size_t> begun;   // of these, as the beginning of a function
+    std::map<std::string, std::string> header;  // that declares it
+    std::set<std::string> in_tables;
+    static const std::regex word(R"(\b[a-z]\w*\b)");
+    for (const SourceFile& file : files) {
+        if (!is_product(file.path)) continue;
+        const bool is_table = file.path.ends_with(".def");
+        if (!is_code(file.path) && !is_table) continue;
+        const std::string code = code_only(file.text);
+        for (std::sregex_iterator match(code.begin(), code.end(), word), end; match != end;
+             ++match) {
+            ++words[match->str()];
+            if (is_table) in_tables.insert(match->str());
+        }
+        for (const std::string& name : begun_in(code)) {
+            ++begun[name];
+            if (file.path.ends_with(".hpp")) header.try_emplace(name, file.path);
+        }
+    }
+    Findings findings;
+    for (const auto& [name, path] : header) {
+        const bool used = words[name] > begun[name] || in_tables.contains(name_in_table(name));
+        const bool is_kept = std::ranges::find(kept, name, &Kept::name) != kept.end();
+        if (used && is_kept) {
+            findings.push_back({path, 1, fmt::format("{} is used: take it off the list", name)});
+        }
+        if (used || is_kept) continue;
+        findings.push_back({path, 1, fmt::format("nothing but tests calls {}", name)});
+    }
+    return findings;
+}
+
+}  // namespace ukemi::tidy
