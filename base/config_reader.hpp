@@ -76,7 +76,7 @@ public:
     double rate(std::string_view key, std::string_view unit);  // "120 samples/s" > 0
 
     bool has(std::string_view key);        // knows the key from now on, as a name that may be meant
-    bool is_object(std::string_view key);  // and not text or a number; likewise
+    bool is_object(std::string_view key);  // and not text or a number; knows it, too
     // Call last: throws if this object has a key that was never read.
     void finish() const;
     [[noreturn]] void fail(std::string_view key, std::string_view problem) const;

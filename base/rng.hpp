@@ -1,4 +1,4 @@
-// rng.hpp — named random streams: the same draws on every machine, whoever else draws.
+// rng.hpp — named random streams: the same draws on every machine, beside any others.
 //
 // A stream is (seed, name) and a counter (Philox 4x32-10, Salmon et al., SC'11, from Random123):
 // adding a draw to one stream changes nothing in another. The distributions are ours, by inversion

@@ -226,7 +226,9 @@ void add_import(CLI::App& app) {
     command->add_option("--times", options->times, "a file whose rows have the samples' times");
     command->add_option("--collective", options->collective,
                         "nccl-tests: which it is, for output that does not say it");
-    command->add_option("--ranks", options->ranks, "nccl-tests: how many, likewise")
+    command
+        ->add_option("--ranks", options->ranks,
+                     "nccl-tests: how many, for output that does not say it")
         ->check(CLI::Range(1, 1 << 20));
     command->add_flag("--force", options->force, "replace files that are there already");
     command->callback([options] { import(*options); });

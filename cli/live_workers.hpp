@@ -23,7 +23,7 @@ struct LiveWorkerOptions {
     // The scenario with --set and --workers carried out.
     scenarios::Scenario read_scenario() const;
     // The machine with what its workers compute on: what costs belong to. Throws like
-    // expect_backend, so whoever asks has refused before anything starts.
+    // expect_backend, so that a bad backend is refused before anything starts.
     std::string device() const;
     // This very program as the workers' program, told the backend; makes the folder for
     // checkpoints.

@@ -77,8 +77,8 @@ constexpr AdaSgdStep ada_sgd_at(std::int64_t step, std::int64_t change_step) {
 // with the model that the peer saved last; the local step; save. Without a round of pairs (which is
 // peer_of in training_rules.hpp) each worker picks its own peer:
 void pair_with(std::span<const float> peer, std::span<float> weights);
-// KungFu's choice: one of all n; whoever draws itself takes the next one, which therefore is taken
-// with a chance of 2/n and the others with 1/n. At least two workers.
+// KungFu's choice: one of all n; a rank that draws itself takes the next one, which therefore is
+// taken with a chance of 2/n and the others with 1/n. At least two workers.
 int kungfu_peer(RandomStream& random, int rank, int size);
 int uniform_peer(RandomStream& random, int rank, int size);  // 1/(n − 1) each
 

@@ -81,8 +81,8 @@ public:
     virtual void decode(std::span<float> mean) = 0;
     // After decode: what of this rank's gradient has arrived. Error feedback keeps the rest.
     virtual void contribution(std::span<float> arrived) const = 0;
-    // What lasts from step to step (a warm start, the kept rest): whoever undoes a step or starts
-    // a joiner copies it. The sizes do not change.
+    // What lasts from step to step (a warm start, the kept rest): to be copied when a step is
+    // undone or a joiner starts. The sizes do not change.
     virtual std::vector<std::span<float>> memory() { return {}; }
 };
 

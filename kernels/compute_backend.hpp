@@ -2,7 +2,7 @@
 //
 // All else of a worker (replica, exchange, undoing, digests, checkpoints) is on the host whatever
 // this is, so a job may go on from a checkpoint that another backend's workers wrote. Backends are
-// handed in by whoever links them; here is the one that is always there.
+// handed in by the program that links them; here is the one that is always there.
 #pragma once
 
 #include <cstdint>

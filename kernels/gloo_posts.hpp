@@ -1,6 +1,6 @@
 // gloo_posts.hpp — sends and receives that Gloo's own thread starts, on behalf of others.
 //
-// For gloo_mesh.cpp alone. Whoever starts one has the connection's lock meanwhile. Gloo's thread
+// For gloo_mesh.cpp alone. A thread that starts one holds the connection's lock. Gloo's thread
 // tries that lock when an answer comes and, while it is taken, asks the kernel for the same event
 // again, at once and for ever. The answer often comes that early; where sender and thread share a
 // core, the thread then keeps the sender from giving the lock back until the scheduler's next tick:

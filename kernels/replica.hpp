@@ -46,7 +46,7 @@ public:
     // The average model of synchronous averaging; the weights before the first such step and in
     // other synchronisations.
     std::span<const float> central() const;
-    std::span<const float> central_previous() const;    // z_prev; likewise
+    std::span<const float> central_previous() const;    // z_prev, under the same rule
     std::int64_t steps() const;                         // applied and not undone
     policies::Synchronisation synchronisation() const;  // of the last step; s_sgd before the first
     double learning_rate() const;                       // of the last step; 0 before the first
@@ -78,7 +78,7 @@ public:
     void restart_from(std::span<const float> weights);
     // Keeps the smoothed noise statistics with the step just applied: undone and saved with it.
     void note_noise(const NoiseAverages& noise);
-    // Likewise what the codec remembers after the step just applied. A step without this call
+    // Keeps what the codec remembers after the step just applied. A step without this call
     // leaves no memory: what was kept has gone into its gradient.
     void note_codec(CodecMemory memory);
 

@@ -1,4 +1,4 @@
-// sample_order.hpp — which sample stands at which place of the training, whoever computes it.
+// sample_order.hpp — which sample stands at which place of the training, on any worker.
 //
 // The order is a function of (seed, epoch, position) alone: each epoch is a permutation of its own,
 // so that each sample is used exactly once an epoch across any number of resizes.

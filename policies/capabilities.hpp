@@ -26,13 +26,13 @@ struct Capabilities {
     std::string world;  // "simulated market", as in messages
     KnobSet knobs;
     std::uint32_t zones = 1;           // zone numbers are below this
-    std::uint32_t instance_types = 1;  // likewise
+    std::uint32_t instance_types = 1;  // type numbers are below this
     std::int32_t instances_max = 1;    // held at once
     std::int32_t workers_min = 1;
     HookSet hooks = every_hook;           // the world calls these; it would never call another
     std::vector<CodecRange> codecs = {};  // besides none, where the knob is turned
     bool learners_code = true;            // also where a worker has several learners
-    // Likewise; empty: whatever the world then commits.
+    // The rules that it can commit, where that knob is turned; empty: any.
     std::vector<Synchronisation> synchronisations = {};
 };
 

@@ -37,7 +37,7 @@ struct PolicyAnswer {
     Decision decision;
 };
 
-// Everything about one question, for whoever keeps a log. References are valid during the call.
+// Everything about one question, for a log. References are valid during the call.
 struct QuestionRecord {
     ControlEvent event;
     const Observation& seen;
@@ -83,7 +83,7 @@ public:
     bool awaiting_commit() const { return proposed_; }
     bool has_hook(Hook hook) const { return hooks_.has(hook); }
     bool looks_at_ages() const;     // some policy needs Observation::spot_since
-    bool looks_at_workers() const;  // likewise worker_views
+    bool looks_at_workers() const;  // some policy needs worker_views
     // The earliest moment at which a policy asked to be asked again; never() if none did.
     Instant ask_at() const { return ask_at_; }
     Instant machines_ask_at() const;  // the same of policies that decide what is bought, or where

@@ -52,7 +52,7 @@ struct ZoneView {
     Price on_demand_price{};
     std::int32_t speed_per_mille = 1000;  // of a worker there, relative to the job's profile
     Dollars move_cost{};                  // egress to bring the model there from where it is now
-    Duration move_time{};                 // likewise, on top of a restart
+    Duration move_time{};                 // to bring it there, on top of a restart
     friend bool operator==(const ZoneView&, const ZoneView&) = default;
 };
 

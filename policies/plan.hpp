@@ -1,7 +1,7 @@
 // plan.hpp — everything about a training job that may be adapted, as one value with a version.
 //
 // A world commits a Plan whole, at a step boundary, on every worker or on none. Nothing may cache
-// an old Plan: whoever acts on one checks its version. What is bought is a list of lines, so that
+// an old Plan: code that acts on one checks its version. What is bought is a list of lines, so that
 // a mixed or spread fleet is one Plan. Enumerator names are data: they appear in results.
 #pragma once
 

@@ -39,7 +39,7 @@ struct CodecTime {
     Duration encoding;           // and decoding, a step: none of it is hidden
     TimeBySize synchronisation;  // of its messages
     std::int64_t bytes = 0;      // that one worker hands in, as shown to policies
-    double relative_error = 0;   // likewise; where gradients are real they show theirs
+    double relative_error = 0;   // as shown to policies; real gradients show theirs
 };
 
 // Of a step whose workers are kept together in another way than by S-SGD.
@@ -54,7 +54,8 @@ struct StepTime {
     // first, its time. So a larger batch never takes less if the points say so.
     std::vector<BatchTime> compute;
     std::int64_t worker_batch_max = 0;  // larger batches take several micro-steps; 0: any fits
-    // Read as everywhere, but one worker alone sends nothing unless a row says so; likewise below.
+    // Straight between rows and constant outside, like every TimeBySize; but one worker alone
+    // sends nothing unless a row says so. The same holds of the tables below.
     TimeBySize synchronisation;
     std::int64_t bytes = 0;         // handed in by one worker without a codec
     std::vector<CodecTime> codecs;  // each (codec, level) once

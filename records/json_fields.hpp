@@ -1,6 +1,6 @@
 // json_fields.hpp — reads one JSON object of a log, key by key, and refuses what it does not know.
 //
-// Complaints are std::invalid_argument with the key; whoever knows the file and line adds them. A
+// Complaints are std::invalid_argument with the key; a caller adds file and line. A
 // key that is absent leaves its value alone.
 #pragma once
 

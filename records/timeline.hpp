@@ -33,9 +33,9 @@ struct TimelineRow {
 
 using Timeline = std::vector<TimelineRow>;
 
-// The columns loss and accuracy are there if any row has one of them, and likewise batch and
-// learned, and noise_scale; transition_phase is there if any row has one; a gap says that a row has
-// not.
+// The columns loss and accuracy are there if any row has one of them, batch and learned if any row
+// has one of those, noise_scale and transition_phase if any row has one. An empty cell says that
+// the row has none.
 std::string to_csv(const Timeline& timeline, std::int64_t samples_total);
 std::string_view job_phase_name(policies::JobPhase phase);
 

@@ -168,7 +168,7 @@ public:
         }
     }
 
-    // Everybody leaves; whoever comes next starts anew.
+    // All workers leave; those that come next start anew.
     void kill_all() {
         for (const InstanceId worker : ready_) {
             crew_.kill(worker);
@@ -266,8 +266,8 @@ scenarios::StepCosts& costs_of(scenarios::LiveCosts& costs, const scenarios::Ste
     return costs.steps.back();
 }
 
-// Settings take turns, a stretch each, so that whoever is disturbed for seconds is not one of them
-// alone.
+// Settings take turns, a stretch each, so that a disturbance of some seconds does not fall on one
+// of them alone.
 void measure_steps(Measurement& run, const CalibrationOptions& options,
                    std::span<const scenarios::StepSetting> settings, scenarios::LiveCosts& costs) {
     for (int stretch = 0; stretch < options.stretches; ++stretch) {

@@ -1,6 +1,6 @@
 // connection.hpp — messages over one stream socket that never blocks.
 //
-// Whoever owns it polls the descriptor and calls `receive` and `flush`. Both return why the
+// Its owner polls the descriptor and calls `receive` and `flush`. Both return why the
 // connection is over, or nothing. What cannot be written yet is kept: a caller that can produce
 // without end looks at `unsent_bytes` first.
 #pragma once

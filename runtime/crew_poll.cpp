@@ -43,8 +43,8 @@ bool Crew::State::alive(InstanceId id) {
 void Crew::State::tell(InstanceId id, const Message& message) {
     Worker* const worker = find(id);
     if (worker == nullptr || !worker->connection || worker->life == Life::doomed) return;
-    // A connection that failed is noticed when it is read from, and not here: whoever tells several
-    // workers something shall have told all of them before anything else happens.
+    // A connection that failed is noticed when it is read from, and not here: a caller that tells
+    // several workers something shall have told all of them before anything else happens.
     [[maybe_unused]] const auto problem = worker->connection->send(message);
 }
 

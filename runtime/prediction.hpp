@@ -2,8 +2,8 @@
 // written down before real workers train under them.
 //
 // A prediction is simulated: the scenario's job at a fixed Plan on a calm market, with the costs
-// of a calibration and the step time of its law. It is a document with a digest; whoever runs
-// afterwards keeps that digest with what was measured, so that a prediction cannot be made to fit.
+// of a calibration and the step time of its law. It is a document with a digest; runs that
+// follow keep that digest with what was measured, so that a prediction cannot be made to fit.
 // Errors are predicted ÷ measured − 1. Times are wall times. On a machine that others use, too,
 // both are mostly about the others; so the least disturbed stretch is compared as well: the
 // shortest of the calibration's stretches with the shortest of as many stretches of the runs, no

@@ -1,8 +1,8 @@
 // rendezvous.hpp — where workers find their coordinator, and how strangers are kept out.
 //
-// The coordinator listens on 127.0.0.1, at a port of the system's choice. Whoever connects is a
-// stranger until it has sent a Hello with the right secret; it has a second and a few bytes for
-// that. Strangers share a few places and wait for nobody: they cannot hold up a worker.
+// The coordinator listens on 127.0.0.1, at a port of the system's choice. A new connection is
+// a stranger until it has sent a Hello with the right secret; it has a second and a few bytes for
+// that. Strangers share a few places, and nothing waits for them: they cannot hold up a worker.
 #pragma once
 
 #include <poll.h>

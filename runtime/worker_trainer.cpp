@@ -82,7 +82,7 @@ void WorkerTrainer::start(const Run& order) {
 // Steps until the limit, a hold, a failure, or an order that is not merely to run further.
 void WorkerTrainer::train() {
     while (group_ && !group_->failed && run_.epoch == group_->peers->epoch && !link_.over()) {
-        if (link_.has_order()) return;  // whoever called comes back
+        if (link_.has_order()) return;  // the caller comes back
         const bool held = step_once();
         if (!held) continue;
         link_.at(WorkerPhase::standing, step_);

@@ -58,7 +58,7 @@ void WorkerTrainer::refuse(const std::string& why) {
 
 void WorkerTrainer::refuse_for_peers(const char* what, kernels::Outcome outcome) {
     const auto name = kernels::outcome_names()[static_cast<std::size_t>(outcome)];
-    // Whoever was told to stop suspects nobody.
+    // A worker that was told to stop suspects no peer.
     const int suspect = outcome == kernels::Outcome::aborted ? -1 : next_->peers->gloo.suspect();
     link_.send(NotEntered{next_->order.attempt, fmt::format("{}: {}", what, name), true, suspect});
     next_.reset();

@@ -1,7 +1,7 @@
 // market_fit.hpp — sets the generator to recorded series.
 //
 // Waits are mixtures of two exponentials, fitted by expectation and maximisation with the waits
-// that something else cut short as censored; burst sizes and refills likewise from the steps. Then
+// that something else cut short as censored; burst sizes and refills from the steps. Then
 // the means of quiet times and outages are corrected until a long generated series has the
 // recorded rate of losses and mean share. All of it is deterministic. What the recording cannot
 // say (no losses, no prices, no calendar) stays off, and `notes` says so.

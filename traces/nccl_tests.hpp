@@ -41,7 +41,7 @@ struct CollectiveTable {
     std::string collective;  // "all_reduce", …; "unknown" if nothing says it
     std::string form;        // "nccl-tests table", "nccl-tests json", "vtrain csv", "collected csv"
     std::string system;      // as the collected form names it
-    std::string setup;       // likewise
+    std::string setup;       // as the collected form names it
     int ranks = 0;           // 0: nothing says it
     int nodes = 0;
     std::vector<std::string> devices;  // distinct names, sorted

@@ -1,5 +1,5 @@
-// device_model.hpp — a Model whose gradients are computed on a GPU, for whoever trains with a Model
-// and keeps weights and gradients on the host.
+// device_model.hpp — a Model whose gradients are computed on a GPU, for callers that train with a
+// Model and keep weights and gradients on the host.
 //
 // A gradient uploads weights and samples and is computed by a DeviceNetwork on the workspace's
 // stream. It comes back in parts, from the last tensors to the first, each as soon as the backward

@@ -98,7 +98,7 @@ void DeviceNetwork::convolve_back(const ImageLayer& layer, const LayerShape& sha
     const std::int64_t unfolded_size = std::int64_t{inputs} * pixels;
     const std::int64_t each = shape.samples_each();
     const MatrixView own = rows_of(delta, pixels, layer.out.size(), each * layer.out.size());
-    // Sample by sample, then summed in their order: one order whoever multiplies.
+    // Sample by sample, then summed in their order: one order with cuBLAS and without.
     products_.product({outputs, inputs, pixels, shape.samples}, own,
                       rows_of(unfolded_.data(), pixels, unfolded_size).transposed(),
                       partial_.data(), static_cast<std::int64_t>(layer.weight_count), false);

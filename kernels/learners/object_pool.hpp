@@ -2,8 +2,7 @@
 // memory, replicas of a model, workspaces.
 //
 // What is expensive is made when it is first needed (a replica that is never used is never made)
-// and kept until the pool goes. Whoever takes an object gives it back by letting go of the lease.
-// From any thread.
+// and kept until the pool goes. Letting go of the lease gives an object back. From any thread.
 #pragma once
 
 #include <condition_variable>

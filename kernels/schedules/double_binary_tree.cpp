@@ -1,5 +1,5 @@
-// double_binary_tree.cpp — two trees of half the buffer each; whoever passes on in one is a leaf of
-// the other, so that every rank sends and receives all the time.
+// double_binary_tree.cpp — two trees of half the buffer each; an inner rank of one is a leaf of the
+// other, so that every rank sends and receives all the time.
 //
 // Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
 // Parallel Computing 35(12), 2009; the trees are those of NCCL (src/graph/trees.cc, ncclGetBtree

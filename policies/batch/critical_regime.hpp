@@ -7,8 +7,8 @@
 // regime, and so is the first period. The authors ask it for every layer, every 10 epochs, with η =
 // 0.5. The same rule chooses a small batch in critical regimes.
 //
-// `accordion` and `accordion_batch` ask it for the whole model; whoever has a layer's norms asks
-// here, once a period and layer.
+// `accordion` and `accordion_batch` ask it for the whole model; a caller that has the norms of
+// layers asks it once a period and layer.
 #pragma once
 
 #include <cmath>

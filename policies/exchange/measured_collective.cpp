@@ -47,7 +47,7 @@ public:
         if (workers < 2 || !waited) return {};
         if (chosen_) return keep(view.plan);
         if (view.plan.collective != options_[trying_]) {
-            // Also after a discard, a few times: whoever was lost is no fault of the collective.
+            // Also after a discard, a few times: the collective is not to blame for a lost worker.
             if (++refused_ > refusals_most) next_trial();
             return wish(view.plan);
         }

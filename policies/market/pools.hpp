@@ -39,8 +39,8 @@ struct StayTerms {
     Duration restart;  // from asking for machines until the first useful step
 };
 
-// The parameters of whoever moves for a cheaper stay: `holding_time` (4 h; 1 s to 365 d) is how
-// much work it is judged by, `least_saving` (0.05) the share of its cost that a move must save.
+// The parameters of policies that move for a cheaper stay: `holding_time` (4 h; 1 s to 365 d) is
+// how much work it is judged by, `least_saving` (0.05) the share of its cost that a move must save.
 struct StayRule {
     Duration holding_time;
     double least_saving = 0;

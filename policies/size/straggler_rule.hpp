@@ -5,7 +5,7 @@
 // which leads the group, never is. A replacement is started first; the straggler trains on until it
 // is there.
 //
-// StragglerDetector is what replace_stragglers goes by. ReplaceFirst is for whoever owns the
+// StragglerDetector is what replace_stragglers goes by. ReplaceFirst is for a caller that owns the
 // machines and is no World: a World keeps that order by itself.
 #pragma once
 
@@ -23,7 +23,7 @@ public:
     StragglerDetector(double new_weight = 0.1, double threshold = 0.8);
 
     // The workers of one step, all with the same share of its batch. Those whose computing was not
-    // measured (zero) are left out; whoever is not shown is forgotten.
+    // measured (zero) are left out; a worker that is not shown is forgotten.
     void see(std::span<const WorkerView> workers);
     // In ascending order.
     std::vector<InstanceId> stragglers(InstanceId master) const;
@@ -41,9 +41,9 @@ public:
         std::vector<InstanceId> take_out;  // at this step boundary
     };
     // `joined`: replacements that are ready to join since the last call. The slow leave in the
-    // order in which they were found; whoever is no longer in the group needs no place any more,
-    // and the replacement that was started for it is one too many for the caller to use or to give
-    // back.
+    // order in which they were found. A machine that is no longer in the group needs no
+    // replacement: the one that was started for it is one too many, for the caller to use or to
+    // give back.
     Orders next(std::span<const InstanceId> stragglers, std::span<const InstanceId> group,
                 std::int32_t joined);
 

@@ -353,8 +353,8 @@ sim::JobSpec job_on(const Scenario& scenario, const sim::MarketData& market) {
         job.give_up_at = Instant::at(*scenario.give_up_after);
         return job;
     }
-    // Long enough for anything that can still succeed: whoever buys on-demand after the last row,
-    // or after the deadline, has time for all of the work, twice.
+    // Long enough for anything that can still succeed: a job that buys on-demand after the last
+    // row, or after the deadline, has time for all of the work, twice.
     Instant last = job.deadline == Instant::never() ? Instant{} : job.deadline;
     for (const sim::ZoneData& zone : market.zones) last = std::max(last, zone.capacity.end);
     const std::int64_t per_step = policies::samples_per_step(job.plan, job.workers_min);

@@ -119,10 +119,10 @@ sim::TransitionCosts measured_costs(ConfigReader& config) {
     const Duration sent = std::min(median(measured.state_transfer, "/state_transfer"),
                                    std::max(grown - meeting, Duration{}));
     in(sim::GroupChange::grow).rendezvous = always(std::min(meeting, grown));
-    // As long as it was, whoever sends how much to whom: all of it is latency.
+    // As long as it was, for any sender and size: all of it is latency.
     costs.transfer = {Bytes::of(1), gigabits_per_second(1'000'000), sent, false};
     in(sim::GroupChange::grow).warm_up = always(std::max(grown - meeting - sent, Duration{}));
-    // In a market nearly everybody who leaves is lost, and the others have to notice it.
+    // In a market nearly every worker that leaves is lost, and the others have to notice it.
     const bool lost = !measured.loss.s.empty();
     const Duration shrunk =
         median(lost ? measured.loss : measured.shrink, lost ? "/loss" : "/shrink");

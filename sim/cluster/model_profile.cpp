@@ -48,11 +48,11 @@ constexpr ModelEntry models[] = {
      [] {
          return gpt2("gpt2", {12, 768, 12, 50257, 1024, 1024});
      }},
-    {"gpt2_xl", "GPT-2, 1.6 thousand million parameters", "Radford et al. 2019, table 2, largest",
+    {"gpt2_xl", "GPT-2, 1.6 billion parameters", "Radford et al. 2019, table 2, largest",
      [] {
          return gpt2("gpt2_xl", {48, 1600, 25, 50257, 1024, 1024});
      }},
-    {"megatron_8b", "Megatron GPT-2, 8.3 thousand million parameters",
+    {"megatron_8b", "Megatron GPT-2, 8.3 billion parameters",
      "Shoeybi et al. 2019, table 2 (72 layers of 3072, vocabulary padded to 51,200)",
      [] {
          return gpt2("megatron_8b", {72, 3072, 32, 51200, 1024, 1024});

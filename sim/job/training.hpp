@@ -1,9 +1,10 @@
 // training.hpp — how the training group of a simulated job gets on: steps, checkpoints, setbacks.
 //
 // Steps are not events. While nothing changes the group runs a segment at a constant rate, and
-// whoever looks is told how many whole steps it has made; the cost of a run follows what happens
-// to it and not how long it trains. Each segment's time goes to the ledger when it ends: up to the
-// old high-water mark it is redone, beyond it useful, and what is left of a torn step is wasted.
+// a caller that asks is told how many whole steps it has made; the cost of a run follows what
+// happens to it and not how long it trains. Each segment's time goes to the ledger when it ends: up
+// to the old high-water mark it is redone, beyond it useful, and what is left of a torn step is
+// wasted.
 #pragma once
 
 #include <cstdint>
@@ -94,14 +95,14 @@ private:
     RunQueue::Ticket phase_due_;
     RunQueue::Ticket due_;  // the end of the work, of a transition or of a checkpoint
     RunQueue::Ticket checkpoint_due_;
-    RunQueue::Ticket hook_due_;  // the next step that policies, or whoever learns, want to look at
+    RunQueue::Ticket hook_due_;      // the next step that policies or the learning model look at
     RunQueue::Ticket boundary_due_;  // that somebody waits for
 
     std::int64_t per_step_ = 1;                      // samples, of this segment
     std::shared_ptr<const LearningModel> learning_;  // empty: samples are what counts
-    Members ranks_;                                  // of the group, for whoever learns
+    Members ranks_;                                  // of the group, for the learning model
     LearningStep step_;                              // of this segment
-    LearningState learned_at_start_;                 // likewise
+    LearningState learned_at_start_;                 // of this segment
     LearningState learned_;
     LearningState learned_safe_;
 

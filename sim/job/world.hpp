@@ -35,7 +35,7 @@ using MakeTrainer = std::function<std::unique_ptr<Trainer>(
 
 struct WorldSetup {
     const MarketData* market = nullptr;  // prepared; outlives the world
-    const JobSpec* job = nullptr;        // likewise
+    const JobSpec* job = nullptr;        // outlives the world
     std::vector<std::unique_ptr<policies::Policy>> policies;
     bool oracle = false;
     policies::Capabilities
@@ -170,8 +170,8 @@ private:
     std::vector<policies::Plan> plans_of_now_;  // committed at this very instant
     Instant plans_of_now_at_;
     std::vector<std::int32_t> wanted_;         // kept for its memory
-    std::vector<InstanceId> members_ids_;      // likewise
-    std::vector<std::int32_t> member_speeds_;  // likewise
+    std::vector<InstanceId> members_ids_;      // kept for its memory
+    std::vector<std::int32_t> member_speeds_;  // kept for its memory
     records::PhaseCosts phase_costs_{};        // beside the trainer's
     std::optional<Instant> drain_since_;       // a checkpoint that something waits for
     std::int32_t drain_workers_ = 0;

@@ -98,7 +98,7 @@ void World::lose(InstanceId id) {
         disband();
         trainer_->roll_back();
     }
-    // Whoever is no member takes no part in an agreement.
+    // A machine that is no member takes no part in an agreement.
     if (!agreeing_) discard_pending("an instance was lost before the step boundary");
     if (!closing_) acquire();
     trainer_->await_boundary(now);  // once all that is lost at this moment is gone
@@ -155,7 +155,7 @@ void World::handle(const CheckpointEnded&) {
     } else {
         trainer_->stop(now);
     }
-    if (!failed) swap_fleets();  // else whoever has the model stays until it is saved
+    if (!failed) swap_fleets();  // else machines with the model stay until it is saved
     reconcile();
     note(policies::EventKind::phase_changed);
     record_timeline();

@@ -7,8 +7,8 @@
 
 namespace ukemi::sim {
 
-// Whoever goes takes the model of all along: every part of a sharded one is needed, and a program
-// that can only run as a whole ends with its first worker.
+// Whether the loss of one worker is the loss of the model: every part of a sharded one is needed,
+// and a program that can only run as a whole ends with its first worker.
 bool World::falls_together() const {
     return job_.profile.sharded || (job_.transition && job_.transition->whole_program);
 }

@@ -32,7 +32,7 @@ struct LearningStep {
     policies::Synchronisation synchronisation = policies::Synchronisation::s_sgd;
     policies::Codec codec = policies::Codec::none;
     double codec_level = 0;
-    Members members = nullptr;  // null: whoever they are
+    Members members = nullptr;  // null: not told apart
     friend bool operator==(const LearningStep&, const LearningStep&) = default;
 };
 

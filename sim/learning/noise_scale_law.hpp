@@ -27,7 +27,7 @@ enum class RateRule : std::uint8_t {
     ada_scale,    // r(B) times the reference: as near the best as that is
     fixed,        // that of the reference batch, whatever the batch
     linear,       // ∝ B (Goyal et al. 2017), reached step by step in the warm-up
-    square_root,  // ∝ √B (Krizhevsky 2014; Hoffer et al. 2017), likewise
+    square_root,  // ∝ √B (Krizhevsky 2014; Hoffer et al. 2017), with that warm-up
     legw,         // ∝ √B, with a warm-up that grows with B (You et al. 2019)
     plan,         // the Plan's: policies turn it
 };
@@ -55,7 +55,7 @@ struct NoiseScaleLaw {
     double reference_rate = 0;           // that goes with it at the beginning
     double reference_over_best = 1;      // reference_rate ÷ the best one, above 0 and below 2
     std::vector<NoiseScalePoint> noise;  // increasing samples, at least one
-    std::vector<RateDrop> drops;         // likewise, maybe none
+    std::vector<RateDrop> drops;         // increasing samples, maybe none
     RateRule rule = RateRule::ada_scale;
     std::int64_t warm_up_samples = 0;  // of progress; for linear, square_root and legw
     // Beyond this batch a step is worth (large_batch_from ÷ B)^large_batch_exponent of what the law

@@ -106,10 +106,10 @@ private:
     records::Ledger* ledger_;
     RunQueue* queue_;
     std::vector<RandomStream> victims_;   // a stream a zone
-    std::vector<RandomStream> notices_;   // likewise
-    std::vector<RandomStream> failures_;  // likewise
-    std::vector<RandomStream> speeds_;    // likewise
-    std::vector<Instant> refused_until_;  // likewise: no spot launches before
+    std::vector<RandomStream> notices_;   // a stream a zone
+    std::vector<RandomStream> failures_;  // a stream a zone
+    std::vector<RandomStream> speeds_;    // a stream a zone
+    std::vector<Instant> refused_until_;  // by zone: no spot launches before
     std::vector<Instance> instances_;
     struct Meter {  // of one zone, since its counts last changed
         Charge spot_at_change;

@@ -183,7 +183,7 @@ void FlowNetwork::move_bytes(Flow& flow) const {
 // Solves for the changes of the present tick and finds out when flows will finish.
 void FlowNetwork::settle_rates() {
     bool again = false;
-    // Whoever watches caps flows by the pace of others, one after the other along a ring. Each pass
+    // A watcher caps flows by the pace of others, one after the other along a ring. Each pass
     // reaches the next flow; more passes than this would go in circles.
     const std::size_t asked_max = 4 * flows_.size() + 256;
     for (std::size_t pass = 0; !shares_.settled() || again; ++pass) {

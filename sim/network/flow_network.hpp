@@ -6,7 +6,7 @@
 // what is asked or told in Instants is rounded, to the nearest nanosecond. (Rounding every flow
 // would be off by up to 264 ns on the reference scenarios.)
 //
-// Whoever drives it steps from tick to tick, takes what happened and starts what follows. Between
+// Its owner steps from tick to tick, takes what happened and starts what follows. Between
 // two steps any number of flows may start and stop and links may change: they do so at the present
 // tick, together. Equal inputs give equal ticks on every x86-64 machine.
 #pragma once

@@ -10,7 +10,7 @@
 namespace ukemi::sim {
 
 enum class LinkId : std::uint32_t {};   // dense, from 0, in the order in which links were added
-enum class RouteId : std::uint32_t {};  // likewise
+enum class RouteId : std::uint32_t {};  // the same of routes
 
 constexpr std::uint32_t index_of_link(LinkId link) { return static_cast<std::uint32_t>(link); }
 

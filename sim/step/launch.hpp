@@ -42,8 +42,8 @@ struct LaunchRule {
 Duration negotiation_time(const LaunchRule& rule, std::size_t workers, Duration latency,
                           bool cached);
 
-// Decides for one job. Whoever drives it tells what happens in the order of time, and after
-// everything that it told starts what take() returns.
+// Decides for one job. Its owner tells what happens in the order of time, and after each call
+// starts what take() returns.
 class BucketLauncher {
 public:
     struct Message {

@@ -9,7 +9,7 @@
 //   exchange    what the model itself sends between its passes (tensor parallel sums, batch norm,
 //               split layers); of an asynchronous job, fetching variables and sending gradients
 //   bubble      a worker of a pipeline has nothing to compute, and nothing is on its way to it
-//   transfer    likewise, but what it waits for is on its way
+//   transfer    a worker of a pipeline waits for what is on its way to it
 //   sending     after all have computed: while a collective of the job is on its way (exposed
 //               communication)
 //   coding      after that: while none is, but gradients are encoded or decoded

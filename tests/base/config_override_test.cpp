@@ -62,7 +62,7 @@ TEST_CASE("override: a value that is no JSON is text", "[config]") {
     CHECK(after({"/job={\"a\":"}) == with(R"("{\"a\":")"));
     CHECK(after({"/job="}) == with(R"("")"));
     CHECK(after({"/job=NaN"}) == with(R"("NaN")"));
-    CHECK(after({"/job=1e400"}) == with(R"("1e400")"));  // then refused by whoever reads a number
+    CHECK(after({"/job=1e400"}) == with(R"("1e400")"));  // then refused where a number is read
 }
 
 TEST_CASE("override: a way through what is missing names what is there", "[config]") {

@@ -390,7 +390,7 @@ TEST_CASE("ukemi: output that cannot be written is a failure of the machine, in 
     const Ran closed = run_ukemi(scratch.path(), {"list", "policies"}, Output::closed);
     CHECK(closed.code == 1);
     CHECK(is_one_line(closed.err));
-    // As every filter does: whoever stopped reading is not interested in complaints.
+    // As every filter does: a reader that is gone needs no complaints.
     const Ran piped = run_ukemi(scratch.path(), {"list", "policies"}, Output::pipe_without_reader);
     CHECK(piped.code == -SIGPIPE);
     CHECK(piped.err.empty());

@@ -1,4 +1,4 @@
-// sample_order_test.cpp — every sample once an epoch, whoever computes it.
+// sample_order_test.cpp — every sample once an epoch, on any worker.
 #include "kernels/sample_order.hpp"
 
 #include <algorithm>

@@ -48,7 +48,7 @@ TEST_CASE("throughput_resize: grows while it pays, and stops a step beyond",
     CHECK(job.ten_steps(*policy, 1910) == 12);  // too little, and measured further
     for (int i = 0; i < 9; ++i) CHECK(job.ten_steps(*policy, 1910) == 12);
     CHECK(job.ten_steps(*policy, 1910) == 8);
-    CHECK(fleet_count(job.plan) == 12);  // whoever left is held
+    CHECK(fleet_count(job.plan) == 12);  // machines that left are held
     CHECK(job.ten_steps(*policy, 1900) == 8);
 }
 

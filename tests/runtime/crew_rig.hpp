@@ -84,7 +84,7 @@ public:
         runtime::CrewSetup setup;
         setup.worker_arguments = std::move(worker_arguments);
         setup.training = spec;
-        // Elsewhere than where it was built, whoever runs the tests says where the worker is.
+        // Says where the worker is, if the tests do not run where they were built.
         const char* elsewhere = std::getenv("UKEMI_LIVE_WORKER");
         setup.worker_program = elsewhere != nullptr ? elsewhere : UKEMI_LIVE_WORKER;
         setup.folder = folder;

@@ -133,7 +133,7 @@ TEST_CASE("learning scenario: recorded_curves takes the samples that were record
                                       "constant_batch:128,constant_batch:512,constant_batch:2048");
     REQUIRE(results.size() == 3);
     // To 94 % between the rows at 0.929 and 0.9444: at 3.71 million samples, give or take the
-    // seed's 3 %; likewise 3.88 and 5.45 million.
+    // seed's 3 %; the others at 3.88 and 5.45 million.
     CHECK(static_cast<double>(results[0].samples_done) == Approx(3.71e6).epsilon(0.12));
     CHECK(static_cast<double>(results[1].samples_done) == Approx(3.88e6).epsilon(0.12));
     CHECK(static_cast<double>(results[2].samples_done) == Approx(5.45e6).epsilon(0.12));

@@ -195,7 +195,7 @@ TEST_CASE("step scenario: machines with unequal numbers of workers have no hiera
     CHECK_NOTHROW(scenarios::step_scenario_from_text(text, "unequal.json", cheapest));
 }
 
-TEST_CASE("step scenario: Megatron-LM's 8.3 thousand million parameters on 512 V100 within 15 %",
+TEST_CASE("step scenario: Megatron-LM's 8.3 billion parameters on 512 V100 within 15 %",
           "[scenario][golden]") {
     // Shoeybi et al. 2019, table 2: 2.10 days an epoch of 68,507 iterations, 2.6485 s each. An
     // input is what one V100 reaches (39 TFLOP/s, their measurement on one GPU); all that the

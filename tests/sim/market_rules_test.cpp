@@ -320,8 +320,8 @@ TEST_CASE("market rules: a launch waits for a price that changes at the same mom
 }
 
 TEST_CASE("market rules: policies that only answer each other come to an end", "[market_rules]") {
-    // The second zone is cheaper, and the bid is below its price: whoever moves there is shown
-    // nothing, and nothing else has changed.
+    // The second zone is cheaper, and the bid is below its price: a policy that moves there is
+    // shown nothing, and nothing else has changed.
     sim::MarketData data = market({zone("a", capacity({{Duration{}, 1}}, hours(9)), price(1)),
                                    zone("b", capacity({{Duration{}, 1}}, hours(9)), price(0.5))});
     data.rules.bidding = true;

@@ -2,7 +2,7 @@
 //
 // Each world is run once undisturbed to learn when its phases are; then again, and in the midst of
 // one of them workers of that very group die; and again with a capacity that falls, where machines
-// that are announced to be lost die before their time. Whoever watches looks at every event: the
+// that are announced to be lost die before their time. A watcher looks at every event: the
 // Plan of the Controller is always the last one committed, versions rise by one, and what was
 // discarded never comes to be.
 #include <fmt/format.h>
@@ -303,9 +303,8 @@ struct Tally {
 
 }  // namespace
 
-TEST_CASE(
-    "transition swarm: whoever dies in whatever phase, Plans are committed whole or not at all",
-    "[swarm][property]") {
+TEST_CASE("transition swarm: after a death in any phase, Plans are committed whole or not at all",
+          "[swarm][property]") {
     Tally tally;
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         const SwarmWorld world = swarm_world(seed);

@@ -148,7 +148,7 @@ Findings check_all(std::span<const SourceFile> files) {
     for (const SourceFile& file : files) {
         for (const auto rule :
              {check_sizes, check_functions, check_headers, check_includes, check_words,
-              check_test_names, check_skips, check_titles, check_paths}) {
+              check_test_names, check_skips, check_titles, check_paths, check_prose}) {
             add(rule(file));
         }
     }

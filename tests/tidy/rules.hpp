@@ -46,6 +46,7 @@ Findings check_test_names(const SourceFile& file);  // no semicolon
 Findings check_skips(const SourceFile& file);       // said so that ctest counts them
 Findings check_titles(const SourceFile& file);      // one `# Title` a document
 Findings check_paths(const SourceFile& file);       // no folder of one machine
+Findings check_prose(const SourceFile& file);       // words that hide who, what or how much
 
 // Rules for the tree.
 Findings check_scenarios(std::span<const SourceFile> files);   // each is used somewhere

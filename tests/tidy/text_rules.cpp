@@ -248,4 +248,24 @@ Findings check_paths(const SourceFile& file) {
     return findings;
 }
 
+// In comments, texts and pages. What others wrote (recorded data, their READMEs) stays as it is.
+Findings check_prose(const SourceFile& file) {
+    // A letter in brackets, or this file would be a finding.
+    static const std::regex refused(
+        R"(\b(whoe[v]er|likewi[s]e|as everywhe[r]e|thousand mil[l]ion)\b)",
+        std::regex::icase | std::regex::optimize);
+    Findings findings;
+    const bool is_ours = !file.path.starts_with("tests/data/");
+    if (!is_ours || file.text.find('\0') != std::string::npos) return findings;
+    const auto lines = lines_of(file.text);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        std::cmatch match;
+        const char* begin = lines[i].data();
+        if (!std::regex_search(begin, begin + lines[i].size(), match, refused)) continue;
+        findings.push_back(
+            {file.path, i + 1, fmt::format("'{}': say who, what or how much", match.str())});
+    }
+    return findings;
+}
+
 }  // namespace ukemi::tidy

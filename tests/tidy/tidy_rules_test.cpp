@@ -181,6 +181,18 @@ TEST_CASE("tidy rules: no folder of one machine", "[tidy]") {
     CHECK(check_paths({"a.md", "https://example.org/work/ and a/home/b\n"}).empty());
 }
 
+TEST_CASE("tidy rules: prose says who, what and how much", "[tidy]") {
+    // In two pieces: this file is checked, too.
+    const auto [begin, end] = GENERATE(table<std::string, std::string>(
+        {{"who", "ever"}, {"Like", "wise"}, {"as every", "where"}, {"thousand ", "million"}}));
+    const std::string text = "\n// of " + begin + end + ": a\n";
+    CAPTURE(text);
+    CHECK(lines_found(check_prose({"a.hpp", text})) == Lines{2});
+    CHECK(lines_found(check_prose({"a.md", text})) == Lines{2});
+    CHECK(check_prose({"tests/data/README.md", text}).empty());
+    CHECK(check_prose({"a.md", "everywhere, whose, a billion, a thousand, a million\n"}).empty());
+}
+
 TEST_CASE("tidy rules: a scenario that nothing uses is found", "[tidy]") {
     const std::vector<SourceFile> files = {{"scenarios/used.json", "{}"},
                                            {"scenarios/smoke/dead.json", "{}"},

@@ -143,7 +143,7 @@ TEST_CASE("generator: the same seed gives the same series, on every machine",
     REQUIRE(three.size() == 3);
     CHECK(three[0].zone == "zone-a");
     CHECK(three[2].zone == "zone-c");
-    CHECK(three[0].availability == one[0].availability);  // whoever else is there
+    CHECK(three[0].availability == one[0].availability);  // beside any other zones
     CHECK(three[0].price == one[0].price);
     CHECK(hash_of(three[0]) == 0xad86033e27d99f70U);
     CHECK(hash_of(three[1]) == 0x359486fcc9e3179eU);

@@ -48,8 +48,8 @@ TEST_CASE("generator: a daily cycle moves losses to its worst hour and keeps the
         all_with += static_cast<double>(with[hour]);
     }
     CHECK(all_with == Approx(all_without).epsilon(0.1));
-    // A depth of 0.5: 1.5 times the mean at 15 h, 0.5 times at 3 h; less sharp, because whoever is
-    // lost at 15 h is not there to be lost at 16 h.
+    // A depth of 0.5: 1.5 times the mean at 15 h, 0.5 times at 3 h; less sharp, because an
+    // instance that is lost at 15 h cannot be lost at 16 h.
     CHECK(static_cast<double>(with[15]) > 1.2 * all_with / 24);
     CHECK(static_cast<double>(with[3]) < 0.7 * all_with / 24);
     CHECK(static_cast<double>(without[15]) == Approx(all_without / 24).epsilon(0.15));
@@ -65,7 +65,7 @@ TEST_CASE("generator: shared losses hit zones of one region only", "[generator]"
     CHECK(std::abs(*correlation(zones[0], zones[2])) < 0.1);
     CHECK(std::abs(*correlation(zones[1], zones[3])) < 0.1);
     const auto two = generate_market(shared, 9, 2, days(400));
-    CHECK(two[1].availability == zones[1].availability);  // whoever else is there
+    CHECK(two[1].availability == zones[1].availability);  // beside any other zones
 }
 
 TEST_CASE("generator: lifetimes take one instance at a time, none older than the cap",

@@ -1,7 +1,7 @@
 // group.hpp — virtual workers that train one model with true gradients: their state, and a step.
 //
-// The state is a value: whoever keeps a copy can go on from it, and equal states and equal steps
-// give equal bits on a given binary, whatever the number of threads around. A step's samples are
+// The state is a value: training can go on from any copy of it, and equal states and equal steps
+// give equal bits on a given binary with any number of threads. A step's samples are
 // the next ones of the sample order (kernels/sample_order.hpp), shared by learner as live workers
 // share them by rank; a learner is one replica, of which a worker may have several.
 #pragma once
@@ -52,11 +52,11 @@ struct GroupState {
     std::vector<float> common_before;      // of a central model: z before the last step
     std::vector<Learner> learners;         // replicas; empty where all have `common`
     std::int32_t group = 0;                // learners of the last step; 0 before the first
-    std::int32_t learners_per_worker = 1;  // likewise
-    Members members;                       // likewise; null: nobody said
+    std::int32_t learners_per_worker = 1;  // of the last step
+    Members members;                       // of the last step; null: not said
     policies::Synchronisation synchronisation =
         policies::Synchronisation::s_sgd;           // of the last step
-    policies::Codec codec = policies::Codec::none;  // likewise
+    policies::Codec codec = policies::Codec::none;  // of the last step
     double codec_level = 0;
     std::vector<float> codec_shared;       // its warm start, the same on all learners
     std::vector<std::vector<float>> kept;  // by learner: what has not arrived; empty: nothing

@@ -177,7 +177,7 @@ private:
         drawn_ = drawn_ * 6364136223846793005U + 1442695040888963407U;
         return drawn_ >> 33U;
     }
-    // Whoever has the best place among those who can go on, and places change seldom: a stream
+    // The stream with the best place among those that can go on; places change seldom. So a stream
     // waits long for no reason, and what others ought to have waited for comes too late.
     cudaStream_t any_stream() {
         if (draw() % 64 == 0) {

@@ -108,7 +108,7 @@ TEST_CASE("task scheduler: fixed, a task waits for its own learner", "[task_sche
     for (int clock = 0; clock < 4; ++clock) {
         auto tasks = bind_all(scheduler);
         CHECK(learners_of(tasks) == std::vector<int>{0, 1, 2});
-        std::ranges::reverse(tasks);  // whoever was quick
+        std::ranges::reverse(tasks);  // the last is done first
         for (const TaskBinding& task : tasks) {
             if (scheduler.finish(task)) scheduler.synchronised();
         }

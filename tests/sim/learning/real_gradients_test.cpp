@@ -1,5 +1,5 @@
 // real_gradients_test.cpp — true gradients behind the interface of learning: states are values, and
-// whoever looks when, the bits are the same.
+// the bits do not depend on who looks when.
 #include <catch2/catch.hpp>
 #include <thread>
 

@@ -74,7 +74,7 @@ TEST_CASE("pipeline: what cannot be is refused", "[pipeline]") {
 }
 
 TEST_CASE("tensor parallelism: four all-reduces of the activations a layer", "[pipeline]") {
-    // Megatron's 8.3 thousand million parameters: 72 layers of 3072, sequences of 1024, fp16.
+    // Megatron's 8.3 billion parameters: 72 layers of 3072, sequences of 1024, fp16.
     const auto traffic = sim::tensor_parallel_traffic(72, 8, 1024, 3072, 2);
     CHECK(traffic.all_reduces == 288);
     CHECK(traffic.each == bytes(50'331'648));

@@ -124,7 +124,7 @@ TEST_CASE("nccl: heartbeats name who is lost while a stream hangs", "[nccl]") {
     CHECK(calls.now() < 10s);
 }
 
-TEST_CASE("nccl: whoever aborts ends the wait, and everything later", "[nccl]") {
+TEST_CASE("nccl: an abort ends the wait, and every later call", "[nccl]") {
     FakeBoard board;
     FakeNccl calls(board);
     NcclGroup group(calls, 10s);

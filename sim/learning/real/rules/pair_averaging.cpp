@@ -1,6 +1,6 @@
 // pair_averaging.cpp — AD-PSGD as KungFu does it: each learner takes one other's saved model.
 //
-// KungFu draws one of all n; whoever draws itself takes the next rank, which therefore is taken
+// KungFu draws one of all n; a rank that draws itself takes the next, which therefore is taken
 // with a chance of 2/n. `uniform_peers` gives every other one 1/(n − 1).
 #include <fmt/format.h>
 
