@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "policies/plan_fields.hpp"
+#include "sim/job/orders.hpp"
 #include "sim/job/training.hpp"
 
 namespace ukemi::sim {
@@ -33,6 +34,7 @@ policies::ControllerSetup controller_setup(WorldSetup& setup, const MarketOracle
 World::World(WorldSetup setup)
     : setup_(std::move(setup)),
       job_(*setup_.job),
+      rules_(group_rules(job_)),
       queue_(job_.limits),
       market_(*setup_.market),
       oracle_(*setup_.market),
@@ -144,7 +146,9 @@ void World::observe() {
     seen_.spot_capacity = 0;
     for (policies::ZoneView& zone : seen_.zones) {
         const Fleet::Counts& counts = fleet_.counts(zone.zone);
-        zone.spot_capacity = visible_capacity(zone.zone);
+        const Price last_bid = last_bids_[ukemi::index_of(zone.zone)];
+        const Price bid = standing_bid(controller_.plan(), zone.zone, last_bid);
+        zone.spot_capacity = fleet_.visible_capacity(zone.zone, bid, now);
         zone.spot_price = market_.spot_price(zone.zone);
         zone.on_demand_price = market_.on_demand_price(zone.zone);
         const Move move = move_to(zone.zone);
@@ -203,12 +207,11 @@ void World::commit(const policies::Plan& plan) {
     trainer_->report(queue_.now());
     const bool again = committed_just_now(plan);
     const policies::Restarted restarted = policies::restarted_by(controller_.plan(), plan);
-    const bool whole_program = job_.transition && job_.transition->whole_program;
-    if (whole_program && restarted == policies::Restarted::training) restart_due_ = true;
+    if (rules_.whole_program && restarted == policies::Restarted::training) restart_due_ = true;
     controller_.committed(plan.version);
     ++plans_;
     hash_.add_number(ukemi::index_of(plan.version));
-    mark_surplus();
+    mark_surplus(controller_.plan(), fleet_.instances());
     acquire();
     swap_fleets();
     reconcile();

@@ -22,6 +22,7 @@
 #include "policies/controller.hpp"
 #include "records/run_result.hpp"
 #include "sim/engine/event.hpp"
+#include "sim/job/group.hpp"
 #include "sim/job/job_spec.hpp"
 #include "sim/job/trainer.hpp"
 #include "sim/market/fleet.hpp"
@@ -90,26 +91,19 @@ private:
     void heed_notices(std::int32_t announced_count);
 
     // Membership (world_fleet.cpp).
-    std::size_t place_of(ZoneId zone, policies::Market bought) const;
-    std::vector<std::int32_t>& wanted_by_place();
     void acquire();               // launches what the Plan wants and the market gives
     void check_launches() const;  // throws RunLimitReached
-    void mark_surplus();          // what the Plan no longer wants is retiring
-    bool to_be_replaced(const Instance& instance) const;
-    void swap_fleets();        // releases what retires, once that may be
-    void lose(InstanceId id);  // it is gone, and with it what it was doing
+    void swap_fleets();           // releases what retires, once that may be
+    void lose(InstanceId id);     // it is gone, and with it what it was doing
     // It refuses for longer than before: looks at it again when it no longer does.
     void await_zone(ZoneId zone, Instant refused_before);
-    Price bid_in(ZoneId zone) const;
-    std::int32_t visible_capacity(ZoneId zone) const;
     static Dollars in_all(Dollars a, Dollars b);
     void model_stays_where_it_is();
     Move move_to(ZoneId zone) const;  // of the model, from where it is
     Move move_of(std::span<Instance* const> group) const;
     void release_all();
     bool fleet_unsettled() const;  // somebody waits to join or to leave
-    bool state_held() const;       // somebody still has the present model
-    Instant state_lost_at() const;
+    void forget_model();           // all copies of it are gone
     void resume_running();
     void save_before_loss();
     bool unsaved() const { return controller_.samples_done() > trainer_->samples_safe(); }
@@ -124,8 +118,6 @@ private:
     std::vector<Instance*> next_group();
     void form(std::vector<Instance*>& group);
     records::PhaseTimes phases_of(std::int32_t holders, Duration move_time) const;
-    bool falls_together() const;
-    bool saves_first() const;
     void begin_drain();
     void end_drain();
     policies::TransitionPhase transition_phase() const;
@@ -154,6 +146,7 @@ private:
 
     WorldSetup setup_;
     const JobSpec& job_;
+    GroupRules rules_;
     RunQueue queue_;
     SpotMarket market_;
     MarketOracle oracle_;
@@ -169,7 +162,7 @@ private:
     std::vector<Price> last_bids_;              // by zone, of the last line there
     std::vector<policies::Plan> plans_of_now_;  // committed at this very instant
     Instant plans_of_now_at_;
-    std::vector<std::int32_t> wanted_;         // kept for its memory
+    std::vector<std::int32_t> spot_room_;      // kept for its memory
     std::vector<InstanceId> members_ids_;      // kept for its memory
     std::vector<std::int32_t> member_speeds_;  // kept for its memory
     records::PhaseCosts phase_costs_{};        // beside the trainer's

@@ -91,10 +91,9 @@ void World::lose(InstanceId id) {
     const bool saving = trainer_->phase() == policies::JobPhase::checkpointing;
     if (instance->member || (saving && had_state)) disband();
     release(id, true);
-    if (had_state && falls_together()) {
-        for (Instance& one : fleet_.instances()) one.has_state = false;
-    }
-    if (!state_held() && unsaved() && trainer_->phase() != policies::JobPhase::finished) {
+    if (had_state && rules_.falls_together) forget_model();
+    if (!state_held(fleet_.instances()) && unsaved() &&
+        trainer_->phase() != policies::JobPhase::finished) {
         disband();
         trainer_->roll_back();
     }
@@ -134,7 +133,7 @@ void World::handle(const PhaseBegan&) {
 
 void World::handle(const CheckpointDue&) {
     if (trainer_->phase() == policies::JobPhase::running) {
-        if (state_lost_at() < Instant::never()) {
+        if (state_lost_at(fleet_.instances(), rules_) < Instant::never()) {
             begin_drain();
         } else {
             trainer_->begin_checkpoint(queue_.now());

@@ -7,17 +7,6 @@
 
 namespace ukemi::sim {
 
-// Whether the loss of one worker is the loss of the model: every part of a sharded one is needed,
-// and a program that can only run as a whole ends with its first worker.
-bool World::falls_together() const {
-    return job_.profile.sharded || (job_.transition && job_.transition->whole_program);
-}
-
-bool World::saves_first() const {
-    if (job_.profile.lossless) return false;
-    return !job_.transition || !job_.transition->whole_program || job_.transition->saves_first;
-}
-
 policies::TransitionPhase World::transition_phase() const {
     if (!job_.transition) return policies::TransitionPhase::none;
     if (drain_since_) return policies::TransitionPhase::drain;
@@ -140,7 +129,7 @@ void World::reconcile() {
     reattach();
     std::vector<Instance*> group = next_group();
     const auto members = std::ranges::count_if(fleet_.instances(), &Instance::member);
-    const bool enough = std::ssize(group) >= job_.workers_min;
+    const bool enough = std::ssize(group) >= rules_.workers_min;
     const bool unchanged =
         std::ssize(group) == members && std::ranges::all_of(group, &Instance::member);
     if (!enough) {
@@ -149,8 +138,8 @@ void World::reconcile() {
     }
     if (unchanged && phase != policies::JobPhase::waiting && !restart_due_) return;
     if (phase == policies::JobPhase::transition) return;
-    const bool whole_program = job_.transition && job_.transition->whole_program;
-    if (whole_program && saves_first() && phase == policies::JobPhase::running && unsaved()) {
+    if (rules_.whole_program && rules_.saves_first && phase == policies::JobPhase::running &&
+        unsaved()) {
         begin_drain();  // the change comes after it
         return;
     }
@@ -159,14 +148,13 @@ void World::reconcile() {
 
 void World::form(std::vector<Instance*>& group) {
     const Instant now = queue_.now();
-    const bool whole_program = job_.transition && job_.transition->whole_program;
     const Move move = move_of(group);
     const bool reattaches = job_.transition && job_.transition->reattach > Duration{};
     for (Instance& one : fleet_.instances()) one.detached |= reattaches && one.member;
     disband();
     restart_due_ = false;
-    if (whole_program) {
-        for (Instance& one : fleet_.instances()) one.has_state = false;
+    if (rules_.whole_program) {
+        forget_model();
         if (unsaved()) trainer_->roll_back();
     }
     std::ranges::sort(group, {}, [](const Instance* one) {
@@ -200,7 +188,7 @@ void World::form(std::vector<Instance*>& group) {
 // Of the group in members_ids_.
 records::PhaseTimes World::phases_of(std::int32_t holders, Duration move_time) const {
     const auto size = static_cast<std::int32_t>(members_ids_.size());
-    const bool survivors = state_held();
+    const bool survivors = state_held(fleet_.instances());
     records::PhaseTimes times{};
     if (job_.transition) {
         const GroupChange change = !survivors       ? GroupChange::start

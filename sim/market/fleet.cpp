@@ -89,6 +89,21 @@ std::int32_t Fleet::spot_room(ZoneId zone, Price bid, Instant now) const {
     return market_->spot_capacity(zone) - held.spot_held - held.spot_pending;
 }
 
+std::int32_t Fleet::visible_capacity(ZoneId zone, Price bid, Instant now) const {
+    const MarketRules& rules = market_->data().rules;
+    std::int32_t capacity = market_->spot_capacity(zone);
+    const bool refused = now < spot_refused_until(zone);
+    if (!refused && !rules.bidding && rules.notice_arrives >= 1) return capacity;
+    std::int32_t staying = 0;
+    for (const Instance& one : instances_) {
+        if (one.zone != zone || one.market != policies::Market::spot || one.announced()) continue;
+        ++staying;
+        if (one.unannounced) ++capacity;
+    }
+    const bool outbid = rules.bidding && market_->spot_price(zone) > most_paid(zone, bid);
+    return refused || outbid ? std::min(capacity, staying) : capacity;
+}
+
 std::int32_t Fleet::speed_of(const Instance& instance) {
     const MarketRules& rules = market_->data().rules;
     if (ukemi::index_of(instance.id) < rules.machine_speeds.size()) {

@@ -71,6 +71,10 @@ public:
     // How many more spot instances the zone would give now for that bid (zero: the on-demand
     // price).
     std::int32_t spot_room(ZoneId zone, Price bid, Instant now) const;
+    // What a policy may count on: what the zone carries, or only what is there already while the
+    // provider refuses more or asks for more than this bid. A loss that comes without a notice is
+    // not shown before it is there.
+    std::int32_t visible_capacity(ZoneId zone, Price bid, Instant now) const;
     // The bid, or for none the default one.
     Price most_paid(ZoneId zone, Price bid) const {
         return bid > Price{} ? bid : market_->on_demand_price(zone);
