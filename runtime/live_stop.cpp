@@ -72,7 +72,7 @@ bool LiveTrainer::save_goes_on(const CrewEvent& event) {
     } else {
         take(event, at);
         if (std::holds_alternative<CheckpointSaved>(event)) {
-            return samples_safe_ < controller_->samples_done();  // else one ordered before
+            return samples_safe() < controller_->samples_done();  // else one ordered before
         }
         if (!std::holds_alternative<CheckpointFailed>(event)) return true;
     }
@@ -89,7 +89,7 @@ void LiveTrainer::keep_model() {
         reports_.pop_front();
         take(event, at);
     }
-    if (holders_.empty() || controller_->samples_done() <= samples_safe_) return;
+    if (holders_.empty() || controller_->samples_done() <= samples_safe()) return;
     if (std::exchange(model_kept_, true)) return;  // or it could not be
     const CrewDeadlines& deadlines = setup_.crew.deadlines;
     const auto by =

@@ -25,8 +25,7 @@ LiveTrainer::LiveTrainer(const sim::JobSpec& job, LiveSetup setup, policies::Con
       deaths_(job.instances_max, setup_.first_pause) {
     if (setup_.resume_from.empty()) return;
     controller_->resume_at(setup_.resume_samples, setup_.resume_steps);
-    samples_high_ = samples_safe_ = setup_.resume_samples;
-    steps_safe_ = setup_.resume_steps;
+    progress_.resume_at({setup_.resume_samples, setup_.resume_steps});
     record_->last_checkpoint = setup_.resume_from;
     record_->last_saved_step = setup_.resume_steps;
 }
@@ -109,7 +108,7 @@ void LiveTrainer::settle(Instant now) {
             const bool standing = group_ == Group::held || group_ == Group::agreeing;
             ledger_->elapse(now, standing ? records::Cause::transition : records::Cause::wasted);
             if (!standing) ++record_->torn_steps;
-            run_since_checkpoint_ += now - running_since_;
+            progress_.ran(now - running_since_);
             running_since_ = now;
             break;
         }
@@ -167,9 +166,8 @@ void LiveTrainer::begin_transition(const sim::TransitionOrder& order, Instant no
 }
 
 std::int64_t LiveTrainer::steps_left() const {
-    const std::int64_t left = controller_->samples_total() - controller_->samples_done();
-    const std::int64_t per_step = policies::samples_per_step(controller_->plan(), workers_);
-    return left <= 0 ? 0 : (left + per_step - 1) / per_step;
+    return sim::steps_for(controller_->samples_total() - controller_->samples_done(),
+                          policies::samples_per_step(controller_->plan(), workers_));
 }
 
 void LiveTrainer::begin_running(Instant now) {
@@ -182,19 +180,18 @@ void LiveTrainer::begin_running(Instant now) {
         steps = std::min(steps, *hook_in);
     }
     step_limit_ = controller_->steps_done() + steps;
-    const Duration interval = controller_->plan().checkpoint_interval;
-    if (interval == policies::never_checkpoint) return;
-    const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
-    checkpoint_due_ = queue_->schedule(now + rest, sim::Phase::completion, sim::CheckpointDue{});
+    const auto rest = progress_.until_checkpoint(controller_->plan().checkpoint_interval);
+    if (!rest) return;
+    checkpoint_due_ = queue_->schedule(now + *rest, sim::Phase::completion, sim::CheckpointDue{});
 }
 
 void LiveTrainer::save_before(Instant deadline, Instant now) {
     if (phase_ != policies::JobPhase::running) return;
     const Duration takes = std::max(job_->profile.checkpoint, checkpoint_time_);
-    const Instant latest = deadline - takes - whole_seconds(1);
-    if (latest < now) return;  // no time left to save
+    const auto latest = sim::latest_save(deadline, takes, now);
+    if (!latest) return;
     queue_->cancel(checkpoint_due_);
-    checkpoint_due_ = queue_->schedule(latest, sim::Phase::completion, sim::CheckpointDue{});
+    checkpoint_due_ = queue_->schedule(*latest, sim::Phase::completion, sim::CheckpointDue{});
 }
 
 void LiveTrainer::begin_checkpoint(Instant now) {
@@ -202,12 +199,12 @@ void LiveTrainer::begin_checkpoint(Instant now) {
     if (group_ != Group::stepping && group_ != Group::holding) {
         settle(now);
     } else {
-        run_since_checkpoint_ += now - running_since_;
+        progress_.ran(now - running_since_);
         running_since_ = now;
     }
     cancel_what_is_due();
     phase_ = policies::JobPhase::checkpointing;
-    saved_ = false;
+    saved_.reset();
     switch (group_) {
         case Group::held:
             group_ = Group::saving;
@@ -233,11 +230,7 @@ void LiveTrainer::begin_checkpoint(Instant now) {
 void LiveTrainer::finish_checkpoint(Instant now) {
     INVARIANT(phase_ == policies::JobPhase::checkpointing);
     settle(now);
-    run_since_checkpoint_ = Duration{};
-    if (!saved_) return;
-    samples_safe_ = saving_samples_;
-    steps_safe_ = saving_steps_;
-    ++checkpoints_;
+    progress_.checkpoint_ended(saved_);
 }
 
 void LiveTrainer::finish(Instant now) {
@@ -251,9 +244,8 @@ void LiveTrainer::finish(Instant now) {
 
 void LiveTrainer::roll_back() {
     INVARIANT(phase_ == policies::JobPhase::waiting);
-    if (controller_->samples_done() <= samples_safe_) return;
-    controller_->rolled_back(samples_safe_, steps_safe_);
-    run_since_checkpoint_ = Duration{};
+    const auto kept = progress_.roll_back(controller_->samples_done());
+    if (kept) controller_->rolled_back(kept->samples, kept->steps);
 }
 
 bool LiveTrainer::start(InstanceId instance, Instant) {
@@ -336,14 +328,13 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
     // is of a model that is gone. The time of such a step is in the ledger already, as torn.
     const bool late = group_ != Group::stepping && group_ != Group::holding;
     if (late && holders_.empty()) return;
-    const bool again = controller_->samples_done() < samples_high_;
+    const bool again = controller_->samples_done() < progress_.samples_most();
     controller_->uneven_steps_finished(1, event.position - controller_->samples_done());
-    deaths_.step_made(members_, event.position > samples_high_);
-    samples_high_ = std::max(samples_high_, event.position);
+    deaths_.step_made(members_, event.position > progress_.samples_most());
+    progress_.reached(event.position);
     if (!late) {
         ledger_->elapse(at, again ? records::Cause::redone : records::Cause::useful);
-        ++made_.steps;
-        made_.time += at - last_step_at_;
+        progress_.steps_made(1, at - last_step_at_);
         last_step_at_ = at;
     }
     last_report_ = event.report;
@@ -362,7 +353,7 @@ void LiveTrainer::note_common_steps(const GroupEntered& event) {
                                            event.position - controller_->samples_done());
     }
     INVARIANT(controller_->samples_done() == event.position);
-    samples_high_ = std::max(samples_high_, event.position);
+    progress_.reached(event.position);
 }
 
 void LiveTrainer::take(const GroupEntered& event, Instant at) {
@@ -402,13 +393,10 @@ void LiveTrainer::take(const CheckpointSaved& event, Instant at) {
     record_->saved_samples.push_back(event.position);
     checkpoint_time_ = std::max(checkpoint_time_, clock_.scaled(event.time));
     if (group_ != Group::saving) {  // called off meanwhile, and written all the same
-        samples_safe_ = event.position;
-        steps_safe_ = event.step;
+        progress_.written({event.position, event.step});
         return;
     }
-    saved_ = true;
-    saving_samples_ = event.position;
-    saving_steps_ = event.step;
+    saved_ = {event.position, event.step};
     group_ = Group::held;
     queue_->schedule(at, sim::Phase::completion, sim::CheckpointEnded{});
     if (boundary_wanted_) await_boundary(at);

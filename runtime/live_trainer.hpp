@@ -79,11 +79,11 @@ public:
 
     policies::JobPhase phase() const override { return phase_; }
     std::int32_t workers() const override { return workers_; }
-    std::int64_t samples_safe() const override { return samples_safe_; }
+    std::int64_t samples_safe() const override { return progress_.kept().samples; }
     Duration transition_remaining(Instant now) const override;
-    std::int64_t checkpoints() const override { return checkpoints_; }
+    std::int64_t checkpoints() const override { return progress_.checkpoints(); }
     std::int64_t transitions() const override { return transitions_; }
-    sim::StepsMade steps_made() const override { return made_; }
+    sim::StepsMade steps_made() const override { return progress_.made(); }
     void observe(policies::Observation& seen) const override;
 
     void report(Instant) override {}  // steps are reported as they are committed
@@ -162,24 +162,17 @@ private:
     std::vector<InstanceId> holders_;  // alive, with the present model
     bool boundary_wanted_ = false;
     bool member_died_ = false;  // since the last order
-    bool saved_ = false;        // by the checkpoint under way
     bool crew_stands_ = false;  // its group does, though it is not ours any more
     std::int64_t step_limit_ = 0;
     Instant expected_until_;
     sim::RunQueue::Ticket checkpoint_due_;
     sim::RunQueue::Ticket boundary_due_;
 
-    std::int64_t samples_high_ = 0;  // most that were ever done: below it, work is redone
-    std::int64_t samples_safe_ = 0;
-    std::int64_t steps_safe_ = 0;
-    std::int64_t saving_samples_ = 0;
-    std::int64_t saving_steps_ = 0;
-    Duration run_since_checkpoint_;
+    sim::Progress progress_;
+    std::optional<sim::SavedWork> saved_;  // by the checkpoint under way
     Instant running_since_;
-    Instant last_step_at_;  // or the moment at which the group was let go
-    sim::StepsMade made_;
+    Instant last_step_at_;      // or the moment at which the group was let go
     Duration checkpoint_time_;  // the longest so far
-    std::int64_t checkpoints_ = 0;
     std::int64_t transitions_ = 0;
     int processes_ = 0;
     LiveDeaths deaths_;

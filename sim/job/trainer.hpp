@@ -15,14 +15,9 @@
 #include "policies/observation.hpp"
 #include "policies/plan.hpp"
 #include "records/transition_phases.hpp"
+#include "sim/job/progress.hpp"
 
 namespace ukemi::sim {
-
-// Steps that were finished, also those that a loss made vain, and the time they took.
-struct StepsMade {
-    std::int64_t steps = 0;
-    Duration time;
-};
 
 // How far a task has been learned, where that is modelled.
 struct Learned {

@@ -55,7 +55,7 @@ void Training::show_what_is_left() {
 }
 
 std::int64_t Training::samples_safe() const {
-    return job_->profile.lossless ? controller_->samples_done() : samples_safe_;
+    return job_->profile.lossless ? controller_->samples_done() : progress_.kept().samples;
 }
 
 Duration Training::transition_remaining(Instant now) const {
@@ -64,38 +64,31 @@ Duration Training::transition_remaining(Instant now) const {
 
 void Training::report(Instant now) {
     if (phase_ != policies::JobPhase::running) return;
-    const std::int64_t steps = policies::steps_within(rate_, now - since_);
+    const std::int64_t steps = segment_.steps_by(now);
     const std::int64_t news = steps - steps_reported_;
     std::int64_t samples = 0;
-    INVARIANT(!__builtin_mul_overflow(news, per_step_, &samples));
+    INVARIANT(!__builtin_mul_overflow(news, segment_.samples_per_step, &samples));
     controller_->uneven_steps_finished(news, samples);
     steps_reported_ = steps;
     if (learning_) {
         learned_ = learning_->after(learned_at_start_, steps, step_);
         show_what_is_left();
     }
-    samples_high_ = std::max(samples_high_, controller_->samples_done());
+    progress_.reached(controller_->samples_done());
 }
 
 Instant Training::next_step_boundary(Instant now) const {
-    if (phase_ != policies::JobPhase::running) return now;
-    const std::int64_t steps = policies::steps_within(rate_, now - since_);
-    const Instant last = since_ + policies::time_for(rate_, steps);
-    const bool fluid = rate_.steps >= rate_.per.raw();  // a step is not longer than a nanosecond
-    return last == now || fluid ? now : since_ + policies::time_for(rate_, steps + 1);
+    return phase_ == policies::JobPhase::running ? segment_.boundary_after(now) : now;
 }
 
 void Training::settle_steps(Instant now) {
     report(now);
-    const std::int64_t behind = std::max<std::int64_t>(0, high_at_start_ - samples_at_start_);
-    const std::int64_t redone = std::min(steps_reported_, (behind + per_step_ - 1) / per_step_);
-    const Duration worked = policies::time_for(rate_, steps_reported_);
-    ledger_->elapse(since_ + policies::time_for(rate_, redone), records::Cause::redone);
-    ledger_->elapse(since_ + worked, records::Cause::useful);
+    const Instant worked_until = segment_.end_of(steps_reported_);
+    ledger_->elapse(segment_.redone_until(steps_reported_), records::Cause::redone);
+    ledger_->elapse(worked_until, records::Cause::useful);
     ledger_->elapse(now, records::Cause::wasted);
-    run_since_checkpoint_ += worked;
-    made_.steps += steps_reported_;
-    made_.time += worked;
+    progress_.ran(worked_until - segment_.since);
+    progress_.steps_made(steps_reported_, worked_until - segment_.since);
 }
 
 void Training::settle(Instant now) {
@@ -150,11 +143,11 @@ std::optional<Learned> Training::learned() const {
 
 std::vector<LearnedAt> Training::learned_on_the_way(Instant until) const {
     if (!learning_ || phase_ != policies::JobPhase::running) return {};
-    const std::int64_t most = policies::steps_within(rate_, until - since_) - steps_reported_;
+    const std::int64_t most = segment_.steps_by(until) - steps_reported_;
     std::vector<LearnedAt> points;
     for (const std::int64_t steps : bends(*learning_, learned_, step_, most)) {
-        points.push_back({since_ + policies::time_for(rate_, steps_reported_ + steps),
-                          controller_->samples_done() + steps * per_step_,
+        points.push_back({segment_.end_of(steps_reported_ + steps),
+                          controller_->samples_done() + steps * segment_.samples_per_step,
                           shown(learning_->after(learned_, steps, step_), step_)});
     }
     return points;
@@ -176,6 +169,16 @@ Duration Training::communication_at(Instant now) const {
     return time;
 }
 
+// The slow compute more slowly; the network is what it is.
+policies::StepRate Training::pace() const {
+    const policies::Plan& plan = controller_->plan();
+    const policies::StepRate rate = policies::rate_of(job_->profile, plan, workers_);
+    if (communication_ <= Duration{}) return policies::scaled(rate, speed_per_mille_);
+    const Duration calm = policies::exposed_communication(job_->profile, plan, workers_);
+    const policies::StepRate computing{1, policies::time_for(rate, 1) - calm};
+    return policies::slowed(policies::scaled(computing, speed_per_mille_), communication_);
+}
+
 // Steps until the network has changed, at least one.
 std::optional<std::int64_t> Training::steps_to_other_pace(Instant now) const {
     Instant next = Instant::never();
@@ -184,8 +187,7 @@ std::optional<std::int64_t> Training::steps_to_other_pace(Instant now) const {
         if (one.until > now) next = std::min(next, one.until);
     }
     if (next == Instant::never()) return std::nullopt;
-    const std::int64_t whole = policies::steps_within(rate_, next - now);
-    return whole + (policies::time_for(rate_, whole) < next - now || whole == 0 ? 1 : 0);
+    return segment_.steps_until(next);
 }
 
 // Of a step, what the slowest worker computes. A table of whole steps says nothing of their parts.
@@ -205,7 +207,7 @@ Duration Training::computing_in(Duration step) const {
 void Training::observe_workers(policies::Observation& seen) const {
     seen.worker_views.clear();
     if (phase_ != policies::JobPhase::running || members_.empty()) return;
-    const Duration step = policies::time_for(rate_, 1);
+    const Duration step = policies::time_for(segment_.rate, 1);
     if (step < nanoseconds(1000)) return;  // time is its work
     const Duration computing = computing_in(step);
     for (const auto& [instance, speed] : members_) {
@@ -287,7 +289,7 @@ void Training::phase_began(Instant now) {
 
 // The work's end, or how far ahead it is known that it is not there yet.
 LookAhead Training::look_ahead(std::int64_t samples_left, std::int64_t most) const {
-    if (!learning_) return {(samples_left + per_step_ - 1) / per_step_, true};
+    if (!learning_) return {steps_for(samples_left, segment_.samples_per_step), true};
     return learning_->look_ahead(learned_, step_, most);
 }
 
@@ -296,26 +298,18 @@ void Training::begin_running(Instant now) {
     settle(now);
     cancel_what_is_due();
     phase_ = policies::JobPhase::running;
-    rate_ = policies::rate_of(job_->profile, controller_->plan(), workers_);
     communication_ = communication_at(now);
-    if (communication_ > Duration{}) {  // the slow compute more slowly; the network is what it is
-        const Duration calm =
-            policies::exposed_communication(job_->profile, controller_->plan(), workers_);
-        const policies::StepRate computing{1, policies::time_for(rate_, 1) - calm};
-        rate_ = policies::slowed(policies::scaled(computing, speed_per_mille_), communication_);
-    } else {
-        rate_ = policies::scaled(rate_, speed_per_mille_);
-    }
-    per_step_ = policies::samples_per_step(controller_->plan(), workers_);
+    const std::int64_t done = controller_->samples_done();
+    segment_ = {now, pace(), policies::samples_per_step(controller_->plan(), workers_),
+                progress_.samples_most() - done};
     step_ = step_settings();
     learned_at_start_ = learned_;
     steps_reported_ = 0;
-    samples_at_start_ = controller_->samples_done();
-    high_at_start_ = samples_high_;
-    const std::int64_t left = controller_->samples_total() - samples_at_start_;
+    const std::int64_t left = controller_->samples_total() - done;
     INVARIANT(left > 0);
     // More steps than anybody waits for, if the target is never reached.
-    const Int128 fit = static_cast<Int128>(longest_segment.raw()) * rate_.steps / rate_.per.raw();
+    const policies::StepRate rate = segment_.rate;
+    const Int128 fit = static_cast<Int128>(longest_segment.raw()) * rate.steps / rate.per.raw();
     const auto farthest = static_cast<std::int64_t>(std::max<Int128>(fit, 1));
     auto hook_in = controller_->steps_until_hook(workers_);
     const auto other_pace_in = steps_to_other_pace(now);
@@ -323,38 +317,30 @@ void Training::begin_running(Instant now) {
     const LookAhead ahead = look_ahead(left, std::min(farthest, hook_in.value_or(farthest)));
     const std::int64_t steps_left = ahead.target ? ahead.steps : farthest;
     if (ahead.target) {
-        due_ = queue_->schedule(now + policies::time_for(rate_, ahead.steps), Phase::completion,
-                                WorkFinished{});
+        due_ = queue_->schedule(segment_.end_of(ahead.steps), Phase::completion, WorkFinished{});
     }
     const std::int64_t look_in = ahead.target ? hook_in.value_or(ahead.steps) : ahead.steps;
     if (look_in < steps_left) {
-        hook_due_ = queue_->schedule(now + policies::time_for(rate_, look_in), Phase::completion,
-                                     StepReached{});
+        hook_due_ = queue_->schedule(segment_.end_of(look_in), Phase::completion, StepReached{});
     }
-    const Duration interval = controller_->plan().checkpoint_interval;
-    if (job_->profile.lossless || interval == policies::never_checkpoint) return;
-    const Duration rest = std::max(Duration{}, interval - run_since_checkpoint_);
-    if (rest >= policies::time_for(rate_, steps_left)) return;
+    const auto rest = progress_.until_checkpoint(controller_->plan().checkpoint_interval);
+    if (job_->profile.lossless || !rest) return;
     // Where steps are looked at, what is due at this boundary is saved here: a look at every step
     // would put it off for ever. Elsewhere a step comes first.
-    const bool looked_at = look_in < steps_left && run_since_checkpoint_ > Duration{};
-    const std::int64_t least = looked_at ? 0 : 1;
-    const std::int64_t steps = std::max(least, policies::steps_within(rate_, rest));
-    if (steps >= steps_left) return;
-    checkpoint_due_ = queue_->schedule(now + policies::time_for(rate_, steps), Phase::completion,
-                                       CheckpointDue{});
+    const bool looked_at = look_in < steps_left && progress_.ran_since_checkpoint();
+    const auto steps = segment_.steps_to_checkpoint(*rest, looked_at ? 0 : 1, steps_left);
+    if (!steps) return;
+    checkpoint_due_ = queue_->schedule(segment_.end_of(*steps), Phase::completion, CheckpointDue{});
 }
 
 void Training::save_before(Instant deadline, Instant now) {
     if (phase_ != policies::JobPhase::running || job_->profile.lossless) return;
     report(now);
-    const Duration to_spare = whole_seconds(1);
-    const Instant latest = deadline - job_->profile.checkpoint - to_spare;
-    if (latest < now) return;  // no time left to save
-    const Instant boundary =
-        since_ + policies::time_for(rate_, policies::steps_within(rate_, latest - since_));
-    const Instant start = boundary >= now ? boundary : latest;  // a long step is torn
-    if (start == now && !unsaved()) return;                     // nothing to add to the last one
+    const auto latest = latest_save(deadline, job_->profile.checkpoint, now);
+    if (!latest) return;
+    const Instant boundary = segment_.boundary_before(*latest);
+    const Instant start = boundary >= now ? boundary : *latest;  // a long step is torn
+    if (start == now && !unsaved()) return;                      // nothing to add to the last one
     queue_->cancel(checkpoint_due_);
     checkpoint_due_ = queue_->schedule(start, Phase::completion, CheckpointDue{});
 }
@@ -371,11 +357,8 @@ void Training::begin_checkpoint(Instant now) {
 void Training::finish_checkpoint(Instant now) {
     INVARIANT(phase_ == policies::JobPhase::checkpointing);
     settle(now);
-    samples_safe_ = controller_->samples_done();
+    progress_.checkpoint_ended(SavedWork{controller_->samples_done(), controller_->steps_done()});
     learned_safe_ = learned_;
-    steps_safe_ = controller_->steps_done();
-    run_since_checkpoint_ = Duration{};
-    ++checkpoints_;
 }
 
 void Training::finish(Instant now) {
@@ -388,10 +371,10 @@ void Training::finish(Instant now) {
 void Training::roll_back() {
     INVARIANT(phase_ == policies::JobPhase::waiting);
     if (!unsaved()) return;
-    controller_->rolled_back(samples_safe_, steps_safe_);
+    const auto kept = progress_.roll_back(controller_->samples_done());
+    controller_->rolled_back(kept->samples, kept->steps);
     learned_ = learned_safe_;
     show_what_is_left();
-    run_since_checkpoint_ = Duration{};
 }
 
 }  // namespace ukemi::sim

@@ -33,9 +33,9 @@ public:
     Duration transition_remaining(Instant now) const override;
     policies::TransitionPhase transition_phase(Instant now) const override;
     records::PhaseCosts phase_costs() const override { return phase_costs_; }
-    std::int64_t checkpoints() const override { return checkpoints_; }
+    std::int64_t checkpoints() const override { return progress_.checkpoints(); }
     std::int64_t transitions() const override { return transitions_; }
-    StepsMade steps_made() const override { return made_; }
+    StepsMade steps_made() const override { return progress_.made(); }
     std::optional<Learned> learned() const override;
     std::vector<LearnedAt> learned_on_the_way(Instant until) const override;
     std::optional<std::uint64_t> model_digest() const override;
@@ -68,6 +68,7 @@ private:
     Duration computing_in(Duration step) const;
     void observe_workers(policies::Observation& seen) const;
     Duration communication_at(Instant now) const;
+    policies::StepRate pace() const;
     std::optional<std::int64_t> steps_to_other_pace(Instant now) const;
     LearningStep step_settings() const;
     Learned shown(const LearningState& state, const LearningStep& step) const;
@@ -87,7 +88,8 @@ private:
 
     Instant since_;  // the beginning of the segment, or of the transition
     Instant until_;  // the end of a transition or checkpoint
-    policies::StepRate rate_;
+    Segment segment_;
+    Progress progress_;
     Duration communication_;           // of each step of this segment
     std::int64_t steps_reported_ = 0;  // of this segment
     records::PhaseTimes phases_{};     // of the transition
@@ -98,7 +100,6 @@ private:
     RunQueue::Ticket hook_due_;      // the next step that policies or the learning model look at
     RunQueue::Ticket boundary_due_;  // that somebody waits for
 
-    std::int64_t per_step_ = 1;                      // samples, of this segment
     std::shared_ptr<const LearningModel> learning_;  // empty: samples are what counts
     Members ranks_;                                  // of the group, for the learning model
     LearningStep step_;                              // of this segment
@@ -106,14 +107,6 @@ private:
     LearningState learned_;
     LearningState learned_safe_;
 
-    std::int64_t samples_at_start_ = 0;  // of this segment
-    std::int64_t samples_high_ = 0;      // most that were ever done: below it, work is redone
-    std::int64_t high_at_start_ = 0;     // the same when this segment began
-    std::int64_t samples_safe_ = 0;
-    std::int64_t steps_safe_ = 0;
-    Duration run_since_checkpoint_;
-    StepsMade made_;
-    std::int64_t checkpoints_ = 0;
     std::int64_t transitions_ = 0;
 };
 
