@@ -151,7 +151,7 @@ void World::observe() {
         zone.spot_capacity = fleet_.visible_capacity(zone.zone, bid, now);
         zone.spot_price = market_.spot_price(zone.zone);
         zone.on_demand_price = market_.on_demand_price(zone.zone);
-        const Move move = move_to(zone.zone);
+        const Move move = move_to(market_.data(), fleet_.instances(), model_kept_at(), zone.zone);
         zone.move_cost = move.cost;
         zone.move_time = move.time;
         zone.spot_held = counts.spot_held;
@@ -352,7 +352,7 @@ records::RunResult World::result() {
         hash_.add_number(std::bit_cast<std::int64_t>(*digest));
     }
     result.event_hash = hash_.text();
-    if (job_.transition) result.phases = all_phase_costs();
+    if (job_.transition) result.phases = meter_.with(trainer_->phase_costs());
     result.timeline = std::move(timeline_);
     return result;
 }

@@ -23,6 +23,7 @@
 #include "records/run_result.hpp"
 #include "sim/engine/event.hpp"
 #include "sim/job/group.hpp"
+#include "sim/job/group_change.hpp"
 #include "sim/job/job_spec.hpp"
 #include "sim/job/trainer.hpp"
 #include "sim/market/fleet.hpp"
@@ -99,11 +100,9 @@ private:
     void await_zone(ZoneId zone, Instant refused_before);
     static Dollars in_all(Dollars a, Dollars b);
     void model_stays_where_it_is();
-    Move move_to(ZoneId zone) const;  // of the model, from where it is
-    Move move_of(std::span<Instance* const> group) const;
+    std::optional<ZoneId> model_kept_at() const;  // where a checkpoint of it is
     void release_all();
-    bool fleet_unsettled() const;  // somebody waits to join or to leave
-    void forget_model();           // all copies of it are gone
+    void forget_model();  // all copies of it are gone
     void resume_running();
     void save_before_loss();
     bool unsaved() const { return controller_.samples_done() > trainer_->samples_safe(); }
@@ -115,13 +114,9 @@ private:
     void start_worker(Instance& instance);
     void end_spawn(Instance& instance);
     void reattach();
-    std::vector<Instance*> next_group();
     void form(std::vector<Instance*>& group);
-    records::PhaseTimes phases_of(std::int32_t holders, Duration move_time) const;
     void begin_drain();
-    void end_drain();
     policies::TransitionPhase transition_phase() const;
-    records::PhaseCosts all_phase_costs() const;
 
     // Decisions (world.cpp).
     void note(policies::EventKind kind);  // something happened that policies may want to look at
@@ -165,9 +160,7 @@ private:
     std::vector<std::int32_t> spot_room_;      // kept for its memory
     std::vector<InstanceId> members_ids_;      // kept for its memory
     std::vector<std::int32_t> member_speeds_;  // kept for its memory
-    records::PhaseCosts phase_costs_{};        // beside the trainer's
-    std::optional<Instant> drain_since_;       // a checkpoint that something waits for
-    std::int32_t drain_workers_ = 0;
+    PhaseMeter meter_;
     bool restart_due_ = false;  // a Plan that the program has to be started anew for
     std::optional<policies::Plan> pending_plan_;
     policies::EventKind pending_kind_ =

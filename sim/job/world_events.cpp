@@ -13,7 +13,7 @@ void World::handle(const CapacityChanged& event) {
     if (next < Instant::never()) queue_.schedule(next, Phase::environment, CapacityChanged{event});
     heed_notices(fleet_.revoke_excess(event.zone, now));
     if (!closing_) acquire();
-    if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
     note(policies::EventKind::capacity_changed);
     record_timeline();
 }
@@ -31,7 +31,7 @@ void World::handle(const PriceChanged& event) {
     if (market_.data().rules.bidding) {
         heed_notices(fleet_.revoke_outbid(event.zone, queue_.now()));
         if (!closing_) acquire();  // it may have fallen below what we bid
-        if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+        if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
     }
     note(policies::EventKind::price_changed);
     record_timeline();
@@ -41,7 +41,7 @@ void World::handle(const LifetimeOver& event) {
     Instance* instance = fleet_.find(event.instance);
     INVARIANT(instance != nullptr);
     heed_notices(fleet_.lifetime_over(*instance) ? 1 : 0);
-    if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
     record_timeline();
 }
 
@@ -57,7 +57,7 @@ void World::handle(const LaunchFailed& event) {
 void World::handle(const ZoneGivesAgain& event) {
     if (queue_.now() < fleet_.spot_refused_until(event.zone)) return;  // another one follows
     if (!closing_) acquire();
-    if (fleet_unsettled()) trainer_->await_boundary(queue_.now());
+    if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
     note(policies::EventKind::capacity_changed);
     record_timeline();
 }
@@ -145,7 +145,7 @@ void World::handle(const CheckpointDue&) {
 void World::handle(const CheckpointEnded&) {
     const Instant now = queue_.now();
     trainer_->finish_checkpoint(now);
-    end_drain();
+    meter_.drain_ended(now);
     const bool failed = unsaved();
     if (!failed) model_stays_where_it_is();
     // Those who were to leave may do so now; if the Plan has changed its mind, all go on.

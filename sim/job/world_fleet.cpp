@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <tuple>
 
 #include "sim/job/orders.hpp"
 #include "sim/job/world.hpp"
@@ -80,12 +79,6 @@ void World::forget_model() {
     for (Instance& one : fleet_.instances()) one.has_state = false;
 }
 
-bool World::fleet_unsettled() const {
-    return std::ranges::any_of(fleet_.instances(), [](const Instance& one) {
-        return one.retiring || (one.started && !one.member);
-    });
-}
-
 void World::release_all() {
     while (!fleet_.instances().empty()) {
         release(fleet_.instances().back().id, false);
@@ -100,47 +93,11 @@ void World::await_zone(ZoneId zone, Instant refused_before) {
 }
 
 void World::model_stays_where_it_is() {
-    for (const Instance& one : fleet_.instances()) {
-        if (!one.has_state) continue;
-        model_at_ = one.zone;
-        return;
-    }
+    if (const auto zone = place_of_model(fleet_.instances())) model_at_ = zone;
 }
 
-// From the cheapest of the places that have the model, or had it last.
-Move World::move_to(ZoneId zone) const {
-    const MarketData& market = market_.data();
-    if (market.transfer.rows.empty()) return {};
-    std::optional<Move> best;
-    const auto consider = [&](ZoneId from) {
-        const Move move = move_between(market, from, zone);
-        const bool better =
-            !best || std::tie(move.cost, move.time) < std::tie(best->cost, best->time);
-        if (better) best = move;
-    };
-    for (const Instance& one : fleet_.instances()) {
-        if (one.has_state) consider(one.zone);
-    }
-    if (!best && model_at_ && trainer_->samples_safe() > 0) consider(*model_at_);
-    return best.value_or(Move{});
-}
-
-// The model goes to each region of the group once; all at the same time.
-Move World::move_of(std::span<Instance* const> group) const {
-    Move sum;
-    if (market_.data().transfer.rows.empty()) return sum;
-    std::vector<ZoneId> reached;
-    for (const Instance* one : group) {
-        const bool there = std::ranges::any_of(reached, [&](ZoneId zone) {
-            return move_between(market_.data(), zone, one->zone) == Move{};
-        });
-        if (there) continue;
-        reached.push_back(one->zone);
-        const Move move = move_to(one->zone);
-        sum.cost += move.cost;
-        sum.time = std::max(sum.time, move.time);
-    }
-    return sum;
+std::optional<ZoneId> World::model_kept_at() const {
+    return trainer_->samples_safe() > 0 ? model_at_ : std::nullopt;
 }
 
 }  // namespace ukemi::sim

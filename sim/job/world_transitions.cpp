@@ -9,30 +9,20 @@ namespace ukemi::sim {
 
 policies::TransitionPhase World::transition_phase() const {
     if (!job_.transition) return policies::TransitionPhase::none;
-    if (drain_since_) return policies::TransitionPhase::drain;
+    if (meter_.draining()) return policies::TransitionPhase::drain;
     return trainer_->transition_phase(queue_.now());
 }
 
 // A checkpoint that something waits for: a change that comes next, or a loss.
 void World::begin_drain() {
-    drain_since_ = queue_.now();
-    drain_workers_ = trainer_->workers();
+    meter_.drain_began(trainer_->workers(), queue_.now());
     trainer_->begin_checkpoint(queue_.now());
-}
-
-void World::end_drain() {
-    if (!drain_since_) return;
-    const Duration time = queue_.now() - *std::exchange(drain_since_, std::nullopt);
-    records::PhaseCost& cost = records::cost_of(phase_costs_, policies::TransitionPhase::drain);
-    ++cost.count;
-    cost.standstill += time;
-    cost.instance_time += std::int64_t{drain_workers_} * time;
 }
 
 void World::disband() {
     const Instant now = queue_.now();
     agreeing_ = false;
-    end_drain();
+    meter_.drain_ended(now);
     if (trainer_->phase() != policies::JobPhase::finished) trainer_->stop(now);
     for (Instance& one : fleet_.instances()) {
         if (one.member) ledger_.leave(one.lease, now);
@@ -50,9 +40,7 @@ void World::start_worker(Instance& instance) {
 // Its worker can join from now on, or it is gone before.
 void World::end_spawn(Instance& instance) {
     ledger_.set_alone(instance.lease, queue_.now(), records::Cause::idle);
-    records::PhaseCost& cost = records::cost_of(phase_costs_, policies::TransitionPhase::spawn);
-    ++cost.count;
-    cost.instance_time += queue_.now() - instance.spawning_since;
+    meter_.spawn_ended(instance, queue_.now());
 }
 
 void World::release(InstanceId id, bool lost) {
@@ -62,12 +50,7 @@ void World::release(InstanceId id, bool lost) {
     const ZoneId zone = instance->zone;
     if (was_held && !instance->started) end_spawn(*instance);
     if (was_held && instance->announced() && market_.data().notice > Duration{}) {
-        const Duration before = std::min(market_.data().notice, instance->lost_at->since_start());
-        const Instant announced_at = std::max(instance->opened, *instance->lost_at - before);
-        records::PhaseCost& cost =
-            records::cost_of(phase_costs_, policies::TransitionPhase::notice);
-        ++cost.count;
-        cost.instance_time += now - announced_at;
+        meter_.notice_ended(*instance, market_.data().notice, now);
     }
     const Instant refused_before = fleet_.spot_refused_until(zone);
     fleet_.release(id, now, ended_);
@@ -78,39 +61,14 @@ void World::release(InstanceId id, bool lost) {
 // Workers that were in the group and kept their machines take a while to be members again.
 void World::reattach() {
     if (!job_.transition || job_.transition->reattach <= Duration{}) return;
-    std::int32_t places = controller_.plan().workers_max;
-    for (const Instance& one : fleet_.instances()) {
-        if (one.ready && !one.detached) --places;
-    }
-    for (Instance& one : fleet_.instances()) {
-        if (!one.detached || places <= 0) continue;
-        --places;
-        one.detached = false;
-        one.started = false;
-        one.spawning_since = queue_.now();
-        ledger_.set_alone(one.lease, queue_.now(), records::Cause::transition);
+    for (Instance* one : next_to_reattach(fleet_.instances(), controller_.plan().workers_max)) {
+        one->detached = false;
+        one->started = false;
+        one->spawning_since = queue_.now();
+        ledger_.set_alone(one->lease, queue_.now(), records::Cause::transition);
         queue_.schedule(queue_.now() + job_.transition->reattach, Phase::completion,
-                        WorkerStarted{one.id});
+                        WorkerStarted{one->id});
     }
-}
-
-// Those that are there, members first, those without a notice before those with one.
-std::vector<Instance*> World::next_group() {
-    std::vector<Instance*> group;
-    for (Instance& one : fleet_.instances()) {
-        if (one.started && !one.detached) group.push_back(&one);
-    }
-    const auto most = static_cast<std::size_t>(controller_.plan().workers_max);
-    if (group.size() <= most) return group;
-    std::ranges::sort(group, {}, [](const Instance* one) {
-        return std::tuple(!one->member, one->announced(), ukemi::index_of(one->id));
-    });
-    // Somebody has to bring the model, however soon it leaves.
-    const auto end = group.begin() + static_cast<std::ptrdiff_t>(most);
-    const auto holder = std::ranges::find_if(group, &Instance::has_state);
-    if (holder != group.end() && holder >= end) std::iter_swap(end - 1, holder);
-    group.resize(most);
-    return group;
 }
 
 // The group that could train now. Called at step boundaries only. A group that is already right is
@@ -127,28 +85,18 @@ void World::reconcile() {
         return;
     }
     reattach();
-    std::vector<Instance*> group = next_group();
-    const auto members = std::ranges::count_if(fleet_.instances(), &Instance::member);
-    const bool enough = std::ssize(group) >= rules_.workers_min;
-    const bool unchanged =
-        std::ssize(group) == members && std::ranges::all_of(group, &Instance::member);
-    if (!enough) {
-        if (members > 0) disband();
-        return;
+    std::vector<Instance*> group = next_group(fleet_.instances(), controller_.plan().workers_max);
+    switch (next_order(fleet_.instances(), group, rules_, {phase, restart_due_, unsaved()})) {
+        case GroupOrder::none: return;
+        case GroupOrder::disband: disband(); return;
+        case GroupOrder::save: begin_drain(); return;
+        case GroupOrder::form: form(group); return;
     }
-    if (unchanged && phase != policies::JobPhase::waiting && !restart_due_) return;
-    if (phase == policies::JobPhase::transition) return;
-    if (rules_.whole_program && rules_.saves_first && phase == policies::JobPhase::running &&
-        unsaved()) {
-        begin_drain();  // the change comes after it
-        return;
-    }
-    form(group);
 }
 
 void World::form(std::vector<Instance*>& group) {
     const Instant now = queue_.now();
-    const Move move = move_of(group);
+    const Move move = move_of(market_.data(), fleet_.instances(), model_kept_at(), group);
     const bool reattaches = job_.transition && job_.transition->reattach > Duration{};
     for (Instance& one : fleet_.instances()) one.detached |= reattaches && one.member;
     disband();
@@ -170,51 +118,18 @@ void World::form(std::vector<Instance*>& group) {
         one->detached = false;
         if (one->has_state) ++holders;
         members_ids_.push_back(one->id);
-        const ZoneData& zone = market_.data().zones[ukemi::index_of(one->zone)];
-        const std::int64_t speed = std::int64_t{zone.speed_per_mille} * one->speed_per_mille / 1000;
-        constexpr std::int64_t most = 1'000'000'000;
-        member_speeds_.push_back(
-            static_cast<std::int32_t>(std::clamp<std::int64_t>(speed, 1, most)));
+        member_speeds_.push_back(speed_there(market_.data(), *one));
     }
     egress_ = in_all(egress_, move.cost);
-    TransitionOrder order{members_ids_, member_speeds_, phases_of(holders, move.time)};
+    const Formation formation{static_cast<std::int32_t>(group.size()), holders,
+                              state_held(fleet_.instances()), trainer_->samples_safe() > 0,
+                              move.time};
+    TransitionOrder order{members_ids_, member_speeds_, formation_times(job_, formation)};
     order.phases_told_apart = job_.transition.has_value();
     order.workers_differ = market_.data().rules.uneven();
     order.workers_shown = order.workers_differ || !job_.profile.communication.empty() ||
                           controller_.looks_at_workers();
     trainer_->begin_transition(order, now);
-}
-
-// Of the group in members_ids_.
-records::PhaseTimes World::phases_of(std::int32_t holders, Duration move_time) const {
-    const auto size = static_cast<std::int32_t>(members_ids_.size());
-    const bool survivors = state_held(fleet_.instances());
-    records::PhaseTimes times{};
-    if (job_.transition) {
-        const GroupChange change = !survivors       ? GroupChange::start
-                                   : holders < size ? GroupChange::grow
-                                                    : GroupChange::shrink;
-        times = phase_times(*job_.transition, change, size, holders);
-    } else {
-        times[static_cast<std::size_t>(policies::TransitionPhase::rendezvous)] =
-            survivors ? job_.profile.resize : job_.profile.restart;
-    }
-    Duration& transfer = times[static_cast<std::size_t>(policies::TransitionPhase::transfer)];
-    if (!survivors && trainer_->samples_safe() > 0 && !job_.profile.lossless) {
-        transfer += job_.profile.restore;
-    }
-    transfer += move_time;
-    return times;
-}
-
-records::PhaseCosts World::all_phase_costs() const {
-    records::PhaseCosts sum = trainer_->phase_costs();
-    for (std::size_t phase = 0; phase < sum.size(); ++phase) {
-        sum[phase].count += phase_costs_[phase].count;
-        sum[phase].standstill += phase_costs_[phase].standstill;
-        sum[phase].instance_time += phase_costs_[phase].instance_time;
-    }
-    return sum;
 }
 
 }  // namespace ukemi::sim
