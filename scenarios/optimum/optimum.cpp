@@ -25,7 +25,8 @@ Optimum optimum_of(const sim::MarketData& market, const sim::JobSpec& job) {
         optimum.kind = OptimumKind::impossible;
         return optimum;
     }
-    const bool proved = least->found && *least->found == least->at_least;
+    constexpr RawCharge per_micro_dollar = RawCharge{3'600'000'000'000} * 1000;
+    const bool proved = least->found && *least->found - least->at_least <= per_micro_dollar;
     optimum.kind = proved && problem.is_exact() ? OptimumKind::exact : OptimumKind::bound;
     // A run's bills are each rounded to the nano-dollar.
     constexpr RawCharge per_nano_dollar = 3'600'000'000'000;
