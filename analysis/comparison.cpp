@@ -23,8 +23,10 @@ Candidate candidate_of(std::span<const records::RunResult* const> runs) {
     one.variant = scenarios::variant_label(runs.front()->varied);
     one.policy = runs.front()->policy;
     std::vector<double> hours, samples, steps, dollars;
+    RegretSum regret;
     for (const records::RunResult* run : runs) {
         ++one.runs;
+        regret.add(*run);
         if (!run->finished) continue;
         ++one.reached;
         hours.push_back(to_hours(run->duration));
@@ -38,6 +40,8 @@ Candidate candidate_of(std::span<const records::RunResult* const> runs) {
     one.samples = summarise(samples);
     one.steps = summarise(steps);
     one.dollars = summarise(dollars);
+    one.optimum = regret.optimum();
+    one.regret_percent = regret.percent();
     return one;
 }
 
@@ -70,6 +74,10 @@ std::vector<NamedSummary> quantities_of(const Candidate& one) {
             {"samples", &one.samples},
             {"steps", &one.steps},
             {"cost_usd", &one.dollars}};
+}
+
+std::string_view kind_of(const Candidate& one) {
+    return !one.optimum ? "" : one.optimum->exact ? "exact" : "bound";
 }
 
 }  // namespace
@@ -106,14 +114,24 @@ std::vector<std::string> scenarios_of(std::span<const Candidate> candidates) {
 }
 
 std::string rows_of(std::span<const Candidate> sorted) {
-    constexpr std::string_view row = "{:<34} {:>14} {:>16} {:>15} {:>14}{}\n";
-    std::string text = fmt::format(row, "to the target", "hours", "samples", "steps", "usd", "");
+    constexpr std::string_view row = "{:<26} {:>14} {:>16} {:>15} {:>14} {:>7}{}\n";
+    constexpr std::size_t name_width = 26;
+    std::string text =
+        fmt::format(row, "to the target", "hours", "samples", "steps", "usd", "regret%", "");
+    // One line for all candidates of the same work.
+    const bool one_work = std::ranges::all_of(
+        sorted, [&](const Candidate& one) { return one.variant == sorted.front().variant; });
+    if (one_work && !sorted.empty() && sorted.front().optimum) {
+        const OptimumMean& mean = *sorted.front().optimum;
+        text += fmt::format(row, optimum_name(mean), "", "", "", fmt::format("{:.4g}", mean.usd),
+                            "", "");
+    }
     for (const Candidate& one : sorted) {
         const bool misses = one.reached < one.runs;
         if (!one.variant.empty()) text += fmt::format("{}\n", shortened(one.variant, 100));
-        text += fmt::format(row, cut(short_label(one.policy), policy_width), with_band(one.hours),
+        text += fmt::format(row, cut(short_label(one.policy), name_width), with_band(one.hours),
                             with_band(one.samples), with_band(one.steps), with_band(one.dollars),
-                            misses ? " !" : "");
+                            regret_text(one.regret_percent), misses ? " !" : "");
     }
     text += fmt::format("{} run{} each; +- is the 95 % interval of the mean\n",
                         sorted.empty() ? 0 : sorted.front().runs,
@@ -196,6 +214,9 @@ std::string comparison_csv(std::span<const Candidate> candidates) {
         columns.push_back(quantity.name + "_high_95");
     }
     columns.emplace_back("scenario");
+    columns.emplace_back("optimum_usd_mean");
+    columns.emplace_back("optimum_kind");
+    columns.emplace_back("regret_percent");
     constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
     CsvWriter csv(columns);
     for (const Candidate& one : candidates) {
@@ -207,12 +228,16 @@ std::string comparison_csv(std::span<const Candidate> candidates) {
                 .add(known ? quantity.summary->mean_high_95 : no_value);
         }
         csv.add(one.scenario);
+        csv.add(one.optimum ? one.optimum->usd : no_value);
+        csv.add(kind_of(one));
+        csv.add(one.regret_percent.value_or(no_value));
         csv.end_row();
     }
     return csv.text();
 }
 
-std::string comparison_json(std::span<const Candidate> candidates) {
+std::string comparison_json(std::span<const Candidate> candidates,
+                            std::span<const std::string> warnings) {
     nlohmann::json rows = nlohmann::json::array();
     for (const Candidate& one : candidates) {
         nlohmann::json row = {{"scenario", one.scenario},
@@ -220,6 +245,11 @@ std::string comparison_json(std::span<const Candidate> candidates) {
                               {"policy", one.policy},
                               {"runs", one.runs},
                               {"reached", one.reached}};
+        if (one.optimum) {
+            row["optimum_usd"] = one.optimum->usd;
+            row["optimum_kind"] = kind_of(one);
+        }
+        if (one.regret_percent) row["regret_percent"] = *one.regret_percent;
         for (const NamedSummary& quantity : quantities_of(one)) {
             if (quantity.summary->count == 0) continue;
             row[quantity.name] = {{"mean", quantity.summary->mean},
@@ -228,7 +258,10 @@ std::string comparison_json(std::span<const Candidate> candidates) {
         }
         rows.push_back(std::move(row));
     }
-    return nlohmann::json{{"candidates", std::move(rows)}}.dump(2) + "\n";
+    nlohmann::json document{{"candidates", std::move(rows)}};
+    document["warnings"] = nlohmann::json::array();
+    for (const std::string& one : warnings) document["warnings"].push_back(one);
+    return document.dump(2) + "\n";
 }
 
 }  // namespace ukemi::analysis

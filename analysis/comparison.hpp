@@ -7,10 +7,12 @@
 // has neither samples nor steps.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "analysis/regret.hpp"
 #include "base/statistics.hpp"
 #include "records/run_result.hpp"
 
@@ -26,6 +28,8 @@ struct Candidate {
     Summary samples;
     Summary steps;
     Summary dollars;
+    std::optional<OptimumMean> optimum;
+    std::optional<double> regret_percent;
 };
 
 // In the order of the runs.
@@ -36,6 +40,7 @@ std::vector<Candidate> candidates_of(std::span<const records::RunResult> runs);
 // the best one's there: what does not transfer shows.
 std::string comparison_table(std::span<const Candidate> candidates);
 std::string comparison_csv(std::span<const Candidate> candidates);
-std::string comparison_json(std::span<const Candidate> candidates);
+std::string comparison_json(std::span<const Candidate> candidates,
+                            std::span<const std::string> warnings = {});
 
 }  // namespace ukemi::analysis

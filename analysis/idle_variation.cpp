@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -57,15 +56,6 @@ std::vector<std::string> keys_without_effect(std::span<const records::RunResult>
         return !compared;
     });
     return pointers;
-}
-
-void warn_of_idle_keys(std::span<const records::RunResult> results) {
-    for (const std::string& pointer : keys_without_effect(results)) {
-        fmt::print(stderr,
-                   "--vary {}: every result is the same whatever its value; does a policy, or "
-                   "another key, decide it?\n",
-                   pointer);
-    }
 }
 
 }  // namespace ukemi::analysis

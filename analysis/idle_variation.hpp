@@ -14,7 +14,4 @@ namespace ukemi::analysis {
 // that differ from them in this key alone: time, cost, and what was done and learned.
 std::vector<std::string> keys_without_effect(std::span<const records::RunResult> results);
 
-// A line for each of them on stderr.
-void warn_of_idle_keys(std::span<const records::RunResult> results);
-
 }  // namespace ukemi::analysis

@@ -97,12 +97,13 @@ plots::FigureResult write_results(OutputFolder& folder, const ReplayInputs& inpu
         run_json["ukemi"] = {{"version", build_version()},
                              {"commit", build_commit()},
                              {"build", build_description()}};
+        run_json["warnings"] = inputs.warnings;
         if (!inputs.live.empty()) run_json["live"] = json::parse(inputs.live);
         folder.write("run.json", run_json.dump(2) + "\n");
         std::vector<records::RunResult> results;
         for (const scenarios::FinishedRun& run : runs) results.push_back(run.result);
         folder.write("summary.csv", records::runs_csv(results));
-        folder.write("runs.json", records::runs_json(results));
+        folder.write("runs.json", records::runs_json(results, inputs.warnings));
         write_runs(folder, runs);
         const fs::path& staging = folder.staging();
         const plots::FigureResult figures =

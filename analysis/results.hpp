@@ -28,7 +28,8 @@ struct ReplayInputs {
     bool zones = false;                 // the traces are of one market
     std::vector<std::string> policies;  // labels
     std::vector<std::uint64_t> seeds;
-    std::string live;  // of a live run: a JSON object that says how it was run
+    std::vector<std::string> warnings;  // about what came out; no part of the folder's name
+    std::string live;                   // of a live run: a JSON object that says how it was run
 };
 
 std::filesystem::path default_results_folder(const ReplayInputs& inputs);

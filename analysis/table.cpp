@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/regret.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
 #include "policies/registry.hpp"
@@ -16,7 +17,7 @@ namespace ukemi::analysis {
 namespace {
 
 constexpr std::size_t table_width = 100;
-constexpr std::size_t name_width = 36;
+constexpr std::size_t name_width = 28;
 
 struct Row {
     std::string policy;
@@ -97,6 +98,7 @@ namespace {
 // The lines of one scenario, cheapest first; what the notes below the table are about is noted.
 struct Notes {
     bool oracle = false;
+    bool optimum = false;
     std::set<std::string> forecasts;  // other than exact
     bool unfinished = false;
     std::size_t stuck = 0;  // runs
@@ -110,6 +112,14 @@ std::string met_percent(const Row& row) {
                        100 * static_cast<double>(row.met) / static_cast<double>(row.with_deadline));
 }
 
+// What all of them could have paid at least.
+std::string optimum_line(std::span<const records::RunResult> runs, Notes& notes) {
+    const auto mean = optimum_mean(runs);
+    if (!mean) return "";
+    notes.optimum = true;
+    return fmt::format("{:<28} {:>9}\n", optimum_name(*mean), fitted(mean->usd, 2, 9));
+}
+
 std::string policy_lines(std::span<const records::RunResult> runs, Notes& notes) {
     std::vector<std::string> policies;
     for (const records::RunResult& run : runs) {
@@ -120,9 +130,11 @@ std::string policy_lines(std::span<const records::RunResult> runs, Notes& notes)
     }
     std::vector<Row> rows;
     for (const std::string& policy : policies) rows.push_back(row_of(policy, runs));
-    std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.cost.mean; });
+    // A policy that finished nothing paid for something else.
+    std::ranges::stable_sort(
+        rows, {}, [](const Row& row) { return std::pair(row.finished == 0, row.cost.mean); });
 
-    std::string text;
+    std::string text = optimum_line(runs, notes);
     for (const Row& row : rows) {
         const std::string interval =
             row.runs < 2 ? "" : fitted(row.cost.mean_high_95 - row.cost.mean, 2, 7);
@@ -133,8 +145,9 @@ std::string policy_lines(std::span<const records::RunResult> runs, Notes& notes)
         const std::string name =
             fitted(short_label(row.policy), name_width - 2) + (row.oracle ? " *" : "");
         notes.stuck += row.stuck;
-        text += fmt::format("{:<36} {:>9} {:>7} {:>6}{} {:>4} {:>6}  ", name,
-                            fitted(row.cost.mean, 2, 9), interval, fitted(row.hours, 1, 6),
+        text += fmt::format("{:<28} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name,
+                            fitted(row.cost.mean, 2, 9), interval,
+                            regret_text(regret_percent(runs, row.policy)), fitted(row.hours, 1, 6),
                             unfinished ? '!' : ' ', met_percent(row), fitted(row.losses, 1, 6));
         for (const double share : row.share) text += fmt::format("{:>4.0f}", share);
         text += "\n";
@@ -145,10 +158,10 @@ std::string policy_lines(std::span<const records::RunResult> runs, Notes& notes)
 }  // namespace
 
 std::string policy_table(std::span<const records::RunResult> runs) {
-    std::string text = fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   share of held time, %\n",
-                                   "policy", "cost_usd", "+/-95%", "hours", "met%", "losses");
-    text += fmt::format("{:<36} {:>9} {:>7} {:>7} {:>4} {:>6}   use red tra chk idl was\n", "",
-                        "mean", "", "mean", "", "mean");
+    constexpr std::string_view head = "{:<28} {:>9} {:>7} {:>7} {:>7} {:>4} {:>6}   {}\n";
+    std::string text = fmt::format(head, "policy", "cost_usd", "+/-95%", "regret%", "hours", "met%",
+                                   "losses", "share of held time, %");
+    text += fmt::format(head, "", "mean", "", "", "mean", "", "mean", "use red tra chk idl was");
     Notes notes;
     const bool varied = !runs.empty() && !runs.front().varied.empty();
     while (!runs.empty()) {  // those of one variant stand together
@@ -164,6 +177,11 @@ std::string policy_table(std::span<const records::RunResult> runs) {
     }
     if (varied) text += "\n";
     text += fmt::format("{} run{} a policy\n", notes.runs, notes.runs == 1 ? "" : "s");
+    if (notes.optimum) {
+        text +=
+            "optimum: the least that somebody pays who knows the market and is in time; regret% "
+            "is over it\n";
+    }
     if (notes.oracle) text += "* an oracle: knows the future\n";
     if (!notes.forecasts.empty()) {
         text += fmt::format("what policies expected was {} (\"predictor\")\n",

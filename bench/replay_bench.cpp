@@ -8,6 +8,7 @@
 // 3. An epoch of 68,507 steps on 64 machines (scenarios/size/megatron_epoch.json) in a generated
 // market
 //    that takes some away, by each of its policy lists: reading nothing.
+// 4. The optimum of a job of 60 h on markets of 10 days.
 //
 // Prints medians over repetitions of processor time and of wall time, their spread, and the
 // largest resident set. Nothing is asserted: these machines are shared.
@@ -174,16 +175,45 @@ void bench_epoch(const fs::path& scenarios) {
     }
 }
 
+// What the work would have cost at least: 60 h on one machine within 10 days of a scarce market,
+// and the demo's gang of eight.
+void bench_optimum(const fs::path& scenarios) {
+    for (const char* name : {"market/late_and_scarce.json", "market/demo.json"}) {
+        const bool gang = std::string_view(name).find("demo") != std::string_view::npos;
+        std::vector<ConfigOverride> overrides{{"/market/generate/length", "\"10 d\""}};
+        if (!gang) {
+            overrides.push_back({"/job/work", "\"60 h\""});
+            overrides.push_back({"/job/deadline", "\"240 h\""});
+        }
+        const scenarios::Scenario scenario = scenarios::read_scenario(scenarios / name, overrides);
+        double longest_s = 0;
+        std::size_t exact = 0;
+        constexpr std::uint64_t markets = 100;
+        for (std::uint64_t seed = 1; seed <= markets; ++seed) {
+            const scenarios::NamedMarket market = scenarios::make_market(scenario, seed);
+            const sim::JobSpec job = scenarios::job_on(scenario, market.data);
+            scenarios::Optimum optimum;
+            const Times times =
+                repeat(1, [&] { optimum = scenarios::optimum_of(market.data, job); });
+            longest_s = std::max(longest_s, times.processor_s.front());
+            exact += optimum.kind == scenarios::OptimumKind::exact;
+        }
+        fmt::print("optimum, {}: {} markets of 10 d, {} exact, longest {:.4f} s\n", name, markets,
+                   exact, longest_s);
+    }
+}
+
 }  // namespace
 
 }  // namespace ukemi
 
-// bench_replay [peer|scale|epoch]: one of the three, or all.
+// bench_replay [peer|scale|epoch|optimum]: one of the four, or all.
 int main(int argc, char** argv) {
     const std::string_view only = argc > 1 ? argv[1] : "";
     const auto scenarios = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
     if (only.empty() || only == "peer") ukemi::bench_peer_job(scenarios);
     if (only.empty() || only == "scale") ukemi::bench_scale();
     if (only.empty() || only == "epoch") ukemi::bench_epoch(scenarios);
+    if (only.empty() || only == "optimum") ukemi::bench_optimum(scenarios);
     return 0;
 }

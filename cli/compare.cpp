@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "analysis/comparison.hpp"
-#include "analysis/idle_variation.hpp"
 #include "analysis/learning_lines.hpp"
 #include "analysis/phase_means.hpp"
+#include "analysis/result_doubts.hpp"
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
 #include "base/input_error.hpp"
@@ -32,6 +32,7 @@ struct CompareOptions {
     std::string out;
     bool pdf = false;
     bool force = false;
+    bool strict = false;
 };
 
 constexpr std::string_view policy_key = "policy=";
@@ -81,9 +82,10 @@ std::vector<scenarios::Scenario> scenarios_of(const CompareOptions& options,
 
 plots::FigureResult write_files(analysis::OutputFolder& folder,
                                 std::span<const analysis::Candidate> candidates,
-                                std::span<const records::RunResult> results, bool pdf) {
+                                std::span<const records::RunResult> results, bool pdf,
+                                std::span<const std::string> warnings) {
     folder.write("compare.csv", analysis::comparison_csv(candidates));
-    folder.write("compare.json", analysis::comparison_json(candidates));
+    folder.write("compare.json", analysis::comparison_json(candidates, warnings));
     plots::FigureInput input;
     input.learning = analysis::learning_runs(results);
     input.transitions = analysis::transition_rows(analysis::phase_means(results));
@@ -108,6 +110,7 @@ void compare(const CompareOptions& options) {
                                           : parse_seeds(options.seeds, "--seeds");
     }
     scenarios::ExperimentSetup setup;
+    setup.judged = true;
     setup.threads = options.threads > 0
                         ? options.threads
                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -120,12 +123,13 @@ void compare(const CompareOptions& options) {
     std::vector<records::RunResult> results;
     for (scenarios::FinishedRun& run : scenarios::run_experiment(cases, setup))
         results.push_back(std::move(run.result));
-    analysis::warn_of_idle_keys(results);
+    const std::vector<std::string> warnings = analysis::warnings_about(results);
+    analysis::warn(warnings, options.strict);
     const std::vector<analysis::Candidate> candidates = analysis::candidates_of(results);
     plots::FigureResult figures;
-    if (folder) figures = write_files(*folder, candidates, results, options.pdf);
+    if (folder) figures = write_files(*folder, candidates, results, options.pdf, warnings);
     if (options.json) {
-        fmt::print("{}", analysis::comparison_json(candidates));
+        fmt::print("{}", analysis::comparison_json(candidates, warnings));
     } else if (options.csv) {
         fmt::print("{}", analysis::comparison_csv(candidates));
     } else {
@@ -158,6 +162,7 @@ void add_compare(CLI::App& app) {
     command->add_flag("--csv", options->csv, "print CSV instead of the table")->excludes(json);
     command->add_option("--out", options->out,
                         "also write compare.csv, compare.json and figures into this folder");
+    command->add_flag("--strict", options->strict, "a warning is an error: no results, exit 2");
     command->add_flag("--force", options->force, "replace results that are there already");
     command->add_flag("--pdf", options->pdf, "figures also as PDF");
     command->callback([options] { compare(*options); });

@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "analysis/idle_variation.hpp"
+#include "analysis/result_doubts.hpp"
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
 #include "base/plain_text.hpp"
@@ -34,6 +34,7 @@ struct ReplayOptions {
     bool force = false;
     bool pdf = false;
     bool no_files = false;
+    bool strict = false;
     bool log_observations = false;
     bool log_events = false;
     std::string details = "first";
@@ -182,10 +183,11 @@ void replay(const ReplayOptions& options) {
         throw InputError("--zones", "", "expected --traces beside it: the files of the zones");
     }
     setup.join_zones = options.zones;
+    setup.judged = true;
     setup.threads = options.threads > 0
                         ? options.threads
                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const analysis::ReplayInputs inputs = inputs_of(cases, keys, setup);
+    analysis::ReplayInputs inputs = inputs_of(cases, keys, setup);
     const bool files = !options.no_files && (!options.json || !options.out.empty());
     std::optional<analysis::OutputFolder> folder;
     if (files) {
@@ -201,11 +203,12 @@ void replay(const ReplayOptions& options) {
     const std::vector<scenarios::FinishedRun> runs = scenarios::run_experiment(cases, setup);
     std::vector<records::RunResult> results;
     for (const scenarios::FinishedRun& run : runs) results.push_back(run.result);
-    analysis::warn_of_idle_keys(results);
+    inputs.warnings = analysis::warnings_about(results);
+    analysis::warn(inputs.warnings, options.strict);
     plots::FigureResult figures;
     if (folder) figures = analysis::write_results(*folder, inputs, runs, {options.pdf});
     if (options.json) {
-        fmt::print("{}", records::runs_json(results));
+        fmt::print("{}", records::runs_json(results, inputs.warnings));
     } else {
         fmt::print("{}{}", analysis::policy_table(results), analysis::phase_table(results));
         print_polarity(*inputs.scenario, setup);
@@ -242,6 +245,7 @@ void add_replay(CLI::App& app) {
                         "folder for results and figures (default: results/<scenario>-<hash>)");
     command->add_flag("--force", options->force, "replace results that are there already");
     command->add_flag("--pdf", options->pdf, "figures also as PDF");
+    command->add_flag("--strict", options->strict, "a warning is an error: no results, exit 2");
     command->add_flag("--no-files", options->no_files, "print only; write no results, no figures");
     command
         ->add_option("--details", options->details,

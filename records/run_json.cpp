@@ -96,6 +96,15 @@ std::vector<Column> columns_of(const RunResult& run) {
     }
     columns.push_back({"stuck", run.stuck});
     columns.push_back({"predictor", run.predictor});
+    std::optional<double> optimum_usd;
+    if (run.optimum) optimum_usd = to_dollars(*run.optimum);
+    columns.push_back({"unfinished_because", run.unfinished_because.empty()
+                                                 ? Value(std::monostate{})
+                                                 : Value(run.unfinished_because)});
+    columns.push_back({"optimum_usd", real_or_nothing(optimum_usd)});
+    columns.push_back({"optimum_kind", run.optimum_kind.empty() ? Value(std::monostate{})
+                                                                : Value(run.optimum_kind)});
+    columns.push_back({"regret_percent", real_or_nothing(run.regret_percent())});
     const auto after_seed = std::ranges::find(columns, "oracle", &Column::name);
     std::vector<Column> varied;
     for (const VariedValue& one : run.varied) varied.push_back({one.pointer, Given{one.value}});
@@ -105,7 +114,7 @@ std::vector<Column> columns_of(const RunResult& run) {
 
 }  // namespace
 
-std::string runs_json(std::span<const RunResult> runs) {
+std::string runs_json(std::span<const RunResult> runs, std::span<const std::string> warnings) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const RunResult& run : runs) {
         nlohmann::ordered_json object;
@@ -127,6 +136,8 @@ std::string runs_json(std::span<const RunResult> runs) {
     }
     nlohmann::ordered_json document;
     document["runs"] = std::move(list);
+    document["warnings"] = nlohmann::ordered_json::array();
+    for (const std::string& one : warnings) document["warnings"].push_back(one);
     // Names of files need not be UTF-8; what is not is shown as the replacement character.
     return document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

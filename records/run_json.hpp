@@ -12,7 +12,7 @@
 namespace ukemi::records {
 
 // {"runs":[{"scenario":…,"trace":…,"policy":…,"seed":…,"cost_usd":…,…}]}, in the order given.
-std::string runs_json(std::span<const RunResult> runs);
+std::string runs_json(std::span<const RunResult> runs, std::span<const std::string> warnings = {});
 std::string runs_csv(std::span<const RunResult> runs);
 
 }  // namespace ukemi::records

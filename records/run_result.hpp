@@ -33,10 +33,11 @@ struct RunResult {
 
     // What came of it.
     bool finished = false;
-    bool stuck = false;         // it ended because nothing to come could have brought it on
-    bool deadline_met = false;  // where there is one
-    Duration duration;          // until the work was done, or the run gave up
-    std::int64_t ticks = 0;     // of the job's clock, the first at zero; 0 without a clock
+    std::string unfinished_because;  // empty if it finished
+    bool stuck = false;              // it ended because nothing to come could have brought it on
+    bool deadline_met = false;       // where there is one
+    Duration duration;               // until the work was done, or the run gave up
+    std::int64_t ticks = 0;          // of the job's clock, the first at zero; 0 without a clock
     std::int64_t samples_done = 0;
     std::int64_t samples_total = 0;
     CauseTotals causes;
@@ -55,6 +56,15 @@ struct RunResult {
     std::int64_t events = 0;
     std::string event_hash;
 
+    // What the work would have cost somebody who knew this market beforehand: the least that any
+    // schedule pays that is in time, or a lower bound. Empty: nothing is in time, or it is not
+    // known.
+    std::optional<Dollars> optimum;
+    std::string optimum_kind;  // "exact", "bound", "impossible", "unknown"; empty: nobody asked
+
+    // What makes its market or its job doubtful, where somebody looked.
+    std::vector<std::string> doubts;
+
     // What only a run with a real or modelled network and data can say; else nothing.
     std::optional<std::int64_t> steps;  // that count in the end
     std::optional<Duration> step_mean;  // of the steps taken, torn ones left out
@@ -65,6 +75,14 @@ struct RunResult {
     std::optional<PhaseCosts> phases;  // of transitions, where they are told apart
 
     Timeline timeline;  // only if asked for
+
+    bool in_time() const { return finished && (!deadline || deadline_met); }
+    // How much more was paid than the optimum, in %. Empty for a run that was not in time: who does
+    // less may pay less.
+    std::optional<double> regret_percent() const {
+        if (!in_time() || !optimum || *optimum <= Dollars{}) return std::nullopt;
+        return 100 * (cost / *optimum - 1);
+    }
 };
 
 }  // namespace ukemi::records

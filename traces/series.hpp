@@ -64,6 +64,7 @@ struct TraceSeries {
     std::optional<AvailabilitySeries> availability;
     std::optional<PriceSeries> price;
     std::string start = {};             // ISO 8601 of its instant zero, where the file says it
+    bool one_is_undated = false;        // of availability and prices out of two files
     std::vector<NodeEvent> nodes = {};  // where the file names them; in order
 };
 

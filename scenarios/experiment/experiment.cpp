@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/parallel_for.hpp"
+#include "scenarios/experiment/market_doubts.hpp"
 #include "scenarios/reader/variants.hpp"
 #include "sim/job/world.hpp"
 
@@ -84,6 +85,11 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     run.result.trace = market.name;
     run.result.policy = label;
     run.result.varied = scenario.varied;
+    run.result.doubts = market.doubts;
+    if (market.optimum) {
+        run.result.optimum_kind = name_of(market.optimum->kind);
+        if (market.optimum->known()) run.result.optimum = market.optimum->cost;
+    }
     if (log) run.decisions = log->text();
     return run;
 }
@@ -218,9 +224,16 @@ private:
         }
     }
 
+    static void judge(const Scenario& scenario, NamedMarket& market) {
+        const sim::JobSpec job = job_on(scenario, market.data);
+        market.optimum = optimum_of(market.data, job);
+        market.doubts = doubts_about(market, job);
+    }
+
     void run_all_of(const Group& group) {
         const ExperimentCase& one = *group.of;
-        const NamedMarket market = market_of(one, group.trace, one.seeds[group.seed_begin]);
+        NamedMarket market = market_of(one, group.trace, one.seeds[group.seed_begin]);
+        if (setup_.judged) judge(*one.scenario, market);
         for (std::size_t policy = 0; policy < one.policies.size(); ++policy) {
             for (std::size_t seed = group.seed_begin; seed < group.seed_end; ++seed) {
                 const std::size_t run = group.run_begin + policy * one.seeds.size() + seed;

@@ -35,6 +35,8 @@ struct ExperimentSetup {
     int threads = 1;
     RunOptions options;
     Details details = Details::none;  // which runs the options are for
+    // With every run, what the work would have cost at least, and what makes it doubtful.
+    bool judged = false;
     // Called from any thread, one at a time, after each run.
     std::function<void(std::size_t done, std::size_t total)> progress;
 };

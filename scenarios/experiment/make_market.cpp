@@ -29,6 +29,7 @@ sim::ZoneData zone_of(const traces::TraceSeries& series, const ZoneSource& sourc
         zone.region = traces::region_of_zone(series.zone.empty() ? name : series.zone);
     }
     zone.speed_per_mille = source.speed_per_mille;
+    zone.one_is_undated = series.one_is_undated;
     zone.on_demand_price = source.on_demand_price;
     const bool own_price = series.price && scenario.market.price_from_trace;
     if (!own_price && !source.spot_price) {
@@ -93,6 +94,7 @@ void join_prices(traces::TraceSeries& zone, const traces::TraceSeries& prices,
     const auto prices_begin = traces::parse_timestamp(prices.start);
     if (!begins || !prices_begin) {
         zone.price = prices.price;
+        zone.one_is_undated = begins.has_value() != prices_begin.has_value();
         return;
     }
     const Duration later = nanoseconds(*begins - *prices_begin);

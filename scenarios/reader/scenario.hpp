@@ -19,6 +19,7 @@
 #include "policies/capabilities.hpp"
 #include "policies/registry.hpp"
 #include "records/run_result.hpp"
+#include "scenarios/optimum/optimum.hpp"
 #include "sim/job/job_spec.hpp"
 #include "sim/market/market.hpp"
 #include "traces/generator.hpp"
@@ -104,8 +105,10 @@ void check_policies(const PolicyList& list, const Scenario& scenario,
                     const policies::Capabilities& world);
 
 struct NamedMarket {
-    std::string name;      // of the trace: its file's, without folders and endings
-    sim::MarketData data;  // prepared
+    std::string name;                 // of the trace: its file's, without folders and endings
+    sim::MarketData data;             // prepared
+    std::vector<std::string> doubts;  // about results on it, if somebody asked
+    std::optional<Optimum> optimum;   // of the scenario's job here, if somebody asked for it
 };
 // The scenario's own market, or the same with `trace` in place of its series: an availability
 // file, a price file, or both in one; or with the series of `zones`. The seed matters only to a

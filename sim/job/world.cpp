@@ -1,6 +1,8 @@
 // world.cpp — the run as a whole: the loop, the questions to the policies, and the result.
 #include "sim/job/world.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -282,6 +284,7 @@ void World::finish_work() {
 
 void World::end_run(bool finished) {
     const Instant now = queue_.now();
+    if (!finished) unfinished_because_ = why_unfinished();
     discard_pending("the run is over");
     trainer_->report(now);
     disband();
@@ -296,6 +299,20 @@ void World::end_run(bool finished) {
         if (last_wish) controller_.discarded(last_wish->version, "the run is over");
     }
     record_timeline();
+}
+
+std::string World::why_unfinished() const {
+    const policies::Plan& plan = controller_.plan();
+    const bool wants_none =
+        policies::fleet_count(plan) == 0 || policies::fleet_market(plan) == policies::Market::none;
+    const bool trains = trainer_->phase() == policies::JobPhase::running;
+    const std::string_view what = trains       ? "it was still training"
+                                  : wants_none ? "its policies want no machines"
+                                  : policies::fleet_market(plan) == policies::Market::spot
+                                      ? "it waits for spot machines"
+                                      : "it waits for machines";
+    return fmt::format("{} {}", what,
+                       stuck_ ? "and nothing to come would change that" : "when time was up");
 }
 
 std::size_t World::bytes_held() const {
@@ -313,6 +330,7 @@ records::RunResult World::result() {
     const Instant end = finished_ ? finished_at_ : queue_.now();
     result.duration = end.since_start();
     result.stuck = stuck_;
+    result.unfinished_because = unfinished_because_;
     if (job_.deadline < Instant::never()) {
         result.deadline = job_.deadline.since_start();
         result.deadline_met = finished_ && finished_at_ <= job_.deadline;

@@ -133,6 +133,7 @@ private:
     void finish_work();
     bool is_stuck();  // nothing that is still to come can bring the run on
     void end_run(bool finished);
+    std::string why_unfinished() const;
     records::TimelineRow row_at(Instant now) const;  // but for what training does
     void show(records::TimelineRow& row, const Learned& learned) const;
     void record_way(Instant next);
@@ -173,6 +174,7 @@ private:
     bool ended_ = false;
     bool finished_ = false;
     bool stuck_ = false;
+    std::string unfinished_because_;
     bool quiet_tick_ = false;  // the last tick's question changed nothing, nor did anything since
     Instant finished_at_;
     std::int64_t ticks_ = 0;

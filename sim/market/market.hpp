@@ -34,6 +34,7 @@ struct ZoneData {
     traces::AvailabilitySeries launchable;  // announced(capacity, …): see prepare()
     traces::PriceSeries spot_price;
     Price on_demand_price;
+    bool one_is_undated = false;  // of capacity and prices: nobody knows whether they fit
 };
 
 struct MarketData {

@@ -98,7 +98,7 @@ TEST_CASE("ukemi replay: the table is sorted by cost and at most 100 columns wid
     for (std::string line; std::getline(stream, line);) {
         CHECK(line.size() <= 100);
         double cost = 0;
-        if (line.size() > 90 && std::sscanf(line.c_str() + 37, "%lf", &cost) == 1) {
+        if (line.size() > 90 && std::sscanf(line.c_str() + 29, "%lf", &cost) == 1) {
             costs.push_back(cost);
         }
     }

@@ -46,7 +46,7 @@ TEST_CASE("table: means over runs, with the interval of the mean cost", "[cli]")
                                                run_of("greedy", 14, 6, false)};
     const auto lines = lines_of(analysis::policy_table(runs));
     REQUIRE(lines.size() == 5);
-    CHECK_THAT(lines[2], Catch::Contains(" 12.00   25.41    5.0!   50 "));
+    CHECK_THAT(lines[2], Catch::Contains(" 12.00   25.41       -    5.0!   50 "));
     CHECK(lines[3] == "2 runs a policy");
     CHECK(lines[4] == "! some runs did not finish their work");
 }
@@ -58,9 +58,10 @@ TEST_CASE("table: who has no deadline meets none, and who cannot go on is counte
     runs[1].stuck = true;
     const auto lines = lines_of(analysis::policy_table(runs));
     REQUIRE(lines.size() == 7);
-    CHECK_THAT(lines[2],
+    // Who finished nothing paid for something else, and stands last.
+    CHECK_THAT(lines[2], Catch::StartsWith("greedy ") && Catch::Contains("    4.0     -    0.0"));
+    CHECK_THAT(lines[3],
                Catch::StartsWith("spot_only ") && Catch::Contains("    1.0!    -    0.0"));
-    CHECK_THAT(lines[3], Catch::StartsWith("greedy ") && Catch::Contains("    4.0     -    0.0"));
     CHECK(lines[5] == "! some runs did not finish their work");
     CHECK(lines[6] == "1 run could not go on: nothing to come would have changed that");
 }
@@ -77,6 +78,27 @@ TEST_CASE("table: no line is wider than 100 columns, whatever is in it", "[cli]"
         CAPTURE(line);
         CHECK(line.size() <= 100);
     }
+}
+
+TEST_CASE("table: the optimum has a line, and who was in time a regret over it", "[cli]") {
+    std::vector<records::RunResult> runs{run_of("greedy", 10, 4), run_of("greedy", 14, 6),
+                                         run_of("spot_only", 5, 9), run_of("spot_only", 5, 60)};
+    runs[3].deadline_met = false;
+    for (records::RunResult& run : runs) {
+        run.optimum = dollars(4);
+        run.optimum_kind = "exact";
+    }
+    auto lines = lines_of(analysis::policy_table(runs));
+    CHECK_THAT(lines[2], Catch::StartsWith("optimum  ") && Catch::EndsWith("      4.00"));
+    CHECK_THAT(lines[3], Catch::StartsWith("spot_only ") && Catch::Contains("    25.0 "));
+    CHECK_THAT(lines[4], Catch::StartsWith("greedy ") && Catch::Contains("   200.0 "));
+    CHECK(runs[3].regret_percent() == std::nullopt);
+    runs[2].optimum_kind = "bound";
+    lines = lines_of(analysis::policy_table(runs));
+    CHECK_THAT(lines[2], Catch::StartsWith("optimum (lower bound)  "));
+    runs[2].optimum.reset();
+    lines = lines_of(analysis::policy_table(runs));
+    CHECK_THAT(lines[2], Catch::StartsWith("spot_only ") && Catch::Contains("       - "));
 }
 
 TEST_CASE("table: an oracle has its mark and its footnote", "[cli]") {

@@ -1,0 +1,179 @@
+#include "scenarios/experiment/market_doubts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/unit_text.hpp"
+
+namespace ukemi::scenarios {
+
+namespace {
+
+struct Doubtful {
+    const sim::MarketData& market;
+    const sim::JobSpec& job;
+    std::vector<std::string>& doubts;
+};
+
+// The work with all machines from the first moment on, on demand.
+Duration shortest(const Doubtful& at) {
+    const sim::JobSpec& job = at.job;
+    std::int32_t speed = 1;
+    for (const sim::ZoneData& zone : at.market.zones) speed = std::max(speed, zone.speed_per_mille);
+    Duration least = Duration::max();
+    for (const std::int32_t size : {job.workers_min, job.instances_max}) {
+        const std::int64_t per_step = policies::samples_per_step(job.plan, size);
+        const std::int64_t steps = (job.samples_total + per_step - 1) / per_step;
+        const policies::StepRate rate =
+            policies::scaled(policies::rate_of(job.profile, job.plan, size), speed);
+        least = std::min(least, policies::time_for(rate, steps));
+    }
+    return at.market.provisioning + job.profile.spawn + job.profile.restart + least;
+}
+
+void doubt_dates(const Doubtful& at) {
+    for (const sim::ZoneData& zone : at.market.zones) {
+        if (!zone.one_is_undated) continue;
+        at.doubts.push_back(
+            fmt::format("zone \"{}\": of its availability and its prices only one "
+                        "says when it was recorded; both are taken to begin at once",
+                        zone.name));
+    }
+}
+
+bool has_deadline(const Doubtful& at) { return at.job.deadline < Instant::never(); }
+
+void doubt_length(const Doubtful& at) {
+    if (at.market.after_last_row != sim::AfterLastRow::end) return;
+    Duration end;
+    for (const sim::ZoneData& zone : at.market.zones) {
+        end = std::max(end, zone.capacity.end.since_start());
+    }
+    if (has_deadline(at) && Instant::at(end) < at.job.deadline) {
+        at.doubts.push_back(
+            fmt::format("ends after {}, before the deadline at {}: there is no spot after it",
+                        format_duration(end), format_duration(at.job.deadline.since_start())));
+    } else if (!has_deadline(at) && !at.job.learning && end < shortest(at)) {
+        at.doubts.push_back(
+            fmt::format("ends after {}, and the work takes {} at least: there is no spot after it",
+                        format_duration(end), format_duration(shortest(at))));
+    }
+}
+
+void doubt_capacity(const Doubtful& at) {
+    std::int64_t most = 0;
+    for (const sim::ZoneData& zone : at.market.zones) {
+        most += std::ranges::max_element(zone.launchable.steps, {}, [](const auto& step) {
+                    return step.value;
+                })->value;
+    }
+    if (most >= at.job.workers_min) return;
+    at.doubts.push_back(
+        fmt::format("never has the {} spot machines that the job needs at once: {} at most",
+                    at.job.workers_min, most));
+}
+
+void doubt_deadline(const Doubtful& at) {
+    if (!has_deadline(at)) return;
+    const Duration limit = at.job.deadline.since_start();
+    if (!at.job.learning && shortest(at) > limit) {
+        at.doubts.push_back(
+            fmt::format("the work does not fit the deadline of {} even on demand: it takes {}",
+                        format_duration(limit), format_duration(shortest(at))));
+    }
+    if (at.job.give_up_at < at.job.deadline) {
+        at.doubts.push_back(fmt::format("runs give up after {}, before the deadline at {}",
+                                        format_duration(at.job.give_up_at.since_start()),
+                                        format_duration(limit)));
+    }
+    if (at.job.tick > limit) {
+        at.doubts.push_back(fmt::format("the clock ticks every {}, later than the deadline at {}",
+                                        format_duration(at.job.tick), format_duration(limit)));
+    }
+}
+
+void doubt_prices(const Doubtful& at) {
+    bool dear = true;
+    bool free = true;
+    bool on_demand_free = false;
+    for (const sim::ZoneData& zone : at.market.zones) {
+        on_demand_free = on_demand_free || zone.on_demand_price <= Price{};
+        for (const auto& step : zone.spot_price.steps) {
+            dear = dear && step.value >= zone.on_demand_price;
+            free = free && step.value <= Price{};
+        }
+    }
+    if (on_demand_free) at.doubts.emplace_back("on demand costs 0 USD/h: waiting for spot is vain");
+    if (free) {
+        at.doubts.emplace_back("spot costs 0 USD/h throughout: what is paid says nothing");
+    } else if (dear) {
+        at.doubts.emplace_back("spot is never cheaper than on demand");
+    }
+}
+
+void doubt_speed(const Doubtful& at) {
+    const sim::JobSpec& job = at.job;
+    if (job.profile.step_time || job.profile.throughput.empty()) return;
+    const std::int32_t known = job.profile.throughput.back().workers;
+    if (job.instances_max <= known) return;
+    at.doubts.push_back(
+        fmt::format("{} machines are taken to be no faster than {}, where "
+                    "\"throughput\" at /job ends",
+                    job.instances_max, known));
+}
+
+// How long the zones together carry the job's minimum at most.
+Duration longest_spot(const Doubtful& at) {
+    Duration longest;
+    Duration since;
+    bool there = false;
+    std::vector<sim::CapacityCursor> cursors;
+    for (const sim::ZoneData& zone : at.market.zones) {
+        cursors.emplace_back(zone.capacity, at.market.after_last_row, true);
+    }
+    const Instant horizon = std::min(at.job.deadline, at.job.give_up_at);
+    for (Instant now;;) {
+        std::int64_t capacity = 0;
+        Instant next = horizon;
+        for (const sim::CapacityCursor& cursor : cursors) {
+            capacity += cursor.value();
+            next = std::min(next, cursor.next_at());
+        }
+        if (capacity >= at.job.workers_min && !there) since = now.since_start();
+        there = capacity >= at.job.workers_min;
+        if (there) longest = std::max(longest, next.since_start() - since);
+        if (next >= horizon) return longest;
+        now = next;
+        for (sim::CapacityCursor& cursor : cursors) {
+            while (cursor.next_at() <= now) cursor.advance();
+        }
+    }
+}
+
+void doubt_windows(const Doubtful& at) {
+    const Duration before = at.market.provisioning + at.job.profile.spawn +
+                            std::min(at.job.profile.restart, at.job.profile.resize);
+    const Duration longest = longest_spot(at);
+    if (longest <= Duration{} || longest > before) return;
+    at.doubts.push_back(
+        fmt::format("no spot lasts until training begins: {} at most, and a start takes {}",
+                    format_duration(longest), format_duration(before)));
+}
+
+}  // namespace
+
+std::vector<std::string> doubts_about(const NamedMarket& market, const sim::JobSpec& job) {
+    std::vector<std::string> doubts;
+    const Doubtful at{market.data, job, doubts};
+    doubt_dates(at);
+    doubt_length(at);
+    doubt_capacity(at);
+    doubt_deadline(at);
+    doubt_prices(at);
+    doubt_speed(at);
+    doubt_windows(at);
+    return doubts;
+}
+
+}  // namespace ukemi::scenarios
