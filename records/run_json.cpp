@@ -96,6 +96,9 @@ std::vector<Column> columns_of(const RunResult& run) {
     }
     columns.push_back({"stuck", run.stuck});
     columns.push_back({"predictor", run.predictor});
+    columns.push_back({"record", run.record});
+    columns.push_back({"start_s", to_seconds(run.start)});
+    columns.push_back({"stretch", run.stretch});
     const auto after_seed = std::ranges::find(columns, "oracle", &Column::name);
     std::vector<Column> varied;
     for (const VariedValue& one : run.varied) varied.push_back({one.pointer, Given{one.value}});

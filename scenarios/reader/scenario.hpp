@@ -106,6 +106,9 @@ void check_policies(const PolicyList& list, const Scenario& scenario,
 struct NamedMarket {
     std::string name;      // of the trace: its file's, without folders and endings
     sim::MarketData data;  // prepared
+    std::string record;    // what the trace is of: the zone that its file names, a generated market
+    Duration start;        // of the market, in the trace
+    std::int64_t stretch = 0;  // of the trace, as TraceWindow says
 };
 // The scenario's own market, or the same with `trace` in place of its series: an availability
 // file, a price file, or both in one; or with the series of `zones`. The seed matters only to a
