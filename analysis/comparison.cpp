@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "analysis/table.hpp"
+#include "analysis/units.hpp"
+#include "base/clustered_summary.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "scenarios/reader/variants.hpp"
@@ -17,38 +21,49 @@ namespace {
 
 double half_width(const Summary& summary) { return summary.mean_high_95 - summary.mean; }
 
-Candidate candidate_of(std::span<const records::RunResult* const> runs) {
+Candidate candidate_of(const std::string& policy, std::span<const records::RunResult> runs,
+                       std::span<const std::size_t> positions, const RunClusters& clusters) {
+    const records::RunResult& first = runs[positions.front()];
     Candidate one;
-    one.scenario = runs.front()->scenario;
-    one.variant = scenarios::variant_label(runs.front()->varied);
-    one.policy = runs.front()->policy;
-    std::vector<double> hours, samples, steps, dollars;
+    one.scenario = first.scenario;
+    one.variant = scenarios::variant_label(first.varied);
+    one.policy = policy;
+    one.clusters_name = clusters.name();
+    one.clusters_words = clusters.words();
     RegretSum regret;
-    for (const records::RunResult* run : runs) {
-        ++one.runs;
-        regret.add(*run);
-        if (!run->finished) continue;
-        ++one.reached;
-        hours.push_back(to_hours(run->duration));
-        if (run->steps) {  // else time is its work
-            samples.push_back(static_cast<double>(run->samples_done));
-            steps.push_back(static_cast<double>(*run->steps));
+    std::vector<ClusterValue> hours, samples, steps, dollars;
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        const records::RunResult& run = runs[positions[i]];
+        if (run.policy != policy) continue;
+        if (!clusters.counts(i)) {
+            ++one.repeated;
+            continue;
         }
-        dollars.push_back(to_dollars(run->cost));
+        ++one.runs;
+        regret.add(run);
+        if (!run.finished) continue;
+        ++one.reached;
+        const std::size_t cluster = clusters.cluster[i];
+        hours.push_back({cluster, to_hours(run.duration)});
+        if (run.steps) {  // else time is its work
+            samples.push_back({cluster, static_cast<double>(run.samples_done)});
+            steps.push_back({cluster, static_cast<double>(*run.steps)});
+        }
+        dollars.push_back({cluster, to_dollars(run.cost)});
     }
-    one.hours = summarise(hours);
-    one.samples = summarise(samples);
-    one.steps = summarise(steps);
-    one.dollars = summarise(dollars);
+    one.hours = summarise_clusters(hours);
+    one.samples = summarise_clusters(samples);
+    one.steps = summarise_clusters(steps);
+    one.dollars = summarise_clusters(dollars);
     one.optimum = regret.optimum();
     one.regret_percent = regret.percent();
     return one;
 }
 
-// "12.3 +-0.4", with the interval only where there are runs enough for one.
+// "12.3 +-0.4", with the interval only where it is over something.
 std::string with_band(const Summary& summary) {
     if (summary.count == 0) return "-";
-    if (summary.count == 1) return fmt::format("{:.4g}", summary.mean);
+    if (summary.clusters < 2) return fmt::format("{:.4g}", summary.mean);
     return fmt::format("{:.4g} +-{:.2g}", summary.mean, half_width(summary));
 }
 
@@ -83,21 +98,17 @@ std::string_view kind_of(const Candidate& one) {
 }  // namespace
 
 std::vector<Candidate> candidates_of(std::span<const records::RunResult> runs) {
-    std::vector<std::vector<const records::RunResult*>> groups;
-    for (const records::RunResult& run : runs) {
-        const auto same = std::ranges::find_if(groups, [&](const auto& group) {
-            const records::RunResult& first = *group.front();
-            return first.policy == run.policy && first.varied == run.varied &&
-                   first.scenario == run.scenario;
-        });
-        if (same != groups.end()) {
-            same->push_back(&run);
-        } else {
-            groups.push_back({&run});
+    std::vector<Candidate> candidates;
+    for (const auto& positions : variants_among(runs)) {
+        const RunClusters clusters = clusters_of(runs, positions);
+        std::vector<std::string> policies;
+        for (const std::size_t position : positions) {
+            const std::string& policy = runs[position].policy;
+            if (std::ranges::find(policies, policy) != policies.end()) continue;
+            policies.push_back(policy);
+            candidates.push_back(candidate_of(policy, runs, positions, clusters));
         }
     }
-    std::vector<Candidate> candidates;
-    for (const auto& group : groups) candidates.push_back(candidate_of(group));
     return candidates;
 }
 
@@ -111,6 +122,25 @@ std::vector<std::string> scenarios_of(std::span<const Candidate> candidates) {
         if (std::ranges::find(names, one.scenario) == names.end()) names.push_back(one.scenario);
     }
     return names;
+}
+
+// How many runs there were, and what their intervals are over.
+std::string runs_line(std::span<const Candidate> candidates) {
+    std::size_t runs = 0;
+    std::size_t repeated = 0;
+    std::set<std::string> over;
+    for (const Candidate& one : candidates) {
+        runs = std::max(runs, one.runs);
+        repeated = std::max(repeated, one.repeated);
+        if (!one.clusters_words.empty()) over.insert(one.clusters_words);
+    }
+    std::string text = fmt::format("{} run{} each; +- is the 95 % interval of the mean", runs,
+                                   runs == 1 ? "" : "s");
+    if (!over.empty()) text += fmt::format(", over {}", fmt::join(over, " or "));
+    text += '\n';
+    if (repeated == 0) return text;
+    return text + fmt::format("{} more are the same under another seed, bit for bit: not counted\n",
+                              repeated);
 }
 
 std::string rows_of(std::span<const Candidate> sorted) {
@@ -133,9 +163,7 @@ std::string rows_of(std::span<const Candidate> sorted) {
                             with_band(one.samples), with_band(one.steps), with_band(one.dollars),
                             regret_text(one.regret_percent), misses ? " !" : "");
     }
-    text += fmt::format("{} run{} each; +- is the 95 % interval of the mean\n",
-                        sorted.empty() ? 0 : sorted.front().runs,
-                        !sorted.empty() && sorted.front().runs == 1 ? "" : "s");
+    text += runs_line(sorted);
     for (const Candidate& one : sorted) {
         if (one.reached == one.runs) continue;
         text +=
@@ -206,17 +234,21 @@ std::string comparison_table(std::span<const Candidate> candidates) {
     return text + transfer_table(candidates, scenarios);
 }
 
-std::string comparison_csv(std::span<const Candidate> candidates) {
+std::string comparison_csv(std::span<const Candidate> candidates,
+                           std::span<const PolicyPair> pairs) {
     std::vector<std::string> columns{"variant", "policy", "runs", "reached"};
     for (const NamedSummary& quantity : quantities_of(Candidate{})) {
         columns.push_back(quantity.name + "_mean");
         columns.push_back(quantity.name + "_low_95");
         columns.push_back(quantity.name + "_high_95");
     }
-    columns.emplace_back("scenario");
-    columns.emplace_back("optimum_usd_mean");
-    columns.emplace_back("optimum_kind");
-    columns.emplace_back("regret_percent");
+    columns.insert(columns.end(), {"scenario", "optimum_usd_mean", "optimum_kind", "regret_percent",
+                                   "repeated", "clusters", "cluster"});
+    std::vector<PairColumn> nothing;
+    if (!pairs.empty()) nothing = pair_columns(pairs.front());
+    if (!pairs.empty()) columns.emplace_back("baseline");
+    for (const PairColumn& column : nothing) columns.push_back(column.name);
+    for (PairColumn& column : nothing) column.value = std::nan("");
     constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
     CsvWriter csv(columns);
     for (const Candidate& one : candidates) {
@@ -227,24 +259,30 @@ std::string comparison_csv(std::span<const Candidate> candidates) {
                 .add(known ? quantity.summary->mean_low_95 : no_value)
                 .add(known ? quantity.summary->mean_high_95 : no_value);
         }
-        csv.add(one.scenario);
-        csv.add(one.optimum ? one.optimum->usd : no_value);
-        csv.add(kind_of(one));
+        csv.add(one.scenario).add(one.optimum ? one.optimum->usd : no_value).add(kind_of(one));
         csv.add(one.regret_percent.value_or(no_value));
+        csv.add(one.repeated).add(one.hours.clusters).add(one.clusters_name);
+        const auto pair = std::ranges::find_if(pairs, [&](const PolicyPair& other) {
+            return other.scenario == one.scenario && other.variant == one.variant &&
+                   other.policy == one.policy;
+        });
+        if (!pairs.empty()) csv.add(pair == pairs.end() ? "" : std::string_view(pair->baseline));
+        const auto values = pair == pairs.end() ? nothing : pair_columns(*pair);
+        for (const PairColumn& column : values) csv.add(column.value);
         csv.end_row();
     }
     return csv.text();
 }
 
 std::string comparison_json(std::span<const Candidate> candidates,
+                            std::span<const PolicyPair> pairs,
                             std::span<const std::string> warnings) {
     nlohmann::json rows = nlohmann::json::array();
     for (const Candidate& one : candidates) {
-        nlohmann::json row = {{"scenario", one.scenario},
-                              {"variant", one.variant},
-                              {"policy", one.policy},
-                              {"runs", one.runs},
-                              {"reached", one.reached}};
+        nlohmann::json row = {{"scenario", one.scenario},       {"variant", one.variant},
+                              {"policy", one.policy},           {"runs", one.runs},
+                              {"reached", one.reached},         {"repeated", one.repeated},
+                              {"clusters", one.hours.clusters}, {"cluster", one.clusters_name}};
         if (one.optimum) {
             row["optimum_usd"] = one.optimum->usd;
             row["optimum_kind"] = kind_of(one);
@@ -259,6 +297,7 @@ std::string comparison_json(std::span<const Candidate> candidates,
         rows.push_back(std::move(row));
     }
     nlohmann::json document{{"candidates", std::move(rows)}};
+    if (!pairs.empty()) document["pairs"] = nlohmann::json::parse(pairs_json(pairs));
     document["warnings"] = nlohmann::json::array();
     for (const std::string& one : warnings) document["warnings"].push_back(one);
     return document.dump(2) + "\n";

@@ -13,7 +13,8 @@ namespace {
 
 // What a run is beside this key's value; nothing if it has no such key.
 std::optional<std::string> others_of(const records::RunResult& run, const std::string& pointer) {
-    std::string text = fmt::format("{}\n{}\n{}\n{}", run.scenario, run.trace, run.policy, run.seed);
+    std::string text = fmt::format("{}\n{}\n{}\n{}\n{}", run.scenario, run.trace, run.policy,
+                                   run.start.raw(), run.seed);
     bool has_it = false;
     for (const records::VariedValue& one : run.varied) {
         has_it = has_it || one.pointer == pointer;

@@ -11,8 +11,9 @@
 #include <string>
 #include <utility>
 
+#include "analysis/units.hpp"
+#include "base/clustered_summary.hpp"
 #include "base/exact_math.hpp"
-#include "base/statistics.hpp"
 #include "scenarios/reader/variants.hpp"
 
 namespace ukemi::analysis {
@@ -70,18 +71,18 @@ struct Mean {
     double high = 0;
 };
 
-Mean mean_of(std::vector<double> values, const Look& look) {
-    const auto [least, most] = std::ranges::minmax(values);
-    if (least == most) return {least, least, least};  // to the bit
+Mean mean_of(std::vector<ClusterValue> values, const Look& look) {
+    const auto [least, most] = std::ranges::minmax(values, {}, &ClusterValue::value);
+    if (least.value == most.value) return {least.value, least.value, least.value};  // to the bit
     if (!look.geometric) {
-        const Summary summary = summarise(values);
+        const Summary summary = summarise_clusters(values);
         if (!look.share) return {summary.mean, summary.mean_low_95, summary.mean_high_95};
         // What is left of the interval holds the mean as surely: the rest of it cannot be.
         return {summary.mean, std::max(summary.mean_low_95, 0.0),
                 std::min(summary.mean_high_95, 1.0)};
     }
-    for (double& value : values) value = exact::log(value);
-    const Summary summary = summarise(values);
+    for (ClusterValue& one : values) one.value = exact::log(one.value);
+    const Summary summary = summarise_clusters(values);
     return {exact::exp(summary.mean), exact::exp(summary.mean_low_95),
             exact::exp(summary.mean_high_95)};
 }
@@ -107,23 +108,31 @@ std::vector<double> places_of(const std::vector<plots::PlotPoints>& all) {
     return places;
 }
 
+struct ClusteredRun {
+    const records::RunResult* run;
+    std::size_t cluster;  // intervals are over these
+};
+
 // One run as it was; of several the mean and its interval; a run that ended before keeps its last
 // value.
-void add_line(std::span<const records::RunResult* const> runs, double last_h, const Look& look,
+void add_line(std::span<const ClusteredRun> runs, double last_h, const Look& look,
               const RowValue& value, plots::PlotPoints& line, plots::PlotBand& band) {
     std::vector<plots::PlotPoints> all;
-    for (const records::RunResult* run : runs) {
+    std::vector<std::size_t> clusters;
+    for (const auto& [run, cluster] : runs) {
         plots::PlotPoints points = points_of(*run, look.by_samples, last_h, value);
-        if (!points.empty()) all.push_back(std::move(points));
+        if (points.empty()) continue;
+        all.push_back(std::move(points));
+        clusters.push_back(cluster);
     }
     if (all.size() < 2) {
         if (!all.empty()) line = std::move(all.front());
         return;
     }
     for (const double at : places_of(all)) {
-        std::vector<double> values;
-        for (const plots::PlotPoints& points : all) {
-            values.push_back(value_at(points, at, look.joined));
+        std::vector<ClusterValue> values;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            values.push_back({clusters[i], value_at(all[i], at, look.joined)});
         }
         const Mean mean = mean_of(std::move(values), look);
         line.emplace_back(at, mean.value);
@@ -164,19 +173,26 @@ std::vector<plots::LearningRun> learning_runs(std::span<const records::RunResult
     const double last_h = last_hour_shown(results);
     std::vector<std::string> names;
     std::set<std::string> policies;
-    std::map<std::string, std::vector<const records::RunResult*>> by_name;
+    std::map<std::string, std::vector<ClusteredRun>> by_name;
     const bool many = std::ranges::any_of(results, [&](const records::RunResult& one) {
         return one.scenario != results.front().scenario;
     });
     for (const records::RunResult& result : results) {
         const std::string name = full_name(result, many);
         policies.insert(result.policy);
-        if (!by_name.contains(name)) names.push_back(name);
-        by_name[name].push_back(&result);
+        if (by_name.try_emplace(name).second) names.push_back(name);
+    }
+    for (const auto& positions : variants_among(results)) {
+        const RunClusters clusters = clusters_of(results, positions);
+        for (std::size_t i = 0; i < positions.size(); ++i) {
+            const records::RunResult& result = results[positions[i]];
+            if (!clusters.counts(i)) continue;
+            by_name[full_name(result, many)].push_back({&result, clusters.cluster[i]});
+        }
     }
     std::set<std::string> short_names;
     const auto shortened = [&](const std::string& name) {
-        return short_name(*by_name[name].front(), policies.size() > 1);
+        return short_name(*by_name[name].front().run, policies.size() > 1);
     };
     for (const std::string& name : names) short_names.insert(shortened(name));
     const bool told_apart = short_names.size() == names.size();

@@ -6,10 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "analysis/pairs.hpp"
 #include "analysis/phase_means.hpp"
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
+#include "analysis/units.hpp"
 #include "base/read_file.hpp"
+#include "scenarios/reader/variants.hpp"
 #include "traces/csv_scanner.hpp"
 
 namespace ukemi::analysis {
@@ -61,13 +64,13 @@ plots::TimelineInput timeline_of(const fs::path& file, const std::string& name) 
 // The deadlines by the folders of the runs, as write_results calls them.
 class RunDeadlines {
 public:
-    explicit RunDeadlines(std::span<const plots::RunPoint> runs,
-                          std::span<const std::string> policies) {
+    RunDeadlines(std::span<const plots::RunPoint> runs, std::span<const std::string> policies,
+                 std::span<const Duration> starts) {
         FolderNames variants;
         for (std::size_t i = 0; i < runs.size(); ++i) {
             fs::path own;
             if (!runs[i].variant.empty()) own = variants.of(runs[i].variant);
-            own /= run_folder(policies[i], runs[i].trace, runs[i].seed);
+            own /= run_folder(policies[i], runs[i].trace, runs[i].seed, starts[i]);
             deadlines_.try_emplace(own.string(), runs[i].deadline_h);
         }
     }
@@ -116,6 +119,58 @@ void add_variant(plots::RunPoint& point, const json& run,
     }
 }
 
+// Of a stored run, what says which others it may be compared with, and what it took.
+records::RunResult stored_run(const json& run, const std::vector<std::string>& pointers) {
+    records::RunResult result;
+    result.scenario = run.value("scenario", "");
+    result.trace = run.at("trace").get<std::string>();
+    result.record = run.value("record", result.trace);  // runs of older versions lack it
+    result.start = seconds(run.value("start_s", 0.0));
+    result.stretch = run.value("stretch", std::int64_t{0});
+    result.policy = run.at("policy").get<std::string>();
+    result.seed = run.at("seed").get<std::uint64_t>();
+    result.finished = run.value("finished", true);
+    result.cost = dollars(run.at("cost_usd").get<double>());
+    result.duration = seconds(run.at("duration_s").get<double>());
+    result.event_hash = run.value("event_hash", "");
+    for (const std::string& pointer : pointers) {
+        result.varied.push_back({pointer, run.at(pointer).dump()});
+    }
+    return result;
+}
+
+// Which runs are independent, and how policies differ from the baseline: of each variant.
+void add_clusters(plots::FigureInput& input, std::span<const records::RunResult> runs,
+                  const json& about) {
+    std::set<std::string> words;
+    for (const auto& positions : variants_among(runs)) {
+        const RunClusters clusters = clusters_of(runs, positions);
+        words.insert(clusters.words());
+        for (std::size_t i = 0; i < positions.size(); ++i) {
+            input.runs[positions[i]].cluster = clusters.cluster[i];
+        }
+    }
+    if (words.size() == 1) input.intervals_over = *words.begin();
+    if (!about.contains("baseline")) return;
+    constexpr double level = 0.05;
+    const auto baseline = about.at("baseline").get<std::string>();
+    for (const PolicyPair& pair : pairs_with(runs, baseline)) {
+        const PairedQuantity& cost = pair.quantities.front();
+        if (pair.pairs == 0) continue;
+        plots::PairedCost& shown = input.differences.emplace_back();
+        const auto run = std::ranges::find_if(runs, [&](const records::RunResult& one) {
+            return scenarios::variant_label(one.varied) == pair.variant;
+        });
+        shown.variant = input.runs[static_cast<std::size_t>(run - runs.begin())].variant;
+        shown.policy = short_label(pair.policy);
+        shown.baseline = short_label(pair.baseline);
+        shown.usd_mean = cost.difference.mean;
+        shown.usd_low_95 = cost.difference.mean_low_95;
+        shown.usd_high_95 = cost.difference.mean_high_95;
+        shown.significant = cost.p_holm && *cost.p_holm < level;
+    }
+}
+
 // Where the run tells phases apart; results of older versions have none.
 void add_phases(PhaseSums& sums, const plots::RunPoint& point, const json& run) {
     PhaseNumbers standstill_s{};
@@ -153,6 +208,8 @@ plots::FigureInput read_results(const fs::path& folder) {
         }
         plots::FigureInput input;
         std::vector<std::string> policies;  // by their full names
+        std::vector<Duration> starts;
+        std::vector<records::RunResult> stored;
         PhaseSums phases;
         static_assert(records::cause_count == plots::cost_causes.size());
         const json document = json::parse(read_file(runs_file));
@@ -172,6 +229,8 @@ plots::FigureInput read_results(const fs::path& folder) {
             }
             add_variant(point, run, pointers);
             add_phases(phases, point, run);
+            stored.push_back(stored_run(run, pointers));
+            starts.push_back(stored.back().start);
             input.runs.push_back(std::move(point));
         }
         if (!input.runs.empty()) input.deadline_h = input.runs.front().deadline_h;
@@ -180,7 +239,8 @@ plots::FigureInput read_results(const fs::path& folder) {
             const auto text = job.at("deadline").get<std::string>();
             input.deadline_h = to_hours(parse_duration(text, run_file.string()));
         }
-        add_timelines(input, folder, RunDeadlines(input.runs, policies));
+        add_clusters(input, stored, about);
+        add_timelines(input, folder, RunDeadlines(input.runs, policies, starts));
         input.transitions = transition_rows(phases.means());
         return input;
     } catch (const json::exception& error) {
@@ -213,6 +273,10 @@ plots::FigureResult draw_results(const plots::FigureInput& input, const fs::path
             if (run.variant == variants[i]) part.runs.push_back(run);
         }
         part.deadline_h = part.runs.front().deadline_h;
+        part.intervals_over = input.intervals_over;
+        for (const plots::PairedCost& one : input.differences) {
+            if (one.variant == variants[i]) part.differences.push_back(one);
+        }
         plots::add_result(all, plots::draw_all(part, folder / names.of(variants[i]), options));
     }
     if (variants.size() > variants_drawn_max) {

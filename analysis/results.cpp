@@ -8,6 +8,8 @@
 #include <system_error>
 
 #include "analysis/build_info.hpp"
+#include "analysis/pairs.hpp"
+#include "analysis/policy_means.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_digest.hpp"
 #include "records/run_json.hpp"
@@ -27,6 +29,8 @@ json inputs_json(const ReplayInputs& inputs) {
                   {"policies", inputs.policies},
                   {"seeds", inputs.seeds}};
     if (inputs.zones) about["zones"] = true;
+    if (inputs.starts != "1") about["starts"] = inputs.starts;
+    if (!inputs.baseline.empty()) about["baseline"] = inputs.baseline;
     for (const scenarios::VariedKey& key : inputs.varied) {
         about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
     }
@@ -48,7 +52,7 @@ void write_runs(OutputFolder& folder, std::span<const scenarios::FinishedRun> ru
         const records::RunResult& result = run.result;
         fs::path own = "runs";
         if (!result.varied.empty()) own /= variants.of(scenarios::variant_label(result.varied));
-        own /= run_folder(result.policy, result.trace, result.seed);
+        own /= run_folder(result.policy, result.trace, result.seed, result.start);
         // Names that are equal once they are safe.
         while (fs::exists(folder.staging() / own)) own += "-";
         write_run(folder, own, run);
@@ -67,8 +71,22 @@ std::string file_name_of(std::string_view text) {
     return name.empty() ? "unnamed" : name;
 }
 
-std::string run_folder(std::string_view policy, std::string_view trace, std::uint64_t seed) {
-    return fmt::format("{}--{}--seed-{}", file_name_of(policy), file_name_of(trace), seed);
+std::string run_folder(std::string_view policy, std::string_view trace, std::uint64_t seed,
+                       Duration start) {
+    const std::string from =
+        start == Duration{} ? "" : fmt::format("--at-{:.0f}s", to_seconds(start));
+    return fmt::format("{}--{}{}--seed-{}", file_name_of(policy), file_name_of(trace), from, seed);
+}
+
+std::string results_json(std::span<const records::RunResult> runs, std::string_view baseline,
+                         std::span<const std::string> warnings) {
+    using nlohmann::ordered_json;
+    ordered_json document = ordered_json::parse(records::runs_json(runs, warnings));
+    document["policies"] = ordered_json::parse(policy_means_json(policy_means(runs)));
+    if (!baseline.empty()) {
+        document["pairs"] = ordered_json::parse(pairs_json(pairs_with(runs, baseline)));
+    }
+    return document.dump(1) + "\n";
 }
 
 const std::string& FolderNames::of(const std::string& label) {
@@ -103,7 +121,11 @@ plots::FigureResult write_results(OutputFolder& folder, const ReplayInputs& inpu
         std::vector<records::RunResult> results;
         for (const scenarios::FinishedRun& run : runs) results.push_back(run.result);
         folder.write("summary.csv", records::runs_csv(results));
-        folder.write("runs.json", records::runs_json(results, inputs.warnings));
+        folder.write("runs.json", results_json(results, inputs.baseline, inputs.warnings));
+        folder.write("policies.csv", policy_means_csv(policy_means(results)));
+        if (!inputs.baseline.empty()) {
+            folder.write("pairs.csv", pairs_csv(pairs_with(results, inputs.baseline)));
+        }
         write_runs(folder, runs);
         const fs::path& staging = folder.staging();
         const plots::FigureResult figures =

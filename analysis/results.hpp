@@ -1,7 +1,8 @@
 // results.hpp — the folder that a replay leaves behind, and its figures.
 //
 // results/<scenario>-<hash>/: run.json (how to repeat it: resolved scenario, traces, policies,
-// seeds, versions), summary.csv and runs.json (one row or object a run), runs/<which>/
+// seeds, versions), summary.csv and runs.json (one row or object a run), policies.csv (the table),
+// pairs.csv (where there is a baseline), runs/<which>/
 // (timeline.csv, decisions.jsonl, events.jsonl of the detailed runs), figures/, and manifest.json
 // here and there (what may be replaced). It is written as an OutputFolder: all of it or nothing.
 #pragma once
@@ -29,6 +30,8 @@ struct ReplayInputs {
     std::vector<std::string> policies;  // labels
     std::vector<std::uint64_t> seeds;
     std::vector<std::string> warnings;  // about what came out; no part of the folder's name
+    std::string starts = "1";           // of the windows, as parse_starts reads it
+    std::string baseline;               // of pairs; empty: none are asked for
     std::string live;                   // of a live run: a JSON object that says how it was run
 };
 
@@ -41,7 +44,8 @@ plots::FigureResult write_results(OutputFolder& folder, const ReplayInputs& inpu
 
 // The name of a run's own folder in runs/, or in runs/<variant>/ where the scenario was varied.
 // (Runs whose names are equal once they are safe for a file system have dashes added.)
-std::string run_folder(std::string_view policy, std::string_view trace, std::uint64_t seed);
+std::string run_folder(std::string_view policy, std::string_view trace, std::uint64_t seed,
+                       Duration start = {});
 
 // A name that is safe as a file's: anything unusual becomes '-'.
 std::string file_name_of(std::string_view text);
@@ -55,6 +59,11 @@ private:
     std::map<std::string, std::string> names_;  // by label
     std::set<std::string> used_;
 };
+
+// The runs with what the table says of them: {"runs": […], "policies": […], "pairs": […]}, the
+// last where there is a baseline.
+std::string results_json(std::span<const records::RunResult> runs, std::string_view baseline,
+                         std::span<const std::string> warnings = {});
 
 // What `ukemi plot` draws: read back from a results folder.
 plots::FigureInput read_results(const std::filesystem::path& folder);

@@ -13,6 +13,7 @@
 #include "base/json_document.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
+#include "base/unit_text.hpp"
 #include "records/ledger.hpp"
 #include "records/timeline.hpp"
 #include "traces/csv_scanner.hpp"
@@ -37,11 +38,16 @@ struct StoredRun {
     std::string policy;
     std::string trace;
     std::uint64_t seed = 0;
+    Duration start;
     json row;  // of runs.json
     std::optional<RecordedPhases> phases;
     fs::path decisions;  // empty if there are none
 
-    std::string which() const { return one_line(fmt::format("{}, seed {}", trace, seed)); }
+    std::string which() const {
+        const std::string from =
+            start == Duration{} ? "" : fmt::format(" from {}", format_duration(start));
+        return one_line(fmt::format("{}{}, seed {}", trace, from, seed));
+    }
     std::string name() const { return one_line(fmt::format("{} ({})", policy, which())); }
 };
 
@@ -104,6 +110,7 @@ StoredResults load(const fs::path& folder) {
             StoredRun run{row.at("policy").get<std::string>(),
                           row.at("trace").get<std::string>(),
                           row.at("seed").get<std::uint64_t>(),
+                          seconds(row.value("start_s", 0.0)),
                           row,
                           std::nullopt,
                           {}};
@@ -119,7 +126,7 @@ StoredResults load(const fs::path& folder) {
 void load_details(const fs::path& folder, std::vector<StoredRun>& runs) {
     std::map<std::string, int> uses;
     const auto name_of = [](const StoredRun& run) {
-        return run_folder(run.policy, run.trace, run.seed);
+        return run_folder(run.policy, run.trace, run.seed, run.start);
     };
     for (const StoredRun& run : runs) ++uses[name_of(run)];
     for (StoredRun& run : runs) {
@@ -281,7 +288,10 @@ ResultsComparison compare_results(const fs::path& predicted, const fs::path& mea
     using Run = const StoredRun&;
     pair_up(
         left, right,
-        [](Run a, Run b) { return a.policy == b.policy && a.trace == b.trace && a.seed == b.seed; },
+        [](Run a, Run b) {
+            return a.policy == b.policy && a.trace == b.trace && a.start == b.start &&
+                   a.seed == b.seed;
+        },
         result.runs);
     pair_up(
         left, right, [](Run a, Run b) { return a.policy == b.policy && a.seed == b.seed; },

@@ -1,9 +1,9 @@
 // run_comparison.hpp — two results folders side by side: what was predicted and what was measured.
 //
 // Any two folders that hold runs of one scenario will do: a simulated and a live run of it, or two
-// simulated ones. Runs are paired by policy, trace and seed; what is left, by policy and seed, and
-// then by policy alone, where that is unambiguous; two folders of one run each are a pair anyway.
-// Figures that a folder does not hold are absent.
+// simulated ones. Runs are paired by policy, trace, start and seed; what is left, by policy and
+// seed, and then by policy alone, where that is unambiguous; two folders of one run each are a pair
+// anyway. Figures that a folder does not hold are absent.
 #pragma once
 
 #include <cstddef>

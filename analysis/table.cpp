@@ -6,9 +6,9 @@
 #include <set>
 #include <vector>
 
+#include "analysis/policy_means.hpp"
 #include "analysis/regret.hpp"
 #include "base/plain_text.hpp"
-#include "base/statistics.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/reader/variants.hpp"
 
@@ -18,52 +18,6 @@ namespace {
 
 constexpr std::size_t table_width = 100;
 constexpr std::size_t name_width = 28;
-
-struct Row {
-    std::string policy;
-    bool oracle = false;
-    Summary cost;
-    double hours = 0;
-    double losses = 0;
-    std::size_t runs = 0;
-    std::size_t finished = 0;
-    std::size_t stuck = 0;
-    std::size_t with_deadline = 0;
-    std::size_t met = 0;
-    std::array<double, records::cause_count> share{};
-};
-
-Row row_of(const std::string& policy, std::span<const records::RunResult> runs) {
-    Row row;
-    row.policy = policy;
-    std::vector<double> costs;
-    std::vector<double> hours;
-    double held_s = 0;
-    std::array<double, records::cause_count> cause_s{};
-    for (const records::RunResult& run : runs) {
-        if (run.policy != policy) continue;
-        row.oracle = row.oracle || run.oracle;
-        costs.push_back(to_dollars(run.cost));
-        hours.push_back(to_hours(run.duration));
-        row.losses += static_cast<double>(run.revocations);
-        row.finished += run.finished;
-        row.stuck += run.stuck;
-        row.with_deadline += run.deadline.has_value();
-        row.met += run.deadline && run.deadline_met;
-        held_s += to_seconds(run.held);
-        for (std::size_t cause = 0; cause < records::cause_count; ++cause) {
-            cause_s[cause] += to_seconds(run.causes.time[cause]);
-        }
-    }
-    row.runs = costs.size();
-    row.cost = summarise(costs);
-    row.hours = summarise(hours).mean;
-    row.losses /= static_cast<double>(row.runs);
-    for (std::size_t cause = 0; cause < records::cause_count; ++cause) {
-        row.share[cause] = held_s > 0 ? 100 * cause_s[cause] / held_s : 0;
-    }
-    return row;
-}
 
 // A number in `width` columns: with fewer decimals, and then without digits, where it is too long.
 std::string fitted(double value, int decimals, std::size_t width) {
@@ -103,13 +57,16 @@ struct Notes {
     bool unfinished = false;
     std::size_t stuck = 0;  // runs
     std::size_t runs = 0;   // of a policy, at most
+    std::size_t repeated = 0;
+    std::set<std::string> clusters;  // what the intervals are over
+    bool one_cluster = false;        // of several runs
 };
 
 // How many runs met their deadline, of those that have one.
-std::string met_percent(const Row& row) {
+std::string met_percent(const PolicyMeans& row) {
     if (row.with_deadline == 0) return "-";
-    return fmt::format("{:.0f}",
-                       100 * static_cast<double>(row.met) / static_cast<double>(row.with_deadline));
+    return fmt::format("{:.0f}", 100 * static_cast<double>(row.deadline_met) /
+                                     static_cast<double>(row.with_deadline));
 }
 
 // What all of them could have paid at least.
@@ -121,35 +78,35 @@ std::string optimum_line(std::span<const records::RunResult> runs, Notes& notes)
 }
 
 std::string policy_lines(std::span<const records::RunResult> runs, Notes& notes) {
-    std::vector<std::string> policies;
     for (const records::RunResult& run : runs) {
         if (run.predictor != "exact") notes.forecasts.insert(run.predictor);
-        if (std::ranges::find(policies, run.policy) == policies.end()) {
-            policies.push_back(run.policy);
-        }
     }
-    std::vector<Row> rows;
-    for (const std::string& policy : policies) rows.push_back(row_of(policy, runs));
+    std::vector<PolicyMeans> rows = policy_means(runs);
     // A policy that finished nothing paid for something else.
-    std::ranges::stable_sort(
-        rows, {}, [](const Row& row) { return std::pair(row.finished == 0, row.cost.mean); });
+    std::ranges::stable_sort(rows, {}, [](const PolicyMeans& row) {
+        return std::pair(row.finished == 0, row.cost_usd.mean);
+    });
 
     std::string text = optimum_line(runs, notes);
-    for (const Row& row : rows) {
+    for (const PolicyMeans& row : rows) {
+        const Summary& cost = row.cost_usd;
         const std::string interval =
-            row.runs < 2 ? "" : fitted(row.cost.mean_high_95 - row.cost.mean, 2, 7);
+            cost.clusters < 2 ? "" : fitted(cost.mean_high_95 - cost.mean, 2, 7);
         const bool unfinished = row.finished < row.runs;
         notes.oracle = notes.oracle || row.oracle;
         notes.unfinished = notes.unfinished || unfinished;
         notes.runs = std::max(notes.runs, row.runs);
+        notes.repeated = std::max(notes.repeated, row.repeated);
+        if (!row.clusters_words.empty()) notes.clusters.insert(row.clusters_words);
+        notes.one_cluster = notes.one_cluster || (cost.clusters == 1 && row.runs > 1);
         const std::string name =
             fitted(short_label(row.policy), name_width - 2) + (row.oracle ? " *" : "");
         notes.stuck += row.stuck;
-        text += fmt::format("{:<28} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name,
-                            fitted(row.cost.mean, 2, 9), interval,
-                            regret_text(regret_percent(runs, row.policy)), fitted(row.hours, 1, 6),
-                            unfinished ? '!' : ' ', met_percent(row), fitted(row.losses, 1, 6));
-        for (const double share : row.share) text += fmt::format("{:>4.0f}", share);
+        text += fmt::format(
+            "{:<28} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name, fitted(cost.mean, 2, 9),
+            interval, regret_text(regret_percent(runs, row.policy)), fitted(row.hours.mean, 1, 6),
+            unfinished ? '!' : ' ', met_percent(row), fitted(row.revocations, 1, 6));
+        for (const double share : row.share_percent) text += fmt::format("{:>4.0f}", share);
         text += "\n";
     }
     return text;
@@ -176,11 +133,20 @@ std::string policy_table(std::span<const records::RunResult> runs) {
         runs = runs.subspan(count);
     }
     if (varied) text += "\n";
-    text += fmt::format("{} run{} a policy\n", notes.runs, notes.runs == 1 ? "" : "s");
+    text += fmt::format("{} run{} a policy", notes.runs, notes.runs == 1 ? "" : "s");
+    if (!notes.clusters.empty()) {
+        text += fmt::format("; intervals are over {}", fmt::join(notes.clusters, " or "));
+    }
+    text += "\n";
     if (notes.optimum) {
         text +=
             "optimum: the least that somebody pays who knows the market and is in time; regret% "
             "is over it\n";
+    }
+    if (notes.one_cluster) text += "no interval: what the runs are of is not independent\n";
+    if (notes.repeated > 0) {
+        text += fmt::format("{} more are the same under another seed, bit for bit: not counted\n",
+                            notes.repeated);
     }
     if (notes.oracle) text += "* an oracle: knows the future\n";
     if (!notes.forecasts.empty()) {

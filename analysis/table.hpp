@@ -12,8 +12,9 @@ namespace ukemi::analysis {
 std::string short_label(std::string_view label);
 
 // At most 100 columns wide. Variants of a scenario, each of whose runs stand together, have a
-// heading line and lines of their own. Means over each policy's runs; with two runs or more also
-// the 95 % confidence interval of the mean cost.
+// heading line and lines of their own. Means over each policy's runs; where several are
+// independent, also the 95 % confidence interval of the mean cost, and over what it is
+// (analysis/units.hpp).
 std::string policy_table(std::span<const records::RunResult> runs);
 
 // What transitions cost by phase, where a scenario tells phases apart; else empty.

@@ -29,7 +29,7 @@ Summary summarise(std::span<const double> values) {
     std::ranges::sort(sorted);
 
     Summary summary;
-    summary.count = sorted.size();
+    summary.count = summary.clusters = sorted.size();
     summary.min = sorted.front();
     summary.max = sorted.back();
     summary.median = quantile(sorted, 0.5);

@@ -21,6 +21,7 @@ struct Summary {
     // Student's t interval for the mean at 95 %; equal to the mean for fewer than two values.
     double mean_low_95 = 0;
     double mean_high_95 = 0;
+    std::size_t clusters = 0;  // that the interval is over: values, or what they are part of
 };
 
 // The values need not be sorted; NaN is refused by an invariant. Zero values give a zero Summary.

@@ -8,6 +8,7 @@
 
 #include "analysis/comparison.hpp"
 #include "analysis/learning_lines.hpp"
+#include "analysis/pairs.hpp"
 #include "analysis/phase_means.hpp"
 #include "analysis/result_doubts.hpp"
 #include "analysis/results.hpp"
@@ -26,6 +27,8 @@ struct CompareOptions {
     std::vector<std::string> settings;
     std::vector<std::string> varied;
     std::string seeds;
+    std::string starts = "1";
+    std::string baseline;
     int threads = 0;
     bool json = false;
     bool csv = false;
@@ -82,10 +85,11 @@ std::vector<scenarios::Scenario> scenarios_of(const CompareOptions& options,
 
 plots::FigureResult write_files(analysis::OutputFolder& folder,
                                 std::span<const analysis::Candidate> candidates,
+                                std::span<const analysis::PolicyPair> pairs,
                                 std::span<const records::RunResult> results, bool pdf,
                                 std::span<const std::string> warnings) {
-    folder.write("compare.csv", analysis::comparison_csv(candidates));
-    folder.write("compare.json", analysis::comparison_json(candidates, warnings));
+    folder.write("compare.csv", analysis::comparison_csv(candidates, pairs));
+    folder.write("compare.json", analysis::comparison_json(candidates, pairs, warnings));
     plots::FigureInput input;
     input.learning = analysis::learning_runs(results);
     input.transitions = analysis::transition_rows(analysis::phase_means(results));
@@ -114,6 +118,13 @@ void compare(const CompareOptions& options) {
     setup.threads = options.threads > 0
                         ? options.threads
                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    setup.starts = scenarios::parse_starts(options.starts, "--starts");
+    std::vector<std::string> labels;
+    for (const scenarios::ExperimentCase& one : cases) {
+        for (const scenarios::PolicyList& list : one.policies) labels.push_back(list.label());
+    }
+    const std::string baseline =
+        options.baseline.empty() ? "" : analysis::policy_called(options.baseline, labels);
     std::optional<analysis::OutputFolder> folder;
     if (!options.out.empty()) {
         folder.emplace(options.out, options.force);
@@ -126,14 +137,18 @@ void compare(const CompareOptions& options) {
     const std::vector<std::string> warnings = analysis::warnings_about(results);
     analysis::warn(warnings, options.strict);
     const std::vector<analysis::Candidate> candidates = analysis::candidates_of(results);
+    std::vector<analysis::PolicyPair> pairs;
+    if (!baseline.empty()) pairs = analysis::pairs_with(results, baseline);
     plots::FigureResult figures;
-    if (folder) figures = write_files(*folder, candidates, results, options.pdf, warnings);
+    if (folder) figures = write_files(*folder, candidates, pairs, results, options.pdf, warnings);
     if (options.json) {
-        fmt::print("{}", analysis::comparison_json(candidates, warnings));
+        fmt::print("{}", analysis::comparison_json(candidates, pairs, warnings));
     } else if (options.csv) {
-        fmt::print("{}", analysis::comparison_csv(candidates));
+        fmt::print("{}", analysis::comparison_csv(candidates, pairs));
     } else {
-        fmt::print("{}{}{}", analysis::comparison_table(candidates), analysis::phase_table(results),
+        constexpr std::string_view compared[] = {"hours", "cost_usd"};
+        fmt::print("{}{}{}{}", analysis::comparison_table(candidates),
+                   analysis::pairs_table(pairs, compared), analysis::phase_table(results),
                    analysis::how_sure(scenarios));
     }
     if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
@@ -156,6 +171,12 @@ void add_compare(CLI::App& app) {
     command->add_option("--set", options->settings, "change the scenario: /json/pointer=VALUE")
         ->allow_extra_args(false);
     command->add_option("--seeds", options->seeds, "1..10 or 1,2,7 (default: the scenario's)");
+    command->add_option(
+        "--starts", options->starts,
+        "begin in each trace at: 40 moments, every=6h, at=0h,12h, or apart: windows "
+        "that do not overlap (default: 1, its beginning)");
+    command->add_option("--baseline", options->baseline,
+                        "compare each policy with this one, pair by pair");
     command->add_option("-j,--threads", options->threads, "runs at a time (default: all cores)")
         ->check(CLI::Range(1, 1024));
     auto* json = command->add_flag("--json", options->json, "print JSON instead of the table");

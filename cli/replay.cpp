@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 
+#include "analysis/pairs.hpp"
 #include "analysis/result_doubts.hpp"
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
@@ -28,6 +31,8 @@ struct ReplayOptions {
     std::vector<std::string> settings;
     std::vector<std::string> varied;
     std::string seeds;
+    std::string starts;
+    std::string baseline;
     int threads = 0;
     bool json = false;
     std::string out;
@@ -81,6 +86,28 @@ void print_polarity(const scenarios::Scenario& scenario, const scenarios::Experi
     const bool available = scenario.market.polarity == traces::Polarity::one_is_available;
     fmt::print("traces read with 1 = {}, as one_means at /market says\n",
                available ? "available" : "unavailable");
+}
+
+// From how many beginnings each trace was replayed; nothing where nobody recorded anything.
+void print_windows(const scenarios::ExperimentSetup& setup,
+                   std::span<const records::RunResult> results) {
+    if (setup.starts.kind == scenarios::StartsChoice::Kind::first) return;
+    std::map<std::string, std::set<std::int64_t>> starts;  // by trace
+    for (const records::RunResult& run : results) starts[run.trace].insert(run.start.raw());
+    std::size_t fewest = starts.begin()->second.size();
+    std::size_t most = fewest;
+    for (const auto& [trace, own] : starts) {
+        fewest = std::min(fewest, own.size());
+        most = std::max(most, own.size());
+    }
+    const std::string count =
+        fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most);
+    fmt::print("from {} beginning{} in {} ({})\n", count, most == 1 ? "" : "s",
+               starts.size() == 1 ? "the trace" : fmt::format("each of {} traces", starts.size()),
+               most == 1 ? "there is room for one window only"
+               : setup.starts.kind == scenarios::StartsChoice::Kind::apart
+                   ? "windows that do not overlap; --starts"
+                   : "--starts " + one_line(setup.starts.text));
 }
 
 // What was joined, and on which clock.
@@ -164,6 +191,7 @@ analysis::ReplayInputs inputs_of(std::span<const scenarios::ExperimentCase> case
     inputs.traces = setup.traces;
     inputs.zones = setup.join_zones;
     inputs.seeds = cases.front().seeds;
+    inputs.starts = setup.starts.text;
     for (const scenarios::ExperimentCase& one : cases) {
         for (const scenarios::PolicyList& list : one.policies)
             add_if_new(inputs.policies, list.label());
@@ -171,6 +199,30 @@ analysis::ReplayInputs inputs_of(std::span<const scenarios::ExperimentCase> case
         if (one.seeds.size() == 1) add_if_new(inputs.seeds, one.seeds.front());
     }
     return inputs;
+}
+
+// Recorded traces are replayed from several beginnings unless told otherwise: one is an anecdote.
+// A generated market begins anew with every seed.
+scenarios::StartsChoice starts_of(const ReplayOptions& options,
+                                  std::span<const scenarios::Scenario> scenarios) {
+    if (!options.starts.empty()) return scenarios::parse_starts(options.starts, "--starts");
+    bool recorded = !options.traces.empty();
+    for (const scenarios::Scenario& scenario : scenarios) {
+        for (const scenarios::ZoneSource& zone : scenario.market.zones) {
+            recorded = recorded || !zone.availability.empty() || !zone.price.empty();
+        }
+    }
+    return scenarios::parse_starts(recorded ? "apart" : "1", "--starts");
+}
+
+// The label of the policy that --baseline names.
+std::string baseline_of(const ReplayOptions& options,
+                        std::span<const scenarios::ExperimentCase> cases) {
+    std::vector<std::string> labels;
+    for (const scenarios::ExperimentCase& one : cases) {
+        for (const scenarios::PolicyList& list : one.policies) labels.push_back(list.label());
+    }
+    return options.baseline.empty() ? "" : analysis::policy_called(options.baseline, labels);
 }
 
 void replay(const ReplayOptions& options) {
@@ -184,10 +236,12 @@ void replay(const ReplayOptions& options) {
     }
     setup.join_zones = options.zones;
     setup.judged = true;
+    setup.starts = starts_of(options, scenarios);
     setup.threads = options.threads > 0
                         ? options.threads
                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     analysis::ReplayInputs inputs = inputs_of(cases, keys, setup);
+    inputs.baseline = baseline_of(options, cases);
     const bool files = !options.no_files && (!options.json || !options.out.empty());
     std::optional<analysis::OutputFolder> folder;
     if (files) {
@@ -208,9 +262,15 @@ void replay(const ReplayOptions& options) {
     plots::FigureResult figures;
     if (folder) figures = analysis::write_results(*folder, inputs, runs, {options.pdf});
     if (options.json) {
-        fmt::print("{}", records::runs_json(results, inputs.warnings));
+        fmt::print("{}", analysis::results_json(results, inputs.baseline, inputs.warnings));
     } else {
         fmt::print("{}{}", analysis::policy_table(results), analysis::phase_table(results));
+        print_windows(setup, results);
+        if (!inputs.baseline.empty()) {
+            constexpr std::string_view cost[] = {"cost_usd"};
+            fmt::print("{}",
+                       analysis::pairs_table(analysis::pairs_with(results, inputs.baseline), cost));
+        }
         print_polarity(*inputs.scenario, setup);
         print_zones(*inputs.scenario, setup);
         if (folder) print_figures(folder->path(), figures);
@@ -238,6 +298,12 @@ void add_replay(CLI::App& app) {
                      "compare variants: /json/pointer=VALUE,VALUE… (again: every combination)")
         ->allow_extra_args(false);
     command->add_option("--seeds", options->seeds, "1..10 or 1,2,7 (default: the scenario's)");
+    command->add_option(
+        "--starts", options->starts,
+        "begin in each trace at: 40 moments, every=6h, at=0h,12h, or apart: windows "
+        "that do not overlap (default where recorded; 1: its beginning)");
+    command->add_option("--baseline", options->baseline,
+                        "compare each policy with this one, pair by pair");
     command->add_option("-j,--threads", options->threads, "runs at a time (default: all cores)")
         ->check(CLI::Range(1, 1024));
     command->add_flag("--json", options->json, "print the runs as JSON instead of the table");

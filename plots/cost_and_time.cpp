@@ -3,12 +3,14 @@
 // Two panels share the rows, one policy each, sorted by mean cost. In a row, above: the box plot
 // (least, quartiles, median, greatest); in the middle: the mean with its 95 % interval; below: the
 // runs themselves, while there are few enough to be seen. The deadline is a line in the right
-// panel, what lies beyond it is shaded, and runs that missed it are crosses.
+// panel, what lies beyond it is shaded, and runs that missed it are crosses. Where policies are
+// compared with one of them, a third panel has the differences: filled where they are significant.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/clustered_summary.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
@@ -19,6 +21,7 @@ namespace {
 
 constexpr std::size_t runs_shown_max = 200;  // of one policy
 constexpr int bars_width = 1100;
+constexpr int difference_width = 420;
 constexpr int above_bars = 76;
 
 struct Spread {
@@ -29,9 +32,14 @@ struct Spread {
 
 Spread spread_of(const PolicyRow& row, double RunPoint::*field) {
     std::vector<double> values;
-    for (const RunPoint* run : row.runs) values.push_back(run->*field);
+    std::vector<ClusterValue> clustered;
+    for (std::size_t i = 0; i < row.runs.size(); ++i) {
+        const RunPoint& run = *row.runs[i];
+        values.push_back(run.*field);
+        clustered.push_back({run.cluster.value_or(i), run.*field});
+    }
     std::sort(values.begin(), values.end());
-    return {summarise(values), quantile(values, 0.25), quantile(values, 0.75)};
+    return {summarise_clusters(clustered), quantile(values, 0.25), quantile(values, 0.75)};
 }
 
 double missed_share(const PolicyRow& row) {
@@ -117,8 +125,19 @@ AxisRange range_of(const PolicyRows& rows, double RunPoint::*field, std::optiona
     return axis_range(std::min(min, also.value_or(min)), std::max(max, also.value_or(max)));
 }
 
+// The key of the means; what is empty or odd is left out of it.
+std::string mean_title(const std::string& over) {
+    const bool plain = std::ranges::all_of(over, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ' ' || c == ',' ||
+               c == '(' || c == ')';
+    });
+    if (over.empty() || !plain) return "mean, 95 % interval";
+    return "mean, 95 % interval over " + over;
+}
+
 // The plot command of one panel; `first` is the column of the mean, `run` that of one run's value.
-std::string panel(int first, int run, bool runs_shown, bool with_key) {
+std::string panel(int first, int run, bool runs_shown, const std::string& mean_key) {
+    const bool with_key = !mean_key.empty();
     const auto column = [&](int offset) { return fmt::format("${}", first + offset); };
     const auto title = [&](std::string_view text) {
         return with_key ? fmt::format("title '{}'", text) : std::string("notitle");
@@ -138,7 +157,7 @@ std::string panel(int first, int run, bool runs_shown, bool with_key) {
         fmt::arg("black", colour::black), fmt::arg("sky", colour::sky),
         fmt::arg("vermillion", colour::vermillion), fmt::arg("range", title("least to greatest")),
         fmt::arg("box", title("quartiles")), fmt::arg("line", title("median")),
-        fmt::arg("average", title("mean, 95 % interval")));
+        fmt::arg("average", title(mean_key)));
     if (!runs_shown) return text + "\n";
     const std::string_view where = "($1+0.2+0.2*$2)";
     text += fmt::format(
@@ -172,6 +191,47 @@ std::string deadline_marks(const PolicyRows& rows, std::optional<double> deadlin
     return text;
 }
 
+// Of the differences, those of the rows; the baseline's own row has none.
+std::string table_of_differences(const PolicyRows& rows, std::span<const PairedCost> differences) {
+    CsvWriter csv({"row", "cost_usd_difference_mean", "cost_usd_difference_low_95",
+                   "cost_usd_difference_high_95", "significant", "policy", "baseline"});
+    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+        for (const PairedCost& one : differences) {
+            if (one.policy != rows.rows[i].policy) continue;
+            csv.add(i).add(one.usd_mean).add(one.usd_low_95).add(one.usd_high_95);
+            csv.add(one.significant ? 1 : 0).add(one_line(one.policy)).add(one_line(one.baseline));
+            csv.end_row();
+        }
+    }
+    return csv.text();
+}
+
+// Both sides of zero, as far as the intervals reach.
+AxisRange range_of(std::span<const PairedCost> differences) {
+    AxisRange range{0, 0};
+    for (const PairedCost& one : differences) {
+        range.low = std::min({range.low, one.usd_mean, one.usd_low_95});
+        range.high = std::max({range.high, one.usd_mean, one.usd_high_95});
+    }
+    const double margin = range.high > range.low ? 0.05 * (range.high - range.low) : 1;
+    return {range.low - margin, range.high + margin};
+}
+
+std::string difference_panel(std::span<const PairedCost> differences) {
+    const AxisRange range = range_of(differences);
+    return fmt::format(
+        "    unset object\n    unset arrow\n    unset label\n"
+        "    set lmargin at screen left_3\n    set rmargin at screen right_3\n"
+        "    set xlabel 'cost beyond the baseline (USD)'\n    set xrange [{}:{}]\n"
+        "    set label 1 baseline at graph 0.5,1 center offset 0,0.6\n"
+        "    set arrow 1 from 0,graph 0 to 0,graph 1 nohead lw 1.2 lc rgb '{}'\n"
+        "    plot 'cost_and_time_differences.csv' skip 1 using 2:1:3:4 with xerrorbars pt 6 ps "
+        "0.9 lw 1.6 lc rgb '{}' notitle, \\\n"
+        "        '' skip 1 using ($5 > 0 ? $2 : NaN):1 with points pt 7 ps 0.9 lc rgb '{}' "
+        "notitle\n",
+        range.low, range.high, colour::black, colour::vermillion, colour::vermillion);
+}
+
 }  // namespace
 
 FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem::path& folder,
@@ -181,7 +241,9 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
         rows.problem = "the deadline is not a finite number of hours";
     }
     if (!rows.problem.empty()) return {{}, "cost_and_time: " + rows.problem};
-    const RowLayout layout = row_layout(rows, bars_width, above_bars);
+    const bool compared = !input.differences.empty();
+    const RowLayout layout =
+        row_layout(rows, bars_width + (compared ? difference_width : 0), above_bars);
     const bool runs_shown = std::all_of(rows.rows.begin(), rows.rows.end(), [](const auto& row) {
         return row.runs.size() <= runs_shown_max;
     });
@@ -196,8 +258,19 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
                       "set border 3 lw 0.8\nset grid x lt 1 lw 0.6 lc rgb '#dddddd'\n"
                       "set xtics nomirror out format '%g'\nset bars 0.5\n";
 
-    const double right = 0.89;
+    // Beside the second panel is room for who missed the deadline.
+    const double third =
+        compared ? static_cast<double>(difference_width) / static_cast<double>(layout.width) : 0;
+    const double right = 1 - third - 0.11 * (1 - third);
     const double middle = layout.left + (right - layout.left) / 2;
+    if (compared) {
+        figure.data.emplace_back("cost_and_time_differences.csv",
+                                 table_of_differences(rows, input.differences));
+        figure.settings += fmt::format(
+            "left_3 = {}\nright_3 = {}\nbaseline = {}\n", 1 - third + 0.01, 0.985,
+            gnuplot_string(label_text("against " + input.differences.front().baseline, 40) +
+                           ", filled: p < 0.05"));
+    }
     const AxisRange cost = range_of(rows, &RunPoint::cost_usd, std::nullopt);
     const AxisRange time = range_of(rows, &RunPoint::duration_h, input.deadline_h);
     figure.drawing = fmt::format(
@@ -212,16 +285,18 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
         "    set lmargin at screen {right_begin}\n    set rmargin at screen {right}\n"
         "    unset key\n    unset label\n    set xlabel 'duration (h)'\n"
         "    set xrange [{time_low}:{time_high}]\n"
-        "{marks}{time}"
+        "{marks}{time}{differences}"
         "    unset object\n    unset arrow\n    unset label\n    unset multiplot\n",
         fmt::arg("bottom", layout.bottom), fmt::arg("top", layout.top),
         fmt::arg("left", layout.left), fmt::arg("left_end", middle - 0.015),
         fmt::arg("key", 1 - 8.0 / layout.height), fmt::arg("cost_low", cost.low),
-        fmt::arg("cost_high", cost.high), fmt::arg("cost", panel(3, 3, runs_shown, true)),
+        fmt::arg("cost_high", cost.high),
+        fmt::arg("cost", panel(3, 3, runs_shown, mean_title(input.intervals_over))),
         fmt::arg("names", layout.drawing), fmt::arg("right_begin", middle + 0.015),
         fmt::arg("right", right), fmt::arg("time_low", time.low), fmt::arg("time_high", time.high),
         fmt::arg("marks", deadline_marks(rows, input.deadline_h)),
-        fmt::arg("time", panel(11, 4, runs_shown, false)));
+        fmt::arg("time", panel(11, 4, runs_shown, "")),
+        fmt::arg("differences", compared ? difference_panel(input.differences) : ""));
     return produce(figure, folder, options);
 }
 

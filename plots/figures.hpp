@@ -34,6 +34,20 @@ struct RunPoint {
     std::optional<double> deadline_h = std::nullopt;
     std::string variant = {};        // what tells its scenario from others: "/job/deadline=60 h"
     std::string other_variant = {};  // the same without the deadline
+    // What it shares with other runs of its policy: intervals are over these. Nothing: it is by
+    // itself.
+    std::optional<std::size_t> cluster = std::nullopt;
+};
+
+// What a policy costs beyond another, as the mean over pairs of runs.
+struct PairedCost {
+    std::string variant;
+    std::string policy;
+    std::string baseline;
+    double usd_mean = 0;
+    double usd_low_95 = 0;
+    double usd_high_95 = 0;
+    bool significant = false;
 };
 
 // (hours since the start, value), in order of time.
@@ -152,6 +166,8 @@ struct TransitionRow {
 
 struct FigureInput {
     std::vector<RunPoint> runs;
+    std::string intervals_over;  // "6 zones"; empty where nobody said
+    std::vector<PairedCost> differences;
     std::optional<double> deadline_h;
     std::vector<TimelineInput> timelines;
     std::vector<MarketInput> markets;

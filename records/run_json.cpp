@@ -96,6 +96,9 @@ std::vector<Column> columns_of(const RunResult& run) {
     }
     columns.push_back({"stuck", run.stuck});
     columns.push_back({"predictor", run.predictor});
+    columns.push_back({"record", run.record});
+    columns.push_back({"start_s", to_seconds(run.start)});
+    columns.push_back({"stretch", run.stretch});
     std::optional<double> optimum_usd;
     if (run.optimum) optimum_usd = to_dollars(*run.optimum);
     columns.push_back({"unfinished_because", run.unfinished_because.empty()

@@ -24,7 +24,10 @@ struct RunResult {
     // Which run.
     std::string scenario;
     std::string trace;   // name of the market's series
-    std::string policy;  // "greedy+daly_checkpoint"
+    std::string record;  // the zone or generated market that the trace is of; of several, one name
+    Duration start;      // where in the trace the run begins
+    std::int64_t stretch = 0;  // of the trace; runs that begin in one have something in common
+    std::string policy;        // "greedy+daly_checkpoint"
     std::uint64_t seed = 0;
     bool oracle = false;              // a policy knew the future
     std::string predictor = "exact";  // what policies asked how long things take

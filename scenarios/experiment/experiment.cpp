@@ -77,12 +77,16 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     for (const records::VariedValue& one : scenario.varied) {
         settings += fmt::format(" --set '{}={}'", one.pointer, one.value);
     }
+    if (market.start > Duration{}) settings += " --starts at=" + format_duration(market.start);
     const ReplayNote note(fmt::format("ukemi replay {}{} --policies {} --seeds {} (trace {})",
                                       scenario.file.string(), settings, label, seed, market.name));
     sim::World world(std::move(setup));
     run.result = world.run();
     run.result.scenario = scenario.name;
     run.result.trace = market.name;
+    run.result.record = market.record;
+    run.result.start = market.start;
+    run.result.stretch = market.stretch;
     run.result.policy = label;
     run.result.varied = scenario.varied;
     run.result.doubts = market.doubts;
@@ -96,10 +100,12 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
 
 namespace {
 
-// One market of one case, and the runs on it: the unit of parallel work.
+// Windows of one market of one case, and the runs on it: the unit of parallel work.
 struct Group {
     const ExperimentCase* of = nullptr;
     std::size_t trace = 0;
+    std::size_t window_begin = 0;  // of the trace's windows
+    std::size_t window_end = 0;
     std::size_t seed_begin = 0;  // of the case's seeds
     std::size_t seed_end = 0;
     std::size_t run_begin = 0;  // where the runs of this case and trace begin
@@ -121,23 +127,44 @@ class Experiment {
 public:
     Experiment(std::span<const ExperimentCase> cases, const ExperimentSetup& setup)
         : cases_(cases), setup_(setup), names_(names_of(setup)) {
-        std::size_t runs = 0;
         for (const ExperimentCase& one : cases) {
             INVARIANT(!one.policies.empty() && !one.seeds.empty());
+            span_ = std::max(span_, window_span(one.scenario->job));
+        }
+        windows_.resize(cases.size() * trace_count(), {TraceWindow{}});
+    }
+
+    std::size_t case_count() const { return cases_.size(); }
+    std::size_t trace_count() const { return std::max<std::size_t>(1, names_.size()); }
+    std::size_t group_count() const { return groups_.size(); }
+
+    // Once the windows of every trace are known.
+    void lay_out() {
+        std::size_t runs = 0;
+        for (const ExperimentCase& one : cases_) {
             for (std::size_t trace = 0; trace < trace_count(); ++trace) {
                 add_groups(one, trace, runs);
-                runs += one.policies.size() * one.seeds.size();
+                runs += runs_on(one, trace);
             }
         }
         runs_.resize(runs);
         choose_details();
     }
 
-    std::size_t case_count() const { return cases_.size(); }
-    std::size_t group_count() const { return groups_.size(); }
-
     // Each never throws. After a failure, what comes later in the order is not worth its time:
     // nobody will see it.
+    void find_windows(std::size_t index) {
+        first_failure_.guard(index, [&] {
+            const ExperimentCase& one = cases_[index / trace_count()];
+            about_its_variant(one, [&] {
+                const sim::MarketData data =
+                    market_of(one, index % trace_count(), one.seeds.front()).data;
+                windows_[index] =
+                    windows_of(setup_.starts, trace_length(data),
+                               data.after_last_row == sim::AfterLastRow::repeat, span_);
+            });
+        });
+    }
     void check_case(std::size_t index) {
         first_failure_.guard(index, [&] { check(cases_[index]); });
     }
@@ -174,14 +201,24 @@ private:
         std::mutex mutex_;
     };
 
-    std::size_t trace_count() const { return std::max<std::size_t>(1, names_.size()); }
+    std::span<const TraceWindow> windows_on(const ExperimentCase& one, std::size_t trace) const {
+        return windows_[static_cast<std::size_t>(&one - cases_.data()) * trace_count() + trace];
+    }
+    std::size_t runs_on(const ExperimentCase& one, std::size_t trace) const {
+        return windows_on(one, trace).size() * one.policies.size() * one.seeds.size();
+    }
 
     // The market depends on the trace, and on the seed only where it is generated.
     void add_groups(const ExperimentCase& one, std::size_t trace, std::size_t run_begin) {
         const std::size_t seeds = one.seeds.size();
         const std::size_t step = is_generated(one, setup_) ? 1 : seeds;
-        for (std::size_t seed = 0; seed < seeds; seed += step) {
-            groups_.push_back({&one, trace, seed, seed + step, run_begin});
+        constexpr std::size_t windows_most = 4;  // of a group, which reads the trace once
+        const std::size_t windows = windows_on(one, trace).size();
+        for (std::size_t window = 0; window < windows; window += windows_most) {
+            const std::size_t end = std::min(window + windows_most, windows);
+            for (std::size_t seed = 0; seed < seeds; seed += step) {
+                groups_.push_back({&one, trace, window, end, seed, seed + step, run_begin});
+            }
         }
     }
 
@@ -196,7 +233,7 @@ private:
                 if (!seen.insert(one.policies[policy].label()).second) continue;
                 detailed_[run + policy * one.seeds.size()] = true;
             }
-            run += trace_count() * one.policies.size() * one.seeds.size();
+            for (std::size_t trace = 0; trace < trace_count(); ++trace) run += runs_on(one, trace);
         }
     }
 
@@ -216,12 +253,18 @@ private:
         return market;
     }
 
-    void check(const ExperimentCase& one) const {
+    template <class Action>
+    static void about_its_variant(const ExperimentCase& one, Action action) {
         try {
-            job_on(*one.scenario, market_of(one, 0, one.seeds.front()).data);
+            action();
         } catch (const InputError& error) {
             throw about_variant(error, one.scenario->varied);
         }
+    }
+
+    void check(const ExperimentCase& one) const {
+        about_its_variant(
+            one, [&] { job_on(*one.scenario, market_of(one, 0, one.seeds.front()).data); });
     }
 
     static void judge(const Scenario& scenario, NamedMarket& market) {
@@ -232,11 +275,24 @@ private:
 
     void run_all_of(const Group& group) {
         const ExperimentCase& one = *group.of;
-        NamedMarket market = market_of(one, group.trace, one.seeds[group.seed_begin]);
-        if (setup_.judged) judge(*one.scenario, market);
+        const NamedMarket whole = market_of(one, group.trace, one.seeds[group.seed_begin]);
+        const auto windows = windows_on(one, group.trace);
+        for (std::size_t window = group.window_begin; window < group.window_end; ++window) {
+            NamedMarket market = whole;
+            market.data = begun_later(whole.data, windows[window].start);
+            market.start = windows[window].start;
+            market.stretch = windows[window].stretch;
+            if (setup_.judged) judge(*one.scenario, market);
+            run_window(group, market,
+                       group.run_begin + window * one.policies.size() * one.seeds.size());
+        }
+    }
+
+    void run_window(const Group& group, const NamedMarket& market, std::size_t run_begin) {
+        const ExperimentCase& one = *group.of;
         for (std::size_t policy = 0; policy < one.policies.size(); ++policy) {
             for (std::size_t seed = group.seed_begin; seed < group.seed_end; ++seed) {
-                const std::size_t run = group.run_begin + policy * one.seeds.size() + seed;
+                const std::size_t run = run_begin + policy * one.seeds.size() + seed;
                 runs_[run] = run_one(*one.scenario, market, one.policies[policy], one.seeds[seed],
                                      detailed_[run] ? setup_.options : RunOptions{});
                 report_progress();
@@ -253,6 +309,8 @@ private:
     std::span<const ExperimentCase> cases_;
     const ExperimentSetup& setup_;
     std::vector<std::string> names_;
+    Duration span_;                                  // of a window: that of the longest case
+    std::vector<std::vector<TraceWindow>> windows_;  // of each case and trace
     std::vector<Group> groups_;
     std::vector<FinishedRun> runs_;
     std::vector<bool> detailed_;
@@ -271,6 +329,12 @@ std::vector<FinishedRun> run_experiment(std::span<const ExperimentCase> cases,
                      [&](std::size_t index) { experiment.check_case(index); });
         experiment.rethrow_failure();
     }
+    if (setup.starts.kind != StartsChoice::Kind::first) {
+        parallel_for(experiment.case_count() * experiment.trace_count(), setup.threads,
+                     [&](std::size_t index) { experiment.find_windows(index); });
+        experiment.rethrow_failure();
+    }
+    experiment.lay_out();
     parallel_for(experiment.group_count(), setup.threads,
                  [&](std::size_t group) { experiment.run_group(group); });
     experiment.rethrow_failure();

@@ -1,7 +1,7 @@
-// experiment.hpp — many runs of one scenario: traces × policies × seeds, in parallel over runs.
+// experiment.hpp — many runs of one scenario: traces × windows × policies × seeds, in parallel.
 //
-// The order of the results is that of (variant, trace, policy, seed) as given, whatever the number
-// of threads; each run is by itself on one thread.
+// The order of the results is that of (variant, trace, window, policy, seed) as given, whatever the
+// number of threads; each run is by itself on one thread.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 #include "records/decision_log.hpp"
 #include "records/run_result.hpp"
+#include "scenarios/experiment/starts.hpp"
 #include "scenarios/reader/scenario.hpp"
 
 namespace ukemi::scenarios {
@@ -30,6 +31,7 @@ enum class Details : std::uint8_t { none, first, all };  // first: of each polic
 struct ExperimentSetup {
     std::vector<std::filesystem::path> traces;  // empty: the scenario's own market
     bool join_zones = false;                    // the traces are zones of one market
+    StartsChoice starts;                        // where in each trace runs begin
     std::vector<PolicyList> policies;
     std::vector<std::uint64_t> seeds;
     int threads = 1;

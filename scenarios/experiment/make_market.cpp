@@ -68,6 +68,14 @@ ZoneSource source_of(const std::string& name, const ZoneSource& source, bool one
     return general;
 }
 
+// What a trace is of. Files of one zone and type are parts of one record, whatever they are called.
+std::string record_of(const traces::Trace& trace, const std::string& name) {
+    const traces::TraceSeries& series = trace.series.front();
+    if (trace.series.size() > 1 || series.zone.empty()) return name;
+    return series.instance_type.empty() ? series.zone
+                                        : fmt::format("{}/{}", series.zone, series.instance_type);
+}
+
 // The prices as they are seen by somebody who starts `later`: older ones are gone.
 traces::PriceSeries started_later(const traces::PriceSeries& prices, Duration later) {
     traces::PriceSeries rest;
@@ -278,15 +286,17 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
     data.rules = source.rules;
     data.transfer = source.transfer;
     if (zones != nullptr) {
-        market.name = zones->name;
+        market.name = market.record = zones->name;
         add_zones(data, *zones, source.zones.front(), scenario, zones->name);
     } else if (!trace.empty()) {
         const traces::Trace read =
             traces::read_trace(trace, options_for(scenario, source.zones.front()));
         market.name = traces::trace_name(trace);
+        market.record = record_of(read, market.name);
         add_zones(data, read, source.zones.front(), scenario, trace.string());
     } else if (!source.generator.empty()) {
         market.name = source.generator;
+        market.record = fmt::format("{}, seed {}", source.generator, seed);
         if (!source.generator_parameters->price && !source.zones.front().spot_price) {
             throw InputError(scenario.file.string(), "/market",
                              fmt::format("the market \"{}\" was fitted to a record without prices: "
@@ -305,6 +315,7 @@ NamedMarket make_market(const Scenario& scenario, std::uint64_t seed,
         const auto& file = only.availability.empty() ? only.price : only.availability;
         market.name =
             source.zones.size() > 1 || file.empty() ? scenario.name : traces::trace_name(file);
+        market.record = market.name;
     }
     check_names(data, scenario.file.string());
     sim::prepare(data);

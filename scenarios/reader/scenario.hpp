@@ -105,8 +105,11 @@ void check_policies(const PolicyList& list, const Scenario& scenario,
                     const policies::Capabilities& world);
 
 struct NamedMarket {
-    std::string name;                 // of the trace: its file's, without folders and endings
-    sim::MarketData data;             // prepared
+    std::string name;      // of the trace: its file's, without folders and endings
+    sim::MarketData data;  // prepared
+    std::string record;    // what the trace is of: the zone that its file names, a generated market
+    Duration start;        // of the market, in the trace
+    std::int64_t stretch = 0;         // of the trace, as TraceWindow says
     std::vector<std::string> doubts;  // about results on it, if somebody asked
     std::optional<Optimum> optimum;   // of the scenario's job here, if somebody asked for it
 };

@@ -34,8 +34,9 @@ TEST_CASE("results: a folder holds how to repeat the runs and all that came of t
     REQUIRE(ran.code == 0);
     CHECK_THAT(ran.out, Catch::Contains("\nresults: out\n"));
     CHECK(names_in(scratch.path()) == Names{"out", "small.json"});
-    CHECK(names_in(scratch.path() / "out") ==
-          Names{"figures", "manifest.json", "run.json", "runs", "runs.json", "summary.csv"});
+    CHECK(names_in(scratch.path() / "out") == Names{"figures", "manifest.json", "policies.csv",
+                                                    "run.json", "runs", "runs.json",
+                                                    "summary.csv"});
     CHECK(names_in(scratch.path() / "out/runs") ==
           Names{"greedy--small--seed-1", "on_demand--small--seed-1"});
     CHECK(names_in(scratch.path() / "out/runs/greedy--small--seed-1") ==

@@ -61,6 +61,7 @@ TEST_CASE("ukemi replay --vary: the table has a part for each variant", "[cli][v
     CHECK(first < ran.out.find("greedy"));
     CHECK(second < ran.out.rfind("greedy"));
     CHECK_THAT(ran.out, Catch::Contains("\n1 run a policy\n"));
+    CHECK_THAT(ran.out, Catch::Contains("from 1 beginning in the trace "));
     CHECK(ran.out.find("policy ") == ran.out.rfind("policy  "));  // one heading
 }
 

@@ -31,10 +31,11 @@ constexpr std::array layers = {
     Layer{"cli", " base policies traces records kernels sim scenarios runtime plots analysis "},
     Layer{"examples", " base policies traces records kernels "},
     Layer{"bench",
-          " base policies traces records kernels sim scenarios runtime plots studies tests "},
-    Layer{
-        "tests",
-        " base policies traces records kernels sim scenarios runtime plots analysis cli studies "},
+          " base policies traces records kernels sim scenarios runtime plots analysis studies "
+          "tests "},
+    Layer{"tests",
+          " base policies traces records kernels sim scenarios runtime plots analysis cli studies "
+          "bench "},
 };
 
 const Layer* layer_of(std::string_view folder) {

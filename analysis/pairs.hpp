@@ -1,0 +1,64 @@
+// pairs.hpp — policies against one of them, pair by pair: on the same trace, window and seed.
+//
+// What both have in common (a dear zone, a week without spot) falls out of the difference, so its
+// interval is often much narrower than those of the two means. Intervals and tests are over the
+// same clusters as those of the means (analysis/units.hpp).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/statistics.hpp"
+#include "records/run_result.hpp"
+
+namespace ukemi::analysis {
+
+struct PairedQuantity {
+    std::string name;    // "cost_usd", "hours"
+    Summary difference;  // the policy's less the baseline's
+    // Of the two means, with the interval of its linear part (Cochran 1977, Sampling Techniques,
+    // 6.3); nothing where the baseline's mean is zero.
+    std::optional<double> ratio;
+    double ratio_half_width_95 = 0;
+    // Wilcoxon's over the clusters' mean differences; nothing below two clusters. Holm's correction
+    // is over all rows of one quantity.
+    std::optional<double> p;
+    std::optional<double> p_holm;
+};
+
+struct PolicyPair {
+    std::string scenario;
+    std::string variant;  // "/job/deadline=60 h", or empty
+    std::string policy;
+    std::string baseline;
+    std::size_t pairs = 0;       // that the numbers are of
+    std::size_t unfinished = 0;  // pairs left out: one of the two did not finish its work
+    std::string clusters_name;   // of one: "record"
+    std::string clusters_words;  // "6 zones"
+    std::vector<PairedQuantity> quantities;
+};
+
+// The one of these labels that a command line calls so: as in results, or by the registry's short
+// names. InputError where there is none.
+std::string policy_called(std::string_view name, std::span<const std::string> labels);
+
+// Every policy but the baseline (its label), in the order of the runs, in each variant.
+std::vector<PolicyPair> pairs_with(std::span<const records::RunResult> runs,
+                                   std::string_view baseline);
+
+// At most 100 columns wide; a part for each of the quantities.
+std::string pairs_table(std::span<const PolicyPair> pairs,
+                        std::span<const std::string_view> quantities);
+struct PairColumn {
+    std::string name;  // "cost_usd_difference_mean"
+    double value = 0;  // not a number: nobody knows
+};
+std::vector<PairColumn> pair_columns(const PolicyPair& pair);
+std::string pairs_csv(std::span<const PolicyPair> pairs);
+std::string pairs_json(std::span<const PolicyPair> pairs);  // an array
+
+}  // namespace ukemi::analysis

@@ -1,0 +1,177 @@
+// pairs_table.cpp — policies against a baseline as a table, as CSV and as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "analysis/pairs.hpp"
+#include "analysis/table.hpp"
+#include "base/csv_writer.hpp"
+#include "base/plain_text.hpp"
+
+namespace ukemi::analysis {
+
+namespace {
+
+constexpr std::size_t pair_line_width = 100;
+constexpr std::size_t pair_name_width = 34;
+
+const PairedQuantity& quantity_in(const PolicyPair& pair, std::string_view name) {
+    const auto found = std::ranges::find(pair.quantities, name, &PairedQuantity::name);
+    INVARIANT(found != pair.quantities.end());
+    return *found;
+}
+
+double half_of_interval(const Summary& summary) { return summary.mean_high_95 - summary.mean; }
+
+// Three decimals, and below that only that it is below.
+std::string probability_text(std::optional<double> p) {
+    if (!p) return "-";
+    return *p < 0.001 ? "<0.001" : fmt::format("{:.3f}", *p);
+}
+
+std::string pair_line(const PolicyPair& pair, const PairedQuantity& quantity) {
+    const bool sure = quantity.difference.clusters > 1;
+    const std::string difference =
+        pair.pairs == 0 ? "-" : fmt::format("{:+.4g}", quantity.difference.mean);
+    const std::string band =
+        sure ? fmt::format("{:.3g}", half_of_interval(quantity.difference)) : "";
+    std::string ratio = "-";
+    std::string ratio_band;
+    if (quantity.ratio) ratio = fmt::format("{:.3f}", *quantity.ratio);
+    if (quantity.ratio && sure) {
+        ratio_band = fmt::format("{:.3f}..{:.3f}", *quantity.ratio - quantity.ratio_half_width_95,
+                                 *quantity.ratio + quantity.ratio_half_width_95);
+    }
+    return fmt::format("{:<34} {:>10} {:>8} {:>7} {:>14} {:>7} {:>7} {:>5}{}\n",
+                       shortened(short_label(pair.policy), pair_name_width), difference, band,
+                       ratio, ratio_band, probability_text(quantity.p),
+                       probability_text(quantity.p_holm), pair.pairs,
+                       pair.unfinished > 0 ? "!" : "");
+}
+
+std::string notes_below(std::span<const PolicyPair> pairs) {
+    std::set<std::string> words;
+    std::size_t unfinished = 0;
+    std::size_t fewest = std::numeric_limits<std::size_t>::max();
+    for (const PolicyPair& pair : pairs) {
+        if (!pair.clusters_words.empty()) words.insert(pair.clusters_words);
+        unfinished += pair.unfinished;
+        for (const PairedQuantity& one : pair.quantities) {
+            if (one.p) fewest = std::min(fewest, one.difference.clusters);
+        }
+    }
+    std::string text;
+    if (!words.empty()) {
+        text +=
+            fmt::format("pairs have trace, window and seed in common; intervals and p over {}\n",
+                        fmt::join(words, " or "));
+        text += "p: Wilcoxon's signed ranks; Holm: corrected for all rows\n";
+    }
+    if (fewest < 6) {  // 2/2^n is above 0.05
+        text += fmt::format("with {} of them, no p can be below {:.3g}\n", fewest,
+                            2.0 / static_cast<double>(std::size_t{1} << fewest));
+    }
+    if (unfinished > 0) {
+        text += fmt::format("! {} pair{} left out, of which one did not finish\n", unfinished,
+                            unfinished == 1 ? "" : "s");
+    }
+    return text;
+}
+
+std::vector<PairColumn> values_of(const PairedQuantity& one) {
+    constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
+    const bool any = one.difference.count > 0;
+    const double ratio = one.ratio.value_or(no_value);
+    return {{one.name + "_difference_mean", any ? one.difference.mean : no_value},
+            {one.name + "_difference_low_95", any ? one.difference.mean_low_95 : no_value},
+            {one.name + "_difference_high_95", any ? one.difference.mean_high_95 : no_value},
+            {one.name + "_ratio", ratio},
+            {one.name + "_ratio_low_95", ratio - one.ratio_half_width_95},
+            {one.name + "_ratio_high_95", ratio + one.ratio_half_width_95},
+            {one.name + "_p", one.p.value_or(no_value)},
+            {one.name + "_p_holm", one.p_holm.value_or(no_value)}};
+}
+
+std::size_t clusters_in(const PolicyPair& pair) {
+    return pair.quantities.front().difference.clusters;
+}
+
+}  // namespace
+
+std::string pairs_table(std::span<const PolicyPair> pairs,
+                        std::span<const std::string_view> quantities) {
+    if (pairs.empty()) return {};
+    std::string text;
+    for (const std::string_view name : quantities) {
+        text += fmt::format(
+            "\n{:<34} {:>10} {:>8} {:>7} {:>14} {:>7} {:>7} {:>5}\n",
+            shortened(fmt::format("against {}", short_label(pairs[0].baseline)), pair_name_width),
+            name == "cost_usd" ? "usd more" : "h more", "+/-95%", "ratio", "95%", "p", "p_Holm",
+            "pairs");
+        std::string variant;
+        for (const PolicyPair& pair : pairs) {
+            const std::string own =
+                pair.variant.empty() ? pair.scenario : fmt::format("{}", pair.variant);
+            const bool several = pair.scenario != pairs[0].scenario || !pair.variant.empty();
+            if (own != variant && (several || !variant.empty())) {
+                text += fmt::format("{}\n", shortened(own, pair_line_width));
+            }
+            variant = own;
+            text += pair_line(pair, quantity_in(pair, name));
+        }
+    }
+    return text + notes_below(pairs);
+}
+
+std::vector<PairColumn> pair_columns(const PolicyPair& pair) {
+    std::vector<PairColumn> columns{{"pairs", static_cast<double>(pair.pairs)}};
+    for (const PairedQuantity& quantity : pair.quantities) {
+        for (PairColumn& one : values_of(quantity)) columns.push_back(std::move(one));
+    }
+    return columns;
+}
+
+std::string pairs_csv(std::span<const PolicyPair> pairs) {
+    std::vector<std::string> columns{"variant",    "policy",   "baseline",
+                                     "unfinished", "clusters", "cluster"};
+    if (!pairs.empty()) {
+        for (const PairColumn& one : pair_columns(pairs.front())) columns.push_back(one.name);
+    }
+    columns.emplace_back("scenario");
+    CsvWriter csv(columns);
+    for (const PolicyPair& pair : pairs) {
+        csv.add(pair.variant).add(pair.policy).add(pair.baseline);
+        csv.add(pair.unfinished).add(clusters_in(pair)).add(pair.clusters_name);
+        for (const PairColumn& one : pair_columns(pair)) csv.add(one.value);
+        csv.add(pair.scenario);
+        csv.end_row();
+    }
+    return csv.text();
+}
+
+std::string pairs_json(std::span<const PolicyPair> pairs) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const PolicyPair& pair : pairs) {
+        nlohmann::ordered_json row = {
+            {"scenario", pair.scenario},     {"variant", pair.variant},
+            {"policy", pair.policy},         {"baseline", pair.baseline},
+            {"pairs", pair.pairs},           {"unfinished", pair.unfinished},
+            {"clusters", clusters_in(pair)}, {"cluster", pair.clusters_name}};
+        for (const PairedQuantity& quantity : pair.quantities) {
+            for (const auto& [name, value] : values_of(quantity)) {
+                if (std::isfinite(value)) {
+                    row[name] = value;
+                } else {
+                    row[name] = nullptr;
+                }
+            }
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows.dump(1);
+}
+
+}  // namespace ukemi::analysis
