@@ -39,6 +39,19 @@ nlohmann::ordered_json json_or_text(const std::string& text) {
     return value.is_discarded() ? nlohmann::ordered_json(text) : value;
 }
 
+// Why it did not finish, and what somebody who knew the market would have paid.
+void add_judgement(std::vector<Column>& columns, const RunResult& run) {
+    std::optional<double> optimum_usd;
+    if (run.optimum) optimum_usd = to_dollars(*run.optimum);
+    columns.push_back({"unfinished_because", run.unfinished_because.empty()
+                                                 ? Value(std::monostate{})
+                                                 : Value(run.unfinished_because)});
+    columns.push_back({"optimum_usd", real_or_nothing(optimum_usd)});
+    columns.push_back({"optimum_kind", run.optimum_kind.empty() ? Value(std::monostate{})
+                                                                : Value(run.optimum_kind)});
+    columns.push_back({"regret_percent", real_or_nothing(run.regret_percent())});
+}
+
 // The one list of what a run reports, in the order of the CSV's columns.
 std::vector<Column> columns_of(const RunResult& run) {
     std::optional<double> deadline_s;
@@ -99,15 +112,7 @@ std::vector<Column> columns_of(const RunResult& run) {
     columns.push_back({"record", run.record});
     columns.push_back({"start_s", to_seconds(run.start)});
     columns.push_back({"stretch", run.stretch});
-    std::optional<double> optimum_usd;
-    if (run.optimum) optimum_usd = to_dollars(*run.optimum);
-    columns.push_back({"unfinished_because", run.unfinished_because.empty()
-                                                 ? Value(std::monostate{})
-                                                 : Value(run.unfinished_because)});
-    columns.push_back({"optimum_usd", real_or_nothing(optimum_usd)});
-    columns.push_back({"optimum_kind", run.optimum_kind.empty() ? Value(std::monostate{})
-                                                                : Value(run.optimum_kind)});
-    columns.push_back({"regret_percent", real_or_nothing(run.regret_percent())});
+    add_judgement(columns, run);
     const auto after_seed = std::ranges::find(columns, "oracle", &Column::name);
     std::vector<Column> varied;
     for (const VariedValue& one : run.varied) varied.push_back({one.pointer, Given{one.value}});

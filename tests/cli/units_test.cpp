@@ -78,7 +78,7 @@ TEST_CASE("units: traces and generated markets are called so", "[cli][units]") {
     CHECK(made.words() == "2 generated markets");
 }
 
-TEST_CASE("units: of one trace, windows are; where they overlap, stretches", "[cli][units]") {
+TEST_CASE("units: of one trace, windows are, and where they overlap, stretches", "[cli][units]") {
     const RunClusters apart =
         clusters_at({{"a", "a", 0, 0, 1}, {"a", "a", 0, 0, 2}, {"a", "a", 72, 1, 1}});
     CHECK(apart.varying == Varying::windows);
