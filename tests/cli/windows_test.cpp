@@ -71,7 +71,7 @@ TEST_CASE("ukemi replay: a recorded trace is replayed from many beginnings", "[c
     const std::string figure = text_in(scratch.path() / "r/figures/cost_and_time_differences.csv");
     CHECK_THAT(figure, Catch::Contains("greedy,on_demand"));
     CHECK_THAT(text_in(scratch.path() / "r/figures/cost_and_time.gp"),
-               Catch::Contains("mean, 95 % interval over 5 windows of one trace"));
+               Catch::Contains("mean, 95 % over 5 windows of one trace"));
 }
 
 TEST_CASE("ukemi replay --starts: windows where they are asked for", "[cli][windows]") {
