@@ -17,22 +17,24 @@ namespace {
 #if defined(UKEMI_WITH_CUDA)
 const kernels::ComputeBackend& cuda_or_none() { return kernels::cuda::cuda_backend(); }
 #else
-class MissingCuda final : public ComputeBackend {
+class MissingCuda final : public kernels::ComputeBackend {
 public:
     std::string_view name() const override { return "cuda"; }
     std::string refusal() const override {
         return "this program was built without CUDA; it has cpu";
     }
     std::string device() const override { return {}; }
-    std::unique_ptr<Model> model(const ModelSpec&, const DataSet&, std::uint32_t) const override {
+    std::unique_ptr<kernels::Model> model(const kernels::ModelSpec&, const kernels::DataSet&,
+                                          std::uint32_t) const override {
         throw std::runtime_error(refusal());
     }
-    LearnerGroup::MakeDevice learners(const ModelSpec&, const Model&, const DataSet&,
-                                      std::uint32_t) const override {
+    kernels::LearnerGroup::MakeDevice learners(const kernels::ModelSpec&, const kernels::Model&,
+                                               const kernels::DataSet&,
+                                               std::uint32_t) const override {
         throw std::runtime_error(refusal());
     }
 };
-const ComputeBackend& cuda_or_none() {
+const kernels::ComputeBackend& cuda_or_none() {
     static const MissingCuda backend;
     return backend;
 }
