@@ -14,9 +14,7 @@ namespace ukemi::cli {
 
 namespace {
 
-#if defined(UKEMI_WITH_CUDA)
-const kernels::ComputeBackend& cuda_or_none() { return kernels::cuda::cuda_backend(); }
-#else
+// Compiled everywhere, so that a build with CUDA shows what breaks it.
 class MissingCuda final : public kernels::ComputeBackend {
 public:
     std::string_view name() const override { return "cuda"; }
@@ -34,11 +32,6 @@ public:
         throw std::runtime_error(refusal());
     }
 };
-const kernels::ComputeBackend& cuda_or_none() {
-    static const MissingCuda backend;
-    return backend;
-}
-#endif
 
 }  // namespace
 
@@ -46,7 +39,13 @@ std::vector<std::string> backend_names() { return {"cpu", "cuda"}; }
 
 const kernels::ComputeBackend& backend_named(std::string_view name) {
     INVARIANT(name == "cpu" || name == "cuda");
-    return name == "cpu" ? kernels::cpu_backend() : cuda_or_none();
+    if (name == "cpu") return kernels::cpu_backend();
+#if defined(UKEMI_WITH_CUDA)
+    return kernels::cuda::cuda_backend();
+#else
+    static const MissingCuda missing;
+    return missing;
+#endif
 }
 
 void expect_backend(const kernels::ComputeBackend& backend) {
