@@ -225,7 +225,7 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
     }
     if (time.groups.empty()) read_codec_times(*config, time);
     config->finish();
-    // For questions without a Plan: at the batch of the first one.
+    // A profile always has one; step_time takes its place.
     job.profile.throughput = {{1, {1, policies::step_of(time, job.plan, 1)}}};
     job.profile.step_time = std::move(time);
     return true;

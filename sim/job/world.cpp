@@ -37,6 +37,7 @@ World::World(WorldSetup setup)
     : setup_(std::move(setup)),
       job_(*setup_.job),
       rules_(group_rules(job_)),
+      change_costs_(job_.change_costs()),
       queue_(job_.limits),
       market_(*setup_.market),
       oracle_(*setup_.market),
@@ -370,7 +371,7 @@ records::RunResult World::result() {
         hash_.add_number(std::bit_cast<std::int64_t>(*digest));
     }
     result.event_hash = hash_.text();
-    if (job_.transition) result.phases = meter_.with(trainer_->phase_costs());
+    if (change_costs_.phases_known) result.phases = meter_.with(trainer_->phase_costs());
     result.timeline = std::move(timeline_);
     return result;
 }
