@@ -14,6 +14,7 @@
 #include "base/read_file.hpp"
 #include "base/text_scan.hpp"
 #include "traces/forms/forms.hpp"
+#include "traces/forms/known_answers.hpp"
 #include "traces/join.hpp"
 
 namespace ukemi::traces {
@@ -36,6 +37,10 @@ const TraceForm& form_of(std::string_view text, const std::filesystem::path& fil
         throw InputError(file.string(), "",
                          fmt::format("no trace form {}{}; there is {}", quoted(options.form),
                                      did_you_mean(options.form, names), fmt::join(names, ", ")));
+    }
+    if (const std::string_view known = known_answer(head); !known.empty()) {
+        throw InputError(file.string(), "",
+                         fmt::format("expected a record of a market over time, found {}", known));
     }
     // Not what it holds instead: a scenario can name any file, and its error may go anywhere.
     throw InputError(file.string(), 1, 1,
@@ -128,7 +133,10 @@ void report_marks(Trace& trace, std::size_t marks) {
 
 std::string_view what_it_holds(const Trace& trace) {
     if (!trace.lifetimes.empty()) return "lifetimes";
-    if (!trace.listed_prices.empty()) return "a price list";
+    if (!trace.listed_prices.empty()) {
+        return "a price list of one moment; its prices go into \"spot_price\" and "
+               "\"on_demand_price\" of a scenario";
+    }
     return "bands of interruption";
 }
 
@@ -246,6 +254,22 @@ void read_document(const TracePage& page, const JsonDocument& document,
     JsonScanner json(document.text, name);
     read(json);
     json.finish();
+}
+
+std::size_t for_each_document(
+    std::span<const TracePage> pages,
+    const std::function<void(JsonScanner&, std::uint32_t page, std::size_t before)>& read) {
+    std::size_t documents = 0;
+    for (std::uint32_t page = 0; page < pages.size(); ++page) {
+        const std::string_view text = pages[page].text;
+        for (const JsonDocument& document : json_documents(text)) {
+            const auto before = static_cast<std::size_t>(document.text.data() - text.data());
+            read_document(pages[page], document,
+                          [&](JsonScanner& json) { read(json, page, before); });
+            ++documents;
+        }
+    }
+    return documents;
 }
 
 FirstKey first_key(std::string_view head) {
