@@ -46,19 +46,38 @@ const TraceForm& form_of(std::string_view text, const std::filesystem::path& fil
     throw InputError(file.string(), 1, 1,
                      fmt::format("expected the beginning of a known trace form (see ukemi list "
                                  "traces), found {}",
-                                 text.empty() ? "an empty file" : "another kind of file"));
+                                 text.find_first_not_of(" \t\r\n") == std::string_view::npos
+                                     ? "an empty file"
+                                     : "another kind of file"));
 }
 
-// Keeps the series whose `member` is `wanted`; those of a file with only one are not in doubt.
-void keep_only(Trace& trace, std::string TraceSeries::*member, std::string_view wanted,
-               std::string_view what, const std::filesystem::path& file) {
-    if (wanted.empty() || trace.series.size() < 2) return;
+// Keeps the entries whose `member` is `wanted`, and those that do not say it. Returns how many are
+// left; what was said joins `known`.
+template <class Entry>
+std::size_t keep_entries(std::vector<Entry>& entries, std::string Entry::*member,
+                         std::string_view wanted, std::vector<std::string>& known) {
+    std::erase_if(entries, [&](const Entry& entry) {
+        const std::string& said = entry.*member;
+        if (!said.empty()) known.push_back(said);
+        return !said.empty() && said != wanted;
+    });
+    return entries.size();
+}
+
+// Keeps what is of one zone or type, by the member of each kind of entry; a file with one series is
+// not in doubt.
+void keep_only(Trace& trace, std::string TraceSeries::*series, std::string Lifetime::*lifetime,
+               std::string ListedPrice::*price, std::string InterruptionBand::*band,
+               std::string_view wanted, std::string_view what, const std::filesystem::path& file) {
+    if (wanted.empty()) return;
     std::vector<std::string> known;
-    for (const TraceSeries& series : trace.series) known.push_back(series.*member);
-    if (std::ranges::all_of(known, &std::string::empty)) return;  // the file does not say
-    std::erase_if(trace.series,
-                  [&](const TraceSeries& series) { return series.*member != wanted; });
-    if (!trace.series.empty()) return;
+    const bool had_series = !trace.series.empty();
+    std::size_t left = trace.series.size();
+    if (left > 1) left = keep_entries(trace.series, series, wanted, known);
+    const std::size_t rest = keep_entries(trace.lifetimes, lifetime, wanted, known) +
+                             keep_entries(trace.listed_prices, price, wanted, known) +
+                             keep_entries(trace.bands, band, wanted, known);
+    if (left + (had_series ? 0 : rest) > 0) return;
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
     throw InputError(file.string(), "",
@@ -109,8 +128,11 @@ Trace settled(Trace trace, const TraceForm& form, const std::filesystem::path& f
             trace.report.start = series.start;
         }
     }
-    keep_only(trace, &TraceSeries::zone, options.zone, "zone", file);
-    keep_only(trace, &TraceSeries::instance_type, options.instance_type, "instance type", file);
+    keep_only(trace, &TraceSeries::zone, &Lifetime::zone, &ListedPrice::region,
+              &InterruptionBand::region, options.zone, "zone", file);
+    keep_only(trace, &TraceSeries::instance_type, &Lifetime::instance_type,
+              &ListedPrice::instance_type, &InterruptionBand::instance_type, options.instance_type,
+              "instance type", file);
     INVARIANT(!trace.series.empty() || !trace.lifetimes.empty() || !trace.listed_prices.empty() ||
               !trace.bands.empty());
     return trace;

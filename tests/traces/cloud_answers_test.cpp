@@ -330,6 +330,12 @@ TEST_CASE("answers of clouds that are no record: refused with what gives one",
         "https://cloudbilling.googleapis.com/v1/services");
     check("\nAn error occurred (UnauthorizedOperation) when calling\n", "an error");
     check(R"({"error": {"code": 403, "message": "no key"}})", "an error");
+    check("time,zone,price_eur\n2021-03-02T06:00:00Z,us-east-1a,0.31\n", "price_usd_per_h");
+    check(std::string("\xFF\xFEt\0_\0s\0", 8), "UTF-16");
+    check("$ aws ec2 describe-spot-price-history\n{\"SpotPriceHistory\": []}", "keep the answer");
+    check("[\n    [\n        \"us-east-1a\",\n        \"0.31\"\n    ]\n]\n",
+          "leave the --query out");
+    check("PK\x03\x04 and so on", "unpack it");
     check("<!DOCTYPE html>\n<html>\n", "a web page or XML");
     // Of a list of one moment, where its prices go.
     const ScratchFolder folder;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <string>
 
 #include "traces/forms/bar_table.hpp"
 #include "traces/forms/forms.hpp"
@@ -67,6 +68,14 @@ bool is_price_without_time(std::string_view head) {
     return has_prices_without_times(head);
 }
 
+// "timestamp,zone,price_eur": a price by its name, of which nobody knows what it is.
+bool is_price_without_usd(std::string_view head) {
+    if (begins_json(head)) return false;
+    const PriceLayout layout = price_layout_of(head);
+    return layout.has_header && layout.has(PriceLayout::stamp) && !layout.has(PriceLayout::price) &&
+           says(first_row(head), {"price"});
+}
+
 bool is_azure_sizes(std::string_view head) {
     return (begins_json(head) && (says(head, {"\"apiVersions\"", "\"capabilities\""}) ||
                                   says(head, {"\"resourceType\"", "\"virtualMachines\""}) ||
@@ -80,9 +89,28 @@ bool is_error(std::string_view head) {
            (begins_json(head) && says(head.substr(0, 200), {"\"error\"", "\"code\""}));
 }
 
+// What `--query "…[].[A,B]"` leaves of JSON.
+bool is_nameless_list(std::string_view head) {
+    std::string begins;
+    for (const char c : head.substr(0, 200)) {
+        if (c != ' ' && c != '\n' && c != '\r' && c != '\t') begins += c;
+    }
+    return begins.starts_with("[[\"");
+}
+
+// What PowerShell writes through ">", unless it is told otherwise.
+bool is_utf16(std::string_view head) {
+    return head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF");
+}
+
+bool is_archive(std::string_view head) {
+    return head.starts_with("PK\x03\x04") || head.starts_with("BZh") ||
+           head.starts_with("\xFD\x37zXZ") || head.starts_with("\x28\xB5\x2F\xFD");
+}
+
 bool is_page_of_web(std::string_view head) { return first_row(head).substr(0, 1) == "<"; }
 
-constexpr std::array<KnownAnswer, 12> answers{{
+constexpr std::array<KnownAnswer, 17> answers{{
     {is_aws_scores,
      "scores of one moment by `aws ec2 get-spot-placement-scores`, which cannot be replayed; "
      "prices over time: `aws ec2 describe-spot-price-history --output json`"},
@@ -110,7 +138,17 @@ constexpr std::array<KnownAnswer, 12> answers{{
     {is_google_table,
      "a table of the Google command line, without prices; prices: curl "
      "\"https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus?key=API_KEY\""},
+    {[](std::string_view head) {
+         return says(head.substr(0, 200), {"aws ec2 "}) || says(head.substr(0, 200), {"$ "});
+     },
+     "a command with its answer; keep the answer alone"},
     {is_error, "an error that a cloud answered with"},
+    {is_price_without_usd,
+     "times without a column of prices in USD; call that column \"price_usd_per_h\""},
+    {is_nameless_list,
+     "lists without names, as `--query \"…[].[…]\"` leaves them; leave the --query out"},
+    {is_utf16, "text in UTF-16; write it as UTF-8 (in PowerShell: | Out-File -Encoding utf8 FILE)"},
+    {is_archive, "an archive; unpack it (of packed files, gzip alone is read)"},
     {is_page_of_web, "a web page or XML; load the file itself, as JSON or text"},
 }};
 

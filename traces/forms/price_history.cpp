@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/plain_text.hpp"
 #include "traces/forms/forms.hpp"
 #include "traces/forms/price_columns.hpp"
 #include "traces/limits.hpp"
@@ -72,6 +73,11 @@ Trace PriceHistory::finish(ImportReport report) && {
         report.notes.emplace_back("truncated page: NextToken is set, older prices are missing");
     }
     keep_one_product(report);
+    const std::string& product = rows_by_names_.begin()->first.product;
+    if (!product.empty() && market_of(product) != kept_product && product != "Linux") {
+        report.notes.push_back(
+            fmt::format("prices of {}, not of {}", ukemi::quoted(product), kept_product));
+    }
     OrderRepairs repairs;
     std::size_t silent = 0;
     Spacing longest;
@@ -79,7 +85,9 @@ Trace PriceHistory::finish(ImportReport report) && {
         if (!trace.series.empty() && trace.series.back().zone == names.zone &&
             trace.series.back().instance_type == names.instance_type) {
             fail_at(rows.front().page, rows.front().offset,
-                    fmt::format("expected one product, or {} among them", kept_product));
+                    fmt::format("expected one product, or {0} among them (--product-descriptions "
+                                "{0})",
+                                kept_product));
         }
         const auto samples = in_order(std::move(rows), "price", repairs, fail_at);
         const Spacing spacing = spacing_of(samples);
