@@ -17,6 +17,7 @@ inline constexpr Price trace_price_max = Price::of(1'000'000'000'000'000);  // a
 
 inline constexpr std::string_view expected_instances = "a whole number from 0 to 1000000";
 inline constexpr std::string_view expected_price = "a price in USD per hour from 0 to 1000000";
+inline constexpr std::string_view expected_currency = "the currency USD (ask for prices in it)";
 inline constexpr std::string_view expected_gap =
     "a sampling interval in seconds, above 0 and at most 366 days";
 

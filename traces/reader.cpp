@@ -14,6 +14,7 @@
 #include "base/read_file.hpp"
 #include "base/text_scan.hpp"
 #include "traces/forms/forms.hpp"
+#include "traces/forms/known_answers.hpp"
 #include "traces/join.hpp"
 
 namespace ukemi::traces {
@@ -37,23 +38,46 @@ const TraceForm& form_of(std::string_view text, const std::filesystem::path& fil
                          fmt::format("no trace form {}{}; there is {}", quoted(options.form),
                                      did_you_mean(options.form, names), fmt::join(names, ", ")));
     }
+    if (const std::string_view known = known_answer(head); !known.empty()) {
+        throw InputError(file.string(), "",
+                         fmt::format("expected a record of a market over time, found {}", known));
+    }
     // Not what it holds instead: a scenario can name any file, and its error may go anywhere.
     throw InputError(file.string(), 1, 1,
                      fmt::format("expected the beginning of a known trace form (see ukemi list "
                                  "traces), found {}",
-                                 text.empty() ? "an empty file" : "another kind of file"));
+                                 text.find_first_not_of(" \t\r\n") == std::string_view::npos
+                                     ? "an empty file"
+                                     : "another kind of file"));
 }
 
-// Keeps the series whose `member` is `wanted`; those of a file with only one are not in doubt.
-void keep_only(Trace& trace, std::string TraceSeries::*member, std::string_view wanted,
-               std::string_view what, const std::filesystem::path& file) {
-    if (wanted.empty() || trace.series.size() < 2) return;
+// Keeps the entries whose `member` is `wanted`, and those that do not say it. Returns how many are
+// left; what was said joins `known`.
+template <class Entry>
+std::size_t keep_entries(std::vector<Entry>& entries, std::string Entry::*member,
+                         std::string_view wanted, std::vector<std::string>& known) {
+    std::erase_if(entries, [&](const Entry& entry) {
+        const std::string& said = entry.*member;
+        if (!said.empty()) known.push_back(said);
+        return !said.empty() && said != wanted;
+    });
+    return entries.size();
+}
+
+// Keeps what is of one zone or type, by the member of each kind of entry; a file with one series is
+// not in doubt.
+void keep_only(Trace& trace, std::string TraceSeries::*series, std::string Lifetime::*lifetime,
+               std::string ListedPrice::*price, std::string InterruptionBand::*band,
+               std::string_view wanted, std::string_view what, const std::filesystem::path& file) {
+    if (wanted.empty()) return;
     std::vector<std::string> known;
-    for (const TraceSeries& series : trace.series) known.push_back(series.*member);
-    if (std::ranges::all_of(known, &std::string::empty)) return;  // the file does not say
-    std::erase_if(trace.series,
-                  [&](const TraceSeries& series) { return series.*member != wanted; });
-    if (!trace.series.empty()) return;
+    const bool had_series = !trace.series.empty();
+    std::size_t left = trace.series.size();
+    if (left > 1) left = keep_entries(trace.series, series, wanted, known);
+    const std::size_t rest = keep_entries(trace.lifetimes, lifetime, wanted, known) +
+                             keep_entries(trace.listed_prices, price, wanted, known) +
+                             keep_entries(trace.bands, band, wanted, known);
+    if (left + (had_series ? 0 : rest) > 0) return;
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
     throw InputError(file.string(), "",
@@ -104,8 +128,11 @@ Trace settled(Trace trace, const TraceForm& form, const std::filesystem::path& f
             trace.report.start = series.start;
         }
     }
-    keep_only(trace, &TraceSeries::zone, options.zone, "zone", file);
-    keep_only(trace, &TraceSeries::instance_type, options.instance_type, "instance type", file);
+    keep_only(trace, &TraceSeries::zone, &Lifetime::zone, &ListedPrice::region,
+              &InterruptionBand::region, options.zone, "zone", file);
+    keep_only(trace, &TraceSeries::instance_type, &Lifetime::instance_type,
+              &ListedPrice::instance_type, &InterruptionBand::instance_type, options.instance_type,
+              "instance type", file);
     INVARIANT(!trace.series.empty() || !trace.lifetimes.empty() || !trace.listed_prices.empty() ||
               !trace.bands.empty());
     return trace;
@@ -128,7 +155,10 @@ void report_marks(Trace& trace, std::size_t marks) {
 
 std::string_view what_it_holds(const Trace& trace) {
     if (!trace.lifetimes.empty()) return "lifetimes";
-    if (!trace.listed_prices.empty()) return "a price list";
+    if (!trace.listed_prices.empty()) {
+        return "a price list of one moment; its prices go into \"spot_price\" and "
+               "\"on_demand_price\" of a scenario";
+    }
     return "bands of interruption";
 }
 
@@ -246,6 +276,22 @@ void read_document(const TracePage& page, const JsonDocument& document,
     JsonScanner json(document.text, name);
     read(json);
     json.finish();
+}
+
+std::size_t for_each_document(
+    std::span<const TracePage> pages,
+    const std::function<void(JsonScanner&, std::uint32_t page, std::size_t before)>& read) {
+    std::size_t documents = 0;
+    for (std::uint32_t page = 0; page < pages.size(); ++page) {
+        const std::string_view text = pages[page].text;
+        for (const JsonDocument& document : json_documents(text)) {
+            const auto before = static_cast<std::size_t>(document.text.data() - text.data());
+            read_document(pages[page], document,
+                          [&](JsonScanner& json) { read(json, page, before); });
+            ++documents;
+        }
+    }
+    return documents;
 }
 
 FirstKey first_key(std::string_view head) {

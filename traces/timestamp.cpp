@@ -43,14 +43,15 @@ std::optional<std::int64_t> take_fraction(std::string_view& text) {
     return value;
 }
 
-// "Z", "+02:00", "-0700" or nothing: how far local time is ahead of UTC.
+// "Z", " UTC", "+02:00", "-0700", "+02" or nothing: how far local time is ahead of UTC.
 std::optional<chrono::minutes> take_offset(std::string_view& text) {
+    if (text == " UTC" || text == "UTC") text = {};
     if (text.empty() || take(text, 'Z')) return chrono::minutes(0);
     const bool behind = text.front() == '-';
     if (!take(text, '+') && !take(text, '-')) return std::nullopt;
     const int hours = take_digits(text, 2);
-    take(text, ':');
-    const int minutes = take_digits(text, 2);
+    const bool has_colon = take(text, ':');
+    const int minutes = text.empty() && !has_colon ? 0 : take_digits(text, 2);
     if (hours < 0 || hours > 14 || minutes < 0 || minutes > 59) return std::nullopt;
     const chrono::minutes ahead(hours * 60 + minutes);
     return behind ? -ahead : ahead;

@@ -6,13 +6,16 @@
 
 #include "base/input_error.hpp"
 #include "tests/traces/fixture.hpp"
+#include "tests/traces/two_zones.hpp"
 
 using namespace ukemi;
 using namespace ukemi::traces;
+using test::check_two_zones;
 using test::complaint;
 using test::counts;
 using test::prices;
 using test::read;
+using test::with_line_ends;
 
 using Texts = std::vector<std::string>;
 
@@ -22,23 +25,6 @@ ReadOptions as(std::string_view form) {
     ReadOptions options;
     options.form = form;
     return options;
-}
-
-// a: 0.30 at 00:00, 0.31 at 06:00; b: 0.5 at 03:00.
-void check_two_zones(const Trace& trace) {
-    REQUIRE(trace.series.size() == 2);
-    CHECK(trace.series[0].zone == "us-east-1a");
-    CHECK(trace.series[0].instance_type == "p3.2xlarge");
-    CHECK(trace.series[0].start == "2021-03-02T00:00:00Z");
-    CHECK(trace.series[0].price == prices({{0, 0.30}, {21'600, 0.31}}, 21'600));
-    CHECK(trace.series[1].zone == "us-east-1b");
-    CHECK(trace.series[1].price == prices({{0, 0.5}}, 0));
-}
-
-std::string with_line_ends(std::string text, const std::string& line_end) {
-    std::string changed;
-    for (const char c : text) changed += c == '\n' ? line_end : std::string(1, c);
-    return changed;
 }
 
 }  // namespace

@@ -24,6 +24,11 @@ TEST_CASE("timestamps: known instants in every accepted spelling", "[timestamp]"
     CHECK(parse_timestamp("2022-11-28 22:23:37.25") == 1'669'674'217 * s + s / 4);
     CHECK(parse_timestamp("2022-11-28T15:23:37-07:00") == 1'669'674'217 * s);
     CHECK(parse_timestamp("2022-11-29T00:23:37+0200") == 1'669'674'217 * s);
+    CHECK(parse_timestamp("2022-11-29 00:23:37+02") == 1'669'674'217 * s);
+    CHECK(parse_timestamp("2022-11-28 22:23:37 UTC") == 1'669'674'217 * s);
+    for (const char* no_offset : {"+2", "+02:", "+02:0", "+", " GMT", "UTC+2"}) {
+        CHECK_FALSE(parse_timestamp(std::string("2022-11-29T00:23:37") + no_offset));
+    }
     CHECK(parse_timestamp("2100-03-01T00:00:00Z") == 4'107'542'400 * s);  // no leap year
     CHECK(format_timestamp(1'669'674'217 * s) == "2022-11-28T22:23:37Z");
     CHECK(format_timestamp(1'669'674'217 * s + s / 4) == "2022-11-28T22:23:37.25Z");
@@ -70,7 +75,7 @@ TEST_CASE("csv scanner: lines may end in CRLF, and the last in nothing or a blan
                                         "a,b\n1,2\n3,4\n\n", "a,b\r\n1,2\r\n3,4\r\n\r\n"}) {
         CAPTURE(text);
         CsvScanner csv(text, "f.csv");
-        csv.expect_header("a,b");
+        csv.read_header();
         REQUIRE(csv.next_row(2));
         CHECK(csv.field(0) == "1");
         CHECK(csv.field(1) == "2");
@@ -114,13 +119,10 @@ TEST_CASE("csv scanner: columns are found by name, and the rest is said", "[csv_
 TEST_CASE("csv scanner: complaints name line and column", "[csv_scanner]") {
     const auto second_field = [](std::string_view text) {
         CsvScanner csv(text, "f.csv");
-        csv.expect_header("a,b");
-        while (csv.next_row(2)) csv.count(1);
+        csv.read_header();
+        while (csv.next_row()) csv.count(1);
     };
-    CHECK_THROWS_WITH(second_field("a;b\n"),
-                      "f.csv:1:1: expected the header \"a,b\", found \"a;b\"");
-    CHECK_THROWS_WITH(second_field(""),
-                      "f.csv:1:1: expected the header \"a,b\", found the end of the file");
+    CHECK_THROWS_WITH(second_field(""), "f.csv:1:1: expected a header, found the end of the file");
     CHECK_THROWS_WITH(second_field("a,b\n1,2\n1\n"), "f.csv:3:1: expected 2 columns, found 1");
     CHECK_THROWS_WITH(second_field("a,b\n1,2,3\n"), "f.csv:2:1: expected 2 columns, found 3");
     CHECK_THROWS_WITH(second_field("a,b\n10,\"2\n"),

@@ -5,8 +5,6 @@
 // zones and types mixed, an unchanged price repeated daily.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
@@ -19,11 +17,6 @@
 namespace ukemi::traces {
 
 namespace {
-
-constexpr std::string_view expected_stamp =
-    "a time such as 2020-02-27T13:48:57.000Z (years 1970 to 2199)";
-constexpr std::array<std::string_view, 5> record_keys{
-    "AvailabilityZone", "InstanceType", "ProductDescription", "SpotPrice", "Timestamp"};
 
 // Reads documents of one page; what stands in one goes to `history`.
 class DocumentReader {
@@ -39,24 +32,17 @@ public:
     }
 
 private:
-    struct Record {
-        std::array<bool, record_keys.size()> seen{};
-        PriceHistory::Names names;
-        PlacedSample<Price> row;
-    };
-
     // Which of the two it is, only its keys say.
     void read_object() {
-        Record record;
+        HistoryRecord record;
         bool is_page = false;
         bool has_token = false;
         std::string_view key;
         json_.begin_object();
         const std::size_t begin = json_.offset();
         while (json_.next_key(key)) {
-            const auto index = static_cast<std::size_t>(
-                std::find(record_keys.begin(), record_keys.end(), key) - record_keys.begin());
-            if (index < record_keys.size()) {
+            const std::size_t index = HistoryRecord::index_of(key);
+            if (index < HistoryRecord::keys.size()) {
                 read_member(index, record);
             } else if (key == "SpotPriceHistory") {
                 if (std::exchange(is_page, true)) {
@@ -70,11 +56,9 @@ private:
                 json_.skip_value();
             }
         }
-        const bool is_record = std::ranges::find(record.seen, true) != record.seen.end();
-        if (is_page && !is_record) return history_.page_ends(has_token);
-        for (std::size_t i = 0; i < record_keys.size(); ++i) {
-            if (record.seen[i] || record_keys[i] == "ProductDescription") continue;
-            json_.fail_at(begin, fmt::format("expected the key \"{}\"", record_keys[i]));
+        if (is_page && record.is_empty()) return history_.page_ends(has_token);
+        if (!record.missing().empty()) {
+            json_.fail_at(begin, fmt::format("expected the key \"{}\"", record.missing()));
         }
         record.row.offset = before_ + begin;
         record.row.page = page_;
@@ -90,34 +74,20 @@ private:
         return false;
     }
 
-    void read_member(std::size_t index, Record& record) {
-        if (std::exchange(record.seen[index], true)) {
-            json_.fail(fmt::format("expected \"{}\" once, found it again", record_keys[index]));
+    void read_member(std::size_t index, HistoryRecord& record) {
+        if (record.has(index)) {
+            json_.fail(
+                fmt::format("expected \"{}\" once, found it again", HistoryRecord::keys[index]));
         }
         // Saved by other programs, the price is sometimes a number.
-        if (record_keys[index] == "SpotPrice" && json_.peek() == JsonScanner::Kind::number) {
-            record.row.value =
-                Price::of(json_.decimal(9, 0, trace_price_max.raw(), expected_price));
+        if (index == HistoryRecord::price_key && json_.peek() == JsonScanner::Kind::number) {
+            record.set_price(Price::of(json_.decimal(9, 0, trace_price_max.raw(), expected_price)));
             return;
         }
         const std::string_view text = json_.text();
-        const auto fail = [&](std::string_view expected) {
+        const std::string_view expected = record.set(index, text);
+        if (!expected.empty()) {
             json_.fail(fmt::format("expected {}, found {}", expected, quoted(text)));
-        };
-        if (record_keys[index] == "AvailabilityZone") {
-            record.names.zone = text;
-        } else if (record_keys[index] == "InstanceType") {
-            record.names.instance_type = text;
-        } else if (record_keys[index] == "ProductDescription") {
-            record.names.product = text;
-        } else if (record_keys[index] == "SpotPrice") {
-            const auto price = parse_decimal(text, 9, DecimalGrammar::relaxed);
-            if (!price || *price < 0 || *price > trace_price_max.raw()) fail(expected_price);
-            record.row.value = Price::of(*price);
-        } else {
-            const auto stamp = parse_timestamp(text);
-            if (!stamp) fail(expected_stamp);
-            record.row.stamp_ns = *stamp;
         }
     }
 
@@ -129,17 +99,10 @@ private:
 
 Trace read_history_pages(std::span<const TracePage> pages, const ReadOptions&) {
     PriceHistory history(pages);
-    std::size_t documents = 0;
-    for (std::uint32_t page = 0; page < pages.size(); ++page) {
-        const std::string_view text = pages[page].text;
-        for (const JsonDocument& document : json_documents(text)) {
-            const auto before = static_cast<std::size_t>(document.text.data() - text.data());
-            read_document(pages[page], document, [&](JsonScanner& json) {
-                DocumentReader(json, history, page, before).read_value();
-            });
-            ++documents;
-        }
-    }
+    const std::size_t documents =
+        for_each_document(pages, [&](JsonScanner& json, std::uint32_t page, std::size_t before) {
+            DocumentReader(json, history, page, before).read_value();
+        });
     ImportReport report;
     if (documents > 1) report.notes.push_back(fmt::format("{} pages or records", documents));
     return std::move(history).finish(std::move(report));

@@ -36,6 +36,12 @@ bool begins_json(std::string_view head);
 void read_document(const TracePage& page, const JsonDocument& document,
                    const std::function<void(JsonScanner&)>& read);
 
+// The same for each value of each page, in order; returns how many there were. `before` is where a
+// value begins in its page.
+std::size_t for_each_document(
+    std::span<const TracePage> pages,
+    const std::function<void(JsonScanner&, std::uint32_t page, std::size_t before)>& read);
+
 // The first key of a JSON object that begins at `head`; empty if that is not what begins there.
 // `after` is what follows its colon, blanks skipped: '\0' if nothing.
 struct FirstKey {

@@ -1,4 +1,5 @@
-// plain.cpp — our own form: `t_s,instances` or `t_s,usd_per_instance_hour`, one row a step.
+// plain.cpp — our own form: `t_s,instances` or `t_s,usd_per_instance_hour`, one row a step; columns
+// in any order, among others.
 //
 // The optional first comment line may hold duration_s=, zone=, type= and start= among other words.
 // Without a duration the series ends at its last row. Times may be written 1.28421e+06.
@@ -17,8 +18,9 @@ namespace ukemi::traces {
 
 namespace {
 
-constexpr std::string_view availability_header = "t_s,instances";
-constexpr std::string_view price_header = "t_s,usd_per_instance_hour";
+constexpr std::string_view time_column = "t_s";
+constexpr std::string_view availability_column = "instances";
+constexpr std::string_view price_column = "usd_per_instance_hour";
 
 struct Comment {
     std::optional<Duration> length;
@@ -56,13 +58,14 @@ Comment read_comment(CsvScanner& csv) {
 
 template <class Value, class ReadValue>
 Series<Value> read_rows(CsvScanner& csv, const Comment& comment, ReadValue read_value) {
+    const std::size_t time = csv.column(time_column);
     SeriesBuilder<Value> builder;
-    while (csv.next_row(2)) {
-        const Instant at = Instant::at(csv.seconds(0));
-        if (builder.empty() && at != Instant{}) csv.fail(0, "the first row at 0");
+    while (csv.next_row()) {
+        const Instant at = Instant::at(csv.seconds(time));
+        if (builder.empty() && at != Instant{}) csv.fail(time, "the first row at 0");
         if (!builder.empty() && at <= builder.last()) {
-            csv.fail(0, fmt::format("a time after the row before ({:.9g} s)",
-                                    to_seconds(builder.last().since_start())));
+            csv.fail(time, fmt::format("a time after the row before ({:.9g} s)",
+                                       to_seconds(builder.last().since_start())));
         }
         builder.add(at, read_value());
     }
@@ -92,8 +95,9 @@ Trace read_plain_availability(std::string_view text, const std::filesystem::path
     refuse_inverted_counts(options, name, "plain_availability");
     CsvScanner csv(text, name);
     Comment comment = read_comment(csv);
-    csv.expect_header(availability_header);
-    auto series = read_rows<std::int32_t>(csv, comment, [&] { return csv.count(1); });
+    csv.read_header();
+    const std::size_t instances = csv.column(availability_column);
+    auto series = read_rows<std::int32_t>(csv, comment, [&] { return csv.count(instances); });
     Trace trace = plain_trace(csv, std::move(comment));
     trace.series.back().availability = std::move(series);
     return trace;
@@ -104,8 +108,9 @@ Trace read_plain_price(std::string_view text, const std::filesystem::path& file,
     const std::string name = file.string();
     CsvScanner csv(text, name);
     Comment comment = read_comment(csv);
-    csv.expect_header(price_header);
-    auto series = read_rows<Price>(csv, comment, [&] { return csv.price(1); });
+    csv.read_header();
+    const std::size_t price = csv.column(price_column);
+    auto series = read_rows<Price>(csv, comment, [&] { return csv.price(price); });
     Trace trace = plain_trace(csv, std::move(comment));
     trace.series.back().price = std::move(series);
     return trace;
@@ -122,10 +127,11 @@ std::string decimal_text(std::int64_t nano) {
 
 template <class Value, class WriteValue>
 std::string plain_csv(const Series<Value>& series, std::string_view comment,
-                      std::string_view header, WriteValue write_value) {
+                      std::string_view column, WriteValue write_value) {
     INVARIANT(comment.find('\n') == std::string_view::npos);
-    std::string text = fmt::format("# {}{}duration_s={}\n{}\n", comment, comment.empty() ? "" : " ",
-                                   decimal_text(series.end.raw()), header);
+    std::string text =
+        fmt::format("# {}{}duration_s={}\n{},{}\n", comment, comment.empty() ? "" : " ",
+                    decimal_text(series.end.raw()), time_column, column);
     for (const Step<Value>& step : series.steps) {
         text += decimal_text(step.at.raw());
         text += ',';
@@ -140,7 +146,7 @@ std::string plain_csv(const Series<Value>& series, std::string_view comment,
 TraceForm plain_availability_form() {
     return {"plain_availability", "our own CSV of steps: t_s,instances",
             [](std::string_view head, const std::filesystem::path&) {
-                return first_row(head) == availability_header;
+                return has_columns(head, {time_column, availability_column});
             },
             read_plain_availability};
 }
@@ -148,18 +154,18 @@ TraceForm plain_availability_form() {
 TraceForm plain_price_form() {
     return {"plain_price", "our own CSV of steps: t_s,usd_per_instance_hour",
             [](std::string_view head, const std::filesystem::path&) {
-                return first_row(head) == price_header;
+                return has_columns(head, {time_column, price_column});
             },
             read_plain_price};
 }
 
 std::string to_plain_csv(const AvailabilitySeries& series, std::string_view comment) {
-    return plain_csv(series, comment, availability_header,
+    return plain_csv(series, comment, availability_column,
                      [](std::int32_t instances) { return fmt::format("{}", instances); });
 }
 
 std::string to_plain_csv(const PriceSeries& series, std::string_view comment) {
-    return plain_csv(series, comment, price_header,
+    return plain_csv(series, comment, price_column,
                      [](Price price) { return decimal_text(price.raw()); });
 }
 

@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/plain_text.hpp"
 #include "traces/forms/forms.hpp"
+#include "traces/forms/price_columns.hpp"
+#include "traces/limits.hpp"
 
 namespace ukemi::traces {
 
@@ -69,6 +73,11 @@ Trace PriceHistory::finish(ImportReport report) && {
         report.notes.emplace_back("truncated page: NextToken is set, older prices are missing");
     }
     keep_one_product(report);
+    const std::string& product = rows_by_names_.begin()->first.product;
+    if (!product.empty() && market_of(product) != kept_product && product != "Linux") {
+        report.notes.push_back(
+            fmt::format("prices of {}, not of {}", ukemi::quoted(product), kept_product));
+    }
     OrderRepairs repairs;
     std::size_t silent = 0;
     Spacing longest;
@@ -76,7 +85,9 @@ Trace PriceHistory::finish(ImportReport report) && {
         if (!trace.series.empty() && trace.series.back().zone == names.zone &&
             trace.series.back().instance_type == names.instance_type) {
             fail_at(rows.front().page, rows.front().offset,
-                    fmt::format("expected one product, or {} among them", kept_product));
+                    fmt::format("expected one product, or {0} among them (--product-descriptions "
+                                "{0})",
+                                kept_product));
         }
         const auto samples = in_order(std::move(rows), "price", repairs, fail_at);
         const Spacing spacing = spacing_of(samples);
@@ -98,6 +109,42 @@ Trace PriceHistory::finish(ImportReport report) && {
     repairs.add_to(report.repairs);
     trace.report = std::move(report);
     return trace;
+}
+
+std::size_t HistoryRecord::index_of(std::string_view key) {
+    return static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
+}
+
+std::string_view HistoryRecord::missing() const {
+    for (std::size_t key = 0; key < keys.size(); ++key) {
+        if (!seen_[key] && keys[key] != "ProductDescription") return keys[key];
+    }
+    return {};
+}
+
+void HistoryRecord::set_price(Price price) {
+    seen_[price_key] = true;
+    row.value = price;
+}
+
+std::string_view HistoryRecord::set(std::size_t key, std::string_view text) {
+    seen_[key] = true;
+    if (keys[key] == "SpotPrice") {
+        const auto price = listed_price_of(text);
+        if (!price) return expected_price;
+        row.value = *price;
+    } else if (keys[key] == "Timestamp") {
+        const auto stamp = parse_timestamp(text);
+        if (!stamp) return "a time such as 2020-02-27T13:48:57.000Z (years 1970 to 2199)";
+        row.stamp_ns = *stamp;
+    } else if (keys[key] == "AvailabilityZone") {
+        names.zone = text;
+    } else if (keys[key] == "InstanceType") {
+        names.instance_type = text;
+    } else {
+        names.product = text;
+    }
+    return {};
 }
 
 }  // namespace ukemi::traces

@@ -5,12 +5,14 @@
 // kept, because that is what trains.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "traces/ordered_samples.hpp"
@@ -45,6 +47,30 @@ private:
     std::int64_t rows_ = 0;
     std::int64_t ended_pages_ = 0;
     std::int64_t pages_with_more_ = 0;
+};
+
+// One record of `aws ec2 describe-spot-price-history`, filled member by member.
+class HistoryRecord {
+public:
+    // In this order; the first that is not there is what `missing` says.
+    static constexpr std::array<std::string_view, 5> keys{
+        "AvailabilityZone", "InstanceType", "SpotPrice", "Timestamp", "ProductDescription"};
+    static constexpr std::size_t price_key = 2;
+    static std::size_t index_of(std::string_view key);  // keys.size() for any other
+
+    bool has(std::size_t key) const { return seen_[key]; }
+    bool is_empty() const { return seen_ == decltype(seen_){}; }
+    std::string_view missing() const;  // the product may be missing
+
+    // Returns what was expected where `text` is no value of that key, else nothing.
+    std::string_view set(std::size_t key, std::string_view text);
+    void set_price(Price price);
+
+    PriceHistory::Names names;
+    PlacedSample<Price> row;
+
+private:
+    std::array<bool, keys.size()> seen_{};
 };
 
 }  // namespace ukemi::traces

@@ -104,7 +104,10 @@ TraceForm skynomad_prices_form() {
     return {"skynomad_prices_json", "prices at every tick: {\"zone\": [USD/h, …]}; needs a gap",
             [](std::string_view head, const std::filesystem::path&) {
                 const FirstKey first = first_key(head);
-                return first.after == '[' && first.key != "data" && first.key != "prices";
+                // Zones begin with a small letter; "SpotInstanceRequests" and the like do not.
+                const bool may_be_zone = !first.key.empty() && first.key.front() > 'Z';
+                return first.after == '[' && may_be_zone && first.key != "data" &&
+                       first.key != "prices";
             },
             read_skynomad_prices};
 }

@@ -72,7 +72,8 @@ void read_metadata(JsonScanner& json, SkypilotDocument& document) {
             read_price_info(json, document);
         } else if (key == "zone" && json.peek() == JsonScanner::Kind::text) {
             document.zone = json.text();
-        } else if (key == "start_time" && json.peek() == JsonScanner::Kind::text) {
+        } else if ((key == "start_time" || key == "start") &&
+                   json.peek() == JsonScanner::Kind::text) {
             const auto stamp = parse_timestamp(json.text());
             if (stamp) document.start = format_timestamp(*stamp);
         } else {
