@@ -56,7 +56,7 @@ std::string PolicyList::label() const {
     std::string text;
     for (const Item& item : items) {
         if (!text.empty()) text += '+';
-        text += item.entry->name;
+        text += item.entry->alias.empty() ? item.entry->name : item.entry->alias;
         if (!item.value.empty()) text += ":" + item.value;
     }
     return text;
@@ -93,6 +93,12 @@ std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& sc
         lists.push_back(std::move(list));
     }
     return lists;
+}
+
+const PolicyList& first_policies(const Scenario& scenario) {
+    if (!scenario.policies.empty()) return scenario.policies.front();
+    throw InputError(scenario.file.string(), "",
+                     "names no policies: expected \"replay\", \"policies\" or --policies");
 }
 
 std::vector<std::unique_ptr<policies::Policy>> make_policies(const PolicyList& list) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/experiment/starts.hpp"
 #include "scenarios/reader/live_costs.hpp"
 #include "scenarios/reader/sections.hpp"
 
@@ -86,19 +87,24 @@ PolicyList read_one_list(ConfigReader& root, Scenario& scenario) {
     return list;
 }
 
+void read_starts(ConfigReader& root, Scenario& scenario) {
+    if (!root.has("starts")) return;
+    scenario.starts = root.text("starts");
+    parse_starts(scenario.starts, fmt::format("{}: at /starts", root.file()));
+}
+
+// Without any, the command line names them.
 void read_policies(ConfigReader& root, Scenario& scenario) {
+    read_starts(root, scenario);
     read_parameters(root, scenario);
     const bool one_list = root.has("policies");
-    if (one_list == root.has("replay")) {
-        root.fail("", fmt::format("expected either \"policies\" (a list that runs together) or "
-                                  "\"replay\" (a list of lists, such as [\"greedy\", "
-                                  "\"spot_only+daly_checkpoint\"]), found {}",
-                                  one_list ? "both" : "neither"));
+    if (one_list && root.has("replay")) {
+        root.fail("",
+                  "expected either \"policies\" (a list that runs together) or \"replay\" (a list "
+                  "of lists, such as [\"greedy\", \"spot_only+daly_checkpoint\"]), found both");
     }
-    if (one_list) {
-        scenario.policies.push_back(read_one_list(root, scenario));
-        return;
-    }
+    if (one_list) scenario.policies.push_back(read_one_list(root, scenario));
+    if (one_list || !root.has("replay")) return;
     const std::vector<std::string> lists = root.texts("replay");
     for (std::size_t index = 0; index < lists.size(); ++index) {
         const std::string where = fmt::format("{}: at /replay/{}", root.file(), index);

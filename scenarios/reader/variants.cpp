@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/plain_text.hpp"
-#include "base/read_file.hpp"
 
 namespace ukemi::scenarios {
 
@@ -192,20 +191,6 @@ std::vector<Scenario> variants_from_text(std::string_view text, const std::files
         }
     }
     return variants;
-}
-
-std::vector<Scenario> read_variants(const std::filesystem::path& file,
-                                    std::span<const ConfigOverride> overrides,
-                                    std::span<const VariedKey> keys) {
-    return variants_from_text(read_file(file), file, overrides, keys);
-}
-
-std::string variant_label(std::span<const records::VariedValue> varied) {
-    std::string label;
-    for (const records::VariedValue& value : varied) {
-        label += fmt::format("{}{}={}", label.empty() ? "" : ", ", value.pointer, value.value);
-    }
-    return one_line(label);
 }
 
 InputError about_variant(const InputError& error, std::span<const records::VariedValue> varied) {
