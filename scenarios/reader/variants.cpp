@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/complaint_list.hpp"
 #include "base/plain_text.hpp"
 
 namespace ukemi::scenarios {
@@ -187,7 +188,14 @@ std::vector<Scenario> variants_from_text(std::string_view text, const std::files
         try {
             variants.push_back(document.read(varied));
         } catch (const InputError& error) {
-            throw about_variant(error, document.culprits(varied, error.what()));
+            if (varied.empty()) throw;
+            const auto culprits = document.culprits(varied, error.what());
+            std::vector<std::string> complaints = lines_of(error);
+            if (complaints.size() == 1) throw about_variant(error, culprits);
+            for (std::string& one : complaints) {
+                one = fmt::format("{}: {}", place_of(variant_label(culprits)), one);
+            }
+            throw InputErrors(complaints);
         }
     }
     return variants;
