@@ -92,11 +92,13 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     const ScratchFolder scratch;
     write_file(scratch.path() / "b.csv", capacity_csv);
     constexpr const char* commands =
-        "(replay, compare, train, calibrate, predict, check, list, import, describe, fit, "
+        "(init, replay, compare, train, calibrate, predict, check, list, schema, import, describe, "
+        "fit, "
         "replay-log, plot, diff, worker, simulate)";
     const Wrong wrong[] = {
         {{},
-         "expected a command (replay, compare, train, calibrate, predict, check, list, import, "
+         "expected a command (init, replay, compare, train, calibrate, predict, check, list, "
+         "schema, import, "
          "describe, fit, replay-log, plot, diff, worker, simulate)"},
         {{"replya"}, "found \"replya\" (did you mean \"replay\"?)"},
         {{"qwertyuiop"}, "found \"qwertyuiop\""},
