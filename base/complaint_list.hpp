@@ -2,8 +2,8 @@
 //
 // A ConfigReader throws the first value that it cannot use. While a ComplaintList of its document
 // lives, in this thread, it keeps the complaint and goes on with some value that could stand there.
-// What several values say together is still thrown by whoever reads them; `attempt` keeps that,
-// too, unless it may come from such a stand-in.
+// What several values say together is still thrown by the code that reads them; `attempt` keeps
+// that, too, unless it may come from such a stand-in.
 #pragma once
 
 #include <cstddef>

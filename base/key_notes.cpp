@@ -117,8 +117,7 @@ private:
     // Whether what it adds has not been read by now, in another example or beside another key.
     bool is_news(const Reading& reading) const {
         for (const std::string& path : reading.present) {
-            const bool known = std::ranges::find(notes_, path, &KeyNote::path) != notes_.end();
-            if (!known) return true;
+            if (!done_.contains(path)) return true;
         }
         for (const auto& [path, name] : reading.named) {
             if (!done_.contains(path + "=" + name)) return true;
@@ -137,7 +136,11 @@ private:
         } catch (const InputError&) {  // this key does not go with these
             completed = false;
         }
-        for (const KeyNote& note : explorer.notes) take(note);
+        for (const KeyNote& note : explorer.notes) {
+            const bool there = explorer.optional.contains(note.path);
+            if (there && !explorer.absent.contains(note.path)) done_.insert(note.path);
+            take(note);
+        }
         optional_.insert(explorer.optional.begin(), explorer.optional.end());
         if (completed) count(explorer);
         for (const auto& [path, name] : reading.named) {
@@ -190,7 +193,7 @@ private:
     std::deque<Reading> waiting_;
     std::vector<KeyNote> notes_;
     std::set<std::pair<std::size_t, std::string>> tried_;
-    std::set<std::string> done_;
+    std::set<std::string> done_;  // keys that were there and read, names that were taken
     std::set<std::string> optional_;
     std::map<std::string, int> asked_;  // in how many readings that came to their end
     int completed_ = 0;

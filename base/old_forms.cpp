@@ -10,7 +10,7 @@
 namespace ukemi {
 
 void refuse_old_key(const ConfigReader& section, std::string_view key, std::string_view now) {
-    // Whoever looks for the keys that are read now would take these for a table of any keys.
+    // An exploration would take keys() for the question that is asked of a table.
     if (KeyExplorer::of(section.file()) != nullptr) return;
     for (const std::string& written : section.keys()) {
         if (written == key) section.fail(key, fmt::format("is no longer read: write {}", now));

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "analysis/learning_lines.hpp"
+#include "base/complaint_list.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "scenarios/reader/scenario.hpp"
@@ -90,6 +91,20 @@ void print_transition(const sim::JobSpec& job) {
         fmt::print("    {}: {}\n", one_line(costs.file), one_line(costs.system));
 }
 
+// Of each list that cannot run, what is in its way.
+void expect_policies(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market) {
+    const auto world = sim::simulated_capabilities(market.data, scenario.job);
+    std::vector<std::string> complaints;
+    for (const scenarios::PolicyList& list : scenario.policies) {
+        try {
+            scenarios::check_policies(list, scenario, world);
+        } catch (const InputError& error) {
+            complaints.emplace_back(error.what());
+        }
+    }
+    if (!complaints.empty()) throw InputErrors(complaints);
+}
+
 void check(const std::vector<std::string>& files, bool print_resolved) {
     bool all_right = true;
     for (const std::string& file : files) {
@@ -100,10 +115,7 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
             }
             const scenarios::Scenario scenario = scenarios::read_scenario(file);
             const scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
-            for (const scenarios::PolicyList& list : scenario.policies) {
-                scenarios::check_policies(list, scenario,
-                                          sim::simulated_capabilities(market.data, scenario.job));
-            }
+            expect_policies(scenario, market);
             if (print_resolved) {
                 fmt::print("{}\n", scenario.resolved);
             } else {

@@ -45,7 +45,8 @@ std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, ConfigReader& para
 }
 
 std::vector<KeyNote> parameters_of(const PolicyEntry& entry) {
-    const std::array<std::string, 1> examples{"{}"};
+    // The bounds of some keys are values of others.
+    const std::array<std::string, 2> examples{"{}", R"({"batch_min": 2})"};
     return keys_of(examples, [&](ConfigReader& parameters) { make_policy(entry, parameters); });
 }
 

@@ -28,7 +28,9 @@ constexpr std::array table{
     "provisioning": "3 min"
   },
   // Each is a list of policies that run together; `ukemi list policies` has all.
-  "replay": ["on_demand", "greedy+daly", "uniform_progress+daly", "greedy+periodic_checkpoint:20min"]
+  "replay": [
+    "on_demand", "greedy+daly", "uniform_progress+daly", "greedy+periodic_checkpoint:20min"
+  ]
 }
 )json",
                   .next = "ukemi replay FILE --seeds 1..10 --baseline on_demand"},
@@ -61,7 +63,9 @@ constexpr std::array table{
   },
   "market": {"on_demand_price": "$0.526/h", "spot_price": "$0.16/h"},
   "plan": {"market": "on_demand"},
-  "replay": ["constant_batch:128+ada_scale", "constant_batch:1024+ada_scale", "goodput_batch+ada_scale"]
+  "replay": [
+    "constant_batch:128+ada_scale", "constant_batch:1024+ada_scale", "goodput_batch+ada_scale"
+  ]
 }
 )json",
                   .next = "ukemi compare FILE --baseline constant_batch:128+ada_scale"},

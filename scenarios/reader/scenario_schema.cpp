@@ -151,13 +151,28 @@ std::vector<std::string> first_texts(bool of_steps) {
 
 constexpr std::array job_examples = {
     R"({"name": "a", "seed": 2, "job": {"steps": 10, "step_time": "320 ms"},
-        "cluster": {"count_min": 2, "count_max": 8},
+        "cluster": {"count_min": 2, "count_max": 8, "count_start": 3},
         "market": {"zones": [{"name": "a", "on_demand_price": "3 USD/h"}], "bidding": true},
         "policies": [{"name": "on_demand"}]})",
     R"({"name": "b", "seed": 3, "job": {"samples": 2000, "batch": 64, "transition": {},
-        "communication": {"ring": "20 ms"}}, "cluster": {"count_min": 3, "count_max": 9},
+        "model_size": "1 GB", "noise_scale": [{"samples": 0, "noise_scale": 1}],
+        "communication": {"ring": "20 ms"},
+        "interference": [{"from": "1 h", "until": "2 h", "collective": "ring", "factor": 2}]},
+        "cluster": {"count_min": 3, "count_max": 9, "count_start": 4},
         "market": {"on_demand_price": "3 USD/h", "availability": "a.csv"},
         "replay": ["on_demand"]})",
+    R"({"name": "d", "seed": 5, "job": {"samples": 5000, "batch": 32,
+        "noise_scale": [{"samples": 0, "noise_scale": 1}],
+        "step_time": {"per_sample": "1 ms", "gradient": "1 MB", "link": {"bandwidth": "1 GB/s"},
+        "codecs": [{"codec": "fp16", "bytes": "1 MB"}]}}, "cluster": {"count": 2},
+        "market": {"on_demand_price": "3 USD/h"},
+        "predictor": {"kind": "calibrated", "throughput": {"1": "10 samples/s"}},
+        "replay": ["on_demand"]})",
+    R"({"name": "e", "seed": 6, "job": {"work": "1 h", "throughput": {"1": 1}},
+        "cluster": {}, "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})",
+    R"({"name": "f", "seed": 7, "job": {"samples": 9000, "batch": 16,
+        "step_time": {"simulated": {"steps": "steps.json", "batches": [1]}}}, "cluster": {},
+        "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})",
     R"({"name": "c", "seed": 4, "job": {"samples": 3000, "batch_per_worker": 8,
         "step_time": {"table": {"1": "1 ms"}}}, "cluster": {"count": 2},
         "learning": {"model": "real_gradients"},
@@ -175,12 +190,13 @@ constexpr std::array step_examples = {
         "cross_traffic": [{"from": 0, "to": 1}],
         "job": {"model": "bert_large", "batch": 1, "accumulation": 8, "steps": 5,
                 "layout": {"pipeline": 4}},
-        "events": [{"kind": "leave", "at": "1 s", "worker": 0, "delay": "1 s"}]})",
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5},
+                   {"kind": "leave", "at": "2 s", "worker": 0, "delay": "1 s"}]})",
     R"({"name": "c", "seed": 4, "cluster": {"machine": "p3.2xlarge", "count": 3},
         "cross_traffic": [{"from": 0, "to": 2}],
         "job": {"model": "resnet50", "batch": 4, "steps": 6,
                 "variable_update": "parameter_server"},
-        "events": [{"kind": "leave", "at": "1 s", "machine": 0, "delay": "1 s"}]})",
+        "events": [{"kind": "leave", "at": "1 s", "worker": 0, "delay": "1 s"}]})",
 };
 
 }  // namespace
@@ -198,7 +214,9 @@ std::string step_scenario_schema() {
     std::vector<std::string> examples = first_texts(true);
     examples.insert(examples.end(), step_examples.begin(), step_examples.end());
     const std::vector<KeyNote> notes = step_scenario_keys(examples);
-    return schema_text(SchemaTree(notes).object(""), "ukemi: steps on a cluster");
+    json schema = SchemaTree(notes).object("");
+    schema["properties"]["jobs"]["items"] = schema["properties"]["job"];  // read by one function
+    return schema_text(std::move(schema), "ukemi: steps on a cluster");
 }
 
 }  // namespace ukemi::scenarios

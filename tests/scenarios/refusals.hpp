@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,13 +22,6 @@ struct Refusal {
 
     bool is_file() const { return good == "-"; }
     std::filesystem::path file() const { return refused_folder / (name + ".json"); }
-    std::string text() const {
-        if (is_file()) return read_file(file());
-        auto scenario =
-            nlohmann::json::parse(read_file(refused_folder / "good" / (good + ".json")));
-        scenario.merge_patch(nlohmann::json::parse(patch));
-        return scenario.dump(2);
-    }
     std::string expected() const {
         return message.starts_with('@') ? message.substr(1) : file().filename().string() + message;
     }
@@ -48,5 +40,8 @@ inline std::vector<Refusal> refusals() {
     }
     return rows;
 }
+
+// The good scenario, spoilt. (In refused_test.cpp.)
+std::string refused_text(const Refusal& row);
 
 }  // namespace ukemi
