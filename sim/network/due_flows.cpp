@@ -1,16 +1,11 @@
-// due_flows.cpp — buckets of flows, and their heap.
+// due_flows.cpp — buckets of flows, in the order of time.
 #include "sim/network/due_flows.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/invariant.hpp"
 
 namespace ukemi::sim {
-
-bool DueFlows::later(const Entry& a, const Entry& b) {
-    return std::tie(a.at, a.bucket) > std::tie(b.at, b.bucket);
-}
 
 std::uint32_t DueFlows::bucket_at(Tick at) {
     const auto hash = static_cast<std::uint64_t>(at) * 0x9e3779b97f4a7c15U >> 58;
@@ -24,9 +19,7 @@ std::uint32_t DueFlows::bucket_at(Tick at) {
     }
     recent = free_buckets_.back();
     free_buckets_.pop_back();
-    buckets_[recent] = {at, none, none};
-    heap_.push_back({at, recent});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+    buckets_[recent] = {at, none, none, queue_.push(at, 0, recent)};
     return recent;
 }
 
@@ -38,7 +31,6 @@ void DueFlows::insert(Slot slot, Tick at) {
     nodes_[slot] = {bucket.last, none, index};
     (bucket.last == none ? bucket.first : nodes_[bucket.last].after) = slot;
     bucket.last = slot;
-    ++flow_count_;
 }
 
 void DueFlows::erase(Slot slot) {
@@ -47,38 +39,17 @@ void DueFlows::erase(Slot slot) {
     Bucket& bucket = buckets_[node.bucket];
     (node.before == none ? bucket.first : nodes_[node.before].after) = node.after;
     (node.after == none ? bucket.last : nodes_[node.after].before) = node.before;
-    node.bucket = none;
-    --flow_count_;
-    if (heap_.size() > 2 * flow_count_ + 256) forget_empty_buckets();
-}
-
-void DueFlows::forget_empty_buckets() {
-    std::erase_if(heap_, [&](const Entry& entry) {
-        if (buckets_[entry.bucket].first != none) return false;
-        free_buckets_.push_back(entry.bucket);
-        return true;
-    });
-    std::make_heap(heap_.begin(), heap_.end(), later);
-}
-
-void DueFlows::drop_empty() {
-    while (buckets_[heap_.front().bucket].first == none) {
-        free_buckets_.push_back(heap_.front().bucket);
-        std::pop_heap(heap_.begin(), heap_.end(), later);
-        heap_.pop_back();
+    if (bucket.first == none) {
+        queue_.cancel(bucket.ticket);
+        free_buckets_.push_back(node.bucket);
     }
-}
-
-DueFlows::Tick DueFlows::next() {
-    INVARIANT(flow_count_ > 0);
-    drop_empty();
-    return heap_.front().at;
+    node.bucket = none;
 }
 
 void DueFlows::take(std::vector<Slot>& flows) {
-    INVARIANT(flows.empty() && flow_count_ > 0);
-    drop_empty();
-    Bucket& bucket = buckets_[heap_.front().bucket];
+    INVARIANT(flows.empty() && !queue_.empty());
+    free_buckets_.push_back(queue_.take());
+    Bucket& bucket = buckets_[free_buckets_.back()];
     for (Slot slot = bucket.first; slot != none;) {
         flows.push_back(slot);
         Node& node = nodes_[slot];
@@ -86,12 +57,11 @@ void DueFlows::take(std::vector<Slot>& flows) {
         node.bucket = none;
     }
     bucket.first = bucket.last = none;
-    flow_count_ -= flows.size();
 }
 
 void DueFlows::shift(Tick by) {
     for (Bucket& bucket : buckets_) bucket.at -= by;
-    for (Entry& entry : heap_) entry.at -= by;
+    queue_.shift(by);
 }
 
 }  // namespace ukemi::sim

@@ -1,28 +1,31 @@
 // due_flows.hpp — which flows are due when: a queue in which many share an instant and most change
 // their minds.
 //
-// A bucket holds the flows that are due at one tick, in the order in which they came; a heap orders
-// the buckets. Collectives move in step, so one bucket often serves a thousand flows.
+// A bucket holds the flows that are due at one tick, in the order in which they came, and is one
+// item of a TimeQueue. Collectives move in step, so one bucket often serves a thousand flows: with
+// each of them in the queue, networks took 1.2 to 1.5 times as long.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "base/time_queue.hpp"
+
 namespace ukemi::sim {
 
 class DueFlows {
 public:
     using Slot = std::uint32_t;
-    using Tick = std::int64_t;
+    using Tick = std::int64_t;  // from the tick last taken on
 
-    bool empty() const { return flow_count_ == 0; }
+    bool empty() const { return queue_.empty(); }
     void insert(Slot slot, Tick at);
     void erase(Slot slot);
     bool contains(Slot slot) const { return slot < nodes_.size() && nodes_[slot].bucket != none; }
 
     // The earliest tick of all; not empty.
-    Tick next();
+    Tick next() { return queue_.next().at; }
     // Moves those due at next(), or the first part of them, in their order, into an empty list.
     void take(std::vector<Slot>& flows);
     // All ticks become less by this much.
@@ -39,21 +42,14 @@ private:
         Tick at = 0;
         Slot first = none;
         Slot last = none;
+        TimeQueue<std::uint32_t>::Ticket ticket;
     };
-    struct Entry {
-        Tick at = 0;
-        std::uint32_t bucket = 0;
-    };
-    static bool later(const Entry& a, const Entry& b);
     std::uint32_t bucket_at(Tick at);
-    void drop_empty();
-    void forget_empty_buckets();
 
     std::vector<Node> nodes_;
     std::vector<Bucket> buckets_;
     std::vector<std::uint32_t> free_buckets_;
-    std::vector<Entry> heap_;
-    std::size_t flow_count_ = 0;
+    TimeQueue<std::uint32_t> queue_;          // of buckets, none of them empty
     std::array<std::uint32_t, 64> recent_{};  // buckets by a few bits of their tick
 };
 

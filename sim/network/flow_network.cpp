@@ -166,12 +166,12 @@ void FlowNetwork::set_bandwidth(LinkId link, BytesPerSecond bandwidth) {
 void FlowNetwork::plan_bandwidth(Instant at, LinkId link, BytesPerSecond bandwidth) {
     check_bandwidth(link, bandwidth);
     INVARIANT(at >= now());
-    planned_[{at, planned_count_++}] = {Kind::link_changed, index_of_link(link), bandwidth.raw()};
+    planned_.push(at.raw(), 0, {Kind::link_changed, index_of_link(link), bandwidth.raw()});
 }
 
 void FlowNetwork::plan_wake(Instant at, std::uint64_t tag) {
     INVARIANT(at >= now());
-    planned_[{at, planned_count_++}] = {Kind::woken, tag, 0};
+    planned_.push(at.raw(), 0, {Kind::woken, tag, 0});
 }
 
 void FlowNetwork::move_bytes(Flow& flow) const {
@@ -235,18 +235,22 @@ FlowNetwork::Tick FlowNetwork::due_tick() {
     return due_.empty() ? no_tick : due_.next();
 }
 
+Instant FlowNetwork::planned_at() {
+    if (planned_.empty()) return Instant::never();
+    return Instant::at(nanoseconds(planned_.next().at));
+}
+
 Instant FlowNetwork::next_at() {
     const Tick due = due_tick();
-    const Instant planned = planned_.empty() ? Instant::never() : planned_.begin()->first.first;
-    return due == no_tick ? planned : std::min(planned, instant_of(due));
+    return due == no_tick ? planned_at() : std::min(planned_at(), instant_of(due));
 }
 
 bool FlowNetwork::step(Instant limit) {
     happenings_.clear();
     if (now_ > far_ticks) rebase();
     const Tick due = due_tick();
-    const bool plans = !planned_.empty() && planned_.begin()->first.first <= limit;
-    if (plans && tick_of(planned_.begin()->first.first) <= due) {
+    const bool plans = !planned_.empty() && planned_at() <= limit;
+    if (plans && tick_of(planned_at()) <= due) {
         play_planned();
         return true;
     }
@@ -259,14 +263,12 @@ bool FlowNetwork::step(Instant limit) {
 }
 
 void FlowNetwork::play_planned() {
-    const auto first = planned_.begin();
-    move_to(first->first.first);
-    const Planned& planned = first->second;
+    move_to(planned_at());
+    const Planned planned = planned_.take();
     if (planned.kind == Kind::link_changed) {
         shares_.set_capacity(static_cast<LinkId>(planned.tag), planned.bandwidth);
     }
     happenings_.push_back({planned.kind, planned.tag});
-    planned_.erase(first);
 }
 
 void FlowNetwork::play_due(Tick at) {
@@ -301,6 +303,7 @@ void FlowNetwork::move_to(Instant at) {
     }
     settle_rates();
     INVARIANT(due_.empty());  // all that there are stand still or have no end
+    due_.shift(now_);
     origin_ = at;
     now_ = 0;
     for (Flow& flow : flows_) flow.since = 0;

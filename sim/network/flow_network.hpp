@@ -13,14 +13,13 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/invariant.hpp"
 #include "base/quantity.hpp"
+#include "base/time_queue.hpp"
 #include "sim/network/due_flows.hpp"
 #include "sim/network/fair_share.hpp"
 #include "sim/network/link.hpp"
@@ -150,6 +149,7 @@ private:
     Tick tick_of(Instant at) const;
     Instant instant_of(Tick tick) const;
     Tick due_tick();
+    Instant planned_at();  // the next; never if nothing is planned
     std::uint32_t new_slot(std::uint64_t tag);
     void settle_rates();
     void take_rates();
@@ -172,8 +172,7 @@ private:
     std::size_t flow_count_ = 0;
     Instant origin_;  // tick 0
     Tick now_ = 0;
-    std::map<std::pair<Instant, std::uint64_t>, Planned> planned_;
-    std::uint64_t planned_count_ = 0;
+    TimeQueue<Planned> planned_;  // by instant
     std::vector<Happening> happenings_;
     std::vector<std::uint32_t> taken_;
     PaceWatcher* watcher_ = nullptr;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -13,7 +12,7 @@
 namespace ukemi::sim {
 
 void StepHost::wake(StepPlayer& player, Instant at, std::uint64_t token) {
-    due_.push({at, sequence_++, &player, token});
+    due_.push(at.raw(), 0, {&player, token});
 }
 
 void StepHost::send(StepPlayer& player, const PlacedCollective& placed, Bytes bytes, Instant at,
@@ -28,11 +27,11 @@ void StepHost::forget(const StepPlayer& player) {
         network_.runs().cancel(static_cast<RunId>(entry.first));
         return true;
     });
-    std::vector<Due> kept;
-    for (; !due_.empty(); due_.pop()) {
-        if (due_.top().player != &player) kept.push_back(due_.top());
-    }
-    due_ = decltype(due_)(std::greater<>{}, std::move(kept));
+    due_.cancel_if([&](const Told& told) { return told.player == &player; });
+}
+
+Instant StepHost::wakes_at() {
+    return due_.empty() ? Instant::never() : Instant::at(nanoseconds(due_.next().at));
 }
 
 void StepHost::arrived(const NetworkEvent& event) {
@@ -45,20 +44,20 @@ void StepHost::arrived(const NetworkEvent& event) {
 void StepHost::run(std::span<const std::unique_ptr<StepPlayer>> players, Instant until) {
     const auto is_over = [](const auto& player) { return player->is_over(); };
     while (!std::ranges::all_of(players, is_over)) {
-        const Instant limit = due_.empty() ? until : std::min(due_.top().at, until);
+        const Instant wakes = wakes_at();
+        const Instant limit = std::min(wakes, until);
         if (const auto event = network_.runs().run_until(limit)) {
             arrived(*event);
             continue;
         }
-        if (due_.empty() || due_.top().at > until) {
+        if (due_.empty() || wakes > until) {
             if (until < Instant::never()) return;
             const auto waiting = std::ranges::find_if_not(players, is_over);
             throw InputError(fmt::format("job {}", (*waiting)->name()), "",
                              "waits for ever: what it sends crosses a link that is down");
         }
-        const Due due = due_.top();
-        due_.pop();
-        due.player->wake_up(due.token, due.at);
+        const Told told = due_.take();
+        told.player->wake_up(told.token, wakes);
     }
 }
 

@@ -8,10 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <queue>
 #include <span>
-#include <vector>
 
+#include "base/time_queue.hpp"
 #include "sim/step/placed_collective.hpp"
 
 namespace ukemi::sim {
@@ -34,26 +33,17 @@ public:
     void run(std::span<const std::unique_ptr<StepPlayer>> players, Instant until);
 
 private:
-    struct Due {
-        Instant at;
-        std::uint64_t sequence = 0;
-        StepPlayer* player = nullptr;
-        std::uint64_t token = 0;
-        friend bool operator>(const Due& a, const Due& b) {
-            return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
-        }
-    };
-    struct OnItsWay {
+    struct Told {  // whom, and by which token
         StepPlayer* player = nullptr;
         std::uint64_t token = 0;
     };
 
     void arrived(const NetworkEvent& event);
+    Instant wakes_at();  // next; never if nobody asked
 
     ClusterNetwork network_;
-    std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
-    std::uint64_t sequence_ = 0;
-    std::map<std::uint32_t, OnItsWay> on_their_way_;  // by run
+    TimeQueue<Told> due_;
+    std::map<std::uint32_t, Told> on_their_way_;  // by run
 };
 
 }  // namespace ukemi::sim
