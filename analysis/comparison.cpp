@@ -8,12 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "analysis/table.hpp"
-#include "analysis/units.hpp"
+#include "analysis/time_unit.hpp"
 #include "base/clustered_summary.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
-#include "scenarios/reader/variants.hpp"
+#include "records/varied_columns.hpp"
 
 namespace ukemi::analysis {
 
@@ -21,50 +20,33 @@ namespace {
 
 double half_width(const Summary& summary) { return summary.mean_high_95 - summary.mean; }
 
-Candidate candidate_of(const std::string& policy, std::span<const records::RunResult> runs,
-                       std::span<const std::size_t> positions, const RunClusters& clusters) {
-    const records::RunResult& first = runs[positions.front()];
+Candidate candidate_of(const PolicyGroup& group) {
     Candidate one;
-    one.scenario = first.scenario;
-    one.variant = scenarios::variant_label(first.varied);
-    one.policy = policy;
-    one.clusters_name = clusters.name();
-    one.clusters_words = clusters.words();
-    RegretSum regret;
+    static_cast<PolicyInVariant&>(one) = group.which;
+    one.outcome = outcome_means(group.members, true);
     std::vector<ClusterValue> hours, samples, steps, dollars;
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-        const records::RunResult& run = runs[positions[i]];
-        if (run.policy != policy) continue;
-        if (!clusters.counts(i)) {
-            ++one.repeated;
-            continue;
-        }
-        ++one.runs;
-        regret.add(run);
+    for (const PolicyGroup::Member& member : group.members) {
+        const records::RunResult& run = *member.run;
         if (!run.finished) continue;
-        ++one.reached;
-        const std::size_t cluster = clusters.cluster[i];
-        hours.push_back({cluster, to_hours(run.duration)});
+        hours.push_back({member.cluster, to_hours(run.duration)});
         if (run.steps) {  // else time is its work
-            samples.push_back({cluster, static_cast<double>(run.samples_done)});
-            steps.push_back({cluster, static_cast<double>(*run.steps)});
+            samples.push_back({member.cluster, static_cast<double>(run.samples_done)});
+            steps.push_back({member.cluster, static_cast<double>(*run.steps)});
         }
-        dollars.push_back({cluster, to_dollars(run.cost)});
+        dollars.push_back({member.cluster, to_dollars(run.cost)});
     }
     one.hours = summarise_clusters(hours);
     one.samples = summarise_clusters(samples);
     one.steps = summarise_clusters(steps);
     one.dollars = summarise_clusters(dollars);
-    one.optimum = regret.optimum();
-    one.regret_percent = regret.percent();
     return one;
 }
 
-// "12.3 +-0.4", with the interval only where it is over something.
-std::string with_band(const Summary& summary) {
-    if (summary.count == 0) return "-";
-    if (summary.clusters < 2) return fmt::format("{:.4g}", summary.mean);
-    return fmt::format("{:.4g} +-{:.2g}", summary.mean, half_width(summary));
+// "12.3 +-0.4", with the interval only where it is over something; of hours, so many seconds.
+std::string with_band(const Summary& summary, double times = 1) {
+    if (summary.count == 0) return std::string(nothing_to_show);
+    if (summary.clusters < 2) return fmt::format("{:.4g}", summary.mean * times);
+    return fmt::format("{:.4g} +-{:.2g}", summary.mean * times, half_width(summary) * times);
 }
 
 std::string cut(const std::string& text, std::size_t width) {
@@ -74,7 +56,7 @@ std::string cut(const std::string& text, std::size_t width) {
 std::vector<Candidate> fastest_first(std::span<const Candidate> candidates) {
     std::vector<Candidate> sorted(candidates.begin(), candidates.end());
     std::ranges::stable_sort(sorted, {}, [](const Candidate& one) {
-        return one.reached > 0 ? one.hours.mean : std::numeric_limits<double>::infinity();
+        return std::pair(one.outcome.rank(), one.hours.mean);
     });
     return sorted;
 }
@@ -91,24 +73,11 @@ std::vector<NamedSummary> quantities_of(const Candidate& one) {
             {"cost_usd", &one.dollars}};
 }
 
-std::string_view kind_of(const Candidate& one) {
-    return !one.optimum ? "" : one.optimum->exact ? "exact" : "bound";
-}
-
 }  // namespace
 
 std::vector<Candidate> candidates_of(std::span<const records::RunResult> runs) {
     std::vector<Candidate> candidates;
-    for (const auto& positions : variants_among(runs)) {
-        const RunClusters clusters = clusters_of(runs, positions);
-        std::vector<std::string> policies;
-        for (const std::size_t position : positions) {
-            const std::string& policy = runs[position].policy;
-            if (std::ranges::find(policies, policy) != policies.end()) continue;
-            policies.push_back(policy);
-            candidates.push_back(candidate_of(policy, runs, positions, clusters));
-        }
-    }
+    for (const PolicyGroup& group : policy_groups(runs)) candidates.push_back(candidate_of(group));
     return candidates;
 }
 
@@ -130,7 +99,7 @@ std::string runs_line(std::span<const Candidate> candidates) {
     std::size_t repeated = 0;
     std::set<std::string> over;
     for (const Candidate& one : candidates) {
-        runs = std::max(runs, one.runs);
+        runs = std::max(runs, one.outcome.runs);
         repeated = std::max(repeated, one.repeated);
         if (!one.clusters_words.empty()) over.insert(one.clusters_words);
     }
@@ -143,33 +112,65 @@ std::string runs_line(std::span<const Candidate> candidates) {
                               repeated);
 }
 
-std::string rows_of(std::span<const Candidate> sorted) {
-    constexpr std::string_view row = "{:<26} {:>14} {:>16} {:>15} {:>14} {:>7}{}\n";
-    constexpr std::size_t name_width = 26;
-    std::string text =
-        fmt::format(row, "to the target", "hours", "samples", "steps", "usd", "regret%", "");
+constexpr std::string_view comparison_row = "{:<26} {:>14} {:>16} {:>15} {:>14} {:>7}{:<2}";
+constexpr std::size_t shown_name_width = 26;
+
+struct ComparisonLayout {
+    const TimeUnit& time;
+    bool markets;  // what was bought of which
+};
+
+std::string head_line(const ComparisonLayout& layout) {
+    std::string text = fmt::format(comparison_row, "to the target", layout.time.name, "samples",
+                                   "steps", "usd", "regret%", "");
+    if (layout.markets) {
+        text += fmt::format("{:>8} {:>8} {:>8} {:>8}", fmt::format("spot {}", layout.time.symbol),
+                            fmt::format("o-d {}", layout.time.symbol), "spot usd", "o-d usd");
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + '\n';
+}
+
+std::string row_of(const Candidate& one, const ComparisonLayout& layout) {
+    std::string text = one.variant.empty() ? "" : shortened(one.variant, table_width_least) + '\n';
+    std::string name = shortened(one_line(one.policy), table_width_least);
+    if (name.size() > shown_name_width) {  // has a line to itself: it is the one that files have
+        text += name + '\n';
+        name.clear();
+    }
+    text += fmt::format(comparison_row, name, with_band(one.hours, layout.time.per_hour),
+                        with_band(one.samples), with_band(one.steps), with_band(one.dollars),
+                        regret_text(one.outcome.regret_percent), one.all_reached() ? "" : " !");
+    if (layout.markets && one.outcome.finished > 0) {
+        const OutcomeMeans& all = one.outcome;
+        text +=
+            fmt::format("{:>8.4g} {:>8.4g} {:>8.4g} {:>8.4g}", all.spot_h * layout.time.per_hour,
+                        all.on_demand_h * layout.time.per_hour, all.spot_usd, all.on_demand_usd);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + '\n';
+}
+
+std::string rows_of(std::span<const Candidate> sorted, const ComparisonLayout& layout) {
+    std::string text = head_line(layout);
     // One line for all candidates of the same work.
     const bool one_work = std::ranges::all_of(
         sorted, [&](const Candidate& one) { return one.variant == sorted.front().variant; });
-    if (one_work && !sorted.empty() && sorted.front().optimum) {
-        const OptimumMean& mean = *sorted.front().optimum;
-        text += fmt::format(row, optimum_name(mean), "", "", "", fmt::format("{:.4g}", mean.usd),
-                            "", "");
+    if (one_work && !sorted.empty() && sorted.front().outcome.optimum) {
+        const OptimumMean& mean = *sorted.front().outcome.optimum;
+        text += fmt::format("{:<26} {:>14} {:>16} {:>15} {:>14.4g}\n", optimum_name(mean), "", "",
+                            "", mean.usd);
     }
-    for (const Candidate& one : sorted) {
-        const bool misses = one.reached < one.runs;
-        if (!one.variant.empty()) text += fmt::format("{}\n", shortened(one.variant, 100));
-        text += fmt::format(row, cut(short_label(one.policy), name_width), with_band(one.hours),
-                            with_band(one.samples), with_band(one.steps), with_band(one.dollars),
-                            regret_text(one.regret_percent), misses ? " !" : "");
-    }
+    for (const Candidate& one : sorted) text += row_of(one, layout);
     text += runs_line(sorted);
+    text += fmt::format("means of the runs that got there; regret%: of usd, over the optimum{}\n",
+                        layout.markets ? "; o-d: on demand" : "");
     for (const Candidate& one : sorted) {
-        if (one.reached == one.runs) continue;
+        if (one.all_reached()) continue;
         text +=
             fmt::format("! {}{}{}: {} of {} runs did not get there\n", shortened(one.variant, 60),
-                        one.variant.empty() ? "" : ", ", cut(short_label(one.policy), policy_width),
-                        one.runs - one.reached, one.runs);
+                        one.variant.empty() ? "" : ", ", cut(one.policy, policy_width),
+                        one.outcome.runs - one.outcome.finished, one.outcome.runs);
     }
     return text;
 }
@@ -182,11 +183,11 @@ std::string over_best(std::span<const Candidate> candidates, const Candidate& li
     const Candidate* own = nullptr;
     for (const Candidate& one : candidates) {
         if (one.scenario != scenario) continue;
-        if (one.reached == one.runs) best = std::min(best, one.hours.mean);
+        if (one.all_reached()) best = std::min(best, one.hours.mean);
         if (one.policy == like.policy && one.variant == like.variant) own = &one;
     }
     if (own == nullptr) return "";
-    if (own->reached < own->runs) return "never";
+    if (!own->all_reached()) return "never";
     return fmt::format("{:.2f}", own->hours.mean / best);
 }
 
@@ -194,14 +195,13 @@ std::string transfer_table(std::span<const Candidate> candidates,
                            std::span<const std::string> scenarios) {
     constexpr std::size_t shown_most = 4;  // that fit beside the names
     const auto shown = scenarios.first(std::min(scenarios.size(), shown_most));
-    std::string text = fmt::format("\n{:<34}", "hours over the best of each");
+    std::string text = fmt::format("\n{:<34}", "time over the best of each");
     for (const std::string& name : shown) text += fmt::format(" {:>15}", cut(name, 15));
     text += '\n';
     std::vector<std::string> told;
     for (const Candidate& one : candidates) {
-        const std::string label = one.variant.empty()
-                                      ? short_label(one.policy)
-                                      : short_label(one.policy) + ", " + one.variant;
+        const std::string label =
+            one.variant.empty() ? one.policy : one.policy + ", " + one.variant;
         if (std::ranges::find(told, label) != told.end()) continue;
         told.push_back(label);
         text += fmt::format("{:<34}", cut(label, policy_width));
@@ -219,9 +219,12 @@ std::string transfer_table(std::span<const Candidate> candidates,
 
 }  // namespace
 
-std::string comparison_table(std::span<const Candidate> candidates) {
+std::string comparison_table(std::span<const Candidate> candidates, std::size_t width) {
+    double longest_h = 0;
+    for (const Candidate& one : candidates) longest_h = std::max(longest_h, one.hours.mean);
+    const ComparisonLayout layout{time_unit_for(longest_h), width >= table_width_with_markets};
     const std::vector<std::string> scenarios = scenarios_of(candidates);
-    if (scenarios.size() < 2) return rows_of(fastest_first(candidates));
+    if (scenarios.size() < 2) return rows_of(fastest_first(candidates), layout);
     std::string text;
     for (const std::string& name : scenarios) {
         std::vector<Candidate> own;
@@ -229,21 +232,25 @@ std::string comparison_table(std::span<const Candidate> candidates) {
             if (one.scenario == name) own.push_back(one);
         }
         text += fmt::format("{}{}\n", text.empty() ? "" : "\n", name);
-        text += rows_of(fastest_first(own));
+        text += rows_of(fastest_first(own), layout);
     }
     return text + transfer_table(candidates, scenarios);
 }
 
 std::string comparison_csv(std::span<const Candidate> candidates,
                            std::span<const PolicyPair> pairs) {
-    std::vector<std::string> columns{"variant", "policy", "runs", "reached"};
+    const records::VariedColumns varied(candidates);
+    std::vector<std::string> columns{"variant", "policy"};
+    varied.add_names(columns);
+    columns.insert(columns.end(), {"runs", "reached"});
     for (const NamedSummary& quantity : quantities_of(Candidate{})) {
         columns.push_back(quantity.name + "_mean");
         columns.push_back(quantity.name + "_low_95");
         columns.push_back(quantity.name + "_high_95");
     }
-    columns.insert(columns.end(), {"scenario", "optimum_usd_mean", "optimum_kind", "regret_percent",
-                                   "repeated", "clusters", "cluster"});
+    columns.emplace_back("scenario");
+    add_outcome_names(columns);
+    columns.insert(columns.end(), {"repeated", "clusters", "cluster"});
     std::vector<PairColumn> nothing;
     if (!pairs.empty()) nothing = pair_columns(pairs.front());
     if (!pairs.empty()) columns.emplace_back("baseline");
@@ -252,15 +259,17 @@ std::string comparison_csv(std::span<const Candidate> candidates,
     constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
     CsvWriter csv(columns);
     for (const Candidate& one : candidates) {
-        csv.add(one.variant).add(one.policy).add(one.runs).add(one.reached);
+        csv.add(one.variant).add(one.policy);
+        varied.add_fields(csv, one.varied);
+        csv.add(one.outcome.runs).add(one.outcome.finished);
         for (const NamedSummary& quantity : quantities_of(one)) {
             const bool known = quantity.summary->count > 0;
             csv.add(known ? quantity.summary->mean : no_value)
                 .add(known ? quantity.summary->mean_low_95 : no_value)
                 .add(known ? quantity.summary->mean_high_95 : no_value);
         }
-        csv.add(one.scenario).add(one.optimum ? one.optimum->usd : no_value).add(kind_of(one));
-        csv.add(one.regret_percent.value_or(no_value));
+        csv.add(one.scenario);
+        add_outcome_fields(csv, one.outcome);
         csv.add(one.repeated).add(one.hours.clusters).add(one.clusters_name);
         const auto pair = std::ranges::find_if(pairs, [&](const PolicyPair& other) {
             return other.scenario == one.scenario && other.variant == one.variant &&
@@ -277,17 +286,19 @@ std::string comparison_csv(std::span<const Candidate> candidates,
 std::string comparison_json(std::span<const Candidate> candidates,
                             std::span<const PolicyPair> pairs,
                             std::span<const std::string> warnings) {
-    nlohmann::json rows = nlohmann::json::array();
+    using nlohmann::ordered_json;
+    const records::VariedColumns varied(candidates);
+    ordered_json rows = ordered_json::array();
     for (const Candidate& one : candidates) {
-        nlohmann::json row = {{"scenario", one.scenario},       {"variant", one.variant},
-                              {"policy", one.policy},           {"runs", one.runs},
-                              {"reached", one.reached},         {"repeated", one.repeated},
-                              {"clusters", one.hours.clusters}, {"cluster", one.clusters_name}};
-        if (one.optimum) {
-            row["optimum_usd"] = one.optimum->usd;
-            row["optimum_kind"] = kind_of(one);
-        }
-        if (one.regret_percent) row["regret_percent"] = *one.regret_percent;
+        ordered_json row = {
+            {"scenario", one.scenario}, {"variant", one.variant}, {"policy", one.policy}};
+        varied.add_fields(row, one.varied);
+        row["runs"] = one.outcome.runs;
+        row["reached"] = one.outcome.finished;
+        row["repeated"] = one.repeated;
+        row["clusters"] = one.hours.clusters;
+        row["cluster"] = one.clusters_name;
+        add_outcome_fields(row, one.outcome);
         for (const NamedSummary& quantity : quantities_of(one)) {
             if (quantity.summary->count == 0) continue;
             row[quantity.name] = {{"mean", quantity.summary->mean},
@@ -296,9 +307,10 @@ std::string comparison_json(std::span<const Candidate> candidates,
         }
         rows.push_back(std::move(row));
     }
-    nlohmann::json document{{"candidates", std::move(rows)}};
-    if (!pairs.empty()) document["pairs"] = nlohmann::json::parse(pairs_json(pairs));
-    document["warnings"] = nlohmann::json::array();
+    ordered_json document;
+    document["candidates"] = std::move(rows);
+    if (!pairs.empty()) document["pairs"] = ordered_json::parse(pairs_json(pairs));
+    document["warnings"] = ordered_json::array();
     for (const std::string& one : warnings) document["warnings"].push_back(one);
     return document.dump(2) + "\n";
 }

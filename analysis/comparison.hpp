@@ -7,42 +7,39 @@
 // A job whose work is a time has neither samples nor steps.
 #pragma once
 
-#include <optional>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "analysis/outcome_means.hpp"
 #include "analysis/pairs.hpp"
-#include "analysis/regret.hpp"
+#include "analysis/table.hpp"
+#include "analysis/units.hpp"
 #include "base/statistics.hpp"
 #include "records/run_result.hpp"
 
 namespace ukemi::analysis {
 
-struct Candidate {
-    std::string scenario;
-    std::string variant;  // "/job/batch=64", or empty
-    std::string policy;
-    std::size_t runs = 0;
-    std::size_t reached = 0;  // of them, that finished their work
-    Summary hours;            // of those
+struct Candidate : PolicyInVariant {
+    OutcomeMeans outcome;  // of `runs`, those that finished their work are reached
+    Summary hours;         // of those
     Summary samples;
     Summary steps;
     Summary dollars;
-    std::optional<OptimumMean> optimum;
-    std::optional<double> regret_percent;
-    std::size_t repeated = 0;   // runs that are there again under another seed, and nowhere counted
-    std::string clusters_name;  // what intervals are over, one of them: "record"
-    std::string clusters_words;  // "6 zones"
+
+    bool all_reached() const { return outcome.finished == outcome.runs; }
 };
 
 // In the order of the runs.
 std::vector<Candidate> candidates_of(std::span<const records::RunResult> runs);
 
-// At most 100 columns wide; what was not reached at all stands last, the rest from fast to slow.
+// At most as wide as is said, and 100 columns at least. Who always got there in time stands first,
+// what was not reached at all last, each from fast to slow.
 // Several scenarios stand one below the other, and then each policy's time in each as a multiple of
 // the best one's there: what does not transfer shows.
-std::string comparison_table(std::span<const Candidate> candidates);
+std::string comparison_table(std::span<const Candidate> candidates,
+                             std::size_t width = table_width_least);
 // With what `pairs` says of the same candidate, where it says anything.
 std::string comparison_csv(std::span<const Candidate> candidates,
                            std::span<const PolicyPair> pairs = {});

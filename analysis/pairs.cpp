@@ -92,6 +92,7 @@ void add_pairs_of(std::span<const RunResult> runs, std::span<const std::size_t> 
         const RunResult& first = runs[group.front()];
         row.scenario = first.scenario;
         row.variant = scenarios::variant_label(first.varied);
+        row.varied = first.varied;
         row.policy = policy;
         row.baseline = baseline;
         row.clusters_name = clusters.name();

@@ -33,6 +33,7 @@ struct PairedQuantity {
 struct PolicyPair {
     std::string scenario;
     std::string variant;  // "/job/deadline=60 h", or empty
+    std::vector<records::VariedValue> varied;
     std::string policy;
     std::string baseline;
     std::size_t pairs = 0;       // that the numbers are of

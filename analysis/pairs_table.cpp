@@ -2,21 +2,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "analysis/pairs.hpp"
-#include "analysis/table.hpp"
+#include "analysis/regret.hpp"
+#include "analysis/time_unit.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "records/varied_columns.hpp"
 
 namespace ukemi::analysis {
 
 namespace {
 
 constexpr std::size_t pair_line_width = 100;
-constexpr std::size_t pair_name_width = 34;
+constexpr std::size_t pair_name_width = 35;
 
 const PairedQuantity& quantity_in(const PolicyPair& pair, std::string_view name) {
     const auto found = std::ranges::find(pair.quantities, name, &PairedQuantity::name);
@@ -28,27 +31,28 @@ double half_of_interval(const Summary& summary) { return summary.mean_high_95 - 
 
 // Three decimals, and below that only that it is below.
 std::string probability_text(std::optional<double> p) {
-    if (!p) return "-";
+    if (!p) return std::string(nothing_to_show);
     return *p < 0.001 ? "<0.001" : fmt::format("{:.3f}", *p);
 }
 
-std::string pair_line(const PolicyPair& pair, const PairedQuantity& quantity) {
+// Differences are shown as so many times what files hold: of hours, seconds.
+std::string pair_line(const PolicyPair& pair, const PairedQuantity& quantity, double times) {
     const bool sure = quantity.difference.clusters > 1;
-    const std::string difference =
-        pair.pairs == 0 ? "-" : fmt::format("{:+.4g}", quantity.difference.mean);
+    const std::string difference = pair.pairs == 0
+                                       ? std::string(nothing_to_show)
+                                       : fmt::format("{:+.4g}", quantity.difference.mean * times);
     const std::string band =
-        sure ? fmt::format("{:.3g}", half_of_interval(quantity.difference)) : "";
-    std::string ratio = "-";
+        sure ? fmt::format("{:.3g}", half_of_interval(quantity.difference) * times) : "";
+    std::string ratio(nothing_to_show);
     std::string ratio_band;
     if (quantity.ratio) ratio = fmt::format("{:.3f}", *quantity.ratio);
     if (quantity.ratio && sure) {
         ratio_band = fmt::format("{:.3f}..{:.3f}", *quantity.ratio - quantity.ratio_half_width_95,
                                  *quantity.ratio + quantity.ratio_half_width_95);
     }
-    return fmt::format("{:<34} {:>10} {:>8} {:>7} {:>14} {:>7} {:>7} {:>5}{}\n",
-                       shortened(short_label(pair.policy), pair_name_width), difference, band,
-                       ratio, ratio_band, probability_text(quantity.p),
-                       probability_text(quantity.p_holm), pair.pairs,
+    return fmt::format("{:<35} {:>10} {:>8} {:>7} {:>13} {:>7} {:>7} {:>5}{}\n",
+                       shortened(pair.policy, pair_name_width), difference, band, ratio, ratio_band,
+                       probability_text(quantity.p), probability_text(quantity.p_holm), pair.pairs,
                        pair.unfinished > 0 ? "!" : "");
 }
 
@@ -68,7 +72,9 @@ std::string notes_below(std::span<const PolicyPair> pairs) {
         text +=
             fmt::format("pairs have trace, window and seed in common; intervals and p over {}\n",
                         fmt::join(words, " or "));
-        text += "p: Wilcoxon's signed ranks; Holm: corrected for all rows\n";
+        text +=
+            "+/-: half the 95 % interval; p: Wilcoxon's signed ranks; p_Holm: corrected for all "
+            "rows\n";
     }
     if (fewest < 6) {  // 2/2^n is above 0.05
         text += fmt::format("with {} of them, no p can be below {:.3g}\n", fewest,
@@ -106,11 +112,17 @@ std::string pairs_table(std::span<const PolicyPair> pairs,
     if (pairs.empty()) return {};
     std::string text;
     for (const std::string_view name : quantities) {
-        text += fmt::format(
-            "\n{:<34} {:>10} {:>8} {:>7} {:>14} {:>7} {:>7} {:>5}\n",
-            shortened(fmt::format("against {}", short_label(pairs[0].baseline)), pair_name_width),
-            name == "cost_usd" ? "usd more" : "h more", "+/-95%", "ratio", "95%", "p", "p_Holm",
-            "pairs");
+        double most = 0;
+        for (const PolicyPair& pair : pairs)
+            most = std::max(most, std::abs(quantity_in(pair, name).difference.mean));
+        const bool is_cost = name == "cost_usd";
+        const TimeUnit& time = time_unit_for(most);
+        const std::string_view unit = is_cost ? "usd" : time.symbol;
+        text +=
+            fmt::format("\n{:<35} {:>10} {:>8} {:>7} {:>13} {:>7} {:>7} {:>5}\n",
+                        shortened(fmt::format("against {}", pairs[0].baseline), pair_name_width),
+                        fmt::format("{} more", unit), fmt::format("+/-{}", unit), "ratio", "95%",
+                        "p", "p_Holm", "pairs");
         std::string variant;
         for (const PolicyPair& pair : pairs) {
             const std::string own =
@@ -120,7 +132,7 @@ std::string pairs_table(std::span<const PolicyPair> pairs,
                 text += fmt::format("{}\n", shortened(own, pair_line_width));
             }
             variant = own;
-            text += pair_line(pair, quantity_in(pair, name));
+            text += pair_line(pair, quantity_in(pair, name), is_cost ? 1 : time.per_hour);
         }
     }
     return text + notes_below(pairs);
@@ -135,16 +147,19 @@ std::vector<PairColumn> pair_columns(const PolicyPair& pair) {
 }
 
 std::string pairs_csv(std::span<const PolicyPair> pairs) {
-    std::vector<std::string> columns{"variant",    "policy",   "baseline",
-                                     "unfinished", "clusters", "cluster"};
+    const records::VariedColumns varied(pairs);
+    std::vector<std::string> columns{"variant", "policy"};
+    varied.add_names(columns);
+    columns.insert(columns.end(), {"baseline", "unfinished", "clusters", "cluster"});
     if (!pairs.empty()) {
         for (const PairColumn& one : pair_columns(pairs.front())) columns.push_back(one.name);
     }
     columns.emplace_back("scenario");
     CsvWriter csv(columns);
     for (const PolicyPair& pair : pairs) {
-        csv.add(pair.variant).add(pair.policy).add(pair.baseline);
-        csv.add(pair.unfinished).add(clusters_in(pair)).add(pair.clusters_name);
+        csv.add(pair.variant).add(pair.policy);
+        varied.add_fields(csv, pair.varied);
+        csv.add(pair.baseline).add(pair.unfinished).add(clusters_in(pair)).add(pair.clusters_name);
         for (const PairColumn& one : pair_columns(pair)) csv.add(one.value);
         csv.add(pair.scenario);
         csv.end_row();
@@ -153,13 +168,17 @@ std::string pairs_csv(std::span<const PolicyPair> pairs) {
 }
 
 std::string pairs_json(std::span<const PolicyPair> pairs) {
+    const records::VariedColumns varied(pairs);
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const PolicyPair& pair : pairs) {
         nlohmann::ordered_json row = {
-            {"scenario", pair.scenario},     {"variant", pair.variant},
-            {"policy", pair.policy},         {"baseline", pair.baseline},
-            {"pairs", pair.pairs},           {"unfinished", pair.unfinished},
-            {"clusters", clusters_in(pair)}, {"cluster", pair.clusters_name}};
+            {"scenario", pair.scenario}, {"variant", pair.variant}, {"policy", pair.policy}};
+        varied.add_fields(row, pair.varied);
+        row["baseline"] = pair.baseline;
+        row["pairs"] = pair.pairs;
+        row["unfinished"] = pair.unfinished;
+        row["clusters"] = clusters_in(pair);
+        row["cluster"] = pair.clusters_name;
         for (const PairedQuantity& quantity : pair.quantities) {
             for (const auto& [name, value] : values_of(quantity)) {
                 if (std::isfinite(value)) {

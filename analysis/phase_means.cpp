@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/table.hpp"
 #include "scenarios/reader/variants.hpp"
 
 namespace ukemi::analysis {
@@ -44,7 +43,7 @@ std::vector<PhaseMeans> phase_means(std::span<const records::RunResult> runs) {
             standstill_s[phase] = to_seconds((*run.phases)[phase].standstill);
             machine_h[phase] = to_hours((*run.phases)[phase].instance_time);
         }
-        sums.add(scenarios::variant_label(run.varied), short_label(run.policy),
+        sums.add(scenarios::variant_label(run.varied), run.policy,
                  static_cast<double>(run.transitions), standstill_s, machine_h);
     }
     return sums.means();

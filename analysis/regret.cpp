@@ -25,15 +25,6 @@ std::optional<OptimumMean> RegretSum::optimum() const {
     return OptimumMean{optimum_usd_ / static_cast<double>(runs_), exact_};
 }
 
-std::optional<double> regret_percent(std::span<const records::RunResult> runs,
-                                     std::string_view policy) {
-    RegretSum sum;
-    for (const records::RunResult& run : runs) {
-        if (run.policy == policy) sum.add(run);
-    }
-    return sum.percent();
-}
-
 std::optional<OptimumMean> optimum_mean(std::span<const records::RunResult> runs) {
     RegretSum sum;
     for (const records::RunResult& run : runs) sum.add(run);
@@ -41,7 +32,7 @@ std::optional<OptimumMean> optimum_mean(std::span<const records::RunResult> runs
 }
 
 std::string regret_text(std::optional<double> percent) {
-    if (!percent) return "-";
+    if (!percent) return std::string(nothing_to_show);
     if (*percent >= 99'999) return fmt::format("{:.0e}", *percent);
     return fmt::format("{:.{}f}", *percent, *percent < 9'999 ? 1 : 0);
 }

@@ -34,12 +34,11 @@ private:
     bool exact_ = true;
 };
 
-// Of the runs of one policy list.
-std::optional<double> regret_percent(std::span<const records::RunResult> runs,
-                                     std::string_view policy);
 std::optional<OptimumMean> optimum_mean(std::span<const records::RunResult> runs);
 
-std::string regret_text(std::optional<double> percent);  // "7.3", or "-"
+// What tables show where there is nothing to show.
+inline constexpr std::string_view nothing_to_show = "\u2013";
+std::string regret_text(std::optional<double> percent);  // "7.3"
 std::string_view optimum_name(const OptimumMean& mean);  // of its line in a table
 
 }  // namespace ukemi::analysis

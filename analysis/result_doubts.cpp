@@ -8,7 +8,6 @@
 #include <set>
 
 #include "analysis/idle_variation.hpp"
-#include "analysis/table.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 
@@ -68,7 +67,7 @@ void add_about_policies(Results results, std::vector<std::string>& warnings) {
     if (late && finished) warnings.emplace_back("no run of any policy met its deadline");
     for (const std::string& policy : order) {
         const PolicyRuns& sum = policies[policy];
-        const std::string name = one_line(short_label(policy));
+        const std::string name = one_line(policy);
         if (sum.finished == 0) {
             warnings.push_back(
                 fmt::format("{}: no run finished ({}); what it paid is not what the work costs",

@@ -103,6 +103,11 @@ void add_timelines(plots::FigureInput& input, const fs::path& folder,
     }
 }
 
+// As it was given; of older versions, by its pointer.
+const json& varied_value(const json& run, const std::string& pointer) {
+    return run.contains("varied") ? run.at("varied").at(pointer) : run.at(pointer);
+}
+
 // The keys in which runs differ; text is shown as it is, all else as JSON.
 void add_variant(plots::RunPoint& point, const json& run,
                  const std::vector<std::string>& pointers) {
@@ -110,7 +115,7 @@ void add_variant(plots::RunPoint& point, const json& run,
         point.deadline_h = run.at("deadline_s").get<double>() / 3600;
     }
     for (const std::string& pointer : pointers) {
-        const json& value = run.at(pointer);
+        const json& value = varied_value(run, pointer);
         const std::string text = fmt::format(
             "{}={}", pointer, value.is_string() ? value.get<std::string>() : value.dump());
         point.variant += (point.variant.empty() ? "" : ", ") + text;
@@ -134,7 +139,7 @@ records::RunResult stored_run(const json& run, const std::vector<std::string>& p
     result.duration = seconds(run.at("duration_s").get<double>());
     result.event_hash = run.value("event_hash", "");
     for (const std::string& pointer : pointers) {
-        result.varied.push_back({pointer, run.at(pointer).dump()});
+        result.varied.push_back({pointer, varied_value(run, pointer).dump()});
     }
     return result;
 }

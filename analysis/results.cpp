@@ -7,35 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "analysis/build_info.hpp"
 #include "analysis/pairs.hpp"
 #include "analysis/policy_means.hpp"
-#include "base/plain_text.hpp"
-#include "base/text_digest.hpp"
 #include "records/run_json.hpp"
 
 namespace ukemi::analysis {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 namespace {
-
-json inputs_json(const ReplayInputs& inputs) {
-    json traces = json::array();
-    for (const fs::path& trace : inputs.traces) traces.push_back(one_line(trace.string()));
-    json about = {{"scenario", json::parse(inputs.scenario->resolved)},
-                  {"traces", traces},
-                  {"policies", inputs.policies},
-                  {"seeds", inputs.seeds}};
-    if (inputs.zones) about["zones"] = true;
-    if (inputs.starts != "1") about["starts"] = inputs.starts;
-    if (!inputs.baseline.empty()) about["baseline"] = inputs.baseline;
-    for (const scenarios::VariedKey& key : inputs.varied) {
-        about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
-    }
-    return about;
-}
 
 void write_run(OutputFolder& folder, const fs::path& own, const scenarios::FinishedRun& run) {
     folder.write(own / "timeline.csv",
@@ -100,24 +80,11 @@ const std::string& FolderNames::of(const std::string& label) {
     return place->second;
 }
 
-fs::path default_results_folder(const ReplayInputs& inputs) {
-    const std::uint64_t hash = text_digest(inputs_json(inputs).dump());
-    const std::string name = file_name_of(inputs.scenario->name);
-    return fs::path("results") / fmt::format("{}-{:08x}", name, hash >> 32);
-}
-
 plots::FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,
                                   std::span<const scenarios::FinishedRun> runs,
                                   const plots::FigureOptions& options) {
     try {
-        json run_json = inputs_json(inputs);
-        run_json["scenario_file"] = one_line(inputs.scenario->file.string());
-        run_json["ukemi"] = {{"version", build_version()},
-                             {"commit", build_commit()},
-                             {"build", build_description()}};
-        run_json["warnings"] = inputs.warnings;
-        if (!inputs.live.empty()) run_json["live"] = json::parse(inputs.live);
-        folder.write("run.json", run_json.dump(2) + "\n");
+        folder.write("run.json", run_json(inputs));
         std::vector<records::RunResult> results;
         for (const scenarios::FinishedRun& run : runs) results.push_back(run.result);
         folder.write("summary.csv", records::runs_csv(results));

@@ -15,27 +15,11 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/run_inputs.hpp"
 #include "plots/figures.hpp"
 #include "scenarios/experiment/experiment.hpp"
-#include "scenarios/reader/variants.hpp"
 
 namespace ukemi::analysis {
-
-// What the results are a function of, besides the build.
-struct ReplayInputs {
-    const scenarios::Scenario* scenario = nullptr;  // the first of the variants
-    std::vector<scenarios::VariedKey> varied;
-    std::vector<std::filesystem::path> traces;
-    bool zones = false;                 // the traces are of one market
-    std::vector<std::string> policies;  // labels
-    std::vector<std::uint64_t> seeds;
-    std::vector<std::string> warnings;  // about what came out; no part of the folder's name
-    std::string starts = "1";           // of the windows, as parse_starts reads it
-    std::string baseline;               // of pairs; empty: none are asked for
-    std::string live;                   // of a live run: a JSON object that says how it was run
-};
-
-std::filesystem::path default_results_folder(const ReplayInputs& inputs);
 
 // Writes everything and draws the figures. Returns the figures and what could not be drawn.
 plots::FigureResult write_results(OutputFolder& folder, const ReplayInputs& inputs,

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/results.hpp"
+#include "analysis/table.hpp"
 #include "base/json_document.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
@@ -107,7 +108,7 @@ StoredResults load(const fs::path& folder) {
         results.scenario = about.at("scenario");
         const json document = parse_json(read_file(runs_file), runs_file.string());
         for (const json& row : document.at("runs")) {
-            StoredRun run{row.at("policy").get<std::string>(),
+            StoredRun run{short_label(row.at("policy").get<std::string>()),
                           row.at("trace").get<std::string>(),
                           row.at("seed").get<std::uint64_t>(),
                           seconds(row.value("start_s", 0.0)),
@@ -125,8 +126,8 @@ StoredResults load(const fs::path& folder) {
 // Reads the details where the run's folder is its own.
 void load_details(const fs::path& folder, std::vector<StoredRun>& runs) {
     std::map<std::string, int> uses;
-    const auto name_of = [](const StoredRun& run) {
-        return run_folder(run.policy, run.trace, run.seed, run.start);
+    const auto name_of = [](const StoredRun& run) {  // as the list was called then
+        return run_folder(run.row.at("policy").get<std::string>(), run.trace, run.seed, run.start);
     };
     for (const StoredRun& run : runs) ++uses[name_of(run)];
     for (StoredRun& run : runs) {
@@ -168,6 +169,7 @@ std::vector<NamedValue> compared_values() {
                       }});
     values.push_back({"training_s", running_s});  // wall time spent in steps
     column("samples");
+    column("work_h");
     values.push_back({"training_samples_per_s", [=](const StoredRun& run) {
                           return ratio(number_in(run.row, "samples"), running_s(run));
                       }});

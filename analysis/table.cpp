@@ -8,6 +8,7 @@
 
 #include "analysis/policy_means.hpp"
 #include "analysis/regret.hpp"
+#include "analysis/time_unit.hpp"
 #include "base/plain_text.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/reader/variants.hpp"
@@ -16,7 +17,6 @@ namespace ukemi::analysis {
 
 namespace {
 
-constexpr std::size_t table_width = 100;
 constexpr std::size_t name_width = 28;
 
 // A number in `width` columns: with fewer decimals, and then without digits, where it is too long.
@@ -26,11 +26,6 @@ std::string fitted(double value, int decimals, std::size_t width) {
         if (text.size() <= width) return text;
     }
     return fmt::format("{:.0e}", value);
-}
-
-// Names are cut at the column's width, with a mark, so that no line is wider than it may be.
-std::string fitted(const std::string& text, std::size_t width) {
-    return text.size() <= width ? text : text.substr(0, width - 1) + "~";
 }
 
 }  // namespace
@@ -49,7 +44,7 @@ std::string short_label(std::string_view label) {
 
 namespace {
 
-// The lines of one scenario, cheapest first; what the notes below the table are about is noted.
+// What the notes below the table are about.
 struct Notes {
     bool oracle = false;
     bool optimum = false;
@@ -62,11 +57,56 @@ struct Notes {
     bool one_cluster = false;        // of several runs
 };
 
+struct PolicyTableLayout {
+    const TimeUnit& time;
+    bool markets;  // what was bought of which
+};
+
 // How many runs met their deadline, of those that have one.
-std::string met_percent(const PolicyMeans& row) {
-    if (row.with_deadline == 0) return "-";
-    return fmt::format("{:.0f}", 100 * static_cast<double>(row.deadline_met) /
-                                     static_cast<double>(row.with_deadline));
+std::string met_percent(const OutcomeMeans& outcome) {
+    const auto share = outcome.deadline_met_share();
+    return share ? fmt::format("{:.0f}", 100 * *share) : std::string(nothing_to_show);
+}
+
+// A name that is too long has a line to itself: it is the one that files have.
+std::string name_cells(const PolicyMeans& row) {
+    const std::string name =
+        shortened(one_line(row.policy), table_width_least - 2) + (row.oracle ? " *" : "");
+    if (name.size() <= name_width) return fmt::format("{:<28}", name);
+    return fmt::format("{}\n{:<28}", name, "");
+}
+
+std::string market_cells(const OutcomeMeans& outcome, const PolicyTableLayout& layout) {
+    if (!layout.markets) return {};
+    std::string text;
+    for (const double h : {outcome.spot_h, outcome.on_demand_h}) {
+        text += fmt::format(" {:>8}", fitted(h * layout.time.per_hour, 1, 8));
+    }
+    for (const double usd : {outcome.spot_usd, outcome.on_demand_usd}) {
+        text += fmt::format(" {:>8}", fitted(usd, 2, 8));
+    }
+    return text;
+}
+
+std::string head_lines(const PolicyTableLayout& layout) {
+    constexpr std::string_view head = "{:<28} {:>9} {:>7} {:>7} {:>7} {:>4} {:>6}   {}";
+    std::string text = fmt::format(head, "policy", "cost_usd", "+/-usd", "regret%",
+                                   layout.time.name, "met%", "losses", "share of held time, %");
+    if (layout.markets) {
+        text +=
+            fmt::format("   {:>8} {:>8} {:>8} {:>8}", fmt::format("spot {}", layout.time.symbol),
+                        fmt::format("o-d {}", layout.time.symbol), "spot usd", "o-d usd");
+    }
+    return text + "\n" +
+           fmt::format(head, "", "mean", "", "", "mean", "", "mean", "use red tra chk idl was") +
+           "\n";
+}
+
+std::string legend(const PolicyTableLayout& layout) {
+    return fmt::format(
+        "+/-: half the 95 % interval; met%: runs in time; useful redone transition checkpoint idle "
+        "wasted{}\n",
+        layout.markets ? "; o-d: on demand" : "");
 }
 
 // What all of them could have paid at least.
@@ -77,67 +117,32 @@ std::string optimum_line(std::span<const records::RunResult> runs, Notes& notes)
     return fmt::format("{:<28} {:>9}\n", optimum_name(*mean), fitted(mean->usd, 2, 9));
 }
 
-std::string policy_lines(std::span<const records::RunResult> runs, Notes& notes) {
-    for (const records::RunResult& run : runs) {
-        if (run.predictor != "exact") notes.forecasts.insert(run.predictor);
-    }
-    std::vector<PolicyMeans> rows = policy_means(runs);
-    // A policy that finished nothing paid for something else.
-    std::ranges::stable_sort(rows, {}, [](const PolicyMeans& row) {
-        return std::pair(row.finished == 0, row.cost_usd.mean);
-    });
-
-    std::string text = optimum_line(runs, notes);
-    for (const PolicyMeans& row : rows) {
-        const Summary& cost = row.cost_usd;
-        const std::string interval =
-            cost.clusters < 2 ? "" : fitted(cost.mean_high_95 - cost.mean, 2, 7);
-        const bool unfinished = row.finished < row.runs;
-        notes.oracle = notes.oracle || row.oracle;
-        notes.unfinished = notes.unfinished || unfinished;
-        notes.runs = std::max(notes.runs, row.runs);
-        notes.repeated = std::max(notes.repeated, row.repeated);
-        if (!row.clusters_words.empty()) notes.clusters.insert(row.clusters_words);
-        notes.one_cluster = notes.one_cluster || (cost.clusters == 1 && row.runs > 1);
-        const std::string name =
-            fitted(short_label(row.policy), name_width - 2) + (row.oracle ? " *" : "");
-        notes.stuck += row.stuck;
-        text += fmt::format(
-            "{:<28} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name, fitted(cost.mean, 2, 9),
-            interval, regret_text(regret_percent(runs, row.policy)), fitted(row.hours.mean, 1, 6),
-            unfinished ? '!' : ' ', met_percent(row), fitted(row.revocations, 1, 6));
-        for (const double share : row.share_percent) text += fmt::format("{:>4.0f}", share);
-        text += "\n";
-    }
-    return text;
+void note(const PolicyMeans& row, Notes& notes) {
+    notes.oracle = notes.oracle || row.oracle;
+    notes.unfinished = notes.unfinished || row.outcome.finished < row.outcome.runs;
+    notes.runs = std::max(notes.runs, row.outcome.runs);
+    notes.repeated = std::max(notes.repeated, row.repeated);
+    if (!row.clusters_words.empty()) notes.clusters.insert(row.clusters_words);
+    notes.one_cluster = notes.one_cluster || (row.cost_usd.clusters == 1 && row.outcome.runs > 1);
+    notes.stuck += row.stuck;
 }
 
-}  // namespace
+std::string policy_line(const PolicyMeans& row, const PolicyTableLayout& layout) {
+    const Summary& cost = row.cost_usd;
+    const std::string interval =
+        cost.clusters < 2 ? "" : fitted(cost.mean_high_95 - cost.mean, 2, 7);
+    std::string text =
+        fmt::format("{} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name_cells(row),
+                    fitted(cost.mean, 2, 9), interval, regret_text(row.outcome.regret_percent),
+                    fitted(row.hours.mean * layout.time.per_hour, 1, 6),
+                    row.outcome.finished < row.outcome.runs ? '!' : ' ', met_percent(row.outcome),
+                    fitted(row.revocations, 1, 6));
+    for (const double share : row.share_percent) text += fmt::format("{:>4.0f}", share);
+    return text + market_cells(row.outcome, layout) + "\n";
+}
 
-std::string policy_table(std::span<const records::RunResult> runs) {
-    constexpr std::string_view head = "{:<28} {:>9} {:>7} {:>7} {:>7} {:>4} {:>6}   {}\n";
-    std::string text = fmt::format(head, "policy", "cost_usd", "+/-95%", "regret%", "hours", "met%",
-                                   "losses", "share of held time, %");
-    text += fmt::format(head, "", "mean", "", "", "mean", "", "mean", "use red tra chk idl was");
-    Notes notes;
-    const bool varied = !runs.empty() && !runs.front().varied.empty();
-    while (!runs.empty()) {  // those of one variant stand together
-        const auto other = std::ranges::find_if(
-            runs, [&](const records::RunResult& run) { return run.varied != runs.front().varied; });
-        const auto count = static_cast<std::size_t>(other - runs.begin());
-        if (varied) {
-            text += fmt::format(
-                "\n{}\n", shortened(scenarios::variant_label(runs.front().varied), table_width));
-        }
-        text += policy_lines(runs.first(count), notes);
-        runs = runs.subspan(count);
-    }
-    if (varied) text += "\n";
-    text += fmt::format("{} run{} a policy", notes.runs, notes.runs == 1 ? "" : "s");
-    if (!notes.clusters.empty()) {
-        text += fmt::format("; intervals are over {}", fmt::join(notes.clusters, " or "));
-    }
-    text += "\n";
+std::string remarks(const Notes& notes) {
+    std::string text;
     if (notes.optimum) {
         text +=
             "optimum: the least that somebody pays who knows the market and is in time; regret% "
@@ -159,6 +164,45 @@ std::string policy_table(std::span<const records::RunResult> runs) {
                             notes.stuck, notes.stuck == 1 ? "" : "s");
     }
     return text;
+}
+
+}  // namespace
+
+std::string policy_table(std::span<const records::RunResult> runs, std::size_t width) {
+    double longest_h = 0;
+    Notes notes;
+    for (const PolicyMeans& row : policy_means(runs)) {
+        longest_h = std::max(longest_h, row.hours.mean);
+        note(row, notes);
+    }
+    for (const records::RunResult& run : runs) {
+        if (run.predictor != "exact") notes.forecasts.insert(run.predictor);
+    }
+    const PolicyTableLayout layout{time_unit_for(longest_h), width >= table_width_with_markets};
+    std::string text = head_lines(layout);
+    const bool varied = !runs.empty() && !runs.front().varied.empty();
+    while (!runs.empty()) {  // those of one variant stand together
+        const auto other = std::ranges::find_if(
+            runs, [&](const records::RunResult& run) { return run.varied != runs.front().varied; });
+        const auto own = runs.first(static_cast<std::size_t>(other - runs.begin()));
+        if (varied) {
+            text += fmt::format("\n{}\n", shortened(scenarios::variant_label(own.front().varied),
+                                                    table_width_least));
+        }
+        text += optimum_line(own, notes);
+        std::vector<PolicyMeans> rows = policy_means(own);
+        std::ranges::stable_sort(rows, {}, [](const PolicyMeans& row) {
+            return std::pair(row.outcome.rank(), row.cost_usd.mean);
+        });
+        for (const PolicyMeans& row : rows) text += policy_line(row, layout);
+        runs = runs.subspan(own.size());
+    }
+    if (varied) text += "\n";
+    text += fmt::format("{} run{} a policy", notes.runs, notes.runs == 1 ? "" : "s");
+    if (!notes.clusters.empty()) {
+        text += fmt::format("; intervals are over {}", fmt::join(notes.clusters, " or "));
+    }
+    return text + "\n" + legend(layout) + remarks(notes);
 }
 
 }  // namespace ukemi::analysis

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "scenarios/reader/variants.hpp"
+
 namespace ukemi::analysis {
 
 namespace {
@@ -161,6 +163,32 @@ RunClusters clusters_of(std::span<const records::RunResult> runs,
     std::vector<RunUnit> units;
     for (const std::size_t position : positions) units.push_back(unit_of(runs[position]));
     return clusters_of(units);
+}
+
+std::vector<PolicyGroup> policy_groups(std::span<const records::RunResult> runs) {
+    std::vector<PolicyGroup> groups;
+    for (const auto& positions : variants_among(runs)) {
+        const RunClusters clusters = clusters_of(runs, positions);
+        const std::size_t first = groups.size();
+        for (std::size_t i = 0; i < positions.size(); ++i) {
+            const records::RunResult& run = runs[positions[i]];
+            auto group = std::find_if(
+                groups.begin() + static_cast<std::ptrdiff_t>(first), groups.end(),
+                [&](const PolicyGroup& one) { return one.which.policy == run.policy; });
+            if (group == groups.end()) {
+                groups.push_back({{run.scenario, scenarios::variant_label(run.varied), run.varied,
+                                   run.policy, 0, std::string(clusters.name()), clusters.words()},
+                                  {}});
+                group = groups.end() - 1;
+            }
+            if (clusters.counts(i)) {
+                group->members.push_back({&run, clusters.cluster[i]});
+            } else {
+                ++group->which.repeated;
+            }
+        }
+    }
+    return groups;
 }
 
 }  // namespace ukemi::analysis

@@ -55,4 +55,27 @@ std::vector<std::vector<std::size_t>> variants_among(std::span<const records::Ru
 RunClusters clusters_of(std::span<const records::RunResult> runs,
                         std::span<const std::size_t> positions);
 
+// A policy in one variant of one scenario.
+struct PolicyInVariant {
+    std::string scenario;
+    std::string variant;  // "/job/batch=64", or empty
+    std::vector<records::VariedValue> varied;
+    std::string policy;
+    std::size_t repeated = 0;  // runs that are there again under another seed, nowhere else counted
+    std::string clusters_name;   // what intervals are over, one of them: "record"
+    std::string clusters_words;  // "6 zones"
+};
+
+struct PolicyGroup {
+    struct Member {
+        const records::RunResult* run;
+        std::size_t cluster;
+    };
+    PolicyInVariant which;
+    std::vector<Member> members;  // that count
+};
+
+// In the order of the runs, a variant's policies together.
+std::vector<PolicyGroup> policy_groups(std::span<const records::RunResult> runs);
+
 }  // namespace ukemi::analysis

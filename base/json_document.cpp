@@ -178,7 +178,9 @@ json parse_json(std::string_view text, std::string_view file) {
                                  static_cast<std::uint8_t>(text[bad])));
     }
     TreeBuilder builder(file, "", 0);
-    if (!json::sax_parse(text, &builder)) {
+    // People write comments into their files; places in complaints count them.
+    constexpr bool comments = true;
+    if (!json::sax_parse(text, &builder, json::input_format_t::json, true, comments)) {
         fail_at(builder.error()->offset, builder.error()->problem);
     }
     return builder.take();

@@ -12,6 +12,7 @@
 
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
+#include "base/unit_pattern.hpp"
 
 namespace ukemi {
 namespace {
@@ -21,33 +22,57 @@ struct Unit {
     std::int64_t size;  // in the quantity's integer
 };
 
-// From small to large.
-constexpr std::array<Unit, 7> duration_units{{{"ns", 1},
-                                              {"us", 1'000},
-                                              {"ms", 1'000'000},
-                                              {"s", 1'000'000'000},
-                                              {"min", 60'000'000'000},
-                                              {"h", 3'600'000'000'000},
-                                              {"d", 86'400'000'000'000}}};
-constexpr std::array<Unit, 1> price_units{{{"USD/h", 1'000'000'000}}};
+// From small to large; after those that are written, the names that are only read.
+constexpr std::size_t written_durations = 7;
+constexpr std::int64_t second = 1'000'000'000;
+constexpr std::array<Unit, 21> duration_units{{{"ns", 1},
+                                               {"us", 1'000},
+                                               {"ms", 1'000'000},
+                                               {"s", second},
+                                               {"min", 60 * second},
+                                               {"h", 3'600 * second},
+                                               {"d", 86'400 * second},
+                                               {"millisecond", 1'000'000},
+                                               {"milliseconds", 1'000'000},
+                                               {"sec", second},
+                                               {"second", second},
+                                               {"seconds", second},
+                                               {"mins", 60 * second},
+                                               {"minute", 60 * second},
+                                               {"minutes", 60 * second},
+                                               {"hr", 3'600 * second},
+                                               {"hrs", 3'600 * second},
+                                               {"hour", 3'600 * second},
+                                               {"hours", 3'600 * second},
+                                               {"day", 86'400 * second},
+                                               {"days", 86'400 * second}}};
+constexpr std::array<Unit, 3> price_units{
+    {{"USD/h", 1'000'000'000}, {"USD/hr", 1'000'000'000}, {"USD/hour", 1'000'000'000}}};
 constexpr std::array<Unit, 1> egress_price_units{{{"USD/GB", 1'000'000'000}}};
-constexpr std::array<Unit, 9> bytes_units{{{"B", 1},
-                                           {"KB", 1'000},
-                                           {"KiB", 1'024},
-                                           {"MB", 1'000'000},
-                                           {"MiB", 1'048'576},
-                                           {"GB", 1'000'000'000},
-                                           {"GiB", 1'073'741'824},
-                                           {"TB", 1'000'000'000'000},
-                                           {"TiB", 1'099'511'627'776}}};
-constexpr std::array<Unit, 8> bandwidth_units{{{"bit/s", 1},  // in bits per second
-                                               {"Kbit/s", 1'000},
-                                               {"Mbit/s", 1'000'000},
-                                               {"Gbit/s", 1'000'000'000},
-                                               {"Tbit/s", 1'000'000'000'000},
-                                               {"B/s", 8},
-                                               {"MB/s", 8'000'000},
-                                               {"GB/s", 8'000'000'000}}};
+constexpr std::array<Unit, 12> bytes_units{{{"B", 1},
+                                            {"byte", 1},
+                                            {"bytes", 1},
+                                            {"KB", 1'000},
+                                            {"kB", 1'000},
+                                            {"KiB", 1'024},
+                                            {"MB", 1'000'000},
+                                            {"MiB", 1'048'576},
+                                            {"GB", 1'000'000'000},
+                                            {"GiB", 1'073'741'824},
+                                            {"TB", 1'000'000'000'000},
+                                            {"TiB", 1'099'511'627'776}}};
+constexpr std::array<Unit, 12> bandwidth_units{{{"bit/s", 1},  // in bits per second
+                                                {"Kbit/s", 1'000},
+                                                {"Mbit/s", 1'000'000},
+                                                {"Gbit/s", 1'000'000'000},
+                                                {"Tbit/s", 1'000'000'000'000},
+                                                {"Kbps", 1'000},
+                                                {"Mbps", 1'000'000},
+                                                {"Gbps", 1'000'000'000},
+                                                {"B/s", 8},
+                                                {"KB/s", 8'000},
+                                                {"MB/s", 8'000'000},
+                                                {"GB/s", 8'000'000'000}}};
 
 bool is_amount(std::string_view digits) {
     return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
@@ -58,15 +83,24 @@ struct Amount {
     std::string_view fraction;  // without trailing zeros
     std::int64_t unit = 0;
 };
+// "$0.90/h" is "0.90 USD/h": the same units without their first word.
+constexpr std::string_view dollar_sign = "$";
+constexpr std::string_view dollar_unit = "USD";
+
 // digits [ "." digits ] [ " " ] unit; nothing if the text has another form.
 std::optional<Amount> split_amount(std::string_view text, std::span<const Unit> units) {
+    const bool dollars = text.starts_with(dollar_sign);
+    if (dollars) text.remove_prefix(dollar_sign.size());
     const std::size_t end = text.find_first_not_of("0123456789.");
     if (end == std::string_view::npos) return std::nullopt;
     std::string_view unit_name = text.substr(end);
-    if (unit_name.starts_with(' ')) unit_name.remove_prefix(1);
+    if (!dollars && unit_name.starts_with(' ')) unit_name.remove_prefix(1);
     Amount amount;
     for (const Unit& unit : units) {
-        if (unit.name == unit_name) amount.unit = unit.size;
+        std::string_view name = unit.name;
+        if (dollars && !name.starts_with(dollar_unit)) continue;
+        if (dollars) name.remove_prefix(dollar_unit.size());
+        if (name == unit_name) amount.unit = unit.size;
     }
     const std::string_view number = text.substr(0, end);
     const std::size_t point = number.find('.');
@@ -141,7 +175,26 @@ Magnitude magnitude(std::int64_t value) {
     return value < 0 ? Magnitude{"-", ~bits + 1} : Magnitude{"", bits};
 }
 
+std::string unit_pattern(std::span<const Unit> units) {
+    std::string names;
+    for (const Unit& unit : units)
+        names += fmt::format("{}{}", names.empty() ? "" : "|", unit.name);
+    std::string pattern = fmt::format("[0-9]+(\\.[0-9]+)? ?({})", names);
+    if (!units.front().name.starts_with(dollar_unit)) return fmt::format("^{}$", pattern);
+    std::string rest;
+    for (const Unit& unit : units) {
+        rest += fmt::format("{}{}", rest.empty() ? "" : "|", unit.name.substr(dollar_unit.size()));
+    }
+    return fmt::format("^({}|\\$[0-9]+(\\.[0-9]+)?({}))$", pattern, rest);
+}
+
 }  // namespace
+
+std::string duration_pattern() { return unit_pattern(duration_units); }
+std::string price_pattern() { return unit_pattern(price_units); }
+std::string egress_price_pattern() { return unit_pattern(egress_price_units); }
+std::string bytes_pattern() { return unit_pattern(bytes_units); }
+std::string bandwidth_pattern() { return unit_pattern(bandwidth_units); }
 
 Duration parse_duration(std::string_view text, std::string_view where) {
     static constexpr Form form{
@@ -198,7 +251,8 @@ std::string format_duration(Duration d) {
     const auto [sign, value] = magnitude(d.raw());
     std::string best;
     bool best_is_whole = false;
-    for (const Unit& unit : duration_units) {  // from small to large: of equals, the larger unit
+    // From small to large: of equals, the larger unit.
+    for (const Unit& unit : std::span(duration_units).first<written_durations>()) {
         const std::optional<std::string> number = exact_decimal(value, unit.size);
         if (!number) continue;
         const bool whole = number->find('.') == std::string::npos;

@@ -63,7 +63,7 @@ Scenario scenario_of(const Case& one, const LiveCosts& costs, const Scenario& ba
     job.plan.fleet.front().count = one.workers;
     job.profile = measured_profile(costs, scenario, one.time_scale, "box.json");
     // As much work as its workers do in the time.
-    const StepRate rate = rate_of(job.profile, one.workers);
+    const StepRate rate = rate_of(job.profile, job.plan, one.workers);
     const double step_s = to_seconds(rate.per) / static_cast<double>(rate.steps);
     const double steps = one.wall_s * one.time_scale / step_s;
     job.samples_total = static_cast<std::int64_t>(steps) * samples_per_step(job.plan, one.workers);

@@ -14,29 +14,24 @@ namespace ukemi::cli {
 
 namespace {
 
-#if defined(UKEMI_WITH_CUDA)
-const kernels::ComputeBackend& cuda_or_none() { return kernels::cuda::cuda_backend(); }
-#else
-class MissingCuda final : public ComputeBackend {
+// Compiled everywhere, so that a build with CUDA shows what breaks it.
+class MissingCuda final : public kernels::ComputeBackend {
 public:
     std::string_view name() const override { return "cuda"; }
     std::string refusal() const override {
         return "this program was built without CUDA; it has cpu";
     }
     std::string device() const override { return {}; }
-    std::unique_ptr<Model> model(const ModelSpec&, const DataSet&, std::uint32_t) const override {
+    std::unique_ptr<kernels::Model> model(const kernels::ModelSpec&, const kernels::DataSet&,
+                                          std::uint32_t) const override {
         throw std::runtime_error(refusal());
     }
-    LearnerGroup::MakeDevice learners(const ModelSpec&, const Model&, const DataSet&,
-                                      std::uint32_t) const override {
+    kernels::LearnerGroup::MakeDevice learners(const kernels::ModelSpec&, const kernels::Model&,
+                                               const kernels::DataSet&,
+                                               std::uint32_t) const override {
         throw std::runtime_error(refusal());
     }
 };
-const ComputeBackend& cuda_or_none() {
-    static const MissingCuda backend;
-    return backend;
-}
-#endif
 
 }  // namespace
 
@@ -44,7 +39,13 @@ std::vector<std::string> backend_names() { return {"cpu", "cuda"}; }
 
 const kernels::ComputeBackend& backend_named(std::string_view name) {
     INVARIANT(name == "cpu" || name == "cuda");
-    return name == "cpu" ? kernels::cpu_backend() : cuda_or_none();
+    if (name == "cpu") return kernels::cpu_backend();
+#if defined(UKEMI_WITH_CUDA)
+    return kernels::cuda::cuda_backend();
+#else
+    static const MissingCuda missing;
+    return missing;
+#endif
 }
 
 void expect_backend(const kernels::ComputeBackend& backend) {

@@ -115,7 +115,7 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
                 if (scenario.job.transition) print_transition(scenario.job);
             }
         } catch (const InputError& error) {
-            fmt::print(stderr, "ukemi: {}\n", error.what());
+            print_complaint(error);
             all_right = false;
         }
     }

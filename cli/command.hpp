@@ -9,11 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "base/input_error.hpp"
+
 namespace ukemi::cli {
 
-#define COMMAND(name) void add_##name(CLI::App& app);
+#define COMMAND(name, ...) void add_##name(CLI::App& app);
 #include "cli/command_table.def"
 #undef COMMAND
+
+// A complaint on standard error, each of its lines with the program's name before it.
+void print_complaint(const InputError& error);
 
 // Files that match a shell pattern, sorted; a pattern that matches nothing is an InputError.
 std::vector<std::filesystem::path> expand_glob(const std::string& pattern, std::string_view where);

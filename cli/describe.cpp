@@ -1,7 +1,5 @@
 // describe.cpp — `ukemi describe`: what a recorded market is like, in figures and in characters.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -9,12 +7,14 @@
 
 #include "analysis/describe_figures.hpp"
 #include "analysis/output_folder.hpp"
+#include "analysis/series_table.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "cli/describe_topology.hpp"
+#include "cli/run_options.hpp"
 #include "traces/character_chart.hpp"
 #include "traces/lifetime_law.hpp"
 #include "traces/market_statistics.hpp"
@@ -35,21 +35,17 @@ struct DescribeOptions {
     std::size_t series_max = 12;
     bool join = false;
     bool zones = false;
-    std::string out;
     std::string market;
     bool log_time = false;
     std::string topology;
     std::uint32_t machines = 1;
-    bool pdf = false;
-    bool force = false;
+    OutputOptions output;
 };
 
 // What the terminal has, if standard output is one.
 std::size_t width_of(const DescribeOptions& options) {
     if (options.width > 0) return options.width;
-    winsize size{};
-    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return std::clamp<std::size_t>(known ? size.ws_col : 80, 40, 100);
+    return std::clamp<std::size_t>(terminal_columns().value_or(80), 40, 100);
 }
 
 std::string quantiles(const std::vector<double>& sorted, std::string_view unit) {
@@ -182,9 +178,8 @@ std::string trace_text(const std::string& what, const traces::Trace& trace,
     return text;
 }
 
-// Prints `text` once the figures are written: what cannot be written leaves its error alone.
-void draw(const DescribeOptions& options, analysis::DescribedMarket&& market,
-          const std::string& text, analysis::OutputFolder& out) {
+plots::FigureResult draw(const DescribeOptions& options, analysis::DescribedMarket&& market,
+                         analysis::OutputFolder& out) {
     const auto& first = options.files.front();
     market.title = shortened(traces::trace_name(first), 34);
     if (options.files.size() > 1) {
@@ -195,53 +190,49 @@ void draw(const DescribeOptions& options, analysis::DescribedMarket&& market,
         parameters = analysis::market_parameters_of(options.market, "--market");
     }
     plots::FigureOptions figure_options;
-    figure_options.pdf = options.pdf;
+    figure_options.pdf = options.output.pdf;
     plots::FigureResult figures =
         plots::draw_all(analysis::market_figures(market, parameters, options.log_time),
                         out.staging(), figure_options);
     if (figures.files.empty() && figures.problem.empty()) {
-        fmt::print("{}", text);
         fmt::print(stderr, "figures: nothing here can be drawn\n");
-        return;
+        return figures;
     }
     out.commit();
-    figures = out.settled(figures);
-    if (figures.problem.empty() || figures.skipped) fmt::print("{}", text);
-    for (const auto& file : figures.files) {
-        if (file.extension() == ".svg") fmt::print("figure: {}, .png\n", one_line(file.string()));
-    }
-    if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
+    return out.settled(figures);
 }
 
 void check_options(const DescribeOptions& options) {
     if (options.join && options.zones) {
         throw InputError("--zones", "", "expected one of --join and --zones, found both");
     }
-    if (options.out.empty()) {
-        for (const auto& [name, is_there] :
-             {std::pair{"--market", !options.market.empty()},
-              std::pair{"--log-time", options.log_time}, std::pair{"--pdf", options.pdf},
-              std::pair{"--force", options.force}}) {
-            if (is_there) throw InputError(name, "", "is about figures: expected --out beside it");
-        }
+    expect_folder(options.output);
+    if (!options.output.out.empty()) {
+        if (!options.market.empty()) analysis::market_parameters_of(options.market, "--market");
         return;
     }
-    if (!options.market.empty()) analysis::market_parameters_of(options.market, "--market");
+    for (const auto& [name, is_there] : {std::pair{"--market", !options.market.empty()},
+                                         std::pair{"--log-time", options.log_time}}) {
+        if (is_there) throw InputError(name, "", "is about figures: expected --out beside it");
+    }
 }
 
 void describe_files(const DescribeOptions& options, analysis::OutputFolder* out) {
+    CsvFile csv(options.output);
     traces::ReadOptions read;
     read.zone = options.zone;
     read.instance_type = options.instance_type;
     if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
     analysis::DescribedMarket market;
     std::vector<traces::TraceSeries>& all = market.series;
+    std::vector<analysis::DescribedSeries> rows;
     std::string text;
     const auto add = [&](const std::string& what, traces::Trace&& trace) {
         text += trace_text(what, trace, options);
         for (traces::TraceSeries& series : trace.series) {
             const bool alone = trace.series.size() == 1;
             market.names.push_back(alone ? trace.name : label_of(series));
+            rows.push_back({what, series});
             if (series.zone.empty()) series.zone = trace.name;
             all.push_back(std::move(series));
         }
@@ -261,8 +252,15 @@ void describe_files(const DescribeOptions& options, analysis::OutputFolder* out)
         for (const std::string& file : options.files) add(file, traces::read_record(file, read));
     }
     text += correlations_text(all);
-    if (out != nullptr) return draw(options, std::move(market), text, *out);
-    fmt::print("{}", text);
+    plots::FigureResult figures;
+    if (out != nullptr) figures = draw(options, std::move(market), *out);
+    // What cannot be written leaves its error alone.
+    if (figures.problem.empty() || figures.skipped) {
+        fmt::print("{}", options.output.json ? analysis::series_json(rows) : text);
+    }
+    if (csv.is_wanted()) csv.write(analysis::series_csv(rows));
+    if (!figures.files.empty()) say_results(options.output, out->path(), figures);
+    if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 void describe(const DescribeOptions& options) {
@@ -271,12 +269,17 @@ void describe(const DescribeOptions& options) {
                          fmt::format("expected traces or --topology, found {}",
                                      options.files.empty() ? "neither" : "both"));
     }
+    const OutputOptions& output = options.output;
     if (options.topology.empty()) check_options(options);
+    if (!options.topology.empty() && (output.json || !output.csv.empty())) {
+        throw InputError(output.json ? "--json" : "--csv", "",
+                         "is about traces: a topology is told in words");
+    }
     std::optional<analysis::OutputFolder> out;
-    if (!options.out.empty()) out.emplace(options.out, options.force);
+    if (!output.out.empty()) out.emplace(output.out, output.force);
     analysis::OutputFolder* const folder = out ? &*out : nullptr;
     if (options.topology.empty()) return describe_files(options, folder);
-    describe_topology(options.topology, options.machines, folder, options.pdf);
+    describe_topology(options.topology, options.machines, folder, output);
 }
 
 }  // namespace
@@ -301,15 +304,15 @@ void add_describe(CLI::App& app) {
     command->add_option("--width", options->width, "characters a line (the terminal's, up to 100)")
         ->check(CLI::Range(traces::chart_width_min, traces::chart_width_max));
     command->add_option("--series-max", options->series_max, "how many series of a file to show");
-    command->add_option("--out", options->out,
-                        "folder for figures: market over time, lifetimes, losses by hour; or the "
-                        "topology");
-    command->add_flag("--force", options->force, "replace the figures that are there already");
+    add_output_options(
+        *command, options->output,
+        {"print the series as JSON instead of words", "write a row a series to this file, too",
+         "folder for figures: market over time, lifetimes, losses by hour; or the "
+         "topology"});
     command->add_option("--market", options->market,
                         "draw beside them what this market generates: a name of `ukemi list "
                         "markets`, or a file of `ukemi fit`");
     command->add_flag("--log-time", options->log_time, "lifetimes on a logarithmic axis");
-    command->add_flag("--pdf", options->pdf, "figures also as PDF");
     command->callback([options] { describe(*options); });
 }
 

@@ -95,7 +95,7 @@ plots::TopologyInput figure_of(const sim::Topology& topology, const std::string&
 }  // namespace
 
 void describe_topology(const std::string& name_or_file, std::uint32_t machines,
-                       analysis::OutputFolder* out, bool pdf) {
+                       analysis::OutputFolder* out, const OutputOptions& output) {
     const sim::Topology topology = sim::topology_of(name_or_file, machines);
     sim::check_connected(topology);
     const std::string title =
@@ -106,12 +106,12 @@ void describe_topology(const std::string& name_or_file, std::uint32_t machines,
     plots::FigureInput input;
     input.topology = figure_of(topology, title);
     plots::FigureOptions options;
-    options.pdf = pdf;
+    options.pdf = output.pdf;
     plots::FigureResult figure = plots::draw_topology(input, out->staging(), options);
     out->commit();
     figure = out->settled(figure);
     if (figure.problem.empty() || figure.skipped) fmt::print("{}", text);
-    for (const auto& file : figure.files) fmt::print("{}\n", one_line(file.string()));
+    say_results(output, out->path(), figure);
     if (!analysis::say_figures(figure)) throw ExitWith{exit_machine_failed};
 }
 

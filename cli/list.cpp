@@ -1,14 +1,16 @@
 // list.cpp — `ukemi list`: the tables of what there is.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/shipped_scenarios.hpp"
 #include "kernels/codec.hpp"
 #include "plots/figures.hpp"
-#include "policies/registry.hpp"
+#include "policies/parameter_notes.hpp"
 #include "runtime/live_run.hpp"
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/machine_spec.hpp"
@@ -52,23 +54,6 @@ void list_policies() {
         "collectives, learners, bids, slow machines\n");
 }
 
-void list_codecs() {
-    constexpr std::string_view row = "{:<17}{:<12}{:>15}{:>18}  {}\n";
-    fmt::print("Bytes are those of a matrix of 1000 x 1000 numbers, 4 MB, at the usual level.\n\n");
-    fmt::print(row, "codec", "carried by", "bytes", "error feedback", "level; source");
-    for (const kernels::CodecEntry& entry : kernels::all_codecs()) {
-        const kernels::CodecLayout layout = kernels::codec_layout(entry.name, 0, {1000, 1000}, 8);
-        const std::string level =
-            entry.level.empty()
-                ? "no level"
-                : fmt::format("{}, {:g} ({:g} to {:g})", entry.level, entry.level_default,
-                              entry.level_min, entry.level_max);
-        fmt::print(row, entry.name, layout.reduces() ? "all-reduce" : "all-gather",
-                   layout.message_bytes(), entry.contracts ? "yes" : "-",
-                   fmt::format("{}; {}", level, entry.source));
-    }
-}
-
 // Words on lines of at most 100 columns, those after the first indented.
 std::string wrapped(std::string_view text, std::size_t indent) {
     constexpr std::size_t width = 100;
@@ -88,6 +73,91 @@ std::string wrapped(std::string_view text, std::size_t indent) {
         text.remove_prefix(std::min(word.size() + 1, text.size()));
     }
     return lines;
+}
+
+// The kind of value with its bounds, as people say it.
+std::string value_text(const KeyNote& note) {
+    const auto bound = [&](double value) { return fmt::format("{:.6g}", value); };
+    const bool bounded = note.least && note.most && *note.most < 1e15;
+    const std::string range =
+        bounded ? fmt::format(" from {} to {}", bound(*note.least), bound(*note.most)) : "";
+    switch (note.kind) {
+        case KeyKind::name: return fmt::format("one of {}", fmt::join(note.names, ", "));
+        case KeyKind::flag: return "true or false";
+        case KeyKind::integer: return "an integer" + range;
+        case KeyKind::number: return "a number" + range;
+        case KeyKind::duration:
+            return note.limits.empty() ? "a duration" : "a duration " + note.limits;
+        case KeyKind::price: return "a price (USD/h)";
+        case KeyKind::object: return note.listed ? "a list of objects" : "an object";
+        case KeyKind::rate: return "a rate (" + note.unit + ")";
+        case KeyKind::egress_price: return "a price (USD/GB)";
+        case KeyKind::bytes: return "a size";
+        case KeyKind::bandwidth: return "a bandwidth";
+        case KeyKind::text: break;
+    }
+    return "text";
+}
+
+void list_policy(std::string_view name) {
+    const policies::PolicyEntry* const entry = policies::find_policy(name);
+    if (entry == nullptr) throw InputError("list policies", "", policies::no_such_policy(name));
+    ConfigReader none = ConfigReader::from_text("{}", entry->name);
+    const auto policy = policies::make_policy(*entry, none);
+    fmt::print("{}{}: {}\n", entry->name,
+               entry->alias.empty() ? "" : fmt::format(" (short: {})", entry->alias),
+               entry->summary);
+    fmt::print("  turns   {}\n", policies::knob_list(policy->knobs(), " "));
+    fmt::print("  source  {}\n", entry->source);
+    if (entry->needs_deadline) fmt::print("  needs   a deadline\n");
+    if (entry->needs_oracle) fmt::print("  needs   \"oracle\": \"future_availability\"\n");
+    const std::vector<KeyNote> notes = policies::parameters_of(*entry);
+    if (notes.empty()) fmt::print("  no parameters\n");
+    for (const KeyNote& note : notes) {
+        const std::string key = note.path.substr(1);
+        const std::string otherwise =
+            note.otherwise.empty() ? "" : fmt::format("; default {}", note.otherwise);
+        fmt::print("  {:<26}  {}{}{}\n", key, note.listed ? "a list of: " : "", value_text(note),
+                   otherwise);
+    }
+    if (notes.empty()) return;
+    const std::string& first = notes.front().path;
+    fmt::print("In a list of policies: {}:{}\n", entry->name,
+               entry->short_parameter.empty()
+                   ? fmt::format("{}=VALUE", first.substr(1))
+                   : fmt::format("VALUE sets {}; {}:{}=VALUE any", entry->short_parameter,
+                                 entry->name, first.substr(1)));
+}
+
+void list_scenarios() {
+    const std::vector<ShippedScenario> all = shipped_scenarios();
+    if (all.empty()) {
+        throw InputError("list scenarios", "",
+                         "there is no folder \"scenarios\" around this program, nor around this "
+                         "folder");
+    }
+    constexpr std::size_t indent = 50;
+    fmt::print("{:<28}{:<22}{}\n", "scenario", "for ukemi", "what it is about");
+    for (const ShippedScenario& one : all) {
+        fmt::print("{:<28}{:<22}{}\n", one.name, one.commands, wrapped(one.question, indent));
+    }
+}
+
+void list_codecs() {
+    constexpr std::string_view row = "{:<17}{:<12}{:>15}{:>18}  {}\n";
+    fmt::print("Bytes are those of a matrix of 1000 x 1000 numbers, 4 MB, at the usual level.\n\n");
+    fmt::print(row, "codec", "carried by", "bytes", "error feedback", "level; source");
+    for (const kernels::CodecEntry& entry : kernels::all_codecs()) {
+        const kernels::CodecLayout layout = kernels::codec_layout(entry.name, 0, {1000, 1000}, 8);
+        const std::string level =
+            entry.level.empty()
+                ? "no level"
+                : fmt::format("{}, {:g} ({:g} to {:g})", entry.level, entry.level_default,
+                              entry.level_min, entry.level_max);
+        fmt::print(row, entry.name, layout.reduces() ? "all-reduce" : "all-gather",
+                   layout.message_bytes(), entry.contracts ? "yes" : "-",
+                   fmt::format("{}; {}", level, entry.source));
+    }
 }
 
 void list_traces() {
@@ -216,7 +286,9 @@ struct Kind {
     void (*print)();
 };
 constexpr std::array kinds{
-    Kind{"policies", "policies, the knobs they turn and the worlds that can turn them",
+    Kind{"scenarios", "scenarios that come with ukemi, which are found by name", list_scenarios},
+    Kind{"policies",
+         "policies, the knobs they turn and the worlds that can turn them (one: by NAME)",
          list_policies},
     Kind{"codecs", "gradient codecs: what they send, by what, and their levels", list_codecs},
     Kind{"traces", "forms of recorded markets that can be read", list_traces},
@@ -231,7 +303,12 @@ constexpr std::array kinds{
     Kind{"models", "models: gradients and arithmetic, counted from their layers", list_models},
 };
 
-void list(const std::string& name) {
+void list(const std::string& name, const std::string& one) {
+    if (!one.empty()) {
+        if (name == "policies") return list_policy(one);
+        throw InputError("list", "",
+                         fmt::format("only policies are shown one by one, found \"{}\"", one));
+    }
     std::vector<std::string_view> names;
     for (const Kind& kind : kinds) {
         if (kind.name == name) return kind.print();
@@ -250,8 +327,10 @@ void list(const std::string& name) {
 void add_list(CLI::App& app) {
     auto name = std::make_shared<std::string>();
     CLI::App* command = app.add_subcommand("list", "list policies, traces, machines and the like");
+    auto one = std::make_shared<std::string>();
     command->add_option("KIND", *name, "what to list (none: the kinds)");
-    command->callback([name] { list(*name); });
+    command->add_option("NAME", *one, "a policy: its parameters, their defaults and its source");
+    command->callback([name, one] { list(*name, *one); });
 }
 
 }  // namespace ukemi::cli

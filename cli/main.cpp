@@ -14,6 +14,7 @@
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/command_line.hpp"
 #include "sim/engine/event_queue.hpp"
 
 namespace {
@@ -73,21 +74,6 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
                        chosen.empty() ? "" : command.get_name(), chosen.empty() ? "" : " ");
 }
 
-// An option that is given with nothing (as by a variable of the shell that is not set) would
-// otherwise read as one that is not given.
-void refuse_empty_values(CLI::App& app) {
-    const CLI::Validator not_empty(
-        [](const std::string& value) {
-            return value.empty() ? std::string("expected a value, found nothing") : std::string();
-        },
-        "", "not empty");
-    for (CLI::App* command : app.get_subcommands({})) {
-        for (CLI::Option* option : command->get_options()) {
-            if (option->get_expected_max() > 0) option->check(not_empty);
-        }
-    }
-}
-
 int complain(std::string_view problem, int code) {
     fmt::print(stderr, "ukemi: {}\n", problem);
     return code;
@@ -104,10 +90,7 @@ int run(int argc, char** argv) {
     app.footer(
         "Exit codes: 0 done, 1 the machine failed, 2 the input was wrong.\n"
         "`ukemi COMMAND --help` says more about each.");
-#define COMMAND(name) ukemi::cli::add_##name(app);
-#include "cli/command_table.def"
-#undef COMMAND
-    refuse_empty_values(app);
+    ukemi::cli::add_commands(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& wanted) {  // --help, --version
@@ -120,7 +103,8 @@ int run(int argc, char** argv) {
         flush_output();
         return exit.code;
     } catch (const ukemi::InputError& error) {
-        return complain(error.what(), ukemi::cli::exit_input_wrong);
+        ukemi::cli::print_complaint(error);
+        return ukemi::cli::exit_input_wrong;
     } catch (const std::system_error& error) {
         if (std::ferror(stdout) == 0) throw;
         // fmt fails on the way when there is more to print than fits the buffer.

@@ -46,11 +46,10 @@ struct TrainOptions {
 };
 
 scenarios::PolicyList the_list(const TrainOptions& options, const scenarios::Scenario& scenario) {
+    if (options.policies.empty()) return scenarios::first_policies(scenario);
     std::vector<scenarios::PolicyList> lists =
-        options.policies.empty()
-            ? scenario.policies
-            : scenarios::parse_policies(options.policies, scenario, "--policies");
-    if (options.policies.empty() || lists.size() == 1) return std::move(lists.front());
+        scenarios::parse_policies(options.policies, scenario, "--policies");
+    if (lists.size() == 1) return std::move(lists.front());
     throw InputError("--policies", "",
                      fmt::format("expected one list, as one run has, found {}", lists.size()));
 }

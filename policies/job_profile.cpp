@@ -74,9 +74,22 @@ Duration time_for(StepRate rate, std::int64_t steps) {
     return nanoseconds(static_cast<std::int64_t>(time));
 }
 
-StepRate rate_of(const JobProfile& profile, std::int32_t workers) {
-    INVARIANT(!profile.throughput.empty());
-    const auto& points = profile.throughput;
+Duration exposed_communication(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
+    if (workers < 2) return {};
+    const auto& known = profile.communication;
+    const auto own = std::ranges::find(known, plan.collective, &ExposedCommunication::collective);
+    if (own != known.end()) return time_for_size(own->times, workers);
+    Duration longest;
+    for (const ExposedCommunication& one : known) {
+        longest = std::max(longest, time_for_size(one.times, workers));
+    }
+    return longest;
+}
+
+namespace {
+
+StepRate rate_in(const std::vector<ThroughputPoint>& points, std::int32_t workers) {
+    INVARIANT(!points.empty());
     if (workers <= points.front().workers) return points.front().rate;
     for (std::size_t right = 1; right < points.size(); ++right) {
         if (points[right].workers < workers) continue;
@@ -95,23 +108,9 @@ StepRate rate_of(const JobProfile& profile, std::int32_t workers) {
     return points.back().rate;
 }
 
-Duration exposed_communication(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
-    if (workers < 2) return {};
-    const auto& known = profile.communication;
-    const auto own = std::ranges::find(known, plan.collective, &ExposedCommunication::collective);
-    if (own != known.end()) return time_for_size(own->times, workers);
-    Duration longest;
-    for (const ExposedCommunication& one : known) {
-        longest = std::max(longest, time_for_size(one.times, workers));
-    }
-    return longest;
-}
-
-namespace {
-
 StepRate compute_rate(const JobProfile& profile, const Plan& plan, std::int32_t workers) {
     if (profile.step_time) return {1, step_of(*profile.step_time, plan, workers)};
-    const StepRate rate = rate_of(profile, workers);
+    const StepRate rate = rate_in(profile.throughput, workers);
     if (profile.learner_speeds.empty() || plan.learners_per_gpu == 1) return rate;
     const auto last = std::ssize(profile.learner_speeds) - 1;
     const auto index = std::min<std::ptrdiff_t>(plan.learners_per_gpu - 1, last);

@@ -59,11 +59,10 @@ struct JobProfile {
     Duration spawn;  // from a machine's being there until its worker can join; others train
 };
 
-// Between two points of the table the rate is interpolated linearly; outside it is that of the
-// nearest end, so a table never promises a speed-up that nobody measured.
-StepRate rate_of(const JobProfile& profile, std::int32_t workers);
-
-// With the Plan's batch, where the profile knows what that changes.
+// How fast a group of that size steps under this Plan: the one answer to how long a step takes, for
+// the simulator, for Predictors and for the optimum; calm machines, an idle network. Without a
+// `step_time`, between two points of `throughput` the rate is interpolated linearly; outside it is
+// that of the nearest end, so a table never promises a speed-up that nobody measured.
 StepRate rate_of(const JobProfile& profile, const Plan& plan, std::int32_t workers);
 
 // What a step of this Plan waits for, on an idle network. One worker alone sends nothing.

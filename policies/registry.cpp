@@ -2,6 +2,9 @@
 #include "policies/registry.hpp"
 
 #include <array>
+#include <string>
+
+#include "policies/parameter_notes.hpp"
 
 namespace ukemi::policies {
 
@@ -39,6 +42,11 @@ std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, ConfigReader& para
     parameters.finish();
     INVARIANT(policy->name() == entry.name);
     return policy;
+}
+
+std::vector<KeyNote> parameters_of(const PolicyEntry& entry) {
+    const std::array<std::string, 1> examples{"{}"};
+    return keys_of(examples, [&](ConfigReader& parameters) { make_policy(entry, parameters); });
 }
 
 std::string no_such_policy(std::string_view name) {

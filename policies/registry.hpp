@@ -13,7 +13,7 @@ namespace ukemi::policies {
 
 struct PolicyEntry {
     std::string_view name;
-    std::string_view alias;    // a short form for the command line, or empty
+    std::string_view alias;    // a short form: what is written on command lines and in results
     std::string_view summary;  // one line, for `ukemi list policies`
     std::string_view source;   // where its rule comes from
     // The parameters are the keys of the policy's object in the scenario.

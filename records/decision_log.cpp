@@ -123,6 +123,7 @@ DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(heade
                  {"capabilities", to_json(header.capabilities)},
                  {"profile", to_json(header.profile)},
                  {"policies", policies}};
+    if (!header.policy.empty()) line["policy"] = header.policy;
     if (header.learned) line["learned"] = true;
     if (header.predictor.kind != policies::PredictorKind::exact) {
         line["predictor"] = predictor_json(header.predictor);
@@ -222,6 +223,7 @@ private:
         if (version != log_version) fail(fmt::format("expected version {}", log_version));
         fields.text("world", ignored);
         fields.text("trace", ignored);
+        fields.text("policy", ignored);
         fields.text("scenario", result_.scenario);
         fields.integer("seed", setup.seed);
         fields.text("questions", questions);

@@ -29,6 +29,7 @@ struct DecisionLogHeader {
     std::string world;     // "simulated market"
     std::string scenario;  // for people
     std::string trace;
+    std::string policy;  // as results call the list; empty where it has no name
     std::uint64_t seed = 0;
     bool all_questions = false;  // else only those that led to a change
     bool oracle = false;

@@ -41,6 +41,17 @@ struct CauseTotals {
     friend bool operator==(const CauseTotals&, const CauseTotals&) = default;
 };
 
+// What was held of one market, spot or on demand, and paid for it.
+struct MarketTotals {
+    Duration held;
+    Dollars cost;
+
+    void add(Duration held_more, Dollars cost_more) {
+        held += held_more;
+        cost += cost_more;
+    }
+};
+
 // `bill` in parts proportional to `weights` by largest remainder (ties: the first): the parts add
 // up to the bill exactly. With no weight at all everything goes to the last part.
 std::array<Dollars, cause_count> split_bill(Dollars bill,

@@ -11,16 +11,14 @@
 #include "base/csv_writer.hpp"
 #include "base/invariant.hpp"
 #include "records/json_fields.hpp"
+#include "records/varied_columns.hpp"
 
 namespace ukemi::records {
 
 namespace {
 
 // Nothing is a null in JSON and an empty field in CSV.
-struct Given {  // on the command line: JSON, or else text
-    std::string text;
-};
-using Value = std::variant<std::string, double, std::int64_t, bool, std::monostate, Given>;
+using Value = std::variant<std::string, double, std::int64_t, bool, std::monostate>;
 
 struct Column {
     std::string name;
@@ -32,11 +30,6 @@ Value real_or_nothing(std::optional<double> value) {
     if (!value) return std::monostate{};
     if (std::isfinite(*value)) return *value;
     return real_json(*value).get<std::string>();
-}
-
-nlohmann::ordered_json json_or_text(const std::string& text) {
-    auto value = nlohmann::ordered_json::parse(text, nullptr, false);
-    return value.is_discarded() ? nlohmann::ordered_json(text) : value;
 }
 
 // Why it did not finish, and what somebody who knew the market would have paid.
@@ -52,11 +45,26 @@ void add_judgement(std::vector<Column>& columns, const RunResult& run) {
     columns.push_back({"regret_percent", real_or_nothing(run.regret_percent())});
 }
 
-// The one list of what a run reports, in the order of the CSV's columns.
+// What was bought of which market, and the work that was done where that is a time.
+void add_market_totals(std::vector<Column>& columns, const RunResult& run) {
+    std::optional<double> work_h;
+    if (run.work_is_time) work_h = static_cast<double>(run.samples_done) / 3.6e12;
+    columns.push_back({"work_h", real_or_nothing(work_h)});
+    columns.push_back({"spot_h", to_hours(run.spot.held)});
+    columns.push_back({"on_demand_h", to_hours(run.on_demand.held)});
+    columns.push_back({"spot_usd", to_dollars(run.spot.cost)});
+    columns.push_back({"on_demand_usd", to_dollars(run.on_demand.cost)});
+}
+
+// The columns before which those of varied keys stand.
+constexpr std::size_t columns_that_name = 4;
+
+// The one list of what a run reports but for its varied keys, in the order of the CSV's columns.
 std::vector<Column> columns_of(const RunResult& run) {
     std::optional<double> deadline_s;
     if (run.deadline) deadline_s = to_seconds(*run.deadline);
     const Value met = run.deadline ? Value(run.deadline_met) : Value(std::monostate{});
+    const Value samples = run.work_is_time ? Value(std::monostate{}) : Value(run.samples_done);
     std::vector<Column> columns{{"scenario", run.scenario},
                                 {"trace", run.trace},
                                 {"policy", run.policy},
@@ -70,7 +78,7 @@ std::vector<Column> columns_of(const RunResult& run) {
                                 {"ticks", run.ticks},
                                 {"progress", static_cast<double>(run.samples_done) /
                                                  static_cast<double>(run.samples_total)},
-                                {"samples", run.samples_done},
+                                {"samples", samples},
                                 {"launches", run.launches},
                                 {"revocations", run.revocations},
                                 {"revocation_events", run.revocation_events},
@@ -113,56 +121,58 @@ std::vector<Column> columns_of(const RunResult& run) {
     columns.push_back({"start_s", to_seconds(run.start)});
     columns.push_back({"stretch", run.stretch});
     add_judgement(columns, run);
-    const auto after_seed = std::ranges::find(columns, "oracle", &Column::name);
-    std::vector<Column> varied;
-    for (const VariedValue& one : run.varied) varied.push_back({one.pointer, Given{one.value}});
-    columns.insert(after_seed, varied.begin(), varied.end());
+    columns.push_back({"variant", variant_label(run.varied)});
+    add_market_totals(columns, run);
     return columns;
 }
 
 }  // namespace
 
 std::string runs_json(std::span<const RunResult> runs, std::span<const std::string> warnings) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    using nlohmann::ordered_json;
+    const VariedColumns varied(runs);
+    ordered_json list = ordered_json::array();
     for (const RunResult& run : runs) {
-        nlohmann::ordered_json object;
+        ordered_json object;
+        std::size_t number = 0;
         for (const Column& column : columns_of(run)) {
+            if (number++ == columns_that_name) varied.add_fields(object, run.varied);
             std::visit(
                 [&](const auto& value) {
                     using Held = std::decay_t<decltype(value)>;
                     if constexpr (std::is_same_v<Held, std::monostate>) {
                         object[column.name] = nullptr;
-                    } else if constexpr (std::is_same_v<Held, Given>) {
-                        object[column.name] = json_or_text(value.text);
                     } else {
                         object[column.name] = value;
                     }
                 },
                 column.value);
         }
+        for (const VariedValue& one : run.varied) object["varied"][one.pointer] = one.value;
         list.push_back(std::move(object));
     }
-    nlohmann::ordered_json document;
+    ordered_json document;
     document["runs"] = std::move(list);
-    document["warnings"] = nlohmann::ordered_json::array();
+    document["warnings"] = ordered_json::array();
     for (const std::string& one : warnings) document["warnings"].push_back(one);
     // Names of files need not be UTF-8; what is not is shown as the replacement character.
-    return document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string runs_csv(std::span<const RunResult> runs) {
+    const VariedColumns varied(runs);
     std::vector<std::string> names;
     RunResult nameless;
     nameless.samples_total = 1;
-    if (!runs.empty()) nameless.varied = runs.front().varied;
     for (const Column& column : columns_of(nameless)) {
+        if (names.size() == columns_that_name) varied.add_names(names);
         names.push_back(column.name);
     }
     CsvWriter csv(names);
     for (const RunResult& run : runs) {
-        INVARIANT(std::ranges::equal(run.varied, nameless.varied, {}, &VariedValue::pointer,
-                                     &VariedValue::pointer));
+        std::size_t number = 0;
         for (const Column& column : columns_of(run)) {
+            if (number++ == columns_that_name) varied.add_fields(csv, run.varied);
             std::visit(
                 [&](const auto& value) {
                     using Held = std::decay_t<decltype(value)>;
@@ -172,8 +182,6 @@ std::string runs_csv(std::span<const RunResult> runs) {
                         csv.add(std::string_view{});
                     } else if constexpr (std::is_same_v<Held, std::string>) {
                         csv.add(std::string_view(value));
-                    } else if constexpr (std::is_same_v<Held, Given>) {
-                        csv.add(std::string_view(value.text));
                     } else {
                         csv.add(value);
                     }

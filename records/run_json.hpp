@@ -1,7 +1,9 @@
 // run_json.hpp — the results of runs as JSON and as CSV, one object or row a run.
 //
 // Column names are data: units at the end, never changed, only retired. Keys of the scenario that
-// runs differ in have columns by their JSON pointers, after the seed; all runs vary the same keys.
+// runs differ in have columns of their own after the seed (varied_columns.hpp); JSON also has their
+// values as they were given, by their pointers, in `varied`. What a run does not have (a deadline
+// that it met, samples where its work is a time) is null, and empty in CSV.
 #pragma once
 
 #include <span>

@@ -27,7 +27,7 @@ struct RunResult {
     std::string record;  // the zone or generated market that the trace is of; of several, one name
     Duration start;      // where in the trace the run begins
     std::int64_t stretch = 0;  // of the trace; runs that begin in one have something in common
-    std::string policy;        // "greedy+daly_checkpoint"
+    std::string policy;        // "greedy+daly"
     std::uint64_t seed = 0;
     bool oracle = false;              // a policy knew the future
     std::string predictor = "exact";  // what policies asked how long things take
@@ -43,10 +43,13 @@ struct RunResult {
     std::int64_t ticks = 0;          // of the job's clock, the first at zero; 0 without a clock
     std::int64_t samples_done = 0;
     std::int64_t samples_total = 0;
+    bool work_is_time = false;  // samples are nanoseconds of it
     CauseTotals causes;
-    Duration held;   // instance-time paid for, by lease; equals the sum over causes
-    Dollars cost;    // of instances, by cause, and of egress
-    Dollars egress;  // for moving the model between regions
+    Duration held;      // instance-time paid for, by lease; equals the sum over causes
+    Dollars cost;       // of instances, by cause, and of egress
+    Dollars egress;     // for moving the model between regions
+    MarketTotals spot;  // of `held` and of `cost`, with on_demand all but egress
+    MarketTotals on_demand;
     std::int64_t launches = 0;
     std::int64_t launch_failures = 0;    // spot requests that came to nothing
     std::int64_t revocations = 0;        // spot instances taken away, or given back after a notice

@@ -81,7 +81,7 @@ std::size_t check_training(const scenarios::Scenario& scenario, const CrewSetup&
                          "a live run can lose its model: expected what a checkpoint costs, as in "
                          "{\"cost\": \"1 s\"}");
     }
-    if (job.transition && job.transition->whole_program) {
+    if (job.change_costs().whole_program) {
         throw InputError(scenario.file.string(), "/job/transition",
                          "a live group changes without ending the program: \"whole_program\" is "
                          "for simulations");

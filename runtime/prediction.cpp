@@ -192,7 +192,7 @@ double total_of(const scenarios::LiveCosts& costs, const fs::path& costs_file,
     scenarios::Scenario fixed = scenario_with(scenario, run.setting, run.steps);
     fixed.job.profile = scenarios::measured_profile(costs, fixed, 1, costs_file, device);
     const scenarios::FinishedRun simulated =
-        scenarios::run_one(fixed, calm_market(fixed), fixed.policies.front(), fixed.seed,
+        scenarios::run_one(fixed, calm_market(fixed), scenarios::first_policies(fixed), fixed.seed,
                            {false, false, false, false});
     return to_seconds(simulated.result.duration);
 }
@@ -318,8 +318,8 @@ std::vector<ComparedRun> run_predicted(const scenarios::Scenario& scenario,
         for (ComparedRun& one : compared) {
             const scenarios::Scenario fixed =
                 scenario_with(scenario, one.predicted.setting, one.predicted.steps);
-            const LiveRun done =
-                run_live(fixed, calm_market(fixed), fixed.policies.front(), fixed.seed, live);
+            const LiveRun done = run_live(fixed, calm_market(fixed),
+                                          scenarios::first_policies(fixed), fixed.seed, live);
             if (done.interrupted || !done.run.result.finished) {
                 throw std::runtime_error(
                     fmt::format("{}: the run {}", scenarios::setting_text(one.predicted.setting),

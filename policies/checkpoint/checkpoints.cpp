@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/config_reader.hpp"
+#include "base/key_notes.hpp"
 #include "policies/checkpoint/checkpoint_interval.hpp"
 #include "policies/policy.hpp"
 
@@ -96,6 +97,7 @@ public:
 
 Duration positive(ConfigReader& parameters, std::string_view key, Duration otherwise) {
     const Duration value = parameters.duration(key, otherwise);
+    note_limits(parameters, key, "from 1 s to 36500 d");
     if (value < whole_seconds(1)) parameters.fail(key, "expected at least 1 s");
     if (value > days(36'500)) parameters.fail(key, "expected at most 36500 d");
     return value;

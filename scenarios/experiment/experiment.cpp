@@ -34,6 +34,7 @@ records::DecisionLogHeader decision_log_header(const Scenario& scenario, const s
     header.world = world.world;
     header.scenario = scenario.name;
     header.trace = trace;
+    header.policy = list.label();
     header.seed = seed;
     header.all_questions = all_questions;
     header.oracle = list.needs_oracle();

@@ -21,7 +21,34 @@ std::vector<std::string> split(std::string_view text, char separator) {
     }
 }
 
-// "name" or "name:value", with what the scenario says of the policy.
+struct Setting {
+    std::string key;
+    std::string value;
+};
+
+// The key of "key=value"; empty where no key stands before a '='.
+std::string_view key_in(std::string_view text) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
+    const bool named = end != std::string_view::npos && end > 0 && text[end] == '=';
+    return text.substr(0, named ? end : 0);
+}
+
+// "20min" for the main parameter, or "interval=20min", several with ':' between them.
+std::vector<Setting> settings_in(std::string_view text, std::string_view main_parameter) {
+    if (key_in(text).empty()) return {{std::string(main_parameter), std::string(text)}};
+    std::vector<Setting> settings;
+    for (const std::string& part : split(text, ':')) {
+        const std::string_view key = key_in(part);
+        if (key.empty()) {  // a value may have a colon, such as that of a schedule
+            settings.back().value += ':' + part;
+        } else {
+            settings.push_back({std::string(key), part.substr(key.size() + 1)});
+        }
+    }
+    return settings;
+}
+
+// "name", "name:value" or "name:key=value", with what the scenario says of the policy.
 PolicyList::Item item_of(std::string_view text, const Scenario& scenario, std::string_view where) {
     const std::size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
@@ -34,16 +61,18 @@ PolicyList::Item item_of(std::string_view text, const Scenario& scenario, std::s
     const bool has_some = known != scenario.policy_parameters.end();
     PolicyList::Item item{entry, has_some ? known->second : "{}"};
     if (colon == std::string_view::npos) return item;
-    if (entry->short_parameter.empty()) {
-        throw InputError(where, "",
-                         fmt::format("\"{}\" has no parameter that is set like \"{}\"", entry->name,
-                                     one_line(text)));
-    }
     item.value = text.substr(colon + 1);
-    const nlohmann::json value = nlohmann::json::parse(item.value, nullptr, false);
     nlohmann::json parameters = nlohmann::json::parse(item.parameters);
-    parameters[std::string(entry->short_parameter)] =
-        value.is_number() ? value : nlohmann::json(item.value);
+    for (const Setting& set : settings_in(item.value, entry->short_parameter)) {
+        if (set.key.empty()) {
+            throw InputError(where, "",
+                             fmt::format("\"{}\" has no parameter that is set like \"{}\"",
+                                         entry->name, one_line(text)));
+        }
+        const nlohmann::json value = nlohmann::json::parse(set.value, nullptr, false);
+        parameters[set.key] =
+            value.is_number() || value.is_boolean() ? value : nlohmann::json(set.value);
+    }
     item.parameters = parameters.dump();
     ConfigReader reader = ConfigReader::from_text(item.parameters, where);
     policies::make_policy(*entry, reader);  // for its complaints
@@ -56,7 +85,7 @@ std::string PolicyList::label() const {
     std::string text;
     for (const Item& item : items) {
         if (!text.empty()) text += '+';
-        text += item.entry->name;
+        text += item.entry->alias.empty() ? item.entry->name : item.entry->alias;
         if (!item.value.empty()) text += ":" + item.value;
     }
     return text;
@@ -93,6 +122,12 @@ std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& sc
         lists.push_back(std::move(list));
     }
     return lists;
+}
+
+const PolicyList& first_policies(const Scenario& scenario) {
+    if (!scenario.policies.empty()) return scenario.policies.front();
+    throw InputError(scenario.file.string(), "",
+                     "names no policies: expected \"replay\", \"policies\" or --policies");
 }
 
 std::vector<std::unique_ptr<policies::Policy>> make_policies(const PolicyList& list) {

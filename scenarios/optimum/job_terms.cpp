@@ -24,17 +24,14 @@ std::int32_t most_machines(const sim::JobSpec& job) {
 Changes changes_of(const sim::JobSpec& job) {
     Changes changes;
     const policies::JobProfile& profile = job.profile;
-    changes.start = profile.restart.raw();
-    changes.survive = std::min(profile.resize, profile.restart).raw();
-    if (job.transition) {
-        const std::int32_t most = std::min(most_machines(job), job.workers_min + 4096);
-        const auto least = [&](sim::GroupChange change) {
-            return least_of(*job.transition, change, job.workers_min, most);
-        };
-        changes.start = least(sim::GroupChange::start);
-        changes.survive = std::min(
-            {changes.start, least(sim::GroupChange::grow), least(sim::GroupChange::shrink)});
-    }
+    const sim::TransitionCosts costs = job.change_costs();
+    const std::int32_t most = std::min(most_machines(job), job.workers_min + 4096);
+    const auto least = [&](sim::GroupChange change) {
+        return least_of(costs, change, job.workers_min, most);
+    };
+    changes.start = least(sim::GroupChange::start);
+    changes.survive =
+        std::min({changes.start, least(sim::GroupChange::grow), least(sim::GroupChange::shrink)});
     changes.spawn = profile.spawn.raw();
     if (profile.lossless) return changes;
     changes.restore = profile.restore.raw();

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "scenarios/optimum/market_problem.hpp"
+#include "sim/job/group.hpp"
 
 namespace ukemi::scenarios {
 
@@ -134,8 +135,7 @@ void MarketProblem::state_gang() {
 }
 
 void MarketProblem::connect_gang() {
-    const bool together =
-        job_.profile.sharded || (job_.transition && job_.transition->whole_program);
+    const bool together = sim::group_rules(job_).falls_together;
     // With one machine fewer at a time the state may pass through any change of bids and age.
     const bool strict = together && !saved_by_hand();
     problem_.rests.assign(strict ? 2 : 3, free_rest());

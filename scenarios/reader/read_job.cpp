@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/complaint_list.hpp"
+#include "base/key_notes.hpp"
 #include "base/old_forms.hpp"
 #include "scenarios/reader/sections.hpp"
 #include "sim/cluster/cluster_file.hpp"
@@ -122,6 +124,10 @@ void read_learner_speeds(ConfigReader& job, policies::JobProfile& profile,
 // A fixed batch that the workers share, or one that grows with their number.
 void read_batch(ConfigReader& job, policies::Plan& plan) {
     constexpr std::int64_t most = 1'000'000'000;
+    if (job.has("steps")) {  // who counts steps may leave out what is in one
+        plan.global_batch = job.integer("batch", 1, most, 1);
+        return;
+    }
     if (!job.has("batch_per_worker")) {
         plan.global_batch = job.integer("batch", 1, most);
         return;
@@ -131,6 +137,19 @@ void read_batch(ConfigReader& job, policies::Plan& plan) {
     }
     plan.global_batch = 0;
     plan.batch_per_learner = job.integer("batch_per_worker", 1, 1'000'000);
+}
+
+// "samples", or "steps" of one batch.
+std::int64_t read_samples(ConfigReader& job, policies::Plan& plan) {
+    constexpr std::int64_t most = 1'000'000'000'000'000;
+    const bool by_steps = job.has("steps");
+    const std::int64_t samples = by_steps ? 0 : job.integer("samples", 1, most);
+    if (by_steps && job.has("batch_per_worker")) {
+        job.fail("batch_per_worker", "makes steps of different sizes: say \"samples\" instead");
+    }
+    read_batch(job, plan);
+    if (!by_steps) return samples;
+    return job.integer("steps", 1, most / plan.global_batch) * plan.global_batch;
 }
 
 // What a simulated run shows as the measured noise scale: [{"samples": 0, "noise_scale": 100}, …].
@@ -205,18 +224,24 @@ void read_clock(ConfigReader& job_config, sim::JobSpec& job) {
 Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least, Duration most,
                           std::optional<Duration> otherwise) {
     const Duration value = otherwise ? config.duration(key, *otherwise) : config.duration(key);
+    const std::string limits =
+        fmt::format("from {} to {}", format_duration(least), format_duration(most));
+    note_limits(config, key, limits);
     const bool left_out = otherwise && value == *otherwise;
-    if (!left_out && (value < least || value > most)) {
-        config.fail(key, fmt::format("expected from {} to {}, found {}", format_duration(least),
-                                     format_duration(most), format_duration(value)));
-    }
-    return value;
+    if (left_out || (value >= least && value <= most)) return value;
+    complain(config, key, fmt::format("expected {}, found {}", limits, format_duration(value)));
+    return otherwise.value_or(std::clamp(value, least, most));
 }
 
 void read_job(ConfigReader config, Scenario& scenario) {
     sim::JobSpec& job = scenario.job;
+    if (config.has("model_size")) scenario.model_size = config.bytes("model_size");
     const bool by_time = config.has("work");
-    if (by_time == config.has("samples")) {
+    for (const std::string_view key : {"work", "samples"}) {
+        if (!config.has(key) || !config.has("steps")) continue;
+        config.fail("steps", fmt::format("stands beside \"{}\": expected one of them", key));
+    }
+    if (by_time == (config.has("samples") || config.has("steps"))) {
         config.fail("", fmt::format("expected either \"work\" (a duration) or \"samples\" (a "
                                     "number), found {}",
                                     by_time ? "both" : "neither"));
@@ -231,8 +256,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
         job.samples_total = work.raw();
     } else {
         constexpr std::int64_t most = 1'000'000'000'000'000;
-        job.samples_total = config.integer("samples", 1, most);
-        read_batch(config, job.plan);
+        job.samples_total = read_samples(config, job.plan);
         job.samples_per_epoch = config.integer("samples_per_epoch", 1, most, job.samples_total);
         job.noise_scale = read_noise_scale(config, job.samples_total);
     }
@@ -247,7 +271,6 @@ void read_job(ConfigReader config, Scenario& scenario) {
         job.deadline =
             Instant::at(bounded_duration(config, "deadline", whole_seconds(1), run_longest));
     }
-    if (config.has("model_size")) scenario.model_size = config.bytes("model_size");
     read_transition(config, scenario.model_size, job);
     policies::JobProfile& profile = job.profile;
     if (!job.transition) read_pauses(config, profile);

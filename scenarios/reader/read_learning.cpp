@@ -203,14 +203,19 @@ policies::StepTime read_simulated(ConfigReader& step_time, const std::filesystem
 
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) {
     sim::JobSpec& job = scenario.job;
-    auto config = job_config.object_if_present("step_time");
-    if (!config) return false;
+    if (!job_config.has("step_time")) return false;
     for (const std::string_view key : {"work", "throughput"}) {
         if (!job_config.has(key)) continue;
         job_config.fail("step_time",
                         fmt::format("stands beside \"{}\": expected one of them", key));
     }
     INVARIANT(!by_time);
+    if (!job_config.is_object("step_time")) {  // "320 ms", whatever the group and its batch
+        job.profile.throughput = {
+            {1, {1, bounded_duration(job_config, "step_time", nanoseconds(1000), step_longest)}}};
+        return true;
+    }
+    auto config = job_config.object_if_present("step_time");
     policies::StepTime time;
     if (config->has("simulated")) {
         time = read_simulated(*config, scenario.file.parent_path(), job.instances_max);
@@ -225,7 +230,7 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
     }
     if (time.groups.empty()) read_codec_times(*config, time);
     config->finish();
-    // For questions without a Plan: at the batch of the first one.
+    // A profile always has one; step_time takes its place.
     job.profile.throughput = {{1, {1, policies::step_of(time, job.plan, 1)}}};
     job.profile.step_time = std::move(time);
     return true;

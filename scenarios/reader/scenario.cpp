@@ -9,7 +9,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/complaint_list.hpp"
+#include "scenarios/experiment/starts.hpp"
 #include "scenarios/reader/live_costs.hpp"
+#include "scenarios/reader/scenario_keys.hpp"
 #include "scenarios/reader/sections.hpp"
 
 namespace ukemi::scenarios {
@@ -86,19 +89,24 @@ PolicyList read_one_list(ConfigReader& root, Scenario& scenario) {
     return list;
 }
 
+void read_starts(ConfigReader& root, Scenario& scenario) {
+    if (!root.has("starts")) return;
+    scenario.starts = root.text("starts");
+    parse_starts(scenario.starts, fmt::format("{}: at /starts", root.file()));
+}
+
+// Without any, the command line names them.
 void read_policies(ConfigReader& root, Scenario& scenario) {
+    read_starts(root, scenario);
     read_parameters(root, scenario);
     const bool one_list = root.has("policies");
-    if (one_list == root.has("replay")) {
-        root.fail("", fmt::format("expected either \"policies\" (a list that runs together) or "
-                                  "\"replay\" (a list of lists, such as [\"greedy\", "
-                                  "\"spot_only+daly_checkpoint\"]), found {}",
-                                  one_list ? "both" : "neither"));
+    if (one_list && root.has("replay")) {
+        root.fail("",
+                  "expected either \"policies\" (a list that runs together) or \"replay\" (a list "
+                  "of lists, such as [\"greedy\", \"spot_only+daly_checkpoint\"]), found both");
     }
-    if (one_list) {
-        scenario.policies.push_back(read_one_list(root, scenario));
-        return;
-    }
+    if (one_list) scenario.policies.push_back(read_one_list(root, scenario));
+    if (one_list || !root.has("replay")) return;
     const std::vector<std::string> lists = root.texts("replay");
     for (std::size_t index = 0; index < lists.size(); ++index) {
         const std::string where = fmt::format("{}: at /replay/{}", root.file(), index);
@@ -137,22 +145,19 @@ void expect_transition_costs_of(const ConfigReader& root, const Scenario& scenar
     expect_costs_of(read_costs(file), scenario, file, {});
 }
 
-Scenario read_root(ConfigReader root, const std::filesystem::path& file) {
-    Scenario scenario;
-    scenario.file = file;
-    scenario.name = root.text("name");
-    if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
-    root.text("description", "");
-    scenario.seed = static_cast<std::uint64_t>(
-        root.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
+// What the job is, and what a step of it is worth.
+void read_work(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario) {
     read_cluster(root.object("cluster"), scenario);
     read_job(root.object("job"), scenario);
     expect_transitions(scenario.job);
-    read_training(root, file.parent_path(), scenario);
+    read_training(root, folder, scenario);
     expect_transition_costs_of(root, scenario);
     read_learning(root, scenario);
     check_work(root, scenario.job);
-    read_market(root.object("market"), file.parent_path(), scenario);
+}
+
+// What can be read only where job and market are known.
+void read_first_plan(ConfigReader& root, Scenario& scenario) {
     read_plan(root, scenario);
     if (!scenario.costs.empty()) {
         scenario.job.profile =
@@ -161,25 +166,57 @@ Scenario read_root(ConfigReader root, const std::filesystem::path& file) {
         check_work(root, scenario.job);
     }
     read_predictor(root, scenario);
-    read_limits(root, scenario.job);
-    static constexpr std::array<std::string_view, 2> oracles{"none", "future_availability"};
-    scenario.oracle_allowed = root.one_of("oracle", oracles, "none") != "none";
-    read_policies(root, scenario);
-    root.finish();
+}
+
+// Parts that do not need each other are read even where one of them is wrong.
+Scenario read_root(ConfigReader& root, const std::filesystem::path& file) {
+    Scenario scenario;
+    scenario.file = file;
+    const std::filesystem::path folder = file.parent_path();
+    ComplaintList complaints(root.file());
+    const bool head = complaints.attempt([&] {
+        scenario.name = root.text("name");
+        if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
+        root.text("description", "");
+        if (root.has("$schema")) root.text("$schema");  // for editors
+        scenario.seed = static_cast<std::uint64_t>(
+            root.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
+    });
+    const bool job = complaints.attempt([&] { read_work(root, folder, scenario); });
+    const bool market =
+        complaints.attempt([&] { read_market(root.object("market"), folder, scenario); });
+    const bool plan =
+        job && market && complaints.attempt([&] { read_first_plan(root, scenario); }, true);
+    const bool others = complaints.attempt([&] {
+        read_limits(root, scenario.job);
+        static constexpr std::array<std::string_view, 2> oracles{"none", "future_availability"};
+        scenario.oracle_allowed = root.one_of("oracle", oracles, "none") != "none";
+    });
+    const bool policies = complaints.attempt([&] { read_policies(root, scenario); });
+    if (head && plan && others && policies) root.finish();
+    complaints.throw_all();
     scenario.resolved = root.resolved();
     return scenario;
+}
+
+Scenario read_whole(ConfigReader root, const std::filesystem::path& file) {
+    return read_root(root, file);
 }
 
 }  // namespace
 
 Scenario read_scenario(const std::filesystem::path& file,
                        std::span<const ConfigOverride> overrides) {
-    return read_root(ConfigReader::from_file(file, overrides), file);
+    return read_whole(ConfigReader::from_file(file, overrides), file);
 }
 
 Scenario scenario_from_text(std::string_view text, const std::filesystem::path& file,
                             std::span<const ConfigOverride> overrides) {
-    return read_root(ConfigReader::from_text(text, file.string(), overrides), file);
+    return read_whole(ConfigReader::from_text(text, file.string(), overrides), file);
+}
+
+std::vector<KeyNote> scenario_keys(std::span<const std::string> examples) {
+    return keys_of(examples, [](ConfigReader& root) { read_root(root, "example.json"); });
 }
 
 }  // namespace ukemi::scenarios

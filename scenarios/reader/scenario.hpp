@@ -28,7 +28,7 @@
 
 namespace ukemi::scenarios {
 
-// Several policies that run together, as in "greedy+daly_checkpoint".
+// Several policies that run together, as in "greedy+daly".
 struct PolicyList {
     struct Item {
         const policies::PolicyEntry* entry;
@@ -36,8 +36,9 @@ struct PolicyList {
         std::string value = {};  // of its short parameter, as in "constant_batch:256"
     };
     std::vector<Item> items;
-    std::string where;          // the option or the place in the file that names it, for complaints
-    std::string label() const;  // the names joined by '+'
+    std::string where;  // the option or the place in the file that names it, for complaints
+    // The short names joined by '+': the one name that the list has in everything that is written.
+    std::string label() const;
     bool needs_oracle() const;
     bool needs_deadline() const;
 };
@@ -80,7 +81,8 @@ struct Scenario {
     std::filesystem::path costs;      // a calibration that the job's profile is from, or empty
     std::optional<kernels::TrainingSpec>
         training;                      // what live workers train; a simulation needs none
-    std::vector<PolicyList> policies;  // what a replay runs unless told otherwise
+    std::vector<PolicyList> policies;  // what a replay runs unless told otherwise; maybe none
+    std::string starts;                // where in a trace runs begin (parse_starts), or empty
     bool oracle_allowed = false;
     std::map<std::string, std::string> policy_parameters;  // by full name, JSON objects as text
     std::string resolved;
@@ -97,6 +99,8 @@ Scenario scenario_from_text(std::string_view text, const std::filesystem::path& 
 // for them. `where` names the option.
 std::vector<PolicyList> parse_policies(std::string_view text, const Scenario& scenario,
                                        std::string_view where);
+// The first of the scenario's own lists; InputError where it has none.
+const PolicyList& first_policies(const Scenario& scenario);
 // Makes the policies of one run.
 std::vector<std::unique_ptr<policies::Policy>> make_policies(const PolicyList& list);
 // Throws InputError if the list cannot run in this scenario and world: knobs that two policies

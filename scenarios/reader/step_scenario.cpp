@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/complaint_list.hpp"
 #include "scenarios/reader/read_step_events.hpp"
 #include "scenarios/reader/read_step_job.hpp"
+#include "scenarios/reader/scenario_keys.hpp"
 #include "sim/cluster/cluster_file.hpp"
 
 namespace ukemi::scenarios {
@@ -86,12 +88,11 @@ std::string description_of(const sim::ClusterSpec& spec) {
     return text;
 }
 
-StepScenario read_step_root(ConfigReader root, const std::filesystem::path& file) {
-    StepScenario scenario;
-    scenario.file = file;
+void read_step_parts(ConfigReader& root, StepScenario& scenario) {
     scenario.name = root.text("name");
     if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
     root.text("description", "");
+    if (root.has("$schema")) root.text("$schema");  // for editors
     scenario.seed = static_cast<std::uint64_t>(
         root.integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
     ConfigReader cluster = root.object("cluster");
@@ -113,8 +114,20 @@ StepScenario read_step_root(ConfigReader root, const std::filesystem::path& file
     scenario.warm_up =
         root.integer("warm_up", 0, fewest - 1, std::min<std::int64_t>(2, fewest - 1));
     root.finish();
+}
+
+StepScenario read_step_root(ConfigReader& root, const std::filesystem::path& file) {
+    StepScenario scenario;
+    scenario.file = file;
+    ComplaintList complaints(root.file());
+    complaints.attempt([&] { read_step_parts(root, scenario); });
+    complaints.throw_all();
     scenario.resolved = root.resolved();
     return scenario;
+}
+
+StepScenario read_whole_steps(ConfigReader root, const std::filesystem::path& file) {
+    return read_step_root(root, file);
 }
 
 }  // namespace
@@ -139,12 +152,16 @@ bool is_step_scenario(const std::filesystem::path& file) {
 
 StepScenario read_step_scenario(const std::filesystem::path& file,
                                 std::span<const ConfigOverride> overrides) {
-    return read_step_root(ConfigReader::from_file(file, overrides), file);
+    return read_whole_steps(ConfigReader::from_file(file, overrides), file);
 }
 
 StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,
                                      std::span<const ConfigOverride> overrides) {
-    return read_step_root(ConfigReader::from_text(text, file.string(), overrides), file);
+    return read_whole_steps(ConfigReader::from_text(text, file.string(), overrides), file);
+}
+
+std::vector<KeyNote> step_scenario_keys(std::span<const std::string> examples) {
+    return keys_of(examples, [](ConfigReader& root) { read_step_root(root, "example.json"); });
 }
 
 }  // namespace ukemi::scenarios

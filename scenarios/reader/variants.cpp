@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "base/complaint_list.hpp"
 #include "base/plain_text.hpp"
-#include "base/read_file.hpp"
 
 namespace ukemi::scenarios {
 
@@ -188,24 +188,17 @@ std::vector<Scenario> variants_from_text(std::string_view text, const std::files
         try {
             variants.push_back(document.read(varied));
         } catch (const InputError& error) {
-            throw about_variant(error, document.culprits(varied, error.what()));
+            if (varied.empty()) throw;
+            const auto culprits = document.culprits(varied, error.what());
+            std::vector<std::string> complaints = lines_of(error);
+            if (complaints.size() == 1) throw about_variant(error, culprits);
+            for (std::string& one : complaints) {
+                one = fmt::format("{}: {}", place_of(variant_label(culprits)), one);
+            }
+            throw InputErrors(complaints);
         }
     }
     return variants;
-}
-
-std::vector<Scenario> read_variants(const std::filesystem::path& file,
-                                    std::span<const ConfigOverride> overrides,
-                                    std::span<const VariedKey> keys) {
-    return variants_from_text(read_file(file), file, overrides, keys);
-}
-
-std::string variant_label(std::span<const records::VariedValue> varied) {
-    std::string label;
-    for (const records::VariedValue& value : varied) {
-        label += fmt::format("{}{}={}", label.empty() ? "" : ", ", value.pointer, value.value);
-    }
-    return one_line(label);
 }
 
 InputError about_variant(const InputError& error, std::span<const records::VariedValue> varied) {

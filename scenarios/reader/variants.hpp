@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "records/varied_columns.hpp"
 #include "scenarios/reader/scenario.hpp"
 
 namespace ukemi::scenarios {
@@ -27,15 +28,11 @@ VariedKey parse_varied_key(std::string_view argument);
 
 // Every combination, in the order of the values; the last key changes fastest. Without keys, the
 // one scenario itself. The overrides hold for all of them.
-std::vector<Scenario> read_variants(const std::filesystem::path& file,
-                                    std::span<const ConfigOverride> overrides,
-                                    std::span<const VariedKey> keys);
 std::vector<Scenario> variants_from_text(std::string_view text, const std::filesystem::path& file,
                                          std::span<const ConfigOverride> overrides,
                                          std::span<const VariedKey> keys);
 
-// "/job/deadline=60h, /job/restart=0 s"; empty for what is no variant.
-std::string variant_label(std::span<const records::VariedValue> varied);
+using records::variant_label;
 
 // The same complaint, with the variant that it is about; unchanged for what is no variant.
 InputError about_variant(const InputError& error, std::span<const records::VariedValue> varied);

@@ -9,10 +9,10 @@ namespace ukemi::sim {
 GroupRules group_rules(const JobSpec& job) {
     GroupRules rules;
     rules.workers_min = job.workers_min;
-    rules.whole_program = job.transition && job.transition->whole_program;
+    const TransitionCosts costs = job.change_costs();
+    rules.whole_program = costs.whole_program;
     rules.falls_together = job.profile.sharded || rules.whole_program;
-    rules.saves_first =
-        !job.profile.lossless && (!rules.whole_program || job.transition->saves_first);
+    rules.saves_first = !job.profile.lossless && (!rules.whole_program || costs.saves_first);
     return rules;
 }
 

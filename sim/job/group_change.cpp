@@ -53,25 +53,17 @@ std::int32_t speed_there(const MarketData& market, const Instance& instance) {
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(speed, 1, most));
 }
 
-records::PhaseTimes formation_times(const JobSpec& job, const Formation& formation) {
-    records::PhaseTimes times{};
-    const auto time_of = [&](policies::TransitionPhase phase) -> Duration& {
-        return times[static_cast<std::size_t>(phase)];
-    };
-    if (job.transition) {
-        const bool all_have_it = formation.holders >= formation.workers;
-        const GroupChange change = !formation.survivors ? GroupChange::start
-                                   : all_have_it        ? GroupChange::shrink
-                                                        : GroupChange::grow;
-        times = phase_times(*job.transition, change, formation.workers, formation.holders);
-    } else {
-        time_of(policies::TransitionPhase::rendezvous) =
-            formation.survivors ? job.profile.resize : job.profile.restart;
-    }
-    const bool restores =
-        !formation.survivors && formation.from_checkpoint && !job.profile.lossless;
-    Duration& transfer = time_of(policies::TransitionPhase::transfer);
-    if (restores) transfer += job.profile.restore;
+records::PhaseTimes formation_times(const TransitionCosts& costs,
+                                    const policies::JobProfile& profile,
+                                    const Formation& formation) {
+    const bool all_have_it = formation.holders >= formation.workers;
+    const GroupChange change = !formation.survivors ? GroupChange::start
+                               : all_have_it        ? GroupChange::shrink
+                                                    : GroupChange::grow;
+    records::PhaseTimes times = phase_times(costs, change, formation.workers, formation.holders);
+    const bool restores = !formation.survivors && formation.from_checkpoint && !profile.lossless;
+    Duration& transfer = times[static_cast<std::size_t>(policies::TransitionPhase::transfer)];
+    if (restores) transfer += profile.restore;
     transfer += formation.move_time;
     return times;
 }

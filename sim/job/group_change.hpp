@@ -32,7 +32,9 @@ struct Formation {  // of a group
     bool from_checkpoint = false;  // else the work begins at its beginning
     Duration move_time;            // between regions
 };
-records::PhaseTimes formation_times(const JobSpec& job, const Formation& formation);
+records::PhaseTimes formation_times(const TransitionCosts& costs,
+                                    const policies::JobProfile& profile,
+                                    const Formation& formation);
 
 // Counts the phases in which machines are busy for a change while no transition is under way.
 class PhaseMeter {

@@ -59,6 +59,10 @@ struct JobSpec {
     std::int64_t launches_max = 1'000'000;  // machines asked for, over a whole run
 
     const policies::JobProfile& guess_at_start() const { return guess ? *guess : profile; }
+    // The one answer to how long a change takes, as rate_of() is for a step.
+    TransitionCosts change_costs() const {
+        return transition ? *transition : undivided_costs(profile);
+    }
 };
 
 }  // namespace ukemi::sim

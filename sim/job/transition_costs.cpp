@@ -27,6 +27,14 @@ Duration state_transfer_time(const StateTransfer& transfer, std::int32_t holders
     return network.now().since_start();
 }
 
+TransitionCosts undivided_costs(const policies::JobProfile& profile) {
+    TransitionCosts costs;
+    costs.phases_known = false;
+    for (ChangeCosts& change : costs.changes) change.rendezvous = {{1, profile.resize}};
+    costs.changes[static_cast<std::size_t>(GroupChange::start)].rendezvous = {{1, profile.restart}};
+    return costs;
+}
+
 CostOrigin origin_of(const TransitionCosts& costs, GroupChange change,
                      policies::TransitionPhase phase) {
     const ChangeCosts& own = costs.of(change);

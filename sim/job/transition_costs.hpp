@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "policies/job_profile.hpp"
 #include "policies/time_by_size.hpp"
 #include "records/transition_phases.hpp"
 
@@ -64,8 +65,9 @@ struct TransitionCosts {
     Duration overlapped_spawn;  // until a worker can join, while the others train
     Duration reattach;          // the same for one that was in the group, and kept its machine
     bool whole_program =
-        false;                // any change or loss ends all workers; they start from what is safe
-    bool saves_first = true;  // before a change that is planned; else what is unsaved is lost
+        false;                 // any change or loss ends all workers; they start from what is safe
+    bool saves_first = true;   // before a change that is planned; else what is unsaved is lost
+    bool phases_known = true;  // else all that a change takes stands in its rendezvous
     StateTransfer transfer;
     CostOrigin overlapped_spawn_from = CostOrigin::none;
     CostOrigin reattach_from = CostOrigin::none;
@@ -78,6 +80,9 @@ struct TransitionCosts {
         return changes[static_cast<std::size_t>(change)];
     }
 };
+
+// Where a profile's restart and resize are all that is known.
+TransitionCosts undivided_costs(const policies::JobProfile& profile);
 
 // Of one kind of change; none for phases that are not among its costs.
 CostOrigin origin_of(const TransitionCosts& costs, GroupChange change,

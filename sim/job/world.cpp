@@ -37,6 +37,7 @@ World::World(WorldSetup setup)
     : setup_(std::move(setup)),
       job_(*setup_.job),
       rules_(group_rules(job_)),
+      change_costs_(job_.change_costs()),
       queue_(job_.limits),
       market_(*setup_.market),
       oracle_(*setup_.market),
@@ -338,12 +339,17 @@ records::RunResult World::result() {
     result.ticks = ticks_;
     result.samples_done = std::min(controller_.samples_done(), controller_.samples_total());
     result.samples_total = controller_.samples_total();
+    result.work_is_time = job_.samples_per_epoch == 0;
     result.causes = ledger_.totals();
     result.held = ledger_.held();
     result.egress = egress_;
     result.cost = in_all(ledger_.billed(), egress_);
     INVARIANT(result.causes.time_sum() == result.held);
     INVARIANT(result.causes.cost_sum() + result.egress == result.cost);
+    result.spot = fleet_.spot_billed();
+    result.on_demand = fleet_.on_demand_billed();
+    INVARIANT(result.spot.held + result.on_demand.held == result.held);
+    INVARIANT(result.spot.cost + result.on_demand.cost + result.egress == result.cost);
     result.launches = fleet_.launches();
     result.launch_failures = fleet_.launch_failures();
     result.revocations = fleet_.revocations();
@@ -370,7 +376,7 @@ records::RunResult World::result() {
         hash_.add_number(std::bit_cast<std::int64_t>(*digest));
     }
     result.event_hash = hash_.text();
-    if (job_.transition) result.phases = meter_.with(trainer_->phase_costs());
+    if (change_costs_.phases_known) result.phases = meter_.with(trainer_->phase_costs());
     result.timeline = std::move(timeline_);
     return result;
 }

@@ -143,6 +143,7 @@ private:
     WorldSetup setup_;
     const JobSpec& job_;
     GroupRules rules_;
+    TransitionCosts change_costs_;
     RunQueue queue_;
     SpotMarket market_;
     MarketOracle oracle_;

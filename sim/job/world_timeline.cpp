@@ -13,7 +13,7 @@ records::TimelineRow World::row_at(Instant now) const {
     row.spot_held = fleet_.spot_held();
     row.on_demand_held = fleet_.on_demand_held();
     row.workers = trainer_->workers();
-    if (job_.transition) row.transition_phase = transition_phase();
+    row.transition_phase = transition_phase();
     for (std::uint32_t zone = 0; zone < market_.zone_count(); ++zone) {
         row.spot_capacity += market_.spot_capacity(ZoneId{zone});
     }

@@ -8,7 +8,7 @@
 namespace ukemi::sim {
 
 policies::TransitionPhase World::transition_phase() const {
-    if (!job_.transition) return policies::TransitionPhase::none;
+    if (!change_costs_.phases_known) return policies::TransitionPhase::none;
     if (meter_.draining()) return policies::TransitionPhase::drain;
     return trainer_->transition_phase(queue_.now());
 }
@@ -60,13 +60,13 @@ void World::release(InstanceId id, bool lost) {
 
 // Workers that were in the group and kept their machines take a while to be members again.
 void World::reattach() {
-    if (!job_.transition || job_.transition->reattach <= Duration{}) return;
+    if (change_costs_.reattach <= Duration{}) return;
     for (Instance* one : next_to_reattach(fleet_.instances(), controller_.plan().workers_max)) {
         one->detached = false;
         one->started = false;
         one->spawning_since = queue_.now();
         ledger_.set_alone(one->lease, queue_.now(), records::Cause::transition);
-        queue_.schedule(queue_.now() + job_.transition->reattach, Phase::completion,
+        queue_.schedule(queue_.now() + change_costs_.reattach, Phase::completion,
                         WorkerStarted{one->id});
     }
 }
@@ -97,7 +97,7 @@ void World::reconcile() {
 void World::form(std::vector<Instance*>& group) {
     const Instant now = queue_.now();
     const Move move = move_of(market_.data(), fleet_.instances(), model_kept_at(), group);
-    const bool reattaches = job_.transition && job_.transition->reattach > Duration{};
+    const bool reattaches = change_costs_.reattach > Duration{};
     for (Instance& one : fleet_.instances()) one.detached |= reattaches && one.member;
     disband();
     restart_due_ = false;
@@ -124,8 +124,9 @@ void World::form(std::vector<Instance*>& group) {
     const Formation formation{static_cast<std::int32_t>(group.size()), holders,
                               state_held(fleet_.instances()), trainer_->samples_safe() > 0,
                               move.time};
-    TransitionOrder order{members_ids_, member_speeds_, formation_times(job_, formation)};
-    order.phases_told_apart = job_.transition.has_value();
+    TransitionOrder order{members_ids_, member_speeds_,
+                          formation_times(change_costs_, job_.profile, formation)};
+    order.phases_told_apart = change_costs_.phases_known;
     order.workers_differ = market_.data().rules.uneven();
     order.workers_shown = order.workers_differ || !job_.profile.communication.empty() ||
                           controller_.looks_at_workers();

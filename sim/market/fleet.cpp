@@ -199,7 +199,9 @@ void Fleet::close(Instance& instance, Instant now) {
         INVARIANT(paid == Duration{});  // anything between needs the prices of its whole time
     }
     // What was free was held all the same: its causes keep their time and share what was charged.
-    ledger_->close(instance.lease, now, std::max(paid, held), charge.rounded());
+    const Duration billed = std::max(paid, held);
+    ledger_->close(instance.lease, now, billed, charge.rounded());
+    (spot ? spot_billed_ : on_demand_billed_).add(billed, charge.rounded());
     count(instance, -1, now);
 }
 

@@ -67,6 +67,8 @@ public:
     std::int64_t revocation_events() const { return revocation_events_; }
     Duration spot_time(Instant now) const;  // for how long any spot was held
     Dollars metered(Instant now) const;     // cost so far, without rounding up
+    const records::MarketTotals& spot_billed() const { return spot_billed_; }
+    const records::MarketTotals& on_demand_billed() const { return on_demand_billed_; }
 
     // How many more spot instances the zone would give now for that bid (zero: the on-demand
     // price).
@@ -123,7 +125,9 @@ private:
 
     std::vector<Counts> counts_;
     std::vector<Meter> meters_;
-    Charge metered_;  // each zone until its counts last changed
+    Charge metered_;                     // each zone until its counts last changed
+    records::MarketTotals spot_billed_;  // of what was closed
+    records::MarketTotals on_demand_billed_;
     std::int32_t spot_held_ = 0;
     std::int32_t on_demand_held_ = 0;
     std::int64_t launches_ = 0;

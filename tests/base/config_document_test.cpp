@@ -37,8 +37,18 @@ TEST_CASE("config document: a syntax error is named with its line and column", "
                StartsWith("s.json:1:10: ") && Contains("expected end of input"));
     CHECK_THAT(complaint("{\"a\": [1, 2,]}"), StartsWith("s.json:1:13: "));
     CHECK_THAT(complaint("{\"a\": 'x'}"), StartsWith("s.json:1:7: "));
-    CHECK_THAT(complaint("{\"a\": 1 // b\n}"), StartsWith("s.json:1:9: "));
+    CHECK_THAT(complaint("{\"a\": 1 # b\n}"), StartsWith("s.json:1:9: "));
     CHECK_THAT(complaint("{\"a\": \"\\ud800\"}"), StartsWith("s.json:1:"));
+}
+
+TEST_CASE("config document: comments are blanks, and leave places as they are", "[config]") {
+    CHECK(complaint("// of one line\n{\"a\": /* 2, */ 1}  // end") == "accepted {\n  \"a\": 1\n}");
+    CHECK(complaint("{\"a\": \"// kept /* too */\"}") ==
+          "accepted {\n  \"a\": \"// kept /* too */\"\n}");
+    CHECK_THAT(complaint("// one\n/* two\nthree */ {\"a\": 1,\n  x\n}"),
+               StartsWith("s.json:4:3: "));
+    CHECK_THAT(complaint("{\"a\": 1 /* open\n}"), StartsWith("s.json:2:2: "));
+    CHECK_THAT(complaint("{\"a\": 1 / 2}"), StartsWith("s.json:1:10: "));
 }
 
 TEST_CASE("config document: numbers that JSON or a double cannot hold are refused", "[config]") {

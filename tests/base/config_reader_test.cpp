@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/complaint_list.hpp"
+#include "base/key_notes.hpp"
+
 using namespace ukemi;
 using Names = std::vector<std::string>;
 
@@ -281,4 +284,83 @@ TEST_CASE("config: a long value is shortened in a complaint", "[config]") {
           "s.json: at /a: expected an integer from 0 to 1, found an object of 5 keys");
     CHECK(complaint("{\"a\": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}", text) ==
           "s.json: at /a: expected an integer from 0 to 1, found a list of 17 elements");
+}
+
+TEST_CASE("config: collected, every mistake of a document is one line, in the order of reading",
+          "[config]") {
+    const auto all = [](std::string_view text) {
+        return complaint(text, [](ConfigReader& c) {
+            ComplaintList list(c.file());
+            list.attempt([&] {
+                c.text("name");
+                c.integer("count", 1, 9);
+                c.duration("deadline");
+                c.one_of("order", orders, "fifo");
+                c.price("bid");
+            });
+            list.attempt([&] {
+                ConfigReader job = c.object("job");
+                if (job.number("share", 0, 1) > 0.5) job.fail("share", "is too much beside others");
+                job.finish();
+            });
+            c.finish();
+            list.throw_all();
+        });
+    };
+    CHECK(all(R"({"name": "a", "count": 1, "deadline": "1 h", "bid": "$1/h",
+                  "job": {"share": 0}})") == "accepted");
+    CHECK(
+        all(R"({"nam": "a", "count": 10, "deadline": "2 hoers", "order": "fair_shar", "bid": 3,
+                  "job": {"share": 0.7, "x": 1}})") ==
+        "s.json: at /: missing key \"name\"; there is \"nam\"\n"
+        "s.json: at /count: expected an integer from 1 to 9, found 10\n"
+        "s.json: at /deadline: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, d), "
+        "found \"2 hoers\"\n"
+        "s.json: at /order: expected one of fifo, srtf, fair_share, found \"fair_shar\" (did you "
+        "mean \"fair_share\"?)\n"
+        "s.json: at /bid: expected a price such as \"3.06 USD/h\", found 3\n"
+        "s.json: at /job/share: is too much beside others");
+    // What follows from a value that stands in for another is no complaint of its own.
+    CHECK(all(R"({"name": "a", "count": 1, "deadline": "1 h", "bid": "$1/h",
+                  "job": {"share": "much"}})") ==
+          "s.json: at /job/share: expected a number from 0 to 1, found \"much\"");
+}
+
+TEST_CASE("config: collected, ten mistakes are named and the others counted", "[config]") {
+    CHECK(complaint("{}", [](ConfigReader& c) {
+              ComplaintList list(c.file());
+              for (char key = 'a'; key < 'a' + 13; ++key) c.text(std::string(1, key));
+              list.throw_all();
+          }).ends_with("s.json: at /: missing key \"j\"\nand 3 more"));
+}
+
+TEST_CASE("config: an exploration finds the keys that are only asked about", "[config]") {
+    const std::vector<std::string> examples{R"({"count": 2})"};
+    const std::vector<KeyNote> notes = keys_of(examples, [](ConfigReader& c) {
+        c.integer("count", 1, 9);
+        if (c.one_of("order", orders, "fifo") == "fair_share") c.number("share", 0, 1, 0.5);
+        if (c.has("deadline")) {
+            c.duration("deadline");
+            note_limits(c, "deadline", "from 1 min to 1 h");
+        }
+        if (auto market = c.object_if_present("market")) {
+            for (ConfigReader& zone : market->objects("zones")) zone.text("name");
+            ConfigReader sizes = market->object("sizes");
+            for (const std::string& size : sizes.keys()) sizes.rate(size, "samples/s");
+        }
+    });
+    std::vector<std::string> paths;
+    for (const KeyNote& note : notes) paths.push_back(note.path);
+    CHECK(paths == Names{"/count", "/deadline", "/market", "/market/sizes", "/market/sizes/*",
+                         "/market/zones", "/market/zones/*", "/market/zones/*/name", "/order",
+                         "/share"});
+    CHECK(notes[0].required);
+    CHECK(notes[0].most == 9);
+    CHECK_FALSE(notes[1].required);
+    CHECK(notes[1].limits == "from 1 min to 1 h");
+    CHECK(notes[4].unit == "samples/s");
+    CHECK(notes[5].listed);
+    CHECK(notes[8].names == Names{"fifo", "srtf", "fair_share"});
+    CHECK(notes[8].otherwise == "\"fifo\"");
+    CHECK(notes[9].otherwise == "0.5");
 }

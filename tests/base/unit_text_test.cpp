@@ -4,10 +4,12 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <regex>
 #include <string>
 
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
+#include "base/unit_pattern.hpp"
 
 using namespace ukemi;
 
@@ -43,6 +45,13 @@ TEST_CASE("durations: are read exactly", "[unit_text]") {
         {"0.000000001 s", 1},
         {"0.0000000000003125 d", 27},  // 2^-16 d has 27 · 5^11 ns: sixteen places may be needed
         {"2.5 d", 216'000'000'000'000},
+        {"48 hours", 172'800'000'000'000},
+        {"48h", 172'800'000'000'000},
+        {"20min", 1'200'000'000'000},
+        {"1 hour", 3'600'000'000'000},
+        {"90 sec", 90'000'000'000},
+        {"320 milliseconds", 320'000'000},
+        {"2 days", 172'800'000'000'000},
         {"9223372036854775807 ns", INT64_MAX},
         {"9223372036.854775807 s", INT64_MAX},
     }));
@@ -54,9 +63,9 @@ TEST_CASE("durations: everything else is refused", "[unit_text]") {
     const std::string form =
         "--notice: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, d), found ";
     for (const std::string text :
-         {"",      "90",    "s",      " 90 s",  "90 s ",  "90  s",   "-90 s",
-          "+90 s", "1e3 s", "0x10 s", ".5 s",   "5. s",   "1.2.3 s", "1,5 s",
-          "inf s", "nan s", "90 S",   "90 sec", "90 s s", "90\ts"}) {
+         {"",      "90",    "s",      " 90 s", "90 s ",  "90  s",   "-90 s",
+          "+90 s", "1e3 s", "0x10 s", ".5 s",  "5. s",   "1.2.3 s", "1,5 s",
+          "inf s", "nan s", "90 S",   "90 m",  "90 s s", "90\ts"}) {
         CAPTURE(text);
         const std::string shown = text == "90\ts" ? "90\\ts" : text;
         CHECK(complaint(text, false) == form + '"' + shown + '"');
@@ -91,6 +100,9 @@ TEST_CASE("prices: are read and written exactly", "[unit_text]") {
     CHECK(parse_price("3.06 USD/h", "--bid") == Price::of(3'060'000'000));
     CHECK(parse_price("0.9731USD/h", "--bid") == Price::of(973'100'000));
     CHECK(parse_price("0 USD/h", "--bid") == Price{});
+    CHECK(parse_price("$0.90/h", "--bid") == Price::of(900'000'000));
+    CHECK(parse_price("$3/hour", "--bid") == dollars_per_hour(3));
+    CHECK(parse_price("0.9 USD/hour", "--bid") == Price::of(900'000'000));
     CHECK(parse_price("0.000000001 USD/h", "--bid") == Price::of(1));
     CHECK(format_price(Price::of(3'060'000'000)) == "3.06 USD/h");
     CHECK(format_price(Price::of(1)) == "0.000000001 USD/h");
@@ -100,8 +112,8 @@ TEST_CASE("prices: are read and written exactly", "[unit_text]") {
 }
 
 TEST_CASE("prices: everything else is refused", "[unit_text]") {
-    for (const std::string text :
-         {"3.06", "3.06 USD", "3.06 $/h", "-1 USD/h", "1e1 USD/h", "USD/h"}) {
+    for (const std::string text : {"3.06", "3.06 USD", "3.06 $/h", "-1 USD/h", "1e1 USD/h", "USD/h",
+                                   "$3 USD/h", "$3", "$3 /h", "$ 3/h", "$/h"}) {
         CHECK(complaint(text, true) ==
               "--bid: expected a price such as \"3.06 USD/h\", found \"" + text + '"');
     }
@@ -110,6 +122,38 @@ TEST_CASE("prices: everything else is refused", "[unit_text]") {
           "\"0.0000000001 USD/h\"");
     CHECK(complaint("10000000000 USD/h", true) ==
           "--bid: expected a price of at most 9 billion USD/h, found \"10000000000 USD/h\"");
+}
+
+TEST_CASE("sizes and rates of links: are read under the names that people use", "[unit_text]") {
+    CHECK(parse_bytes("20 GB", "x") == bytes(20'000'000'000));
+    CHECK(parse_bytes("512kB", "x") == bytes(512'000));
+    CHECK(parse_bytes("16 bytes", "x") == bytes(16));
+    CHECK(parse_bandwidth("10 Gbps", "x").raw() == parse_bandwidth("10 Gbit/s", "x").raw());
+    CHECK(parse_bandwidth("8 KB/s", "x").raw() == 8'000);
+    CHECK(parse_egress_price("$0.02/GB", "x").raw() == 20'000'000);
+}
+
+TEST_CASE("quantities as text: the pattern fits what the parser reads, and nothing else",
+          "[unit_text]") {
+    const auto fits = [](const std::string& pattern, const std::string& text) {
+        return std::regex_search(text, std::regex(pattern, std::regex::ECMAScript));
+    };
+    for (const std::string text : {"90 s", "0.1 h", "48 hours", "20min", "7 ns"}) {
+        CAPTURE(text);
+        CHECK(fits(duration_pattern(), text));
+    }
+    for (const std::string text : {"90", "s", "-90 s", "90  s", "90 S", "90 s s", ".5 s", "$3/h"}) {
+        CAPTURE(text);
+        CHECK_FALSE(fits(duration_pattern(), text));
+    }
+    CHECK(fits(price_pattern(), "3.06 USD/h"));
+    CHECK(fits(price_pattern(), "$0.90/h"));
+    CHECK_FALSE(fits(price_pattern(), "$0.90 USD/h"));
+    CHECK_FALSE(fits(price_pattern(), "3.06 EUR/h"));
+    CHECK(fits(egress_price_pattern(), "0.02 USD/GB"));
+    CHECK(fits(bytes_pattern(), "1 MiB"));
+    CHECK_FALSE(fits(bytes_pattern(), "20 gigs"));
+    CHECK(fits(bandwidth_pattern(), "10 Gbit/s"));
 }
 
 TEST_CASE("quantities as text: what is written reads back equal", "[unit_text][property]") {

@@ -149,6 +149,12 @@ inline std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
+// How many columns of a terminal a line takes: its characters, none of which are wide.
+inline std::size_t columns_in(const std::string& line) {
+    return static_cast<std::size_t>(
+        std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
 // Everything in a folder, hidden or not, so that nothing can be left behind unseen.
 using Names = std::vector<std::string>;
 

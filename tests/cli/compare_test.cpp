@@ -181,8 +181,13 @@ TEST_CASE("ukemi compare: seeds give a band, and files and figures stand in the 
               .starts_with("line,t_h,learned,low,high,run\n0,0,0,"));
     CHECK(fs::exists(scratch.path() / "out/noise_over_samples.csv"));
     CHECK(fs::exists(scratch.path() / "out/batch_over_time.gp"));
-    const Ran csv = compare(scratch.path(), {"--seeds", "1..8", "--csv", "-j", "1"});
-    CHECK(csv.out == text_in(scratch.path() / "out/compare.csv"));
+    CHECK_THAT(ran.out, Catch::Contains("\nresults: out\nfigure:  out/"));
+    const Ran csv = compare(scratch.path(), {"--seeds", "1..8", "--csv", "c.csv", "-j", "1"});
+    CHECK_THAT(csv.out, Catch::EndsWith("\ncsv: c.csv\n"));
+    CHECK(text_in(scratch.path() / "c.csv") == text_in(scratch.path() / "out/compare.csv"));
+    const Ran again = compare(scratch.path(), {"--csv", "c.csv"});
+    CHECK(again.code == 2);
+    CHECK_THAT(again.err, Catch::Contains("c.csv") && Catch::Contains("--force"));
 }
 
 TEST_CASE("ukemi compare: phases of transitions are a figure, a row each", "[cli]") {
@@ -216,7 +221,7 @@ TEST_CASE("ukemi compare: several scenarios stand in one table, and what does no
     REQUIRE(ran.code == 0);
     CHECK_THAT(ran.out, Catch::Contains("small\nto the target"));
     CHECK_THAT(ran.out, Catch::Contains("\nnoisy\nto the target"));
-    CHECK_THAT(ran.out, Catch::Contains("hours over the best of each"));
+    CHECK_THAT(ran.out, Catch::Contains("time over the best of each"));
     // 1989 + 1 steps of a second are 14.7 times 135; 344 · 800 ms 3.15 times 87.5 s.
     CHECK_THAT(ran.out, Catch::Contains("1.00           14.7"));
     CHECK_THAT(ran.out, Catch::Contains("3.15            1.00"));

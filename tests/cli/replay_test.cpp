@@ -41,7 +41,7 @@ TEST_CASE("ukemi replay: --json is one document with the books of every run bala
     const Ran ran = run_ukemi(scratch.path(), {"replay", demo, "--json", "--seeds", "1,2"});
     CHECK(ran.err.empty());
     const json runs = runs_of(ran);
-    CHECK(runs.size() == 14);                 // 7 policies × 2 seeds
+    CHECK(runs.size() == 12);                 // 6 policies × 2 seeds
     CHECK(names_in(scratch.path()).empty());  // --json alone writes no files
     for (const json& run : runs) {
         CAPTURE(run.dump());
@@ -96,13 +96,13 @@ TEST_CASE("ukemi replay: the table is sorted by cost and at most 100 columns wid
     std::istringstream stream(ran.out);
     std::vector<double> costs;
     for (std::string line; std::getline(stream, line);) {
-        CHECK(line.size() <= 100);
+        CHECK(columns_in(line) <= 100);
         double cost = 0;
         if (line.size() > 90 && std::sscanf(line.c_str() + 29, "%lf", &cost) == 1) {
             costs.push_back(cost);
         }
     }
-    CHECK(costs.size() == 7);
+    CHECK(costs.size() == 6);
     CHECK(std::is_sorted(costs.begin(), costs.end()));
 }
 
@@ -169,8 +169,8 @@ TEST_CASE("ukemi replay: which way round zeros and ones were read is said", "[cl
     const Ran ran = run_ukemi(scratch.path(), {"replay", "small.json", "--no-files", "--traces",
                                                "t.json", "--set", "/market/one_means=unavailable"});
     CHECK(ran.code == 0);
-    CHECK_THAT(ran.out,
-               Catch::EndsWith("traces read with 1 = unavailable, as one_means at /market says\n"));
+    CHECK_THAT(ran.out, Catch::EndsWith(
+                            "traces read with 1 = unavailable, as one_means at /market says\n\n"));
 }
 
 TEST_CASE("ukemi replay: phases of transitions are a table, columns and lines of the timeline",

@@ -35,10 +35,11 @@ TEST_CASE("ukemi replay --vary: one document has every variant's runs, in order"
     REQUIRE(ran.code == 0);
     const json runs = json::parse(ran.out).at("runs");
     REQUIRE(runs.size() == 8);
-    CHECK(runs[0].at("/job/deadline") == "12h");
-    CHECK(runs[0].at("/cluster/count") == 1);
-    CHECK(runs[2].at("/cluster/count") == 2);
-    CHECK(runs[7].at("/job/deadline") == "16 h");
+    CHECK(runs[0].at("job_deadline_s") == 12 * 3600);
+    CHECK(runs[0].at("cluster_count") == 1);
+    CHECK(runs[2].at("cluster_count") == 2);
+    CHECK(runs[7].at("varied").at("/job/deadline") == "16 h");
+    CHECK(runs[7].at("variant") == "/job/deadline=16 h, /cluster/count=2");
     CHECK(runs[7].at("deadline_s") == 16 * 3600);
     CHECK(runs[7].at("policy") == "greedy");
     // greedy: an hour of spot at 1 USD, then it waits as long as it may, then 9 h at 3 USD.
@@ -73,9 +74,12 @@ TEST_CASE("ukemi replay --vary: a results folder has a column a pointer and figu
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     const std::string summary = text_in(scratch.path() / "out/summary.csv");
-    CHECK_THAT(summary,
-               Catch::StartsWith("scenario,trace,policy,seed,/job/deadline,/job/restart,oracle,"));
-    CHECK_THAT(summary, Catch::Contains("\nsmall,up,greedy,1,12h,300 s,false,"));
+    CHECK_THAT(summary, Catch::StartsWith(
+                            "scenario,trace,policy,seed,job_deadline_s,job_restart_s,oracle,"));
+    CHECK_THAT(summary, Catch::Contains("\nsmall,up,greedy,1,43200,300,false,"));
+    CHECK_THAT(text_in(scratch.path() / "out/policies.csv"),
+               Catch::StartsWith("variant,policy,job_deadline_s,job_restart_s,runs,") &&
+                   Catch::Contains(",greedy,43200,300,"));
     const json about = json::parse(text_in(scratch.path() / "out/run.json"));
     CHECK(about.at("vary") ==
           json::parse(R"([{"pointer": "/job/deadline", "values": ["12h", "16h", "20h"]},

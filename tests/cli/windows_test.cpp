@@ -119,22 +119,23 @@ TEST_CASE("ukemi compare --starts --baseline: pairs in the table, CSV and JSON",
     const std::vector<std::string> options{"compare",  "--set", "/market/availability=rising.csv",
                                            "--starts", "apart", "--baseline",
                                            "on_demand"};
-    const auto with = [&](const char* form) {
+    const auto with = [&](const std::vector<std::string>& more) {
         std::vector<std::string> all = options;
-        if (*form != 0) all.emplace_back(form);
+        all.insert(all.end(), more.begin(), more.end());
         const Ran ran = run_small(scratch.path(), all);
         INFO(ran.err);
         REQUIRE(ran.code == 0);
         return ran.out;
     };
-    const std::string table = with("");
+    const std::string table = with({});
     CHECK_THAT(table, Catch::Contains("5 runs each; +- is the 95 % interval of the mean, over 5 "
                                       "windows of one trace\n"));
     CHECK_THAT(table, Catch::Contains("\nagainst on_demand "));
-    const json document = json::parse(with("--json"));
+    const json document = json::parse(with({"--json"}));
     CHECK(document.at("pairs").at(0).at("cost_usd_difference_mean") == Approx(-6));
     CHECK(document.at("candidates").at(0).at("clusters") == 5);
-    const auto rows = lines_of(with("--csv"));
+    CHECK_THAT(with({"--csv", "c.csv"}), Catch::Contains("\ncsv: c.csv\n"));
+    const auto rows = lines_of(text_in(scratch.path() / "c.csv"));
     REQUIRE(rows.size() == 3);
     CHECK_THAT(rows[0],
                Catch::Contains(",clusters,cluster,baseline,pairs,cost_usd_difference_mean,"));

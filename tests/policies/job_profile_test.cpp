@@ -62,31 +62,31 @@ TEST_CASE("step rate: the time for n steps is the first at which n steps are don
 
 TEST_CASE("rate: measured points are kept, between them it is linear", "[job_profile]") {
     const JobProfile profile = measured();
-    CHECK(rate_of(profile, 1) == profile.throughput[0].rate);
-    CHECK(rate_of(profile, 4) == profile.throughput[1].rate);
-    CHECK(rate_of(profile, 8) == profile.throughput[2].rate);
-    CHECK(steps_per_s(rate_of(profile, 2)) == Approx(10 + 20.0 / 3).epsilon(1e-9));
-    CHECK(steps_per_s(rate_of(profile, 6)) == Approx(35).epsilon(1e-9));
+    CHECK(rate_of(profile, Plan{}, 1) == profile.throughput[0].rate);
+    CHECK(rate_of(profile, Plan{}, 4) == profile.throughput[1].rate);
+    CHECK(rate_of(profile, Plan{}, 8) == profile.throughput[2].rate);
+    CHECK(steps_per_s(rate_of(profile, Plan{}, 2)) == Approx(10 + 20.0 / 3).epsilon(1e-9));
+    CHECK(steps_per_s(rate_of(profile, Plan{}, 6)) == Approx(35).epsilon(1e-9));
 }
 
 TEST_CASE("rate: no speed-up that nobody measured", "[job_profile]") {
     JobProfile profile = measured();
-    CHECK(rate_of(profile, 9) == profile.throughput[2].rate);
-    CHECK(rate_of(profile, 1000) == profile.throughput[2].rate);
+    CHECK(rate_of(profile, Plan{}, 9) == profile.throughput[2].rate);
+    CHECK(rate_of(profile, Plan{}, 1000) == profile.throughput[2].rate);
     profile.throughput.erase(profile.throughput.begin());
-    CHECK(rate_of(profile, 1) == profile.throughput[0].rate);  // nor a slow-down
+    CHECK(rate_of(profile, Plan{}, 1) == profile.throughput[0].rate);  // nor a slow-down
     profile.throughput.pop_back();
-    CHECK(rate_of(profile, 100) == profile.throughput[0].rate);
+    CHECK(rate_of(profile, Plan{}, 100) == profile.throughput[0].rate);
 }
 
 TEST_CASE("rate: steps that take hours are interpolated as well as short ones", "[job_profile]") {
     // A step in 10 h alone, in 5 h with three: 0.15 an hour with two, not 0.
     JobProfile profile;
     profile.throughput = {{1, {1, hours(10)}}, {3, {1, hours(5)}}};
-    CHECK(steps_per_s(rate_of(profile, 2)) * 3600 == Approx(0.15).epsilon(1e-5));
+    CHECK(steps_per_s(rate_of(profile, Plan{}, 2)) * 3600 == Approx(0.15).epsilon(1e-5));
     // Fast ones too: a nanosecond of work a nanosecond, and a hundred thousand of them.
     profile.throughput = {{1, {1, nanoseconds(1)}}, {3, {100'000, nanoseconds(1)}}};
-    CHECK(steps_per_s(rate_of(profile, 2)) / 1e9 == Approx(50'000.5).epsilon(1e-12));
+    CHECK(steps_per_s(rate_of(profile, Plan{}, 2)) / 1e9 == Approx(50'000.5).epsilon(1e-12));
 }
 
 TEST_CASE("rate: more workers are never slower where the table says so",
@@ -104,8 +104,8 @@ TEST_CASE("rate: more workers are never slower where the table says so",
     }
     for (std::int32_t n = 1; n < workers + 2; ++n) {
         CAPTURE(n);
-        CHECK(steps_per_s(rate_of(profile, n)) <=
-              steps_per_s(rate_of(profile, n + 1)) * (1 + 1e-8));
+        CHECK(steps_per_s(rate_of(profile, Plan{}, n)) <=
+              steps_per_s(rate_of(profile, Plan{}, n + 1)) * (1 + 1e-8));
     }
 }
 

@@ -1,6 +1,8 @@
 // run_json_test.cpp — results as JSON and CSV say the same, in the shortest exact numbers.
 #include "records/run_json.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -18,7 +20,7 @@ RunResult example() {
     RunResult run;
     run.scenario = "demo";
     run.trace = "us-west-2a";
-    run.policy = "greedy+daly_checkpoint";
+    run.policy = "greedy+daly";
     run.seed = 7;
     run.oracle = false;
     run.finished = true;
@@ -82,7 +84,7 @@ TEST_CASE("run json: JSON and CSV have the same columns in the same order", "[ru
 
 TEST_CASE("run json: values by hand", "[run_json]") {
     const auto run = ordered_json::parse(runs_json(std::vector{example()}))["runs"][0];
-    CHECK(run["policy"] == "greedy+daly_checkpoint");
+    CHECK(run["policy"] == "greedy+daly");
     CHECK(run["seed"] == 7);
     CHECK(run["finished"] == true);
     CHECK(run["cost_usd"] == 0.3);
@@ -115,7 +117,7 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
         CHECK(plain.at(key).is_null());
     }
     CHECK_THAT(runs_csv(std::vector{run}),
-               Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,\n"));
+               Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0\n"));
     run.steps = 12;
     run.step_mean = milliseconds(250);
     run.loss = std::nan("");
@@ -125,8 +127,9 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     CHECK(full["step_s_mean"] == 0.25);
     CHECK(full["loss"] == "nan");
     CHECK(full["accuracy"] == 0.75);
-    CHECK_THAT(runs_csv(std::vector{run}),
-               Catch::EndsWith(",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,\n"));
+    CHECK_THAT(
+        runs_csv(std::vector{run}),
+        Catch::EndsWith(",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0\n"));
 }
 
 TEST_CASE("run json: numbers are written in the shortest form that reads back", "[run_json]") {
@@ -142,25 +145,70 @@ TEST_CASE("run json: no runs are an empty list and a header alone", "[run_json]"
     CHECK(cells_of(runs_csv({})).size() == 1);
 }
 
-TEST_CASE("run json: keys that are varied have columns by their pointers", "[run_json]") {
+TEST_CASE("run json: varied numbers have columns of numbers with their unit", "[run_json]") {
     RunResult one = example();
     one.deadline = hours(60);
-    one.varied = {{"/job/deadline", "60 h"}, {"/cluster/count", "8"}};
+    one.varied = {{"/job/restart", "2min"}, {"/cluster/count", "8"}, {"/seed", "1"}};
     RunResult two = example();
-    two.varied = {{"/job/deadline", "a, b"}, {"/cluster/count", "[1, 2]"}};
+    two.varied = {{"/job/restart", "\"0.5 h\""}, {"/cluster/count", "16"}, {"/seed", "2"}};
     const std::string csv = runs_csv(std::vector{one, two});
-    CHECK_THAT(csv, Catch::StartsWith("scenario,trace,policy,seed,/job/deadline,/cluster/count,"
-                                      "oracle,finished,deadline_met,deadline_s,cost_usd,"));
-    CHECK_THAT(csv, Catch::Contains(",7,60 h,8,false,true,true,216000,0.3,"));
-    CHECK_THAT(csv, Catch::Contains(",7,\"a, b\",\"[1, 2]\",false,true,,,0.3,"));
+    CHECK_THAT(csv, Catch::StartsWith("scenario,trace,policy,seed,job_restart_s,cluster_count,"
+                                      "scenario_seed,oracle,finished,deadline_met,deadline_s,"
+                                      "cost_usd,"));
+    CHECK_THAT(csv, Catch::Contains(",7,120,8,1,false,true,true,216000,0.3,"));
+    CHECK_THAT(csv, Catch::Contains(",7,1800,16,2,false,true,,,0.3,"));
     const auto runs = ordered_json::parse(runs_json(std::vector{one, two}))["runs"];
-    CHECK(runs[0]["/job/deadline"] == "60 h");
-    CHECK(runs[0]["/cluster/count"] == 8);
+    CHECK(runs[0]["job_restart_s"] == 120);
+    CHECK(runs[0]["cluster_count"] == 8);
+    CHECK(runs[0]["varied"]["/job/restart"] == "2min");
+    CHECK(runs[0]["variant"] == "/job/restart=2min, /cluster/count=8, /seed=1");
     CHECK(runs[0]["deadline_s"] == 216000);
-    CHECK(runs[1]["/cluster/count"] == ordered_json({1, 2}));
     CHECK(runs[0]["deadline_met"] == true);
     CHECK(runs[1]["deadline_s"].is_null());
     CHECK(runs[1]["deadline_met"].is_null());  // it has none to meet
+}
+
+TEST_CASE("run json: every kind of amount has a unit, and what is mixed stays text", "[run_json]") {
+    const auto names_of = [](const std::string& a, const std::string& b) {
+        RunResult one = example();
+        one.varied = {{"/job/it", a}};
+        RunResult two = example();
+        two.varied = {{"/job/it", b}};
+        const auto run = ordered_json::parse(runs_json(std::vector{one, two}))["runs"][1];
+        return fmt::format("{}={}", std::next(run.begin(), 4).key(),
+                           std::next(run.begin(), 4).value().dump());
+    };
+    CHECK(names_of("2 GB", "1.5 KB") == "job_it_bytes=1500.0");
+    CHECK(names_of("8 Gbit/s", "8 Kbit/s") == "job_it_bytes_per_s=1000.0");
+    CHECK(names_of("3 USD/h", "0.5 USD/h") == "job_it_usd_per_h=0.5");
+    CHECK(names_of("0.02 USD/GB", "0.5 USD/GB") == "job_it_usd_per_gb=0.5");
+    CHECK(names_of("10 samples/s", "2.5 samples/s") == "job_it_samples_per_s=2.5");
+    CHECK(names_of("0.7", "1.5") == "job_it=1.5");
+    CHECK(names_of("2 min", "8") == "job_it=8");
+    CHECK(names_of("2 min", "3 USD/h") == "job_it=\"3 USD/h\"");
+    CHECK(names_of("kungfu", "[1, 2]") == "job_it=[1,2]");
+    CHECK(names_of("true", "false") == "job_it=false");
+}
+
+TEST_CASE("run json: work that is a time is in hours, and such a job has no samples",
+          "[run_json]") {
+    RunResult run = example();
+    run.work_is_time = true;
+    run.samples_done = 720'000'000'000'000;
+    run.samples_total = 720'000'000'000'000;
+    run.spot = {hours(30), dollars(27)};
+    run.on_demand = {hours(2), dollars(6)};
+    const auto timed = ordered_json::parse(runs_json(std::vector{run}))["runs"][0];
+    CHECK(timed["work_h"] == 200);
+    CHECK(timed["samples"].is_null());
+    CHECK(timed["spot_h"] == 30);
+    CHECK(timed["spot_usd"] == 27);
+    CHECK(timed["on_demand_h"] == 2);
+    CHECK(timed["on_demand_usd"] == 6);
+    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",200,30,2,27,6\n"));
+    const auto samples = ordered_json::parse(runs_json(std::vector{example()}))["runs"][0];
+    CHECK(samples["samples"] == 1);
+    CHECK(samples["work_h"].is_null());
 }
 
 TEST_CASE("run json: odd names are quoted in CSV and replaced in JSON where they are no UTF-8",

@@ -43,7 +43,7 @@ TEST_CASE("policy lists: commas separate lists, plus signs what runs together", 
     CHECK(lists[0].label() == "greedy");
     CHECK(lists[0].where == "--policies");
     CHECK(lists[0].needs_deadline());
-    CHECK(lists[1].label() == "spot_only+daly_checkpoint");  // the alias' full name
+    CHECK(lists[1].label() == "spot_only+daly");
     CHECK_FALSE(lists[1].needs_deadline());
     CHECK(scenarios::make_policies(lists[1]).size() == 2);
 }
@@ -77,7 +77,7 @@ TEST_CASE("policy lists: a list of objects keeps the parameters without the name
         small_scenario(priced, ".", R"("policies": [{"name": "greedy", "safety_net": "simple"},
                                      {"name": "daly"}])");
     REQUIRE(scenario.policies.size() == 1);
-    CHECK(scenario.policies[0].label() == "greedy+daly_checkpoint");
+    CHECK(scenario.policies[0].label() == "greedy+daly");
     CHECK(scenario.policies[0].items[0].parameters == R"({"safety_net":"simple"})");
     CHECK(scenario.policies[0].items[1].parameters == "{}");
 }

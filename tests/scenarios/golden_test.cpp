@@ -5,8 +5,10 @@
 // fingerprints of longer runs. UKEMI_GOLDEN=accept writes them anew, on purpose.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <span>
 
 #include "base/read_file.hpp"
 #include "scenarios/experiment/experiment.hpp"
@@ -45,10 +47,21 @@ void check_golden(const std::filesystem::path& file, const std::string& now) {
                                   << "\n  now:    " << line_of(now));
 }
 
-std::string result_line(const records::RunResult& result) {
+// The files call policies by their long names.
+std::string long_name(const records::RunResult& result,
+                      std::span<const scenarios::PolicyList> lists) {
+    const auto list = std::ranges::find(lists, result.policy, &scenarios::PolicyList::label);
+    std::string name;
+    for (const scenarios::PolicyList::Item& item : list->items) {
+        name += fmt::format("{}{}", name.empty() ? "" : "+", item.entry->name);
+    }
+    return name;
+}
+
+std::string result_line(const records::RunResult& result, const std::string& policy) {
     return fmt::format(
         "= {} {} {}: {} nano-USD, {} ns, held {} ns, useful {} ns, {} losses, {} plans, hash {}\n",
-        result.scenario, result.policy, result.seed, result.cost.raw(), result.duration.raw(),
+        result.scenario, policy, result.seed, result.cost.raw(), result.duration.raw(),
         result.held.raw(), result.causes.time_of(records::Cause::useful).raw(), result.revocations,
         result.plans, result.event_hash);
 }
@@ -62,9 +75,10 @@ std::string readable_log(const std::string& scenario_file) {
     setup.options.events = true;
     std::string text;
     for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
-        text += fmt::format("# {}\n", run.result.policy);
+        const std::string policy = long_name(run.result, setup.policies);
+        text += fmt::format("# {}\n", policy);
         text += run.events;
-        text += result_line(run.result);
+        text += result_line(run.result, policy);
     }
     return text;
 }
@@ -73,14 +87,20 @@ std::string hashes(int threads) {
     std::string text;
     for (const std::string file : {"scenarios/market/demo.json", "scenarios/smoke/one_machine.json",
                                    "scenarios/smoke/two_zones.json"}) {
-        const scenarios::Scenario scenario = scenarios::read_scenario(source / file);
+        const ConfigOverride oracle[] = {{"/oracle", "future_availability"}};
+        const scenarios::Scenario scenario = scenarios::read_scenario(source / file, oracle);
         scenarios::ExperimentSetup setup;
         setup.policies = scenario.policies;
+        if (scenario.name == "demo") {
+            setup.policies.push_back(
+                scenarios::parse_policies("ideal_no_overhead+daly", scenario, "test").front());
+        }
         setup.seeds = {1, 2, 3};
         setup.threads = threads;
         for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
-            text += fmt::format("{},{},{},{}\n", run.result.scenario, run.result.policy,
-                                run.result.seed, run.result.event_hash);
+            text += fmt::format("{},{},{},{}\n", run.result.scenario,
+                                long_name(run.result, setup.policies), run.result.seed,
+                                run.result.event_hash);
         }
     }
     return text;

@@ -4,56 +4,18 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "base/read_file.hpp"
 #include "scenarios/reader/scenario.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "sim/job/world.hpp"
+#include "tests/scenarios/refusals.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {
 
 namespace {
-
-const std::filesystem::path refused_folder =
-    std::filesystem::path(UKEMI_SOURCE_DIR) / "tests" / "scenarios" / "refused";
-
-struct Refusal {
-    std::string name;
-    std::string good;
-    std::string patch;
-    std::string message;
-
-    bool is_file() const { return good == "-"; }
-    std::filesystem::path file() const { return refused_folder / (name + ".json"); }
-    std::string text() const {
-        if (is_file()) return read_file(file());
-        auto scenario =
-            nlohmann::json::parse(read_file(refused_folder / "good" / (good + ".json")));
-        scenario.merge_patch(nlohmann::json::parse(patch));
-        return scenario.dump(2);
-    }
-    std::string expected() const {
-        return message.starts_with('@') ? message.substr(1) : file().filename().string() + message;
-    }
-};
-
-std::vector<Refusal> refusals() {
-    std::vector<Refusal> rows;
-    std::istringstream table(read_file(refused_folder / "refusals.tsv"));
-    for (std::string line; std::getline(table, line);) {
-        if (line.starts_with('#')) continue;
-        std::istringstream cells(line);
-        Refusal& row = rows.emplace_back();
-        for (std::string* cell : {&row.name, &row.good, &row.patch, &row.message}) {
-            REQUIRE(std::getline(cells, *cell, '\t'));
-        }
-    }
-    return rows;
-}
 
 // What `ukemi check` does with a scenario.
 void check(const std::string& text, const std::filesystem::path& file, bool of_steps) {
@@ -86,6 +48,43 @@ TEST_CASE("refused: each is refused in one line that says where, what and why", 
         CHECK(complaint.find('\n') == std::string::npos);
     }
     CHECK(names.size() >= 134);
+}
+
+TEST_CASE("refused: all mistakes of a scenario are named at once, a line each", "[scenario]") {
+    const std::string text = R"({
+        // Mistakes of one key each, in sections that do not need each other.
+        "name": "many", "sed": 1,
+        "job": {"work": 10, "deadline": "2 days", "checkpoint": {"cost": "1 minuten"}, "x": 1},
+        "cluster": {"count": 0},
+        "market": {"on_demand_price": "3 EUR/h", "after_last_row": "ends", "launch_failure": 2},
+        "oracle": "non", "replay": ["greddy"]})";
+    CHECK(
+        complaint_of([&] { scenarios::scenario_from_text(text, "many.json"); }) ==
+        "many.json: at /: missing key \"seed\"; there is \"sed\"\n"
+        "many.json: at /cluster/count: expected an integer from 1 to 100000, found 0\n"
+        "many.json: at /job/work: expected a duration such as \"15 min\" (ns, us, ms, s, min, h, "
+        "d), found 10\n"
+        "many.json: at /job/checkpoint/cost: expected a duration such as \"15 min\" (ns, us, ms, "
+        "s, min, h, d), found \"1 minuten\"\n"
+        "many.json: at /job: unknown key \"x\"\n"
+        "many.json: at /market/on_demand_price: expected a price such as \"3.06 USD/h\", found "
+        "\"3 EUR/h\"\n"
+        "many.json: at /market/after_last_row: expected one of end, repeat, hold, found \"ends\" "
+        "(did you mean \"end\"?)\n"
+        "many.json: at /market/launch_failure: expected a number from 0 to 0.999, found 2\n"
+        "many.json: at /oracle: expected one of none, future_availability, found \"non\" (did you "
+        "mean \"none\"?)\n"
+        "many.json: at /replay/0: no policy \"greddy\" (did you mean \"greedy\"?)");
+}
+
+TEST_CASE("refused: what follows from another mistake is not named", "[scenario]") {
+    // Where the count cannot be read, nothing is said of the batch that workers share.
+    const std::string text = R"({"name": "one", "seed": 1,
+        "job": {"samples": 1000, "batch": 64, "throughput": {"1": "10 samples/s"}},
+        "cluster": {"count_min": 5, "count_max": "many"},
+        "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})";
+    CHECK(complaint_of([&] { scenarios::scenario_from_text(text, "one.json"); }) ==
+          "one.json: at /cluster/count_max: expected an integer from 1 to 100000, found \"many\"");
 }
 
 TEST_CASE("refused: what the patches spoil is taken as it is", "[scenario]") {

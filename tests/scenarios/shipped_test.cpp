@@ -153,7 +153,7 @@ TEST_CASE("shipped scenario: in three_zones it pays to go where the capacity is"
     for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
         CAPTURE(run.result.policy, run.result.seed);
         CHECK(run.result.finished);
-        const bool stays = run.result.policy == "greedy+daly_checkpoint";
+        const bool stays = run.result.policy == "greedy+daly";
         (stays ? staying_usd : following_usd) += to_dollars(run.result.cost);
     }
     CHECK(following_usd < staying_usd);

@@ -87,7 +87,7 @@ TEST_CASE("group change: a start, a growth and a shrinking have their own costs"
     job.profile.resize = whole_seconds(7);
     job.profile.restore = whole_seconds(4);
     const auto time_of = [&](const sim::Formation& formation, TransitionPhase phase) {
-        return time_in(sim::formation_times(job, formation), phase);
+        return time_in(sim::formation_times(job.change_costs(), job.profile, formation), phase);
     };
     const sim::Formation start{4, 0, false, true, whole_seconds(2)};
     const sim::Formation grow{4, 2, true, true, {}};

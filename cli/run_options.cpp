@@ -1,0 +1,95 @@
+#include "cli/run_options.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
+
+namespace ukemi::cli {
+
+void add_output_options(CLI::App& command, OutputOptions& options, const OutputHelp& help) {
+    command.add_flag("--json", options.json, help.json);
+    command.add_option("--csv", options.csv, help.csv)->type_name("FILE");
+    command.add_option("--out", options.out, help.out)->type_name("FOLDER");
+    command.add_flag("--force", options.force, "replace what is there already");
+    command.add_flag("--pdf", options.pdf, "figures also as PDF");
+}
+
+void expect_folder(const OutputOptions& options) {
+    if (!options.out.empty()) return;
+    if (options.pdf) {
+        throw InputError("--pdf", "", "is about figures: expected --out beside it");
+    }
+    if (options.force && options.csv.empty()) {
+        throw InputError("--force", "", "expected --out or --csv beside it");
+    }
+}
+
+CsvFile::CsvFile(const OutputOptions& options) : options_(options) {
+    if (!options.csv.empty()) file_.emplace(options.csv, options.force);
+}
+
+void CsvFile::write(const std::string& text) {
+    if (!file_) return;
+    file_->write(text);
+    say_written(options_, fmt::format("csv: {}", one_line(options_.csv)));
+}
+
+void say_written(const OutputOptions& options, std::string_view line) {
+    fmt::print(options.json ? stderr : stdout, "{}\n", line);
+}
+
+void say_results(const OutputOptions& options, const std::filesystem::path& folder,
+                 const plots::FigureResult& figures) {
+    constexpr std::size_t figures_named_max = 16;
+    say_written(options, fmt::format("results: {}", one_line(folder.string())));
+    std::size_t count = 0;
+    for (const auto& file : figures.files) {  // a PNG, and perhaps a PDF, stand beside each SVG
+        if (file.extension() != ".svg" || ++count > figures_named_max) continue;
+        say_written(options, fmt::format("figure:  {}, .png{}", one_line(file.string()),
+                                         options.pdf ? ", .pdf" : ""));
+    }
+    if (count <= figures_named_max) return;
+    say_written(options, fmt::format("and {} figures more", count - figures_named_max));
+}
+
+void add_variation_options(CLI::App& command, VariationOptions& options) {
+    command.add_option("--set", options.settings, "change the scenario: /json/pointer=VALUE")
+        ->allow_extra_args(false);
+    command
+        .add_option("--vary", options.varied,
+                    "compare variants: /json/pointer=VALUE,VALUE… (again: every combination)")
+        ->allow_extra_args(false);
+}
+
+void add_experiment_options(CLI::App& command, ExperimentOptions& options, const char* starts) {
+    command.add_option("--traces", options.traces,
+                       "run once on each file that matches this pattern (availability or prices)");
+    command.add_flag("--zones", options.zones,
+                     "the files of --traces are zones (and their prices) of one market");
+    command.add_option("--policies", options.policies,
+                       "lists to compare: a,b+c runs [a] and [b, c] (default: the scenario's; "
+                       "--vary policy=a,b+c is the same)");
+    add_variation_options(command, options.variation);
+    command.add_option("--seeds", options.seeds, "1..10 or 1,2,7 (default: the scenario's)");
+    command.add_option("--starts", options.starts,
+                       fmt::format("begin in each trace at: 40 moments, every=6h, at=0h,12h, or "
+                                   "apart: windows that do not overlap (default: the scenario's, "
+                                   "or {})",
+                                   starts));
+    command.add_option("--baseline", options.baseline,
+                       "compare each policy with this one, pair by pair");
+    command.add_option("-j,--threads", options.threads, "runs at a time (default: all cores)")
+        ->check(CLI::Range(1, 1024));
+    command.add_flag("--strict", options.strict, "a warning is an error: no results, exit 2");
+}
+
+std::optional<std::size_t> terminal_columns() {
+    winsize size{};
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? std::optional<std::size_t>(size.ws_col) : std::nullopt;
+}
+
+}  // namespace ukemi::cli

@@ -1,0 +1,80 @@
+// run_options.hpp — the options that commands share: declared once, so that each has one name, one
+// help text and one meaning wherever a command has it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/output_folder.hpp"
+
+namespace ukemi::cli {
+
+// --json, --csv FILE, --out FOLDER, --force, --pdf: where results go besides the table. Nothing
+// that is there is replaced without --force, and what was written is said.
+struct OutputOptions {
+    bool json = false;
+    std::string csv;
+    std::string out;
+    bool force = false;
+    bool pdf = false;
+};
+// What the help says of --json, and of what a file and a folder hold.
+struct OutputHelp {
+    const char* json;
+    const char* csv;
+    const char* out;
+};
+void add_output_options(CLI::App& command, OutputOptions& options, const OutputHelp& help);
+// For commands that write a folder only if --out names it: refuses what means nothing without.
+void expect_folder(const OutputOptions& options);
+
+// The file of --csv, locked before the work begins.
+class CsvFile {
+public:
+    explicit CsvFile(const OutputOptions& options);
+    bool is_wanted() const { return file_.has_value(); }
+    void write(const std::string& text);  // and says so
+
+private:
+    const OutputOptions& options_;
+    std::optional<analysis::OutputFile> file_;
+};
+
+// A line about what was written: not on standard output where that is a JSON document.
+void say_written(const OutputOptions& options, std::string_view line);
+// The folder and the figures in it.
+void say_results(const OutputOptions& options, const std::filesystem::path& folder,
+                 const plots::FigureResult& figures);
+
+// --set and --vary.
+struct VariationOptions {
+    std::vector<std::string> settings;
+    std::vector<std::string> varied;
+};
+void add_variation_options(CLI::App& command, VariationOptions& options);
+
+// Which runs there are, for commands that run scenarios on markets.
+struct ExperimentOptions {
+    std::vector<std::filesystem::path> scenarios;  // or run.json of results
+    std::string traces;
+    bool zones = false;
+    std::string policies;
+    VariationOptions variation;
+    std::string seeds;
+    std::string starts;
+    std::string baseline;
+    int threads = 0;
+    bool strict = false;
+    OutputOptions output;
+};
+// `starts` is what --starts is where neither it nor the scenario says anything, for the help.
+void add_experiment_options(CLI::App& command, ExperimentOptions& options, const char* starts);
+
+// The terminal's columns; nothing where standard output is none.
+std::optional<std::size_t> terminal_columns();
+
+}  // namespace ukemi::cli

@@ -1,0 +1,113 @@
+// shipped_scenarios.cpp — looks for them above the program and above the current folder.
+#include "cli/shipped_scenarios.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/input_error.hpp"
+#include "base/json_document.hpp"
+#include "base/plain_text.hpp"
+#include "base/read_file.hpp"
+
+namespace ukemi::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The nearest `scenarios` around it that has the catalogue of scenarios; empty if there is none.
+fs::path scenarios_around(fs::path folder) {
+    for (;; folder = folder.parent_path()) {
+        fs::path found = folder / "scenarios";
+        std::error_code ignored;
+        if (fs::is_regular_file(found / "README.md", ignored) &&
+            fs::is_directory(found / "market", ignored)) {
+            return found;
+        }
+        if (folder == folder.parent_path()) return {};
+    }
+}
+
+fs::path shipped_folder() {
+    std::error_code ignored;
+    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+    fs::path found = scenarios_around(program.parent_path());
+    return found.empty() ? scenarios_around(fs::current_path()) : found;
+}
+
+std::vector<fs::path> shipped_files() {
+    std::vector<fs::path> files;
+    const fs::path folder = shipped_folder();
+    if (folder.empty()) return files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        if (entry.path().extension() == ".json") files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+    return files;
+}
+
+std::string commands_for(const nlohmann::json& scenario) {
+    const auto has = [&](std::string_view section, std::string_view key) {
+        return scenario.contains(section) && scenario[std::string(section)].contains(key);
+    };
+    if (has("cluster", "machine") || has("cluster", "zones")) return "simulate";
+    std::string commands = "replay";
+    if (scenario.contains("learning")) commands += ", compare";
+    if (scenario.contains("training")) commands += ", train";
+    return commands;
+}
+
+std::string first_sentence(const std::string& text) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool ends = text[at] == '.' || text[at] == '?' || text[at] == ':';
+        if (ends && (at + 1 == text.size() || text[at + 1] == ' ')) {
+            return text.substr(0, text[at] == ':' ? at : at + 1);
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+std::vector<ShippedScenario> shipped_scenarios() {
+    std::vector<ShippedScenario> all;
+    for (const fs::path& file : shipped_files()) {
+        const nlohmann::json scenario = parse_json(read_file(file), file.string());
+        const auto description = scenario.find("description");
+        const bool described = description != scenario.end() && description->is_string();
+        all.push_back({file, file.stem().string(),
+                       described ? first_sentence(description->get<std::string>()) : "",
+                       commands_for(scenario)});
+    }
+    return all;
+}
+
+fs::path scenario_file(const std::string& given) {
+    const fs::path path = given;
+    std::error_code ignored;
+    if (fs::exists(path, ignored) || path.has_parent_path() || path.has_extension()) return path;
+    std::vector<fs::path> found;
+    std::vector<std::string> names;
+    for (const fs::path& file : shipped_files()) {
+        names.push_back(file.stem().string());
+        if (names.back() == given) found.push_back(file);
+    }
+    if (found.size() == 1) return found.front();
+    if (found.size() > 1) {
+        std::vector<std::string> files;
+        for (const fs::path& file : found) files.push_back(file.string());
+        throw InputError(given, "",
+                         fmt::format("names several scenarios: {}", fmt::join(files, ", ")));
+    }
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    throw InputError(given, "",
+                     fmt::format("there is no such file, and no scenario of this name{} (see "
+                                 "`ukemi list scenarios`)",
+                                 did_you_mean(given, known)));
+}
+
+}  // namespace ukemi::cli

@@ -1,0 +1,25 @@
+// shipped_scenarios.hpp — the scenarios that come with ukemi, and how they are found by name.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ukemi::cli {
+
+struct ShippedScenario {
+    std::filesystem::path file;
+    std::string name;      // of the file, without folders and ending
+    std::string question;  // the first sentence of its description
+    std::string commands;  // that read it
+};
+
+// Those of the folder `scenarios` around this program, else around the current folder; by folder
+// and name. Empty if there is none.
+std::vector<ShippedScenario> shipped_scenarios();
+
+// The path as given if something is there or it looks like a path (a folder or an ending); else the
+// shipped scenario of that name. InputError for a name of none, with the nearest, or of several.
+std::filesystem::path scenario_file(const std::string& given);
+
+}  // namespace ukemi::cli

@@ -1,0 +1,204 @@
+// scenario_schema.cpp — the notes of the reader as a schema, and the examples that it reads for
+// them: each has keys that exclude others.
+#include "scenarios/reader/scenario_schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/unit_pattern.hpp"
+#include "policies/parameter_notes.hpp"
+#include "scenarios/reader/first_scenarios.hpp"
+#include "scenarios/reader/scenario_keys.hpp"
+
+namespace ukemi::scenarios {
+
+namespace {
+
+using nlohmann::json;
+
+json text_like(const std::string& pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
+
+json number_schema(const KeyNote& note) {
+    json schema{{"type", note.kind == KeyKind::integer ? "integer" : "number"}};
+    // The ends of all integers and of all doubles are no bounds.
+    constexpr double no_bound = 9e18;
+    const auto bound = [&](const char* key, const std::optional<double>& value) {
+        if (!value || std::abs(*value) > no_bound) return;
+        const bool whole = note.kind == KeyKind::integer;
+        schema[key] = whole ? json(static_cast<std::int64_t>(*value)) : json(*value);
+    };
+    bound("minimum", note.least);
+    bound("maximum", note.most);
+    return schema;
+}
+
+json value_schema(const KeyNote& note) {
+    switch (note.kind) {
+        case KeyKind::text:
+        case KeyKind::object: return {{"type", "string"}};
+        case KeyKind::name:
+            return note.names.empty() ? json{{"type", "string"}} : json{{"enum", note.names}};
+        case KeyKind::flag: return {{"type", "boolean"}};
+        case KeyKind::integer:
+        case KeyKind::number: return number_schema(note);
+        case KeyKind::duration: return text_like(duration_pattern());
+        case KeyKind::price: return text_like(price_pattern());
+        case KeyKind::egress_price: return text_like(egress_price_pattern());
+        case KeyKind::bytes: return text_like(bytes_pattern());
+        case KeyKind::bandwidth: return text_like(bandwidth_pattern());
+        case KeyKind::rate:
+            return text_like(fmt::format("^[0-9.]+([eE][+-]?[0-9]+)? ?{}$", note.unit));
+    }
+    return {};
+}
+
+class SchemaTree {
+public:
+    explicit SchemaTree(const std::vector<KeyNote>& notes) : notes_(notes) {}
+
+    json object(const std::string& path) const {
+        json schema{{"type", "object"}, {"additionalProperties", false}};
+        for (std::size_t i = 0; i < notes_.size(); ++i) {
+            const std::string& child = notes_[i].path;
+            const std::size_t slash = child.rfind('/');
+            if (child.substr(0, slash) != path) continue;
+            if (i > 0 && notes_[i - 1].path == child) continue;  // with the one before
+            const std::string key = child.substr(slash + 1);
+            if (key == "*") {
+                schema["additionalProperties"] = at(child);
+            } else {
+                schema["properties"][key] = at(child);
+            }
+            if (notes_[i].required && key != "*") schema["required"].push_back(key);
+        }
+        return schema;
+    }
+
+private:
+    json of(const KeyNote& note) const {
+        const bool is_object = note.kind == KeyKind::object;
+        json schema =
+            is_object ? object(note.listed ? note.path + "/*" : note.path) : value_schema(note);
+        if (note.listed) schema = {{"type", "array"}, {"items", schema}};
+        if (!note.limits.empty()) schema["description"] = note.limits;
+        if (!note.otherwise.empty()) schema["default"] = json::parse(note.otherwise);
+        return schema;
+    }
+
+    // Of all that may stand there.
+    json at(const std::string& path) const {
+        std::vector<json> forms;
+        for (const KeyNote& note : notes_) {
+            if (note.path == path) forms.push_back(of(note));
+        }
+        return forms.size() == 1 ? forms.front() : json{{"anyOf", forms}};
+    }
+
+    const std::vector<KeyNote>& notes_;  // sorted by path
+};
+
+json parameters_schema(const policies::PolicyEntry& entry) {
+    const std::vector<KeyNote> notes = policies::parameters_of(entry);
+    return SchemaTree(notes).object("");
+}
+
+// Policies read their parameters themselves.
+void put_policies(json& properties) {
+    std::string names;
+    json by_name{{"type", "object"}, {"additionalProperties", false}};
+    json one_of_list = json::array();
+    for (const policies::PolicyEntry& entry : policies::all_policies()) {
+        json named = parameters_schema(entry);
+        json called = json::array({entry.name});
+        by_name["properties"][std::string(entry.name)] = named;
+        names += fmt::format("{}{}", names.empty() ? "" : "|", entry.name);
+        if (!entry.alias.empty()) {
+            by_name["properties"][std::string(entry.alias)] = named;
+            called.push_back(entry.alias);
+            names += fmt::format("|{}", entry.alias);
+        }
+        named["properties"]["name"] = {{"enum", called}};
+        named["required"] = {"name"};
+        one_of_list.push_back(named);
+    }
+    properties["policy_parameters"] = by_name;
+    properties["policies"] = {{"type", "array"}, {"items", {{"anyOf", one_of_list}}}};
+    const std::string item = fmt::format("({})(:[^+,]*)?", names);
+    properties["replay"]["items"] = text_like(fmt::format("^{0}([+,]{0})*$", item));
+}
+
+std::string schema_text(json schema, std::string_view title) {
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
+    schema["title"] = title;
+    // So that an editor may be told of the schema in the file itself, "$schema" is no mistake
+    // there.
+    return schema.dump(2) + '\n';
+}
+
+std::vector<std::string> first_texts(bool of_steps) {
+    std::vector<std::string> texts;
+    for (const FirstScenario& first : first_scenarios()) {
+        if ((first.kind == "simulate") == of_steps) texts.push_back(named_text(first, "example"));
+    }
+    return texts;
+}
+
+constexpr std::array job_examples = {
+    R"({"name": "a", "seed": 2, "job": {"steps": 10, "step_time": "320 ms"},
+        "cluster": {"count_min": 2, "count_max": 8},
+        "market": {"zones": [{"name": "a", "on_demand_price": "3 USD/h"}], "bidding": true},
+        "policies": [{"name": "on_demand"}]})",
+    R"({"name": "b", "seed": 3, "job": {"samples": 2000, "batch": 64, "transition": {},
+        "communication": {"ring": "20 ms"}}, "cluster": {"count_min": 3, "count_max": 9},
+        "market": {"on_demand_price": "3 USD/h", "availability": "a.csv"},
+        "replay": ["on_demand"]})",
+    R"({"name": "c", "seed": 4, "job": {"samples": 3000, "batch_per_worker": 8,
+        "step_time": {"table": {"1": "1 ms"}}}, "cluster": {"count": 2},
+        "learning": {"model": "real_gradients"},
+        "training": {"data": {"kind": "synthetic"}, "model": {"kind": "softmax"}},
+        "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})",
+};
+
+constexpr std::array step_examples = {
+    R"({"name": "a", "seed": 2, "cluster": {"zones": [{"machine": "p3.2xlarge", "count": 4}]},
+        "jobs": [{"name": "one", "model": "resnet50", "batch": 16, "workers": 2, "steps": 7},
+                 {"name": "two", "model": "resnet50", "batch": 8, "steps": 9}],
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
+    R"({"name": "b", "seed": 3, "cluster": {"machine": "p3.16xlarge", "count": 2},
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "job": {"model": "bert_large", "batch": 1, "accumulation": 8, "steps": 5,
+                "layout": {"pipeline": 4}},
+        "events": [{"kind": "leave", "at": "1 s", "worker": 0, "delay": "1 s"}]})",
+    R"({"name": "c", "seed": 4, "cluster": {"machine": "p3.2xlarge", "count": 3},
+        "cross_traffic": [{"from": 0, "to": 2}],
+        "job": {"model": "resnet50", "batch": 4, "steps": 6,
+                "variable_update": "parameter_server"},
+        "events": [{"kind": "leave", "at": "1 s", "machine": 0, "delay": "1 s"}]})",
+};
+
+}  // namespace
+
+std::string scenario_schema() {
+    std::vector<std::string> examples = first_texts(false);
+    examples.insert(examples.end(), job_examples.begin(), job_examples.end());
+    const std::vector<KeyNote> notes = scenario_keys(examples);
+    json schema = SchemaTree(notes).object("");
+    put_policies(schema["properties"]);
+    return schema_text(std::move(schema), "ukemi: a job on a market");
+}
+
+std::string step_scenario_schema() {
+    std::vector<std::string> examples = first_texts(true);
+    examples.insert(examples.end(), step_examples.begin(), step_examples.end());
+    const std::vector<KeyNote> notes = step_scenario_keys(examples);
+    return schema_text(SchemaTree(notes).object(""), "ukemi: steps on a cluster");
+}
+
+}  // namespace ukemi::scenarios

@@ -1,0 +1,138 @@
+// run_again_test.cpp — run.json of results is run again, and the same comes out.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+const std::string run_once = R"({"name": "small", "seed": 3,
+ "job": {"work": "5 h", "deadline": "10 h", "restart": "6 min",
+         "checkpoint": {"cost": "1 min", "restore": "1 min"}},
+ "cluster": {"count": 1},
+ "market": {"availability": "m/own.csv", "spot_price": "1 USD/h", "on_demand_price": "3 USD/h",
+            "notice": "2 min"},
+ "policy_parameters": {"periodic_checkpoint": {"interval": "20 min"}},
+ "replay": ["on_demand"]})";
+
+const std::string comes_and_goes =
+    "# duration_s=144000\nt_s,instances\n0,1\n9000,0\n14400,1\n50000,0\n60000,1\n80000,0\n100000,"
+    "1\n";
+
+Ran run_in(const fs::path& folder, const std::vector<std::string>& arguments) {
+    write_file(folder / "s/small.json", run_once);
+    write_file(folder / "s/m/own.csv", comes_and_goes);
+    write_file(folder / "t/a.csv", comes_and_goes);
+    write_file(folder / "t/b.csv", "# duration_s=144000\nt_s,instances\n0,0\n7200,1\n90000,0\n");
+    return run_ukemi(folder, arguments);
+}
+
+void check_run_again(const std::string& command, std::vector<std::string> options) {
+    const ScratchFolder scratch;
+    options.insert(options.begin(), {command, "s/small.json"});
+    options.insert(options.end(), {"--out", "first", "--seeds", "4,1..2"});
+    const Ran first = run_in(scratch.path(), options);
+    INFO(first.err);
+    REQUIRE(first.code == 0);
+    const Ran again =
+        run_in(scratch.path(), {command, "first/run.json", "--out", "again", "-j", "1"});
+    INFO(again.err);
+    REQUIRE(again.code == 0);
+    // Event hashes, and what the runs were a function of, to the bit.
+    for (const char* file : {"summary.csv", "run.json"}) {
+        CHECK(text_in(scratch.path() / "again" / file) == text_in(scratch.path() / "first" / file));
+    }
+    CHECK_THAT(text_in(scratch.path() / "first/summary.csv"), Catch::Contains(",event_hash,"));
+}
+
+}  // namespace
+
+TEST_CASE("run again: a replay with everything that options can say", "[cli][again]") {
+    check_run_again(
+        "replay",
+        {"--set", "/job/deadline=9 h", "--set", "/oracle=future_availability", "--vary",
+         "/job/restart=2min,10min", "--vary", R"(/market/billing={"granularity":"1 h"},{})",
+         "--traces", "t/*.csv", "--starts", "at=0h,3h", "--policies",
+         "greedy+daly,spot_only+periodic,ideal_no_overhead", "--baseline", "greedy+daly"});
+}
+
+TEST_CASE("run again: varied policies, seeds and beginnings come from the variants",
+          "[cli][again]") {
+    const ScratchFolder scratch;
+    const Ran first = run_in(scratch.path(), {"replay", "s/small.json", "--out", "first", "--vary",
+                                              R"(/replay=["greedy"],["on_demand"])", "--vary",
+                                              "/seed=5,6", "--set", "/starts=at=2h"});
+    INFO(first.err);
+    REQUIRE(first.code == 0);
+    CHECK_THAT(text_in(scratch.path() / "first/summary.csv"), Catch::Contains(",7200,"));
+    const Ran again =
+        run_in(scratch.path(), {"replay", "first/run.json", "--out", "again", "-j", "1"});
+    INFO(again.err);
+    REQUIRE(again.code == 0);
+    for (const char* file : {"summary.csv", "run.json"}) {
+        CHECK(text_in(scratch.path() / "again" / file) == text_in(scratch.path() / "first" / file));
+    }
+}
+
+TEST_CASE("run again: a comparison", "[cli][again]") {
+    check_run_again("compare", {"--vary", "/job/restart=2min,10min", "--policies",
+                                "greedy+daly,spot_only+periodic", "--traces", "t/*.csv", "--zones",
+                                "--starts", "2", "--baseline", "greedy+daly"});
+}
+
+TEST_CASE("run again: several scenarios, each with its own policies", "[cli][again]") {
+    const ScratchFolder scratch;
+    json other = json::parse(run_once);
+    other["name"] = "other";
+    other["replay"] = {"greedy", "on_demand"};
+    other["seed"] = 9;
+    write_file(scratch.path() / "s/other.json", other.dump());
+    const Ran first = run_in(scratch.path(), {"compare", "s/small.json", "s/other.json", "--vary",
+                                              "/job/restart=2min,10min", "--out", "first"});
+    INFO(first.err);
+    REQUIRE(first.code == 0);
+    const Ran again = run_in(scratch.path(), {"compare", "first/run.json", "--out", "again"});
+    INFO(again.err);
+    REQUIRE(again.code == 0);
+    CHECK(lines_of(text_in(scratch.path() / "again/summary.csv")).size() == 1 + 2 + 4);
+    for (const char* file : {"summary.csv", "run.json"}) {
+        CHECK(text_in(scratch.path() / "again" / file) == text_in(scratch.path() / "first" / file));
+    }
+    const Ran replayed = run_in(scratch.path(), {"replay", "first/run.json"});
+    CHECK(replayed.code == 2);
+    CHECK_THAT(replayed.err,
+               Catch::Contains("first/run.json: is of several scenarios: ukemi compare runs it"));
+}
+
+TEST_CASE("run again: what the command line says comes first", "[cli][again]") {
+    const ScratchFolder scratch;
+    REQUIRE(run_in(scratch.path(), {"replay", "s/small.json", "--out", "first", "--policies",
+                                    "greedy", "--starts", "2"})
+                .code == 0);
+    const Ran ran =
+        run_in(scratch.path(), {"replay", "first/run.json", "--json", "--set",
+                                R"(/replay=["spot_only+daly", "on_demand"])", "--seeds", "7"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const json runs = json::parse(ran.out).at("runs");
+    REQUIRE(runs.size() == 4);
+    CHECK(runs[0].at("policy") == "spot_only+daly");
+    CHECK(runs[0].at("seed") == 7);
+    CHECK(runs[3].at("policy") == "on_demand");
+    write_file(scratch.path() / "torn.json", R"({"scenario": {"name": "x"}, "ukemi": {}})");
+    const Ran torn = run_in(scratch.path(), {"replay", "torn.json"});
+    CHECK(torn.code == 2);
+    CHECK_THAT(torn.err, Catch::StartsWith("ukemi: torn.json: damaged: "));
+    write_file(scratch.path() / "live.json", R"({"scenario": {}, "ukemi": {}, "live": {}})");
+    const Ran live = run_in(scratch.path(), {"replay", "live.json"});
+    CHECK(live.code == 2);
+    CHECK_THAT(live.err, Catch::Contains("live.json: is of a live run") &&
+                             Catch::EndsWith("ukemi replay-log\n"));
+}
+
+}  // namespace ukemi
