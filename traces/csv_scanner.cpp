@@ -85,6 +85,17 @@ std::string_view CsvScanner::comment() {
     return line.substr(1);
 }
 
+void CsvScanner::expect_header(std::string_view header) {
+    std::string_view line;
+    if (!next_line_with_text(line)) {
+        fail_at(text_.size(),
+                fmt::format("expected the header \"{}\", found the end of the file", header));
+    }
+    if (line != header) {
+        fail_here(fmt::format("expected the header \"{}\", found {}", header, found_text(line)));
+    }
+}
+
 void CsvScanner::read_header() {
     std::string_view line;
     if (!next_line_with_text(line)) {

@@ -29,6 +29,7 @@ public:
 
     // The line without its "#" if the next line begins with one, else empty.
     std::string_view comment();
+    void expect_header(std::string_view header);  // "t_s,instances", blanks and all
 
     // Reads the header, whose columns may stand in any order and be more than are asked for.
     void read_header();
