@@ -16,6 +16,7 @@ namespace ukemi::cli {
 namespace {
 
 struct ReplayOptions : ExperimentOptions {
+    std::filesystem::path scenario;  // the only one
     bool no_files = false;
     bool log_observations = false;
     bool log_events = false;
@@ -82,10 +83,9 @@ void add_replay(CLI::App& app) {
     CLI::App* command =
         app.add_subcommand("replay", "replay recorded spot markets against policies");
     command
-        ->add_option("SCENARIO", options->scenarios,
+        ->add_option("SCENARIO", options->scenario,
                      "a scenario file, or run.json of results: runs them again")
-        ->required()
-        ->expected(1);
+        ->required();
     add_experiment_options(*command, *options, "apart where recorded, else 1: its beginning");
     add_output_options(
         *command, options->output,
@@ -99,7 +99,10 @@ void add_replay(CLI::App& app) {
     command->add_flag("--log-observations", options->log_observations,
                       "decisions.jsonl holds every question, as replay-log needs");
     command->add_flag("--log-events", options->log_events, "also write events.jsonl");
-    command->callback([options] { replay(*options); });
+    command->callback([options] {
+        options->scenarios = {options->scenario};
+        replay(*options);
+    });
 }
 
 }  // namespace ukemi::cli

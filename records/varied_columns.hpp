@@ -37,7 +37,6 @@ public:
         settle();
     }
 
-    const std::vector<VariedColumn>& columns() const { return columns_; }
     void add_names(std::vector<std::string>& names) const;
     // The fields of one row; empty for keys that it does not have.
     void add_fields(CsvWriter& csv, std::span<const VariedValue> varied) const;
