@@ -13,8 +13,10 @@
 #include "analysis/result_doubts.hpp"
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
+#include "analysis/variation_figures.hpp"
 #include "base/input_error.hpp"
 #include "cli/command.hpp"
+#include "cli/figure_options.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/reader/variants.hpp"
 
@@ -33,7 +35,7 @@ struct CompareOptions {
     bool json = false;
     bool csv = false;
     std::string out;
-    bool pdf = false;
+    FigureFlags figures;
     bool force = false;
     bool strict = false;
 };
@@ -86,15 +88,15 @@ std::vector<scenarios::Scenario> scenarios_of(const CompareOptions& options,
 plots::FigureResult write_files(analysis::OutputFolder& folder,
                                 std::span<const analysis::Candidate> candidates,
                                 std::span<const analysis::PolicyPair> pairs,
-                                std::span<const records::RunResult> results, bool pdf,
+                                std::span<const records::RunResult> results,
+                                const plots::FigureOptions& options,
                                 std::span<const std::string> warnings) {
     folder.write("compare.csv", analysis::comparison_csv(candidates, pairs));
     folder.write("compare.json", analysis::comparison_json(candidates, pairs, warnings));
     plots::FigureInput input;
     input.learning = analysis::learning_runs(results);
     input.transitions = analysis::transition_rows(analysis::phase_means(results));
-    plots::FigureOptions options;
-    options.pdf = pdf;
+    input.variations = analysis::variations_of(results);
     const plots::FigureResult figures = plots::draw_all(input, folder.staging(), options);
     folder.commit();
     return folder.settled(figures);
@@ -140,7 +142,9 @@ void compare(const CompareOptions& options) {
     std::vector<analysis::PolicyPair> pairs;
     if (!baseline.empty()) pairs = analysis::pairs_with(results, baseline);
     plots::FigureResult figures;
-    if (folder) figures = write_files(*folder, candidates, pairs, results, options.pdf, warnings);
+    if (folder)
+        figures = write_files(*folder, candidates, pairs, results, figure_options(options.figures),
+                              warnings);
     if (options.json) {
         fmt::print("{}", analysis::comparison_json(candidates, pairs, warnings));
     } else if (options.csv) {
@@ -185,7 +189,7 @@ void add_compare(CLI::App& app) {
                         "also write compare.csv, compare.json and figures into this folder");
     command->add_flag("--strict", options->strict, "a warning is an error: no results, exit 2");
     command->add_flag("--force", options->force, "replace results that are there already");
-    command->add_flag("--pdf", options->pdf, "figures also as PDF");
+    add_figure_options(*command, options->figures);
     command->callback([options] { compare(*options); });
 }
 

@@ -15,6 +15,7 @@
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "cli/describe_topology.hpp"
+#include "cli/figure_options.hpp"
 #include "traces/character_chart.hpp"
 #include "traces/lifetime_law.hpp"
 #include "traces/market_statistics.hpp"
@@ -37,10 +38,10 @@ struct DescribeOptions {
     bool zones = false;
     std::string out;
     std::string market;
-    bool log_time = false;
+    std::optional<bool> log_time;
     std::string topology;
     std::uint32_t machines = 1;
-    bool pdf = false;
+    FigureFlags figures;
     bool force = false;
 };
 
@@ -194,11 +195,9 @@ void draw(const DescribeOptions& options, analysis::DescribedMarket&& market,
     if (!options.market.empty()) {
         parameters = analysis::market_parameters_of(options.market, "--market");
     }
-    plots::FigureOptions figure_options;
-    figure_options.pdf = options.pdf;
     plots::FigureResult figures =
         plots::draw_all(analysis::market_figures(market, parameters, options.log_time),
-                        out.staging(), figure_options);
+                        out.staging(), figure_options(options.figures));
     if (figures.files.empty() && figures.problem.empty()) {
         fmt::print("{}", text);
         fmt::print(stderr, "figures: nothing here can be drawn\n");
@@ -218,13 +217,13 @@ void check_options(const DescribeOptions& options) {
         throw InputError("--zones", "", "expected one of --join and --zones, found both");
     }
     if (options.out.empty()) {
-        for (const auto& [name, is_there] :
-             {std::pair{"--market", !options.market.empty()},
-              std::pair{"--log-time", options.log_time}, std::pair{"--pdf", options.pdf},
-              std::pair{"--force", options.force}}) {
-            if (is_there) throw InputError(name, "", "is about figures: expected --out beside it");
-        }
-        return;
+        std::string_view given = given_figure_option(options.figures);
+        if (!options.figures.width.empty()) given = "--figure-width";
+        if (!options.market.empty()) given = "--market";
+        if (options.log_time) given = *options.log_time ? "--log-time" : "--linear-time";
+        if (options.force) given = "--force";
+        if (given.empty()) return;
+        throw InputError(given, "", "is about figures: expected --out beside it");
     }
     if (!options.market.empty()) analysis::market_parameters_of(options.market, "--market");
 }
@@ -276,7 +275,7 @@ void describe(const DescribeOptions& options) {
     if (!options.out.empty()) out.emplace(options.out, options.force);
     analysis::OutputFolder* const folder = out ? &*out : nullptr;
     if (options.topology.empty()) return describe_files(options, folder);
-    describe_topology(options.topology, options.machines, folder, options.pdf);
+    describe_topology(options.topology, options.machines, folder, figure_options(options.figures));
 }
 
 }  // namespace
@@ -308,8 +307,10 @@ void add_describe(CLI::App& app) {
     command->add_option("--market", options->market,
                         "draw beside them what this market generates: a name of `ukemi list "
                         "markets`, or a file of `ukemi fit`");
-    command->add_flag("--log-time", options->log_time, "lifetimes on a logarithmic axis");
-    command->add_flag("--pdf", options->pdf, "figures also as PDF");
+    command->add_flag(
+        "--log-time,!--linear-time", options->log_time,
+        "lifetimes on a logarithmic axis, or on a linear one (default: by their span)");
+    add_figure_options(*command, options->figures);
     command->callback([options] { describe(*options); });
 }
 

@@ -95,7 +95,7 @@ plots::TopologyInput figure_of(const sim::Topology& topology, const std::string&
 }  // namespace
 
 void describe_topology(const std::string& name_or_file, std::uint32_t machines,
-                       analysis::OutputFolder* out, bool pdf) {
+                       analysis::OutputFolder* out, const plots::FigureOptions& options) {
     const sim::Topology topology = sim::topology_of(name_or_file, machines);
     sim::check_connected(topology);
     const std::string title =
@@ -104,9 +104,7 @@ void describe_topology(const std::string& name_or_file, std::uint32_t machines,
         fmt::format("{}: {}{}", one_line(title), devices_text(topology), rings_text(topology));
     if (out == nullptr) return fmt::print("{}", text);
     plots::FigureInput input;
-    input.topology = figure_of(topology, title);
-    plots::FigureOptions options;
-    options.pdf = pdf;
+    input.topology = figure_of(topology, "devices and cables of " + title);
     plots::FigureResult figure = plots::draw_topology(input, out->staging(), options);
     out->commit();
     figure = out->settled(figure);

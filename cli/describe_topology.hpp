@@ -11,6 +11,6 @@ namespace ukemi::cli {
 // A preset or a file (sim/cluster/cluster_file.hpp); a preset `machines` times. Prints what is in
 // it and, of one machine with several GPUs, its rings; draws it into `out` where that is not null.
 void describe_topology(const std::string& name_or_file, std::uint32_t machines,
-                       analysis::OutputFolder* out, bool pdf);
+                       analysis::OutputFolder* out, const plots::FigureOptions& options);
 
 }  // namespace ukemi::cli

@@ -16,6 +16,7 @@
 #include "analysis/table.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/figure_options.hpp"
 #include "records/run_json.hpp"
 #include "scenarios/reader/variants.hpp"
 
@@ -37,7 +38,7 @@ struct ReplayOptions {
     bool json = false;
     std::string out;
     bool force = false;
-    bool pdf = false;
+    FigureFlags figures;
     bool no_files = false;
     bool strict = false;
     bool log_observations = false;
@@ -68,17 +69,6 @@ private:
     bool shown_;
     std::chrono::steady_clock::time_point last_{};
 };
-
-void print_figures(const std::filesystem::path& folder, const plots::FigureResult& figures) {
-    constexpr std::size_t figures_named_max = 16;
-    fmt::print("\nresults: {}\n", one_line(folder.string()));
-    std::size_t count = 0;
-    for (const auto& file : figures.files) {  // a PNG, and perhaps a PDF, stand beside each SVG
-        if (file.extension() != ".svg" || ++count > figures_named_max) continue;
-        fmt::print("figure:  {}, .png\n", one_line(file.string()));
-    }
-    if (count > figures_named_max) fmt::print("and {} figures more\n", count - figures_named_max);
-}
 
 // A file of 0 and 1 gives no hint when it is read the wrong way round.
 void print_polarity(const scenarios::Scenario& scenario, const scenarios::ExperimentSetup& setup) {
@@ -236,6 +226,7 @@ void replay(const ReplayOptions& options) {
     }
     setup.join_zones = options.zones;
     setup.judged = true;
+    const plots::FigureOptions draw = figure_options(options.figures);
     setup.starts = starts_of(options, scenarios);
     setup.threads = options.threads > 0
                         ? options.threads
@@ -260,7 +251,7 @@ void replay(const ReplayOptions& options) {
     inputs.warnings = analysis::warnings_about(results);
     analysis::warn(inputs.warnings, options.strict);
     plots::FigureResult figures;
-    if (folder) figures = analysis::write_results(*folder, inputs, runs, {options.pdf});
+    if (folder) figures = analysis::write_results(*folder, inputs, runs, draw);
     if (options.json) {
         fmt::print("{}", analysis::results_json(results, inputs.baseline, inputs.warnings));
     } else {
@@ -273,7 +264,7 @@ void replay(const ReplayOptions& options) {
         }
         print_polarity(*inputs.scenario, setup);
         print_zones(*inputs.scenario, setup);
-        if (folder) print_figures(folder->path(), figures);
+        if (folder) print_written(folder->path(), figures);
     }
     if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
@@ -310,7 +301,7 @@ void add_replay(CLI::App& app) {
     command->add_option("--out", options->out,
                         "folder for results and figures (default: results/<scenario>-<hash>)");
     command->add_flag("--force", options->force, "replace results that are there already");
-    command->add_flag("--pdf", options->pdf, "figures also as PDF");
+    add_figure_options(*command, options->figures);
     command->add_flag("--strict", options->strict, "a warning is an error: no results, exit 2");
     command->add_flag("--no-files", options->no_files, "print only; write no results, no figures");
     command

@@ -1,0 +1,33 @@
+// figure_options.hpp — how figures are drawn, as every command that draws them takes it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "plots/figures.hpp"
+
+namespace ukemi::cli {
+
+struct FigureFlags {
+    bool pdf = false;
+    std::string width;
+    std::string font_size;
+    std::string legend;
+    std::vector<std::string> only;
+};
+
+// Adds --pdf, --width, --font-size, --legend and --only.
+void add_figure_options(CLI::App& command, FigureFlags& flags);
+
+// The name of an option that was given, or nothing: for commands that may draw no figure.
+std::string_view given_figure_option(const FigureFlags& flags);
+
+// Says what was written into a results folder: on standard output, the figures by name.
+void print_written(const std::filesystem::path& folder, const plots::FigureResult& figures);
+
+// InputError for a width, a size or a name that no figure has.
+plots::FigureOptions figure_options(const FigureFlags& flags);
+
+}  // namespace ukemi::cli
