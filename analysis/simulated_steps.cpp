@@ -323,7 +323,8 @@ plots::FigureInput read_simulated(const fs::path& folder) {
             document.contains("variants") ? document.at("variants") : json::array({document});
         for (const json& variant : variants) {
             std::vector<records::VariedValue> varied;
-            for (const auto& [pointer, value] : variant.value("vary", json::object()).items()) {
+            const json given = variant.value("vary", json::object());
+            for (const auto& [pointer, value] : given.items()) {
                 varied.push_back(
                     {pointer, value.is_string() ? value.get<std::string>() : value.dump()});
             }
