@@ -82,8 +82,8 @@ plots::MarketInput market_input(const std::vector<traces::TraceSeries>& all,
     const std::vector<std::int64_t> begins = common_calendar(all);
     const std::int64_t zero = begins.empty() ? 0 : *std::ranges::min_element(begins);
     market.time_axis = begins.empty()
-                           ? (all.size() > 1 ? "time since each record begins (h)" : "time (h)")
-                           : fmt::format("time since {} (h)", traces::format_timestamp(zero));
+                           ? (all.size() > 1 ? "time since each record begins" : "time")
+                           : fmt::format("time since {}", traces::format_timestamp(zero));
     for (std::size_t i = 0; i < all.size(); ++i) {
         plots::MarketZone& zone = market.zones.emplace_back();
         zone.name = names[i];
@@ -250,19 +250,20 @@ traces::MarketParameters market_parameters_of(const std::string& name_or_file,
 
 plots::FigureInput market_figures(const DescribedMarket& market,
                                   const std::optional<traces::MarketParameters>& parameters,
-                                  bool log_time) {
+                                  std::optional<bool> log_time) {
     plots::FigureInput input;
     std::vector<traces::TraceSeries> counted;  // generated, to be counted
     if (!market.series.empty()) {
-        input.markets.push_back(market_input(market.series, market.names, market.title));
+        input.markets.push_back(
+            market_input(market.series, market.names, "instances and prices: " + market.title));
         if (parameters) {
             const auto like = generated_like(market.series, *parameters, longest_of(market.series));
             std::vector<std::string> names;
             for (const traces::TraceSeries& one : like) names.push_back(one.zone);
-            plots::MarketInput made =
-                market_input(like, names, fmt::format("generated: {}", parameters->name));
+            plots::MarketInput made = market_input(
+                like, names, fmt::format("instances and prices, generated: {}", parameters->name));
             made.file_stem = "market_over_time-generated";
-            made.time_axis = "time (h)";
+            made.time_axis = "time";
             input.markets.push_back(std::move(made));
             counted = generated_like(market.series, *parameters, length_counted);
         }
@@ -275,20 +276,16 @@ plots::FigureInput market_figures(const DescribedMarket& market,
         input.survivals.push_back(std::move(shown));
     };
     add_survival({"time_to_loss",
-                  "how long until instances were lost",
-                  "time from a loss, or from the first instance after none, to the next loss (h)",
-                  {},
-                  false},
+                  "how long until instances were lost, from a loss or from the first",
+                  "time to the next loss",
+                  {}},
                  add_waits);
-    add_survival({"runs_with_any",
-                  "how long there was any instance",
-                  "time from the first instance to the loss of the last (h)",
-                  {},
-                  false},
-                 add_runs);
+    add_survival(
+        {"runs_with_any", "how long there was any instance", "time until the last was lost", {}},
+        add_runs);
     plots::SurvivalInput lifetimes;
     lifetimes.title = "how long an instance lived (Kaplan-Meier)";
-    lifetimes.time_axis = "time since the instance began (h)";
+    lifetimes.time_axis = "time since the instance began";
     lifetimes.log_time = log_time;
     add_curve(lifetimes, market.title, false, market.lifetimes);
     if (!lifetimes.curves.empty() && parameters) add_law(lifetimes, *parameters);

@@ -26,9 +26,10 @@ traces::MarketParameters market_parameters_of(const std::string& name_or_file,
                                               std::string_view option);
 
 // With parameters, the same number of zones is generated (seed 1): as long as the recording for the
-// market over time, and 300 days for what is counted.
+// market over time, and 300 days for what is counted. Lifetimes are drawn on a logarithmic axis, on
+// a linear one, or, where nothing is said, as their spans ask for.
 plots::FigureInput market_figures(const DescribedMarket& market,
                                   const std::optional<traces::MarketParameters>& parameters,
-                                  bool log_time);
+                                  std::optional<bool> log_time);
 
 }  // namespace ukemi::analysis

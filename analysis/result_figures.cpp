@@ -11,7 +11,9 @@
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
 #include "analysis/units.hpp"
+#include "analysis/variation_figures.hpp"
 #include "base/read_file.hpp"
+#include "base/unit_text.hpp"
 #include "scenarios/reader/variants.hpp"
 #include "traces/csv_scanner.hpp"
 
@@ -26,9 +28,8 @@ constexpr std::string_view timeline_header =
     "t_s,phase,spot_held,on_demand_held,workers,spot_capacity,spot_usd_per_instance_hour,"
     "progress,spent_usd,spot_losses";
 
-plots::TimelineInput timeline_of(const fs::path& file, const std::string& name) {
+plots::TimelineInput timeline_of(const fs::path& file) {
     plots::TimelineInput shown;
-    shown.title = name;
     const std::string text = read_file(file);
     const std::string path = file.string();  // which the scanner only looks at
     traces::CsvScanner rows(text, path);
@@ -61,30 +62,50 @@ plots::TimelineInput timeline_of(const fs::path& file, const std::string& name) 
     return shown;
 }
 
-// The deadlines by the folders of the runs, as write_results calls them.
-class RunDeadlines {
+// What is said of the runs, by their folders as write_results calls them.
+class ShownRuns {
 public:
-    RunDeadlines(std::span<const plots::RunPoint> runs, std::span<const std::string> policies,
-                 std::span<const Duration> starts) {
+    struct Run {
+        std::string title;
+        std::string policy;
+        std::optional<double> deadline_h;
+    };
+
+    ShownRuns(std::span<const plots::RunPoint> runs, std::span<const std::string> policies,
+              std::span<const records::RunResult> stored) {
         FolderNames variants;
         for (std::size_t i = 0; i < runs.size(); ++i) {
+            const plots::RunPoint& run = runs[i];
+            const Duration start = stored[i].start;
             fs::path own;
-            if (!runs[i].variant.empty()) own = variants.of(runs[i].variant);
-            own /= run_folder(policies[i], runs[i].trace, runs[i].seed, starts[i]);
-            deadlines_.try_emplace(own.string(), runs[i].deadline_h);
+            if (!run.variant.empty()) own = variants.of(run.variant);
+            own /= run_folder(policies[i], run.trace, run.seed, start);
+            std::string title = fmt::format("{} on {}, seed {}", run.policy, run.trace, run.seed);
+            if (start != Duration{}) title += ", from " + format_duration(start);
+            if (!stored[i].varied.empty()) title += "; " + varied_words(stored[i].varied);
+            runs_.try_emplace(own.string(), Run{std::move(title), run.policy, run.deadline_h});
         }
     }
-    std::optional<double> of(const std::string& folder) const {
-        const auto found = deadlines_.find(folder);
-        return found == deadlines_.end() ? std::nullopt : found->second;
+    Run of(const std::string& folder) const {
+        const auto found = runs_.find(folder);
+        return found == runs_.end() ? Run{folder, "", std::nullopt} : found->second;
     }
 
 private:
-    std::map<std::string, std::optional<double>> deadlines_;
+    std::map<std::string, Run> runs_;
 };
 
-void add_timelines(plots::FigureInput& input, const fs::path& folder,
-                   const RunDeadlines& deadlines) {
+// Timelines record the price of the first zone: where there are several, that is said.
+bool several_zones(const json& about) {
+    if (about.value("zones", false)) return true;
+    const json market = about.at("scenario").value("market", json::object());
+    const json zones = market.value("zones", json::array());
+    const json generated = market.value("generate", json::object());
+    return zones.size() > 1 || (generated.is_object() && generated.value("zones", 1) > 1);
+}
+
+void add_timelines(plots::FigureInput& input, const fs::path& folder, const ShownRuns& runs,
+                   bool first_price) {
     constexpr std::size_t timelines_max = 8;
     if (!fs::is_directory(folder / "runs")) return;
     std::vector<fs::path> files;
@@ -95,17 +116,24 @@ void add_timelines(plots::FigureInput& input, const fs::path& folder,
     if (files.size() > timelines_max) files.resize(timelines_max);
     std::set<std::string> stems;
     for (const fs::path& file : files) {
-        plots::TimelineInput& shown = input.timelines.emplace_back(
-            timeline_of(file / "timeline.csv", fs::relative(file, folder / "runs").string()));
-        shown.deadline_h = deadlines.of(shown.title);
+        const ShownRuns::Run run = runs.of(fs::relative(file, folder / "runs").string());
+        plots::TimelineInput& shown =
+            input.timelines.emplace_back(timeline_of(file / "timeline.csv"));
+        shown.title = run.title + (first_price ? "; price of the first zone" : "");
+        shown.policy = run.policy;
+        shown.deadline_h = run.deadline_h;
         shown.file_stem = "timeline-" + file_name_of(file.filename().string());
         while (!stems.insert(shown.file_stem).second) shown.file_stem += '-';
     }
 }
 
+std::string text_of(const json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 // As it was given; of older versions, by its pointer.
-const json& varied_value(const json& run, const std::string& pointer) {
-    return run.contains("varied") ? run.at("varied").at(pointer) : run.at(pointer);
+std::string varied_text(const json& run, const std::string& pointer) {
+    return text_of(run.contains("varied") ? run.at("varied").at(pointer) : run.at(pointer));
 }
 
 // The keys in which runs differ; text is shown as it is, all else as JSON.
@@ -115,12 +143,12 @@ void add_variant(plots::RunPoint& point, const json& run,
         point.deadline_h = run.at("deadline_s").get<double>() / 3600;
     }
     for (const std::string& pointer : pointers) {
-        const json& value = varied_value(run, pointer);
-        const std::string text = fmt::format(
-            "{}={}", pointer, value.is_string() ? value.get<std::string>() : value.dump());
+        const std::string text = fmt::format("{}={}", pointer, varied_text(run, pointer));
         point.variant += (point.variant.empty() ? "" : ", ") + text;
         if (pointer == "/job/deadline") continue;
-        point.other_variant += (point.other_variant.empty() ? "" : ", ") + text;
+        point.other_variant +=
+            (point.other_variant.empty() ? "" : ", ") +
+            varied_words(std::vector{records::VariedValue{pointer, varied_text(run, pointer)}});
     }
 }
 
@@ -138,8 +166,13 @@ records::RunResult stored_run(const json& run, const std::vector<std::string>& p
     result.cost = dollars(run.at("cost_usd").get<double>());
     result.duration = seconds(run.at("duration_s").get<double>());
     result.event_hash = run.value("event_hash", "");
+    if (run.contains("deadline_s") && !run.at("deadline_s").is_null()) {
+        result.deadline = seconds(run.at("deadline_s").get<double>());
+        const json& met = run.at("deadline_met");
+        result.deadline_met = met.is_boolean() && met.get<bool>();
+    }
     for (const std::string& pointer : pointers) {
-        result.varied.push_back({pointer, varied_value(run, pointer).dump()});
+        result.varied.push_back({pointer, varied_text(run, pointer)});
     }
     return result;
 }
@@ -213,7 +246,6 @@ plots::FigureInput read_results(const fs::path& folder) {
         }
         plots::FigureInput input;
         std::vector<std::string> policies;  // by their full names
-        std::vector<Duration> starts;
         std::vector<records::RunResult> stored;
         PhaseSums phases;
         static_assert(records::cause_count == plots::cost_causes.size());
@@ -235,7 +267,6 @@ plots::FigureInput read_results(const fs::path& folder) {
             add_variant(point, run, pointers);
             add_phases(phases, point, run);
             stored.push_back(stored_run(run, pointers));
-            starts.push_back(stored.back().start);
             input.runs.push_back(std::move(point));
         }
         if (!input.runs.empty()) input.deadline_h = input.runs.front().deadline_h;
@@ -245,8 +276,9 @@ plots::FigureInput read_results(const fs::path& folder) {
             input.deadline_h = to_hours(parse_duration(text, run_file.string()));
         }
         add_clusters(input, stored, about);
-        add_timelines(input, folder, RunDeadlines(input.runs, policies, starts));
+        add_timelines(input, folder, ShownRuns(input.runs, policies, stored), several_zones(about));
         input.transitions = transition_rows(phases.means());
+        input.variations = variations_of(stored);
         return input;
     } catch (const json::exception& error) {
         throw InputError(folder.string(), "", fmt::format("damaged: {}", error.what()));
@@ -269,6 +301,7 @@ plots::FigureResult draw_results(const plots::FigureInput& input, const fs::path
         const bool of_one_variant =
             figure.draw == plots::draw_cost_and_time || figure.draw == plots::draw_cost_by_cause;
         if (of_one_variant || !figure.has_input(input)) continue;
+        if (!plots::is_shown(figure, options.style)) continue;
         plots::add_result(all, figure.draw(input, folder, options));
     }
     FolderNames names;

@@ -10,6 +10,7 @@
 #include "analysis/phase_means.hpp"
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
+#include "analysis/variation_figures.hpp"
 #include "cli/command.hpp"
 #include "cli/experiment_setup.hpp"
 #include "records/run_json.hpp"
@@ -25,7 +26,7 @@ struct Compared {
 };
 
 plots::FigureResult write_files(analysis::OutputFolder& folder, const PreparedRuns& runs,
-                                const Compared& compared, bool pdf) {
+                                const Compared& compared, const plots::FigureOptions& options) {
     folder.write("run.json", analysis::run_json(runs.inputs));
     folder.write("summary.csv", records::runs_csv(compared.results));
     folder.write("compare.csv", analysis::comparison_csv(compared.candidates, compared.pairs));
@@ -34,8 +35,7 @@ plots::FigureResult write_files(analysis::OutputFolder& folder, const PreparedRu
     plots::FigureInput input;
     input.learning = analysis::learning_runs(compared.results);
     input.transitions = analysis::transition_rows(analysis::phase_means(compared.results));
-    plots::FigureOptions options;
-    options.pdf = pdf;
+    input.variations = analysis::variations_of(compared.results);
     const plots::FigureResult figures = plots::draw_all(input, folder.staging(), options);
     folder.commit();
     return folder.settled(figures);
@@ -53,6 +53,7 @@ void print_tables(const PreparedRuns& runs, const Compared& compared) {
 
 void compare(const ExperimentOptions& options) {
     const OutputOptions& output = options.output;
+    const plots::FigureOptions draw = figure_options(output.figures);
     expect_folder(output);
     PreparedRuns runs = prepare_runs(options, false);
     CsvFile csv(output);
@@ -70,7 +71,7 @@ void compare(const ExperimentOptions& options) {
         compared.pairs = analysis::pairs_with(compared.results, runs.inputs.baseline);
     }
     plots::FigureResult figures;
-    if (folder) figures = write_files(*folder, runs, compared, output.pdf);
+    if (folder) figures = write_files(*folder, runs, compared, draw);
     if (output.json) {
         fmt::print("{}", analysis::comparison_json(compared.candidates, compared.pairs,
                                                    runs.inputs.warnings));

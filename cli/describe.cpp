@@ -36,7 +36,7 @@ struct DescribeOptions {
     bool join = false;
     bool zones = false;
     std::string market;
-    bool log_time = false;
+    std::optional<bool> log_time;
     std::string topology;
     std::uint32_t machines = 1;
     OutputOptions output;
@@ -189,11 +189,9 @@ plots::FigureResult draw(const DescribeOptions& options, analysis::DescribedMark
     if (!options.market.empty()) {
         parameters = analysis::market_parameters_of(options.market, "--market");
     }
-    plots::FigureOptions figure_options;
-    figure_options.pdf = options.output.pdf;
     plots::FigureResult figures =
         plots::draw_all(analysis::market_figures(market, parameters, options.log_time),
-                        out.staging(), figure_options);
+                        out.staging(), figure_options(options.output.figures));
     if (figures.files.empty() && figures.problem.empty()) {
         fmt::print(stderr, "figures: nothing here can be drawn\n");
         return figures;
@@ -212,7 +210,7 @@ void check_options(const DescribeOptions& options) {
         return;
     }
     for (const auto& [name, is_there] : {std::pair{"--market", !options.market.empty()},
-                                         std::pair{"--log-time", options.log_time}}) {
+                                         std::pair{"--log-time", options.log_time.has_value()}}) {
         if (is_there) throw InputError(name, "", "is about figures: expected --out beside it");
     }
 }
@@ -312,7 +310,9 @@ void add_describe(CLI::App& app) {
     command->add_option("--market", options->market,
                         "draw beside them what this market generates: a name of `ukemi list "
                         "markets`, or a file of `ukemi fit`");
-    command->add_flag("--log-time", options->log_time, "lifetimes on a logarithmic axis");
+    command->add_flag(
+        "--log-time,!--linear-time", options->log_time,
+        "lifetimes on a logarithmic axis, or on a linear one (default: by their span)");
     command->callback([options] { describe(*options); });
 }
 

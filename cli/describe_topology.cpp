@@ -104,10 +104,9 @@ void describe_topology(const std::string& name_or_file, std::uint32_t machines,
         fmt::format("{}: {}{}", one_line(title), devices_text(topology), rings_text(topology));
     if (out == nullptr) return fmt::print("{}", text);
     plots::FigureInput input;
-    input.topology = figure_of(topology, title);
-    plots::FigureOptions options;
-    options.pdf = output.pdf;
-    plots::FigureResult figure = plots::draw_topology(input, out->staging(), options);
+    input.topology = figure_of(topology, "devices and cables of " + title);
+    plots::FigureResult figure =
+        plots::draw_topology(input, out->staging(), figure_options(output.figures));
     out->commit();
     figure = out->settled(figure);
     if (figure.problem.empty() || figure.skipped) fmt::print("{}", text);

@@ -223,6 +223,7 @@ void list_transitions() {
 void list_figures() {
     for (const plots::Figure& figure : plots::all_figures()) {
         fmt::print("{:<26}{}\n", figure.name, figure.summary);
+        if (!figure.panels.empty()) fmt::print("{:<26}(panels: {})\n", "", figure.panels);
     }
 }
 

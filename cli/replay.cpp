@@ -50,6 +50,7 @@ void replay(const ReplayOptions& options) {
                          "is of several scenarios: ukemi compare runs it");
     }
     const OutputOptions& output = options.output;
+    const plots::FigureOptions draw = figure_options(output.figures);
     CsvFile csv(output);
     const bool files = !options.no_files && (!output.json || !output.out.empty());
     std::optional<analysis::OutputFolder> folder;
@@ -64,7 +65,7 @@ void replay(const ReplayOptions& options) {
     std::vector<records::RunResult> results;
     for (const scenarios::FinishedRun& run : finished) results.push_back(run.result);
     plots::FigureResult figures;
-    if (folder) figures = analysis::write_results(*folder, runs.inputs, finished, {output.pdf});
+    if (folder) figures = analysis::write_results(*folder, runs.inputs, finished, draw);
     if (output.json) {
         fmt::print("{}",
                    analysis::results_json(results, runs.inputs.baseline, runs.inputs.warnings));

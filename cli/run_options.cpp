@@ -14,15 +14,16 @@ void add_output_options(CLI::App& command, OutputOptions& options, const OutputH
     command.add_option("--csv", options.csv, help.csv)->type_name("FILE");
     command.add_option("--out", options.out, help.out)->type_name("FOLDER");
     command.add_flag("--force", options.force, "replace what is there already");
-    command.add_flag("--pdf", options.pdf, "figures also as PDF");
+    add_figure_options(command, options.figures);
 }
 
-void expect_folder(const OutputOptions& options) {
+void expect_folder(const OutputOptions& options, bool beside) {
     if (!options.out.empty()) return;
-    if (options.pdf) {
-        throw InputError("--pdf", "", "is about figures: expected --out beside it");
+    const std::string_view about_figures = given_figure_option(options.figures);
+    if (!about_figures.empty()) {
+        throw InputError(about_figures, "", "is about figures: expected --out beside it");
     }
-    if (options.force && options.csv.empty()) {
+    if (options.force && options.csv.empty() && !beside) {
         throw InputError("--force", "", "expected --out or --csv beside it");
     }
 }
@@ -49,7 +50,7 @@ void say_results(const OutputOptions& options, const std::filesystem::path& fold
     for (const auto& file : figures.files) {  // a PNG, and perhaps a PDF, stand beside each SVG
         if (file.extension() != ".svg" || ++count > figures_named_max) continue;
         say_written(options, fmt::format("figure:  {}, .png{}", one_line(file.string()),
-                                         options.pdf ? ", .pdf" : ""));
+                                         options.figures.pdf ? ", .pdf" : ""));
     }
     if (count <= figures_named_max) return;
     say_written(options, fmt::format("and {} figures more", count - figures_named_max));

@@ -10,17 +10,18 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "cli/figure_options.hpp"
 
 namespace ukemi::cli {
 
-// --json, --csv FILE, --out FOLDER, --force, --pdf: where results go besides the table. Nothing
-// that is there is replaced without --force, and what was written is said.
+// --json, --csv FILE, --out FOLDER, --force and how figures are drawn: where results go besides the
+// table. Nothing that is there is replaced without --force, and what was written is said.
 struct OutputOptions {
     bool json = false;
     std::string csv;
     std::string out;
     bool force = false;
-    bool pdf = false;
+    FigureFlags figures;
 };
 // What the help says of --json, and of what a file and a folder hold.
 struct OutputHelp {
@@ -30,7 +31,8 @@ struct OutputHelp {
 };
 void add_output_options(CLI::App& command, OutputOptions& options, const OutputHelp& help);
 // For commands that write a folder only if --out names it: refuses what means nothing without.
-void expect_folder(const OutputOptions& options);
+// `beside` says that the command writes another file that --force may be about.
+void expect_folder(const OutputOptions& options, bool beside = false);
 
 // The file of --csv, locked before the work begins.
 class CsvFile {

@@ -14,6 +14,8 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
+#include "plots/legend.hpp"
+#include "plots/policy_looks.hpp"
 #include "plots/policy_rows.hpp"
 
 namespace ukemi::plots {
@@ -22,27 +24,6 @@ namespace {
 constexpr std::size_t figures_max = 12;
 constexpr std::size_t policies_max = 12;
 constexpr std::size_t panels_max = 12;  // of single traces
-
-struct PolicyStyle {
-    std::string_view colour;
-    std::string_view dash;
-    int point;
-};
-// Colours repeat after seven, dashes and points do not repeat together with them.
-constexpr std::array<PolicyStyle, policies_max> styles = {{
-    {colour::blue, "1", 7},
-    {colour::vermillion, "(10,4)", 5},
-    {colour::green, "(3,3)", 9},
-    {colour::purple, "(12,3,3,3)", 13},
-    {colour::orange, "(6,3)", 11},
-    {colour::black, "(2,5)", 6},
-    {colour::sky, "(14,3,2,3,2,3)", 4},
-    {colour::blue, "(6,6)", 8},
-    {colour::vermillion, "(2,2)", 12},
-    {colour::green, "(12,6)", 10},
-    {colour::purple, "(4,2,1,2)", 14},
-    {colour::orange, "1", 15},
-}};
 
 struct Point {
     double deadline_h = 0;
@@ -121,31 +102,31 @@ struct PanelLayout {
     int rows = 1;
     int width = 0;
     int height = 0;
-    double left = 76;  // pixels
-    double legend = 0;
-    static constexpr int panel_width = 300;
-    static constexpr int panel_height = 230;
-    static constexpr int above = 46;
-    static constexpr int below = 58;
-    static constexpr int between = 34;
+    double wide = 0;  // of a panel
+    double high = 0;
+    double above = 46;
+    double below = 0;  // without the legend
+    static constexpr double left = 76;
+    static constexpr double gap = 22;
+    static constexpr double between = 34;
 };
 
-PanelLayout layout_of(std::size_t panels, const std::vector<std::string>& labels) {
+PanelLayout layout_of(std::size_t panels, int width, const Legend& legend) {
     PanelLayout layout;
-    layout.columns = panels == 1 ? 1 : panels <= 4 ? 2 : 3;
+    layout.width = width;
+    const double inner = width - PanelLayout::left - 14 - legend.right();
+    const int most = panels == 1 ? 1 : panels <= 4 ? 2 : 3;
+    layout.columns = std::clamp(static_cast<int>(inner / 200), 1, most);
     layout.rows = static_cast<int>((panels - 1) / static_cast<std::size_t>(layout.columns)) + 1;
-    double longest = label_width("deadline missed by some");
-    for (const std::string& label : labels) longest = std::max(longest, label_width(label));
-    layout.legend = longest + 70;
-    const int wide = panels == 1 ? 620 : PanelLayout::panel_width;
-    const int high = panels == 1 ? 380 : PanelLayout::panel_height;
-    const int gap_x = 22;
-    layout.width = static_cast<int>(layout.left + layout.legend) + layout.columns * wide +
-                   (layout.columns - 1) * gap_x;
-    const int legend_height = 60 + 24 * static_cast<int>(labels.size() + 3);
-    layout.height =
-        std::max(legend_height, PanelLayout::above + PanelLayout::below + layout.rows * high +
-                                    (layout.rows - 1) * PanelLayout::between);
+    layout.wide = (inner - PanelLayout::gap * (layout.columns - 1)) / layout.columns;
+    layout.high = std::clamp(0.7 * layout.wide, 170.0, 380.0);
+    layout.above += legend.above();
+    layout.below = 58 + legend.below();
+    layout.height = static_cast<int>(layout.above + layout.below + layout.rows * layout.high +
+                                     (layout.rows - 1) * PanelLayout::between);
+    if (legend.right() > 0) {
+        layout.height = std::max(layout.height, static_cast<int>(legend.height()) + 50);
+    }
     return layout;
 }
 
@@ -154,16 +135,13 @@ std::string margins(const PanelLayout& layout, std::size_t panel) {
     const auto columns = static_cast<std::size_t>(layout.columns);
     const auto column = static_cast<double>(panel % columns);
     const auto row = static_cast<double>(panel / columns);
-    const double inner_w = layout.width - layout.left - layout.legend;
-    const double inner_h = layout.height - PanelLayout::above - PanelLayout::below;
-    const double wide = (inner_w - 22.0 * (layout.columns - 1)) / layout.columns;
-    const double high = (inner_h - 1.0 * PanelLayout::between * (layout.rows - 1)) / layout.rows;
-    const double x = layout.left + column * (wide + 22);
-    const double y = layout.height - PanelLayout::above - row * (high + PanelLayout::between);
+    const double x = PanelLayout::left + column * (layout.wide + PanelLayout::gap);
+    const double y = layout.height - layout.above - row * (layout.high + PanelLayout::between);
     return fmt::format(
         "    set lmargin at screen {}\n    set rmargin at screen {}\n"
         "    set tmargin at screen {}\n    set bmargin at screen {}\n",
-        x / layout.width, (x + wide) / layout.width, y / layout.height, (y - high) / layout.height);
+        x / layout.width, (x + layout.wide) / layout.width, y / layout.height,
+        (y - layout.high) / layout.height);
 }
 
 bool any_missed(const std::vector<Panel>& panels) {
@@ -177,8 +155,27 @@ bool any_missed(const std::vector<Panel>& panels) {
     return false;
 }
 
+std::vector<LegendEntry> entries_of(const std::vector<std::string>& labels,
+                                    const std::vector<PolicyLook>& looks, bool missed) {
+    std::vector<LegendEntry> entries;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        entries.push_back({labels[i], fmt::format("names[{}]", i + 1),
+                           fmt::format("linespoints lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}'",
+                                       looks[i].dash, looks[i].point, looks[i].colour)});
+    }
+    if (missed) {
+        entries.push_back(
+            own_entry("deadline missed by some",
+                      fmt::format("points pt 2 ps 0.9 lw 1.8 lc rgb '{}'", colour::black)));
+    }
+    entries.push_back(own_entry(
+        "quartiles",
+        fmt::format("filledcurves lc rgb '{}' fs transparent solid 0.3 noborder", colour::grey)));
+    return entries;
+}
+
 std::string plot_of(const std::string& file, const std::vector<Panel>& panels, std::size_t panel,
-                    bool with_key) {
+                    const std::vector<PolicyLook>& looks) {
     std::size_t row = 0;
     for (std::size_t before = 0; before < panel; ++before) {
         for (const Line& line : panels[before].lines) row += line.points.size();
@@ -188,40 +185,26 @@ std::string plot_of(const std::string& file, const std::vector<Panel>& panels, s
     for (std::size_t i = 0; i < panels[panel].lines.size(); ++i) {
         const std::size_t count = panels[panel].lines[i].points.size();
         if (count == 0) continue;
-        const PolicyStyle& style = styles[i];
+        const PolicyLook& look = looks[i];
         const std::string rows =
             fmt::format("'{}' skip 1 every ::{}::{}", file, row, row + count - 1);
         row += count;
         bands.push_back(fmt::format(
             "{} using 3:5:7 with filledcurves lc rgb '{}' fs transparent solid 0.13 noborder "
             "notitle",
-            rows, style.colour));
+            rows, look.colour));
         lines.push_back(fmt::format("{} using 3:6 with lines lt 1 dt {} lw 1.8 lc rgb '{}' notitle",
-                                    rows, style.dash, style.colour));
+                                    rows, look.dash, look.colour));
         lines.push_back(fmt::format(
             "{} using 3:($8 == 0 ? $6 : NaN) with points pt {} ps 0.8 lc rgb '{}' notitle", rows,
-            style.point, style.colour));
+            look.point, look.colour));
         lines.push_back(
             fmt::format("{} using 3:($8 > 0 ? $6 : NaN) with points pt 2 ps 0.9 lw 1.8 lc rgb '{}' "
                         "notitle",
-                        rows, style.colour));
-        if (!with_key) continue;
-        lines.push_back(fmt::format(
-            "NaN with linespoints lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}' title names[{}]",
-            style.dash, style.point, style.colour, i + 1));
-    }
-    if (with_key) {
-        if (any_missed(panels)) {
-            lines.push_back(fmt::format(
-                "NaN with points pt 2 ps 0.9 lw 1.8 lc rgb '{}' title 'deadline missed by some'",
-                colour::black));
-        }
-        lines.push_back(fmt::format(
-            "NaN with filledcurves lc rgb '{}' fs transparent solid 0.3 noborder title 'quartiles'",
-            colour::grey));
+                        rows, look.colour));
     }
     bands.insert(bands.end(), lines.begin(), lines.end());
-    return fmt::format("    plot {}\n", fmt::join(bands, ", \\\n        "));
+    return fmt::format("    plot {}", fmt::join(bands, ", \\\n        "));
 }
 
 AxisRange range_of(const std::vector<Panel>& panels, bool of_deadlines) {
@@ -241,9 +224,12 @@ AxisRange range_of(const std::vector<Panel>& panels, bool of_deadlines) {
 }
 
 std::string drawing_of(const std::string& file, const std::vector<Panel>& panels,
-                       const PanelLayout& layout) {
-    std::string text = "    set multiplot\n    set label 101 title_text at screen 0.01,screen " +
-                       fmt::format("{}\n", 1 - 14.0 / layout.height);
+                       const PanelLayout& layout, const std::vector<PolicyLook>& looks,
+                       const Legend& legend) {
+    std::string text =
+        fmt::format("    set multiplot\n    set label 101 title_text at screen {},screen {}\n{}",
+                    10.0 / layout.width, 1 - 14.0 / layout.height,
+                    legend.settings(layout.width, layout.height, 24));
     const auto columns = static_cast<std::size_t>(layout.columns);
     for (std::size_t panel = 0; panel < panels.size(); ++panel) {
         const bool lowest = panel + columns >= panels.size();
@@ -261,47 +247,53 @@ std::string drawing_of(const std::string& file, const std::vector<Panel>& panels
                 "    set label 102 panels[{}] at graph 0.5,graph 1 center offset 0,0.6\n",
                 panel + 1);
         }
-        text += panel == 0 ? fmt::format(
-                                 "    set key at screen {},screen {} left top vertical "
-                                 "Left reverse samplen 4 spacing 1.2\n",
-                                 1 - (layout.legend - 6) / layout.width, 1 - 40.0 / layout.height)
-                           : "    unset key\n";
-        text += plot_of(file, panels, panel, panel == 0);
-        text += "    unset label\n";
+        text += plot_of(file, panels, panel, looks) + (panel == 0 ? legend.plots() : "") +
+                "\n    unset label\n    unset key\n";
     }
     return text + "    unset multiplot\n    unset xlabel\n";
 }
 
 FigureSource source_of(const std::string& name, const std::string& title,
-                       std::span<const RunPoint> runs, std::vector<std::string> policies) {
+                       std::span<const RunPoint> runs, std::vector<std::string> policies,
+                       const FigureStyle& style) {
     policies.resize(std::min(policies.size(), policies_max));
     std::vector<Panel> panels = panels_of(runs, policies);
     FigureSource figure;
     figure.name = name;
     const std::string file = name + ".csv";
     figure.data = {{file, table_of(panels)}};
+    figure.width = style.width(panels.size() > 1 ? 1000 : 900);
+    const bool narrow = figure.width < narrow_width;
+    const auto room = static_cast<std::size_t>(figure.width / 8);
     std::vector<std::string> labels;
-    for (const std::string& policy : policies) labels.push_back(label_text(policy, 40));
-    const PanelLayout layout = layout_of(panels.size(), labels);
-    figure.width = layout.width;
+    for (const std::string& policy : policies)
+        labels.push_back(label_text(policy, narrow ? room / 2 : 40));
+    const std::vector<PolicyLook> looks = looks_of(policies);
+    const Legend legend(style.place(narrow ? LegendPlace::below : LegendPlace::right),
+                        entries_of(labels, looks, any_missed(panels)), figure.width - 20);
+    const PanelLayout layout = layout_of(panels.size(), figure.width, legend);
     figure.height = layout.height;
     const AxisRange x = range_of(panels, true);
     const AxisRange y = range_of(panels, false);
     figure.settings = fmt::format(
-        "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out\n"
+        "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics {} nomirror out\n"
         "set ytics nomirror out\nset xrange [{}:{}]\nset yrange [{}:{}]\ntitle_text = {}\n"
         "array names[{}]\narray panels[{}]\n",
-        x.low, x.high, y.low, y.high, gnuplot_string(title.empty() ? " " : label_text(title, 110)),
+        tic_step(x.high - x.low, tics_on(layout.wide)), x.low, x.high, y.low, y.high,
+        gnuplot_string(
+            label_text("cost against the deadline" + (title.empty() ? "" : "; " + title), room)),
         labels.size(), panels.size());
     for (std::size_t i = 0; i < labels.size(); ++i) {
         figure.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(labels[i]));
     }
     for (std::size_t i = 0; i < panels.size(); ++i) {
         const std::string label =
-            panels[i].trace.empty() ? "all traces" : label_text(panels[i].trace, 36);
+            panels[i].trace.empty()
+                ? "all traces"
+                : label_text(panels[i].trace, static_cast<std::size_t>(layout.wide / 9));
         figure.settings += fmt::format("panels[{}] = {}\n", i + 1, gnuplot_string(label));
     }
-    figure.drawing = drawing_of(file, panels, layout);
+    figure.drawing = drawing_of(file, panels, layout, looks, legend);
     return figure;
 }
 
@@ -340,7 +332,8 @@ FigureResult draw_cost_against_deadline(const FigureInput& input,
         }
         const std::string name = i == 0 ? std::string("cost_against_deadline")
                                         : fmt::format("cost_against_deadline-{}", i + 1);
-        add_result(all, produce(source_of(name, title, runs, policies_of(rows)), folder, options));
+        add_result(all, produce(source_of(name, title, runs, policies_of(rows), options.style),
+                                folder, options));
         if (rows.rows.size() <= policies_max) continue;
         all.notes.push_back(fmt::format("{}: shows the {} policies that are cheapest of {}", name,
                                         policies_max, rows.rows.size()));

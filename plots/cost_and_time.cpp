@@ -1,10 +1,11 @@
 // cost_and_time.cpp — what each policy costs, and how long it takes.
 //
-// Two panels share the rows, one policy each, sorted by mean cost. In a row, above: the box plot
-// (least, quartiles, median, greatest); in the middle: the mean with its 95 % interval; below: the
-// runs themselves, while there are few enough to be seen. The deadline is a line in the right
-// panel, what lies beyond it is shaded, and runs that missed it are crosses. Where policies are
-// compared with one of them, a third panel has the differences: filled where they are significant.
+// Two panels share the rows, one policy each in its colour, sorted by mean cost. In a row, above:
+// the box plot (least, quartiles, median, greatest); in the middle: the mean with its 95 %
+// interval; below: the runs themselves, while there are few enough to be seen. The deadline is a
+// line in the right panel, what lies beyond it is shaded, and runs that missed it are crosses.
+// Where policies are compared with one of them, a third panel has the differences: filled where
+// they are significant.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,8 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
+#include "plots/panels.hpp"
+#include "plots/policy_looks.hpp"
 #include "plots/policy_rows.hpp"
 
 namespace ukemi::plots {
@@ -22,7 +25,6 @@ namespace {
 constexpr std::size_t runs_shown_max = 200;  // of one policy
 constexpr int bars_width = 1100;
 constexpr int difference_width = 420;
-constexpr int above_bars = 76;
 
 struct Spread {
     Summary summary;
@@ -136,43 +138,77 @@ std::string mean_title(const std::string& over) {
     return "mean, 95 % over " + over.substr(0, over.find(" ("));
 }
 
+std::vector<LegendEntry> entries_of_runs(const std::string& over, bool runs_shown,
+                                         bool any_missed) {
+    const std::string black(colour::black);
+    std::vector<LegendEntry> entries = {
+        own_entry("least to greatest", "lines lt 1 lw 1 lc rgb '" + black + "'"),
+        own_entry("quartiles", fmt::format("boxes lc rgb '{}' fs solid 0.6 border lc rgb '{}'",
+                                           colour::grey, black)),
+        own_entry("median", "points pt '|' ps 1 lc rgb '" + black + "'"),
+        own_entry(mean_title(over), "xerrorbars lt 1 pt 7 ps 0.75 lw 1.6 lc rgb '" + black + "'",
+                  no_bars)};
+    if (runs_shown) {
+        entries.push_back(own_entry("one run", "points pt 6 ps 0.4 lw 0.8 lc rgb '#555555'"));
+    }
+    if (runs_shown && any_missed) {
+        entries.push_back(own_entry("one run, deadline missed",
+                                    "points pt 2 ps 0.5 lw 1.2 lc rgb '" + black + "'"));
+    }
+    return entries;
+}
+
 // The plot command of one panel; `first` is the column of the mean, `run` that of one run's value.
-std::string panel(int first, int run, bool runs_shown, const std::string& mean_key) {
-    const bool with_key = !mean_key.empty();
-    const auto column = [&](int offset) { return fmt::format("${}", first + offset); };
-    const auto title = [&](std::string_view text) {
-        return with_key ? fmt::format("title '{}'", text) : std::string("notitle");
-    };
+std::string panel(int first, int run, bool runs_shown, double factor) {
+    const auto column = [&](int offset) { return fmt::format("${}*{}", first + offset, factor); };
     std::string text = fmt::format(
         "    plot 'cost_and_time.csv' skip 1 using ({min}):($1-0.2):({max}-{min}):(0) with vectors "
-        "nohead lt 1 lw 1 lc rgb '{black}' {range}, \\\n"
-        "        '' skip 1 using {q1c}:($1-0.2):({q1}):({q3}):($1-0.33):($1-0.07) with boxxyerror "
-        "lc rgb '{sky}' fs solid 0.6 border lc rgb '{black}' {box}, \\\n"
+        "nohead lt 1 lw 1 lc rgb '{black}' notitle, \\\n"
+        "        '' skip 1 using ({q1}):($1-0.2):({q1}):({q3}):($1-0.33):($1-0.07):(shade($1)) "
+        "with boxxyerror lc rgb variable fs solid 0.6 border lc rgb '{black}' notitle, \\\n"
         "        '' skip 1 using ({median}):($1-0.33):(0):(0.26) with vectors nohead lt 1 lw 2.5 "
-        "lc rgb '{black}' {line}, \\\n"
-        "        '' skip 1 using ({mean}):($1+0.06):({low}):({high}) with xerrorbars pt 7 ps 0.75 "
-        "lw 1.6 lc rgb '{vermillion}' {average}",
-        fmt::arg("min", column(3)), fmt::arg("max", column(7)), fmt::arg("q1c", first + 4),
-        fmt::arg("q1", column(4)), fmt::arg("q3", column(6)), fmt::arg("median", column(5)),
-        fmt::arg("mean", column(0)), fmt::arg("low", column(1)), fmt::arg("high", column(2)),
-        fmt::arg("black", colour::black), fmt::arg("sky", colour::sky),
-        fmt::arg("vermillion", colour::vermillion), fmt::arg("range", title("least to greatest")),
-        fmt::arg("box", title("quartiles")), fmt::arg("line", title("median")),
-        fmt::arg("average", title(mean_key)));
-    if (!runs_shown) return text + "\n";
+        "lc rgb '{black}' notitle, \\\n"
+        "        '' skip 1 using ({mean}):($1+0.06):({low}):({high}):(shade($1)) with xerrorbars "
+        "pt 0 lw 1.6 lc rgb variable notitle, \\\n"
+        "        '' skip 1 using ({mean}):($1+0.06):(point($1)):(shade($1)) with points ps 0.9 pt "
+        "variable lc rgb variable notitle",
+        fmt::arg("min", column(3)), fmt::arg("max", column(7)), fmt::arg("q1", column(4)),
+        fmt::arg("q3", column(6)), fmt::arg("median", column(5)), fmt::arg("mean", column(0)),
+        fmt::arg("low", column(1)), fmt::arg("high", column(2)), fmt::arg("black", colour::black));
+    if (!runs_shown) return text;
     const std::string_view where = "($1+0.2+0.2*$2)";
     text += fmt::format(
-        ", \\\n        'cost_and_time_runs.csv' skip 1 using (strcol(5) eq '0' ? NaN : ${0}):{1} "
-        "with points pt 6 ps 0.4 lw 0.8 lc rgb '#555555' {2}, \\\n"
-        "        '' skip 1 using (strcol(5) eq '0' ? ${0} : NaN):{1} with points pt 2 ps 0.5 lw "
-        "1.2 "
-        "lc rgb '{3}' {4}\n",
-        run, where, title("one run"), colour::black, title("one run, deadline missed"));
+        ", \\\n        'cost_and_time_runs.csv' skip 1 using (strcol(5) eq '0' ? NaN : "
+        "${0}*{3}):{1} "
+        "with points pt 6 ps 0.4 lw 0.8 lc rgb '#555555' notitle, \\\n"
+        "        '' skip 1 using (strcol(5) eq '0' ? ${0}*{3} : NaN):{1} with points pt 2 ps 0.5 "
+        "lw "
+        "1.2 lc rgb '{2}' notitle",
+        run, where, colour::black, factor);
     return text;
 }
 
-// The deadline, and beside the right panel who missed it how often.
-std::string deadline_marks(const PolicyRows& rows, std::optional<double> deadline_h) {
+// The colours and points of the rows, for gnuplot to look up.
+std::string looks_of_rows(const PolicyRows& rows) {
+    std::vector<std::string> names;
+    for (const PolicyRow& row : rows.rows) names.push_back(row.policy);
+    const std::vector<PolicyLook> looks = looks_of(names);
+    std::string text = fmt::format("array shades[{0}]\narray points[{0}]\n", looks.size());
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+        text += fmt::format("shades[{0}] = 0x{1}\npoints[{0}] = {2}\n", i + 1,
+                            looks[i].colour.substr(1), looks[i].point);
+    }
+    return text + "shade(row) = shades[int(row) + 1]\npoint(row) = points[int(row) + 1]\n";
+}
+
+bool any_missed(const PolicyRows& rows) {
+    return std::ranges::any_of(rows.rows,
+                               [](const PolicyRow& row) { return missed_share(row) > 0; });
+}
+
+// The deadline, and beside the panel who missed it how often.
+std::string deadline_marks(const PolicyRows& rows, std::optional<double> deadline_h,
+                           const TimeUnit& unit, bool narrow) {
     std::string text;
     if (deadline_h) {
         text += fmt::format(
@@ -181,13 +217,13 @@ std::string deadline_marks(const PolicyRows& rows, std::optional<double> deadlin
             "    set arrow 1 from {0},graph 0 to {0},graph 1 nohead dt (8,4) lw 1.6 "
             "lc rgb '{1}'\n"
             "    set label 1 'deadline' at {0},graph 1 center offset 0,0.6\n",
-            *deadline_h, colour::black);
+            *deadline_h * unit.per_hour, colour::black);
     }
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
         const double share = missed_share(rows.rows[i]);
         if (share == 0) continue;
-        text += fmt::format("    set label {} 'missed {} %' at graph 1.02,first {}\n", i + 2,
-                            percent(share), i);
+        text += fmt::format("    set label {} '{} {} %' at graph 1.02,first {}\n", i + 2,
+                            narrow ? "late" : "missed", percent(share), i);
     }
     return text;
 }
@@ -218,19 +254,20 @@ AxisRange range_of(std::span<const PairedCost> differences) {
     return {range.low - margin, range.high + margin};
 }
 
-std::string difference_panel(std::span<const PairedCost> differences) {
+std::string difference_panel(std::span<const PairedCost> differences, double pixels) {
     const AxisRange range = range_of(differences);
     return fmt::format(
-        "    unset object\n    unset arrow\n    unset label\n"
-        "    set lmargin at screen left_3\n    set rmargin at screen right_3\n"
         "    set xlabel 'cost beyond the baseline (USD)'\n    set xrange [{}:{}]\n"
-        "    set label 1 baseline at graph 0.5,1 center offset 0,0.6\n"
+        "    set xtics {}\n"
+        "    set label 1 baseline at graph 0.5,graph 1 center offset 0,0.6\n"
         "    set arrow 1 from 0,graph 0 to 0,graph 1 nohead lw 1.2 lc rgb '{}'\n"
-        "    plot 'cost_and_time_differences.csv' skip 1 using 2:1:3:4 with xerrorbars pt 6 ps "
-        "0.9 lw 1.6 lc rgb '{}' notitle, \\\n"
-        "        '' skip 1 using ($5 > 0 ? $2 : NaN):1 with points pt 7 ps 0.9 lc rgb '{}' "
-        "notitle\n",
-        range.low, range.high, colour::black, colour::vermillion, colour::vermillion);
+        "    plot 'cost_and_time_differences.csv' skip 1 using 2:1:3:4:(shade($1)) with xerrorbars "
+        "pt 0 lw 1.6 lc rgb variable notitle, \\\n"
+        "        '' skip 1 using 2:1:(shade($1)) with points pt 6 ps 1 lw 1.6 lc rgb variable "
+        "notitle, \\\n"
+        "        '' skip 1 using ($5 > 0 ? $2 : NaN):1:(shade($1)) with points pt 7 ps 1 lc rgb "
+        "variable notitle",
+        range.low, range.high, tic_step(range.high - range.low, tics_on(pixels)), colour::black);
 }
 
 }  // namespace
@@ -243,61 +280,77 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
     }
     if (!rows.problem.empty()) return {{}, "cost_and_time: " + rows.problem};
     const bool compared = !input.differences.empty();
+    std::vector<std::string_view> shown;
+    for (const std::string_view one : {"cost", "time", "differences"}) {
+        if (one == "differences" && !compared) continue;
+        if (options.style.shows("cost_and_time", one)) shown.push_back(one);
+    }
+    if (shown.empty()) return {};
     const RowLayout layout =
-        row_layout(rows, bars_width + (compared ? difference_width : 0), above_bars);
+        row_layout(rows, options.style, bars_width + (compared ? difference_width : 0));
     const bool runs_shown = std::all_of(rows.rows.begin(), rows.rows.end(), [](const auto& row) {
         return row.runs.size() <= runs_shown_max;
     });
+    const bool missed = any_missed(rows);
+    const bool narrow = layout.width < narrow_width;
+    const Legend legend(options.style.place(LegendPlace::above),
+                        entries_of_runs(input.intervals_over, runs_shown, missed),
+                        layout.width - 20);
+    Panels panels;
+    panels.width = layout.width;
+    panels.left = layout.left;
+    panels.high = layout.high;
+    panels.above = 26;  // for the deadline's name
+    panels.count = shown.size();
+    if (missed && std::ranges::find(shown, "time") != shown.end()) {
+        // Room for who missed the deadline, beside the panel.
+        (shown.back() == "time" || narrow ? panels.right : panels.gap) += narrow ? 62 : 92;
+    }
+    panels.make_room(legend);
 
     FigureSource figure;
     figure.name = "cost_and_time";
     figure.width = layout.width;
-    figure.height = layout.height;
+    figure.height = panels.height();
     figure.data = {{"cost_and_time.csv", table_of_policies(rows)},
                    {"cost_and_time_runs.csv", table_of_runs(rows)}};
-    figure.settings = layout.settings +
+    figure.settings = layout.settings + looks_of_rows(rows) +
                       "set border 3 lw 0.8\nset grid x lt 1 lw 0.6 lc rgb '#dddddd'\n"
                       "set xtics nomirror out format '%g'\nset bars 0.5\n";
-
-    // Beside the second panel is room for who missed the deadline.
-    const double third =
-        compared ? static_cast<double>(difference_width) / static_cast<double>(layout.width) : 0;
-    const double right = 1 - third - 0.11 * (1 - third);
-    const double middle = layout.left + (right - layout.left) / 2;
     if (compared) {
         figure.data.emplace_back("cost_and_time_differences.csv",
                                  table_of_differences(rows, input.differences));
         figure.settings += fmt::format(
-            "left_3 = {}\nright_3 = {}\nbaseline = {}\n", 1 - third + 0.01, 0.985,
+            "baseline = {}\n",
             gnuplot_string(label_text("against " + input.differences.front().baseline, 40) +
                            ", filled: p < 0.05"));
     }
     const AxisRange cost = range_of(rows, &RunPoint::cost_usd, std::nullopt);
-    const AxisRange time = range_of(rows, &RunPoint::duration_h, input.deadline_h);
-    figure.drawing = fmt::format(
-        "    set multiplot\n"
-        "    set bmargin at screen {bottom}\n    set tmargin at screen {top}\n"
-        "    set lmargin at screen {left}\n    set rmargin at screen {left_end}\n"
-        "    set key at screen 0.5,screen {key} center top vertical maxrows 2 Left reverse samplen "
-        "2 "
-        "spacing 1.1\n"
-        "    set xlabel 'cost (USD)'\n    set xrange [{cost_low}:{cost_high}]\n"
-        "{names}{cost}"
-        "    set lmargin at screen {right_begin}\n    set rmargin at screen {right}\n"
-        "    unset key\n    unset label\n    set xlabel 'duration (h)'\n"
-        "    set xrange [{time_low}:{time_high}]\n"
-        "{marks}{time}{differences}"
-        "    unset object\n    unset arrow\n    unset label\n    unset multiplot\n",
-        fmt::arg("bottom", layout.bottom), fmt::arg("top", layout.top),
-        fmt::arg("left", layout.left), fmt::arg("left_end", middle - 0.015),
-        fmt::arg("key", 1 - 8.0 / layout.height), fmt::arg("cost_low", cost.low),
-        fmt::arg("cost_high", cost.high),
-        fmt::arg("cost", panel(3, 3, runs_shown, mean_title(input.intervals_over))),
-        fmt::arg("names", layout.drawing), fmt::arg("right_begin", middle + 0.015),
-        fmt::arg("right", right), fmt::arg("time_low", time.low), fmt::arg("time_high", time.high),
-        fmt::arg("marks", deadline_marks(rows, input.deadline_h)),
-        fmt::arg("time", panel(11, 4, runs_shown, "")),
-        fmt::arg("differences", compared ? difference_panel(input.differences) : ""));
+    AxisRange time = range_of(rows, &RunPoint::duration_h, input.deadline_h);
+    const TimeUnit unit = time_unit(time.high);
+    const auto ranged = [&](std::string_view axis, const AxisRange& range) {
+        return fmt::format("    set xlabel '{}'\n    set xrange [{}:{}]\n    set xtics {}\n", axis,
+                           range.low, range.high,
+                           tic_step(range.high - range.low, tics_on(panels.wide())));
+    };
+    figure.drawing = "    set multiplot\n" + legend.settings(figure.width, figure.height, 0);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        figure.drawing += panels.margins(i);
+        if (i == 0 || panels.stacked()) figure.drawing += layout.names;
+        if (shown[i] == "cost") {
+            figure.drawing += ranged("cost (USD)", cost) + panel(3, 3, runs_shown, 1);
+        } else if (shown[i] == "time") {
+            figure.drawing += ranged(fmt::format("duration ({})", unit.name),
+                                     {time.low * unit.per_hour, time.high * unit.per_hour}) +
+                              deadline_marks(rows, input.deadline_h, unit, narrow) +
+                              panel(11, 4, runs_shown, unit.per_hour);
+        } else {
+            figure.drawing += difference_panel(input.differences, panels.wide());
+        }
+        figure.drawing += (i == 0 ? legend.plots() : std::string()) +
+                          "\n    unset object\n    unset arrow\n    unset label\n    unset key\n";
+    }
+    figure.drawing += "    unset multiplot\n";
     return produce(figure, folder, options);
 }
 

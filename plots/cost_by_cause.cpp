@@ -9,22 +9,23 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "plots/panels.hpp"
 #include "plots/policy_rows.hpp"
+#include "plots/stacked_bars.hpp"
 
 namespace ukemi::plots {
 namespace {
 
 constexpr int causes_width = 1000;
-constexpr int above_causes = 46;
 
 using Causes = std::array<double, cost_causes.size()>;
 
 constexpr std::array<BarFill, cost_causes.size()> cause_fills = {{
     {colour::blue, "solid 1.0"},
     {colour::vermillion, "pattern 4"},
-    {colour::orange, "pattern 2"},
+    {colour::orange, "solid 1.0"},
     {colour::green, "pattern 5"},
-    {colour::grey, "pattern 0"},
+    {colour::light_grey, "solid 1.0"},
     {colour::black, "pattern 1"},
 }};
 
@@ -61,17 +62,20 @@ std::string money(double usd) {
     return fmt::format("{:.{}f} USD", usd, usd >= 100 ? 1 : usd >= 1 ? 2 : 4);
 }
 
-std::string labels(const PolicyRows& rows) {
-    std::string text;
-    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-        const Causes mean = mean_causes(rows.rows[i]);
-        const double total = total_of(mean);
-        const std::string useful =
-            total > 0 ? fmt::format(", {} % useful", percent(mean[0] / total)) : std::string();
-        text += fmt::format("    set label {} '{}{}' at {},{} left boxed offset 0.8,0\n", i + 1,
-                            money(total), useful, total, i);
+std::string total_text(const Causes& mean, bool narrow) {
+    const double total = total_of(mean);
+    if (total <= 0) return money(total);
+    return fmt::format("{}, {} %{}", money(total), percent(mean[0] / total),
+                       narrow ? "" : " useful");
+}
+
+// Columns: row, runs, then the causes from the third on.
+std::vector<BarPart> parts_of_causes() {
+    std::vector<BarPart> parts;
+    for (std::size_t k = 0; k < cost_causes.size(); ++k) {
+        parts.push_back({cost_causes[k], cause_fills[k], k + 3});
     }
-    return text;
+    return parts;
 }
 
 }  // namespace
@@ -80,46 +84,38 @@ FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem:
                                 const FigureOptions& options) {
     const PolicyRows rows = group_by_policy(input.runs);
     if (!rows.problem.empty()) return {{}, "cost_by_cause: " + rows.problem};
-    const RowLayout layout = row_layout(rows, causes_width, above_causes);
-
-    double longest = 0;
-    for (const PolicyRow& row : rows.rows) longest = std::max(longest, total_of(mean_causes(row)));
+    const RowLayout layout = row_layout(rows, options.style, causes_width);
+    const bool narrow = layout.width < narrow_width;
+    const std::vector<BarPart> parts = parts_of_causes();
+    const Legend legend(options.style.place(LegendPlace::above), bar_entries(parts),
+                        layout.width - 20);
+    Panels panels;
+    panels.width = layout.width;
+    panels.left = layout.left;
+    panels.high = layout.high;
+    panels.make_room(legend);
+    std::vector<BarEnd> ends;
+    for (const PolicyRow& row : rows.rows) {
+        const Causes mean = mean_causes(row);
+        ends.push_back({total_of(mean), total_text(mean, narrow)});
+    }
 
     FigureSource figure;
     figure.name = "cost_by_cause";
     figure.width = layout.width;
-    figure.height = layout.height;
+    figure.height = panels.height();
     figure.data = {{"cost_by_cause.csv", table_of_causes(rows)}};
     figure.settings =
         layout.settings +
         fmt::format(
             "set border 3 lw 0.8\nset style textbox opaque noborder margins 0.2,0.2\nset grid x lt "
             "1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out format '%g'\n"
-            "set xlabel 'mean cost of a run (USD)'\nset xrange [0:{}]\n"
-            "upto(k) = sum [c=3:k] column(c)\n",
-            longest > 0 ? longest * 1.02 : 1);
-
-    std::string plot = "    plot ";
-    for (std::size_t k = 0; k < cost_causes.size(); ++k) {
-        // Columns: row, runs, then the causes from the third on.
-        const std::size_t column = k + 3;
-        plot += fmt::format(
-            "{0} skip 1 using (${2} > 0 ? 0 : NaN):1:({1}):(upto({2})):($1-0.3):($1+0.3) "
-            "with boxxyerror lc rgb '{3}' "
-            "fs {4} border lc rgb '{5}' title '{6}'{7}",
-            k == 0 ? "'cost_by_cause.csv'" : "''",
-            k == 0 ? std::string("0") : fmt::format("upto({})", column - 1), column,
-            cause_fills[k].colour, cause_fills[k].style, colour::black, cost_causes[k],
-            k + 1 < cost_causes.size() ? ", \\\n        " : "\n");
-    }
-    figure.drawing = fmt::format(
-        "    set lmargin at screen {}\n    set rmargin at screen 0.80\n"
-        "    set bmargin at screen {}\n    set tmargin at screen {}\n"
-        "    set key at screen 0.5,screen {} center top vertical maxrows 1 Left reverse samplen "
-        "2.5\n{}{}{}    "
-        "unset label\n",
-        layout.left, layout.bottom, layout.top, 1 - 12.0 / layout.height, layout.drawing,
-        labels(rows), plot);
+            "set xlabel 'mean cost{}'\n",
+            narrow ? " (USD), useful share" : " of a run (USD)");
+    figure.drawing = panels.margins(0) +
+                     legend.settings(figure.width, figure.height, panels.above) + layout.names +
+                     stacked_bars("cost_by_cause.csv", parts, ends, panels.wide()) +
+                     legend.plots() + "\n    unset label\n";
     return produce(figure, folder, options);
 }
 

@@ -16,6 +16,9 @@ bool has_topology(const FigureInput& input) { return input.topology.has_value();
 bool has_hours(const FigureInput& input) { return !input.hourly_losses.empty(); }
 bool has_learning(const FigureInput& input) { return !input.learning.empty(); }
 
+bool has_variations(const FigureInput& input) { return !input.variations.empty(); }
+bool has_scaling(const FigureInput& input) { return input.scaling.has_value(); }
+bool has_step_parts(const FigureInput& input) { return input.step_parts.has_value(); }
 bool has_transitions(const FigureInput& input) { return !input.transitions.empty(); }
 
 bool has_metric_by_samples(const FigureInput& input) {
@@ -35,7 +38,7 @@ bool has_deadlines(const FigureInput& input) {
     return deadlines.size() > 1;
 }
 
-#define FIGURE(name, has_input, summary) {#name, summary, has_input, draw_##name},
+#define FIGURE(name, has_input, panels, summary) {#name, summary, panels, has_input, draw_##name},
 constexpr Figure figures[] = {
 #include "plots/figure_table.def"
 };
@@ -44,6 +47,17 @@ constexpr Figure figures[] = {
 }  // namespace
 
 std::span<const Figure> all_figures() { return figures; }
+
+bool is_shown(const Figure& figure, const FigureStyle& style) {
+    if (style.shows(figure.name, "")) return true;
+    std::string_view panels = figure.panels;
+    while (!panels.empty()) {
+        const std::string_view panel = panels.substr(0, panels.find(' '));
+        if (style.shows(figure.name, panel)) return true;
+        panels.remove_prefix(std::min(panels.size(), panel.size() + 1));
+    }
+    return false;
+}
 
 void add_result(FigureResult& all, const FigureResult& one) {
     all.files.insert(all.files.end(), one.files.begin(), one.files.end());
@@ -58,7 +72,8 @@ FigureResult draw_all(const FigureInput& input, const std::filesystem::path& fol
                       const FigureOptions& options) {
     FigureResult all;
     for (const Figure& figure : figures) {
-        if (figure.has_input(input)) add_result(all, figure.draw(input, folder, options));
+        if (!is_shown(figure, options.style) || !figure.has_input(input)) continue;
+        add_result(all, figure.draw(input, folder, options));
     }
     return all;
 }

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "plots/figure_style.hpp"
+
 namespace ukemi::plots {
 
 // Where a held instance's money went, in the order of RunPoint::usd_by_cause.
@@ -67,6 +69,7 @@ struct TimelineInput {
     std::optional<double> deadline_h;
     double end_h = 0;
     int instances_max = 0;
+    std::string policy = {};  // whose colour the progress has
 };
 
 // One zone of a market over time. Every value holds until the next point; an empty series is left
@@ -82,7 +85,7 @@ struct MarketZone {
 struct MarketInput {
     std::string file_stem = "market_over_time";
     std::string title;
-    std::string time_axis = "time (h)";
+    std::string time_axis = "time";  // without its unit, which is chosen by the span
     std::vector<MarketZone> zones;
 };
 
@@ -96,9 +99,9 @@ struct SurvivalCurve {
 struct SurvivalInput {
     std::string file_stem = "lifetimes";
     std::string title;      // what lasted
-    std::string time_axis;  // with its unit
+    std::string time_axis;  // without its unit, which is chosen by the span
     std::vector<SurvivalCurve> curves;
-    bool log_time = false;
+    std::optional<bool> log_time = std::nullopt;  // nothing: where the times span decades
 };
 
 // On which share of the days there was a loss in each hour of the day.
@@ -164,6 +167,56 @@ struct TransitionRow {
     std::array<double, transition_parts.size()> machine_h{};     // of machines kept busy
 };
 
+// What became of a quantity at one varied number: the mean, and its 95 % interval where it is over
+// several.
+struct VariationValue {
+    double mean = 0;
+    std::optional<std::pair<double, double>> interval_95 = std::nullopt;
+    std::optional<double> ideal = std::nullopt;  // what it would be if nothing were lost
+};
+struct VariationPoint {
+    double at = 0;
+    std::vector<VariationValue> values;  // of each quantity
+    double missed_share = 0;             // of the runs: that missed a deadline, or did not finish
+};
+struct VariationLine {
+    std::string policy;  // or whatever else a line stands for
+    std::size_t column = 0;
+    std::vector<VariationPoint> points;
+};
+struct VariationQuantity {
+    std::string panel;     // as --only calls it: "cost"
+    std::string axis;      // "cost (USD)"
+    std::string column;    // of the table: "cost_usd"
+    bool log_too = false;  // its axis is logarithmic where the numbers' is
+};
+
+// A number that was varied, and what it did to each policy: a row of panels for each quantity, a
+// column for each value of a second variation.
+struct VariationInput {
+    std::string title;
+    std::string axis;            // "checkpoint interval (min)"
+    std::string column;          // of the table: "checkpoint_interval_min"
+    std::string intervals_over;  // "6 zones"; empty where nobody said
+    std::vector<VariationQuantity> quantities;
+    std::vector<std::string> columns;  // at least one; a single one may have no name
+    std::vector<VariationLine> lines;
+};
+
+// Where the time of a training step goes: means, in the order of the parts.
+struct StepPartsInput {
+    struct Part {
+        std::string name;   // of the table's column: "sending"
+        std::string words;  // "exposed communication"
+    };
+    struct Row {
+        std::string name;
+        std::vector<double> part_s;  // of each part
+    };
+    std::vector<Part> parts;
+    std::vector<Row> rows;
+};
+
 struct FigureInput {
     std::vector<RunPoint> runs;
     std::string intervals_over;  // "6 zones"; empty where nobody said
@@ -176,11 +229,15 @@ struct FigureInput {
     std::optional<TopologyInput> topology;
     std::vector<LearningRun> learning;
     std::vector<TransitionRow> transitions;
+    std::vector<VariationInput> variations;
+    std::optional<VariationInput> scaling;  // against workers
+    std::optional<StepPartsInput> step_parts;
 };
 
 struct FigureOptions {
     bool pdf = false;  // also NAME.pdf
     std::string gnuplot = "gnuplot";
+    FigureStyle style = {};
 };
 
 // What was written, and one line on what was not. Without gnuplot the data and scripts are
@@ -202,16 +259,20 @@ struct FigureResult {
 struct Figure {
     std::string_view name;
     std::string_view summary;
+    std::string_view panels;  // names that --only knows, with spaces between; empty: only its own
     bool (*has_input)(const FigureInput&);
     FigureResult (*draw)(const FigureInput&, const std::filesystem::path& folder,
                          const FigureOptions&);
 };
 std::span<const Figure> all_figures();
 
+// Whether the style leaves anything of it.
+bool is_shown(const Figure& figure, const FigureStyle& style);
+
 // What several figures gave: all files and notes, the problems joined, each said once.
 void add_result(FigureResult& all, const FigureResult& one);
 
-// Every figure for which there is input, one after another.
+// Every figure for which there is input, and which the style shows, one after another.
 FigureResult draw_all(const FigureInput& input, const std::filesystem::path& folder,
                       const FigureOptions& options = {});
 

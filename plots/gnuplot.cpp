@@ -153,6 +153,12 @@ std::string label_text(std::string_view text, std::size_t characters_max) {
                        all.substr(byte_of_character(all, count - tail)));
 }
 
+std::string label_or_name(std::string_view text, std::size_t characters_max) {
+    const std::size_t bracket = text.rfind(" (");
+    const bool fits = character_count(text) <= characters_max || bracket == text.npos;
+    return label_text(fits ? text : text.substr(0, bracket), characters_max);
+}
+
 bool finite_and_ordered(const PlotPoints& points) {
     for (std::size_t i = 0; i < points.size(); ++i) {
         if (!std::isfinite(points[i].first) || !std::isfinite(points[i].second)) return false;
@@ -188,6 +194,37 @@ AxisRange axis_range(double min, double max) {
     return {min - margin, max + margin};
 }
 
+TimeUnit time_unit(double span_h) {
+    if (span_h <= 5.0 / 60) return {"s", 3600};
+    if (span_h <= 5) return {"min", 60};
+    if (span_h <= 24 * 60) return {"h", 1};
+    return {"d", 1.0 / 24};
+}
+
+bool spans_decades(double min, double max) { return min > 0 && max >= 20 * min; }
+
+std::string tics_at(const std::vector<double>& values, AxisRange range, bool log_scale,
+                    double pixels) {
+    const auto at = [&](double value) {
+        const auto share = [&](double low, double high, double here) {
+            return pixels * (here - low) / (high - low);
+        };
+        return log_scale ? share(std::log(range.low), std::log(range.high), std::log(value))
+                         : share(range.low, range.high, value);
+    };
+    std::vector<std::string> tics;
+    double free_from = -pixels;
+    for (const double value : values) {
+        const double half = (label_width(fmt::format("{:.4g}", value)) + 8) / 2;
+        if (at(value) - half < free_from) continue;
+        free_from = at(value) + half;
+        tics.push_back(fmt::format("{}", value));
+    }
+    return fmt::format("set xtics ({}) nomirror out\n", fmt::join(tics, ", "));
+}
+
+int tics_on(double pixels) { return std::max(3, static_cast<int>(pixels / 56)); }
+
 double tic_step(double high, int count) {
     INVARIANT(high > 0 && count > 0);
     const double power = std::pow(10.0, std::floor(std::log10(high / count)));
@@ -197,8 +234,10 @@ double tic_step(double high, int count) {
     return 10 * power;
 }
 
-std::string script_of(const FigureSource& source) {
-    constexpr double pixels_per_inch = 100;
+std::string script_of(const FigureSource& source, const FigureStyle& style) {
+    constexpr double pixels = 13;  // of a letter
+    const double scale = style.scale();
+    const auto whole = [&](double value) { return std::lround(value * scale); };
     return fmt::format(
         R"(# {name}.gp: draws {name}.svg and {name}.png from the CSV files beside it.
 # In this folder: gnuplot {name}.gp     or, for print: gnuplot -e "formats='pdf'" {name}.gp
@@ -209,16 +248,16 @@ if (!exists("formats")) formats = 'svg png'
 {settings}
 do for [ending in formats] {{
     if (ending eq 'svg') {{
-        set terminal svg noenhanced size {width},{height} dynamic font 'DejaVu Sans,13' \
+        set terminal svg noenhanced size {width},{height} dynamic font 'DejaVu Sans,{font1:.4g}' \
             background rgb 'white'
     }}
     if (ending eq 'png') {{
-        set terminal pngcairo noenhanced size {width2},{height2} font 'DejaVu Sans,19.5' \
+        set terminal pngcairo noenhanced size {width2},{height2} font 'DejaVu Sans,{font2:.4g}' \
             linewidth 2 pointscale 2 background rgb 'white'
     }}
     if (ending eq 'pdf') {{
-        set terminal pdfcairo noenhanced size {inches_wide},{inches_high} font 'DejaVu Sans,9.4' \
-            background rgb 'white'
+        set terminal pdfcairo noenhanced size {inches_wide:.6g},{inches_high:.6g} \
+            font 'DejaVu Sans,{pdf_font:.4g}' background rgb 'white'
     }}
     set output '{name}.'.ending
 {drawing}
@@ -226,11 +265,12 @@ do for [ending in formats] {{
 }}
 )",
         fmt::arg("name", source.name), fmt::arg("settings", source.settings),
-        fmt::arg("drawing", source.drawing), fmt::arg("width", source.width),
-        fmt::arg("height", source.height), fmt::arg("width2", 2 * source.width),
-        fmt::arg("height2", 2 * source.height),
-        fmt::arg("inches_wide", source.width / pixels_per_inch),
-        fmt::arg("inches_high", source.height / pixels_per_inch));
+        fmt::arg("drawing", source.drawing), fmt::arg("width", whole(source.width)),
+        fmt::arg("height", whole(source.height)), fmt::arg("width2", whole(2 * source.width)),
+        fmt::arg("height2", whole(2 * source.height)), fmt::arg("font1", pixels * scale),
+        fmt::arg("font2", 1.5 * pixels * scale), fmt::arg("pdf_font", standard_font_pt * scale),
+        fmt::arg("inches_wide", style.width_in.value_or(scale * source.width / pixels_per_inch)),
+        fmt::arg("inches_high", scale * source.height / pixels_per_inch));
 }
 
 FigureResult produce(const FigureSource& source, const std::filesystem::path& folder,
@@ -243,7 +283,7 @@ FigureResult produce(const FigureSource& source, const std::filesystem::path& fo
     };
     for (const auto& [file, text] : source.data) keep(file, text);
     const std::string script = source.name + ".gp";
-    keep(script, script_of(source));
+    keep(script, script_of(source, options.style));
 
     std::vector<std::filesystem::path> pictures{folder / (source.name + ".svg"),
                                                 folder / (source.name + ".png")};

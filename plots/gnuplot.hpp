@@ -21,6 +21,8 @@ namespace ukemi::plots {
 // often is what tells it from its neighbour. Letters that DejaVu Sans lacks become question marks
 // (gnuplot 5.4 spills ink over the whole figure for them); a text without any letter says so.
 std::string label_text(std::string_view text, std::size_t characters_max);
+// The same without what it ends with in brackets, if only so it has room: "us-west-2a (12 days)".
+std::string label_or_name(std::string_view text, std::size_t characters_max);
 std::size_t character_count(std::string_view text);  // of well-formed UTF-8
 double label_width(std::string_view text);           // pixels of the SVG, about; rather too many
 
@@ -59,20 +61,37 @@ struct AxisRange {
 };
 AxisRange axis_range(double min, double max);
 
+// Hours in the unit that a span of so many is read in: seconds, minutes, hours or days.
+struct TimeUnit {
+    std::string_view name;
+    double per_hour = 1;
+};
+TimeUnit time_unit(double span_h);
+
+// Whether values, all above zero, lie so far apart that a linear axis would hide the smaller ones.
+bool spans_decades(double min, double max);
+
+// "set xtics (…)" at these values, in order, but for those that would stand too close to the one
+// before on an axis of so many pixels.
+std::string tics_at(const std::vector<double>& values, AxisRange range, bool log_scale,
+                    double pixels);
+
 // 1, 2 or 5 times a power of ten, so that an axis from 0 to `high` has at most `count` steps.
 double tic_step(double high, int count);
+
+int tics_on(double pixels);  // so many have room for their numbers on an x axis
 
 // Everything of one figure before gnuplot sees it.
 struct FigureSource {
     std::string name;  // of the files, without an ending
-    int width = 1000;  // pixels of the SVG; the PNG has twice as many
-    int height = 600;
+    int width = 1000;  // pixels of the layout; of the SVG, and half the PNG's, where letters are
+    int height = 600;  // of the standard size
     std::vector<std::pair<std::string, std::string>> data;  // file name, text
     std::string settings;  // run once, at the top level: the only place for text from outside
     std::string drawing;   // run once a format
 };
 
-std::string script_of(const FigureSource& source);
+std::string script_of(const FigureSource& source, const FigureStyle& style = {});
 
 // Writes data and script into the folder, draws, and reports.
 FigureResult produce(const FigureSource& source, const std::filesystem::path& folder,

@@ -10,6 +10,7 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
+#include "plots/panels.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -21,11 +22,11 @@ struct CurveStyle {
     std::string_view dash;
 };
 constexpr std::array<CurveStyle, curves_max> recorded_styles = {{{colour::black, "1"},
-                                                                 {colour::blue, "1"},
-                                                                 {colour::green, "1"},
-                                                                 {colour::grey, "1"},
-                                                                 {colour::sky, "1"},
-                                                                 {colour::purple, "1"}}};
+                                                                 {colour::blue, "(30,4)"},
+                                                                 {colour::green, "(20,2)"},
+                                                                 {colour::grey, "(40,8)"},
+                                                                 {colour::sky, "(16,4)"},
+                                                                 {colour::purple, "(24,6)"}}};
 constexpr std::array<CurveStyle, curves_max> generated_styles = {{{colour::vermillion, "(8,4)"},
                                                                   {colour::orange, "(2,3)"},
                                                                   {colour::purple, "(10,3,2,3)"},
@@ -53,16 +54,14 @@ std::string problem_of(const SurvivalInput& input) {
     return {};
 }
 
-// Where all curves begin: at zero, or on a logarithmic axis before the first loss.
-double begin_of(const SurvivalInput& input) {
-    if (!input.log_time) return 0;
+double first_of(const SurvivalInput& input) {
     double first = 0;
     for (const SurvivalCurve& curve : input.curves) {
         for (const auto& [hours, share] : curve.alive) {
             if (hours > 0 && (first == 0 || hours < first)) first = hours;
         }
     }
-    return first > 0 ? first / 2 : 0.1;
+    return first;
 }
 
 double end_of(const SurvivalInput& input) {
@@ -71,6 +70,17 @@ double end_of(const SurvivalInput& input) {
         last = std::max(last, curve.alive.back().first);
     }
     return last > 0 ? last : 1;
+}
+
+bool log_time_of(const SurvivalInput& input) {
+    return input.log_time.value_or(spans_decades(first_of(input), end_of(input)));
+}
+
+// Where all curves begin: at zero, or on a logarithmic axis before the first loss.
+double begin_of(const SurvivalInput& input) {
+    if (!log_time_of(input)) return 0;
+    const double first = first_of(input);
+    return first > 0 ? first / 2 : 0.1;
 }
 
 std::string table_of(const SurvivalInput& input) {
@@ -89,52 +99,71 @@ std::string table_of(const SurvivalInput& input) {
     return csv.text();
 }
 
-FigureSource source_of(const SurvivalInput& input) {
-    FigureSource figure;
-    figure.name = input.file_stem;
-    figure.width = 900;
-    figure.height = 470 + 22 * static_cast<int>(input.curves.size());
-    const std::string file = input.file_stem + ".csv";
-    figure.data = {{file, table_of(input)}};
-    const double begin = begin_of(input);
-    const double end = end_of(input);
-    figure.settings = fmt::format(
-        "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out\n"
-        "set ytics 0.2 nomirror out\n{}set xrange [{}:{}]\nset yrange [0:1.04]\n"
-        "title_text = {}\naxis_text = {}\narray names[{}]\n",
-        input.log_time ? "set logscale x\n" : "", begin, input.log_time ? 1.3 * end : 1.02 * end,
-        gnuplot_string(label_text(input.title, 90)),
-        gnuplot_string(label_text(input.time_axis, 90)), input.curves.size());
-    std::vector<std::string> lines;
-    std::size_t row = 0;
+std::vector<CurveStyle> styles_of(const SurvivalInput& input) {
+    std::vector<CurveStyle> styles;
     std::size_t recorded = 0;
     std::size_t generated = 0;
+    for (const SurvivalCurve& curve : input.curves) {
+        styles.push_back(curve.generated ? generated_styles[generated++]
+                                         : recorded_styles[recorded++]);
+    }
+    return styles;
+}
+
+FigureSource source_of(const SurvivalInput& input, const FigureStyle& style) {
+    FigureSource figure;
+    figure.name = input.file_stem;
+    figure.width = style.width(900);
+    const auto room = static_cast<std::size_t>(figure.width / 9);
+    const std::string file = input.file_stem + ".csv";
+    figure.data = {{file, table_of(input)}};
+    const bool log_time = log_time_of(input);
+    const TimeUnit unit = time_unit(end_of(input));
+    const double begin = begin_of(input) * unit.per_hour;
+    const double end = end_of(input) * unit.per_hour * (log_time ? 1.3 : 1.02);
+    figure.settings = fmt::format(
+        "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out format "
+        "'%g'\nset ytics 0.2 nomirror out\n{}set xrange [{}:{}]\nset yrange [0:1.04]\n"
+        "title_text = {}\naxis_text = {}\narray names[{}]\n",
+        log_time ? "set logscale x\n" : "", begin, end,
+        gnuplot_string(label_text(input.title, room)),
+        gnuplot_string(label_text(fmt::format("{} ({})", input.time_axis, unit.name), room)),
+        input.curves.size());
+    const std::vector<CurveStyle> styles = styles_of(input);
+    std::vector<LegendEntry> entries;
+    std::vector<std::string> lines;
+    std::size_t row = 0;
     for (std::size_t i = 0; i < input.curves.size(); ++i) {
         const SurvivalCurve& curve = input.curves[i];
-        const CurveStyle& style =
-            curve.generated ? generated_styles[generated++] : recorded_styles[recorded++];
-        figure.settings += fmt::format(
-            "names[{}] = {}\n", i + 1,
-            gnuplot_string(fmt::format("{}: {}", curve.generated ? "generated" : "recorded",
-                                       label_text(curve.name, 80))));
-        lines.push_back(fmt::format(
-            "'{}' skip 1 every ::{}::{} using 2:3 with steps lt 1 dt {} lw {} lc rgb '{}' title "
-            "names[{}]",
-            file, row, row + curve.alive.size(), style.dash, curve.generated ? 2.2 : 1.8,
-            style.colour, i + 1));
+        const std::string look = fmt::format("lt 1 dt {} lw {} lc rgb '{}'", styles[i].dash,
+                                             curve.generated ? 2.2 : 1.8, styles[i].colour);
+        const std::string label = label_or_name(
+            fmt::format("{}: {}", curve.generated ? "generated" : "recorded", curve.name),
+            room - std::min<std::size_t>(room / 2, 6));
+        figure.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(label));
+        entries.push_back({label, fmt::format("names[{}]", i + 1), "lines " + look});
+        lines.push_back(
+            fmt::format("'{}' skip 1 every ::{}::{} using ($2*{}):3 with steps {} notitle", file,
+                        row, row + curve.alive.size(), unit.per_hour, look));
         row += curve.alive.size() + 1;
     }
-    const double key = 44 + 22.0 * static_cast<double>(input.curves.size());
-    figure.drawing = fmt::format(
-        "    set lmargin at screen 0.09\n    set rmargin at screen 0.97\n"
-        "    set bmargin at screen {}\n    set tmargin at screen {}\n"
-        "    set label 101 title_text at screen 0.03,screen {}\n"
-        "    set label 102 axis_text at graph 0.5,screen {} center\n"
-        "    set ylabel 'share that lasted longer'\n"
-        "    set key at screen 0.09,screen {} left top vertical Left reverse samplen 4 spacing "
-        "1.2\n    plot {}\n    unset label\n    unset ylabel\n",
-        58.0 / figure.height, 1 - key / figure.height, 1 - 16.0 / figure.height,
-        16.0 / figure.height, 1 - 30.0 / figure.height, fmt::join(lines, ", \\\n        "));
+    const Legend legend(style.place(LegendPlace::above), std::move(entries), figure.width - 20);
+    Panels panels;
+    panels.width = figure.width;
+    panels.left = 76;
+    panels.above = 30;
+    panels.make_room(legend);
+    panels.high = std::clamp(0.5 * panels.wide(), 190.0, 380.0);
+    figure.height = panels.height();
+    figure.drawing =
+        panels.margins(0) + legend.settings(figure.width, figure.height, 24) +
+        fmt::format(
+            "    set label 101 title_text at screen {},screen {}\n"
+            "    set label 102 axis_text at screen 0.5,screen {} center\n"
+            "    set ylabel 'share that lasted longer'\n    plot {}{}\n"
+            "    unset label\n    unset ylabel\n",
+            10.0 / figure.width, 1 - 16.0 / figure.height, (legend.below() + 16.0) / figure.height,
+            fmt::join(lines, ", \\\n        "), legend.plots());
     return figure;
 }
 
@@ -148,7 +177,7 @@ FigureResult draw_lifetimes(const FigureInput& input, const std::filesystem::pat
         const std::string problem = problem_of(each);
         add_result(
             all, problem.empty()
-                     ? produce(source_of(each), folder, options)
+                     ? produce(source_of(each, options.style), folder, options)
                      : FigureResult{{}, fmt::format("{}: {}", one_line(each.file_stem), problem)});
     }
     return all;

@@ -9,6 +9,7 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
+#include "plots/panels.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -47,46 +48,55 @@ std::string table_of(std::span<const HourlyLosses> sources) {
     return csv.text();
 }
 
-FigureSource source_of(std::span<const HourlyLosses> sources) {
+FigureSource source_of(std::span<const HourlyLosses> sources, const FigureStyle& style) {
     FigureSource figure;
     figure.name = "losses_by_hour";
-    figure.width = 900;
-    figure.height = 370 + 22 * static_cast<int>(sources.size());
+    figure.width = style.width(900);
+    const bool narrow = figure.width < narrow_width;
     figure.data = {{"losses_by_hour.csv", table_of(sources)}};
     double most = 0;
     for (const HourlyLosses& source : sources)
         most = std::max(most, std::ranges::max(source.share_of_days));
+    if (most <= 0) most = 1;
     figure.settings = fmt::format(
         "set border 3 lw 0.8\nset grid y lt 1 lw 0.6 lc rgb '#dddddd'\n"
-        "set xtics 2 nomirror out\nset ytics nomirror out format '%g'\nset xrange [0:24]\n"
+        "set xtics {} nomirror out\nset ytics {} nomirror out format '%g'\nset xrange [0:24]\n"
         "set yrange [0:{}]\nset xlabel 'hour of the day (UTC)'\n"
-        "set ylabel 'share of days with a loss in this hour'\narray names[{}]\n",
-        most > 0 ? 1.06 * most : 1, sources.size());
+        "set ylabel '{}'\narray names[{}]\n",
+        narrow ? 4 : 2, 100 * tic_step(most, 6), 106 * most,
+        narrow ? "days with a loss (%)" : "days with a loss in this hour (%)", sources.size());
     const double bar = 0.86 / static_cast<double>(sources.size());
     std::vector<std::string> bars;
+    std::vector<LegendEntry> entries;
     std::size_t recorded = 0;
     std::size_t generated = 0;
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const BarFill& fill =
             sources[i].generated ? generated_fills[generated++] : recorded_fills[recorded++];
-        figure.settings += fmt::format(
-            "names[{}] = {}\n", i + 1,
-            gnuplot_string(fmt::format("{}: {}", sources[i].generated ? "generated" : "recorded",
-                                       label_text(sources[i].name, 95))));
+        const std::string look = fmt::format("lc rgb '{}' fs {} border lc rgb '{}'", fill.colour,
+                                             fill.style, colour::black);
+        const std::string label = label_or_name(
+            fmt::format("{}: {}", sources[i].generated ? "generated" : "recorded", sources[i].name),
+            static_cast<std::size_t>(figure.width / 9 - 5));
+        figure.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(label));
+        entries.push_back({label, fmt::format("names[{}]", i + 1), "boxes " + look});
         const double from = 0.07 + bar * static_cast<double>(i);
-        bars.push_back(fmt::format(
-            "'losses_by_hour.csv' skip 1 every ::{}::{} using ($2+{}):(0):($2+{}):($2+{}):(0):3 "
-            "with boxxyerror lc rgb '{}' fs {} border lc rgb '{}' title names[{}]",
-            24 * i, 24 * i + 23, from + bar / 2, from, from + bar, fill.colour, fill.style,
-            colour::black, i + 1));
+        bars.push_back(
+            fmt::format("'losses_by_hour.csv' skip 1 every ::{}::{} using "
+                        "($2+{}):(0):($2+{}):($2+{}):(0):($3*100) with boxxyerror {} notitle",
+                        24 * i, 24 * i + 23, from + bar / 2, from, from + bar, look));
     }
-    figure.drawing = fmt::format(
-        "    set lmargin at screen 0.09\n    set rmargin at screen 0.97\n"
-        "    set bmargin at screen {}\n    set tmargin at screen {}\n"
-        "    set key at screen 0.09,screen {} left top vertical Left reverse samplen 2.5 spacing "
-        "1.2\n    plot {}\n",
-        58.0 / figure.height, 1 - (26 + 22.0 * static_cast<double>(sources.size())) / figure.height,
-        1 - 10.0 / figure.height, fmt::join(bars, ", \\\n        "));
+    const Legend legend(style.place(LegendPlace::above), std::move(entries), figure.width - 20);
+    Panels panels;
+    panels.width = figure.width;
+    panels.left = 76;
+    panels.above = 10;
+    panels.make_room(legend);
+    panels.high = std::clamp(0.4 * panels.wide(), 180.0, 310.0);
+    figure.height = panels.height();
+    figure.drawing =
+        panels.margins(0) + legend.settings(figure.width, figure.height, 0) +
+        fmt::format("    plot {}{}\n", fmt::join(bars, ", \\\n        "), legend.plots());
     return figure;
 }
 
@@ -96,7 +106,7 @@ FigureResult draw_losses_by_hour(const FigureInput& input, const std::filesystem
                                  const FigureOptions& options) {
     const std::string problem = problem_of(input.hourly_losses);
     if (!problem.empty()) return {{}, "losses_by_hour: " + problem};
-    return produce(source_of(input.hourly_losses), folder, options);
+    return produce(source_of(input.hourly_losses, options.style), folder, options);
 }
 
 }  // namespace ukemi::plots

@@ -10,17 +10,16 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
+#include "plots/legend.hpp"
 
 namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t zones_max = 24;
 constexpr int market_width = 1000;
-constexpr int above = 74;
-constexpr int below = 56;
-constexpr int between = 26;  // where a strip's name stands
-constexpr double market_left = 0.075;
-constexpr double market_right = 0.925;
+constexpr double strips_below = 56;
+constexpr double between = 26;  // where a strip's name stands
+constexpr double beside = 74;   // an axis and its name, on either side
 
 std::string problem_of(const MarketInput& market) {
     if (!good_file_stem(market.file_stem)) {
@@ -81,8 +80,7 @@ Rows rows_of(const MarketInput& market, PlotPoints MarketZone::*series, std::siz
     return rows;
 }
 
-std::string strip_of(const MarketInput& market, std::size_t zone, bool with_key, bool any_capacity,
-                     double price_top) {
+std::string strip_of(const MarketInput& market, std::size_t zone, bool with_price) {
     const MarketZone& shown = market.zones[zone];
     std::vector<std::string> parts;
     const auto every = [](const Rows& rows) {
@@ -91,105 +89,122 @@ std::string strip_of(const MarketInput& market, std::size_t zone, bool with_key,
     if (!shown.capacity.empty()) {
         const Rows rows = rows_of(market, &MarketZone::capacity, zone);
         parts.push_back(fmt::format(
-            "'{}_instances.csv' {} using 2:3 with fillsteps lc rgb '{}' fs solid 0.75 noborder "
-            "notitle",
+            "'{}_instances.csv' {} using ($2*unit):3 with fillsteps lc rgb '{}' fs solid 0.75 "
+            "noborder notitle",
             market.file_stem, every(rows), colour::sky));
     }
-    if (!shown.price.empty() && price_top > 0) {
+    if (!shown.price.empty() && with_price) {
         const Rows rows = rows_of(market, &MarketZone::price, zone);
-        parts.push_back(
-            fmt::format("'{}_price.csv' {} using 2:3 axes x1y2 with steps lt 1 lw 1.6 lc rgb '{}' "
-                        "notitle",
-                        market.file_stem, every(rows), colour::black));
-    }
-    if (with_key && any_capacity) {
         parts.push_back(fmt::format(
-            "NaN with boxes lc rgb '{}' fs solid 0.75 noborder title 'instances that can be held "
-            "(left)'",
-            colour::sky));
-    }
-    if (with_key && price_top > 0) {
-        parts.push_back(fmt::format(
-            "NaN with lines lt 1 lw 1.6 lc rgb '{}' title 'price, USD per instance-hour (right)'",
-            colour::black));
+            "'{}_price.csv' {} using ($2*unit):3 axes x1y2 with steps lt 1 lw 1.6 lc rgb '{}' "
+            "notitle",
+            market.file_stem, every(rows), colour::black));
     }
     if (parts.empty()) parts.emplace_back("NaN notitle");
+    const std::string plot = fmt::format("    plot {}", fmt::join(parts, ", \\\n        "));
     // A zone without a record of its instances has no left axis.
-    if (shown.capacity.empty()) {
-        return fmt::format("    set yrange [0:1]\n    unset ytics\n    plot {}\n",
-                           fmt::join(parts, ", \\\n        "));
-    }
+    if (shown.capacity.empty()) return "    set yrange [0:1]\n    unset ytics\n" + plot;
     const double top = std::max(1.0, largest(shown.capacity));
-    return fmt::format(
-        "    set yrange [0:{}]\n    set ytics {} nomirror out format '%g'\n    plot {}\n",
-        1.08 * top, std::max(1.0, tic_step(top, 3)), fmt::join(parts, ", \\\n        "));
+    return fmt::format("    set yrange [0:{}]\n    set ytics {} nomirror out format '%g'\n{}",
+                       1.08 * top, std::max(1.0, tic_step(top, 3)), plot);
 }
 
-FigureSource source_of(const MarketInput& market) {
-    const std::size_t zones = std::min(market.zones.size(), zones_max);
-    const int strip = zones <= 3 ? 130 : zones <= 8 ? 84 : 58;
-    FigureSource figure;
-    figure.name = market.file_stem;
-    figure.width = market_width;
-    figure.height = above + below + static_cast<int>(zones) * (strip + between) - between;
-    double begin_h = market.zones.front().begin_h;
-    double end_h = market.zones.front().end_h;
+struct MarketSpan {
+    double begin_h = 0;
+    double end_h = 0;
     double price_top = 0;
     bool any_capacity = false;
+};
+MarketSpan span_of(const MarketInput& market, std::size_t zones) {
+    MarketSpan span{market.zones.front().begin_h, market.zones.front().end_h, 0, false};
     for (std::size_t i = 0; i < zones; ++i) {
-        begin_h = std::min(begin_h, market.zones[i].begin_h);
-        end_h = std::max(end_h, market.zones[i].end_h);
-        price_top = std::max(price_top, largest(market.zones[i].price));
-        any_capacity = any_capacity || !market.zones[i].capacity.empty();
+        span.begin_h = std::min(span.begin_h, market.zones[i].begin_h);
+        span.end_h = std::max(span.end_h, market.zones[i].end_h);
+        span.price_top = std::max(span.price_top, largest(market.zones[i].price));
+        span.any_capacity = span.any_capacity || !market.zones[i].capacity.empty();
     }
-    if (end_h <= begin_h) end_h = begin_h + 1;
-    if (any_capacity) {
-        figure.data.emplace_back(market.file_stem + "_instances.csv",
-                                 table_of(market, &MarketZone::capacity, "instances", zones));
-    }
-    if (price_top > 0) {
-        figure.data.emplace_back(
-            market.file_stem + "_price.csv",
-            table_of(market, &MarketZone::price, "usd_per_instance_hour", zones));
-    }
-    std::string title = label_text(market.title, 90);
+    if (span.end_h <= span.begin_h) span.end_h = span.begin_h + 1;
+    return span;
+}
+
+std::string settings_of(const MarketInput& market, std::size_t zones, const MarketSpan& span,
+                        int width, double legend_right) {
+    const TimeUnit unit = time_unit(span.end_h - span.begin_h);
+    const auto room = static_cast<std::size_t>(width / 8);
+    std::string title = market.title;
     if (zones < market.zones.size()) {
         title += fmt::format(" (the first {} of {} zones)", zones, market.zones.size());
     }
-    figure.settings = fmt::format(
-        "set border {} lw 0.8\nset grid x lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out\n"
+    const double length = (span.end_h - span.begin_h) * unit.per_hour;
+    std::string settings = fmt::format(
+        "set border {} lw 0.8\nset grid x lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics {} nomirror out\n"
         "set ytics nomirror out format '%g'\nset xrange [{}:{}]\nset lmargin at screen {}\n"
-        "set rmargin at screen {}\ntitle_text = {}\naxis_text = {}\narray names[{}]\n",
-        price_top > 0 ? 11 : 3, begin_h, end_h, market_left, market_right, gnuplot_string(title),
-        gnuplot_string(label_text(market.time_axis, 90)), zones);
-    if (price_top > 0) {
-        figure.settings +=
-            fmt::format("set y2range [0:{}]\nset y2tics {} nomirror out format '%g'\n",
-                        1.08 * price_top, tic_step(price_top, 3));
+        "set rmargin at screen {}\nunit = {}\ntitle_text = {}\naxis_text = {}\narray names[{}]\n",
+        span.price_top > 0 ? 11 : 3, tic_step(length, tics_on(width - 2 * beside - legend_right)),
+        span.begin_h * unit.per_hour, span.end_h * unit.per_hour, beside / width,
+        1 - ((span.price_top > 0 ? beside : 20) + legend_right) / width, unit.per_hour,
+        gnuplot_string(label_text(title, room)),
+        gnuplot_string(label_text(fmt::format("{} ({})", market.time_axis, unit.name), room)),
+        zones);
+    if (span.price_top > 0) {
+        settings += fmt::format("set y2range [0:{}]\nset y2tics {} nomirror out format '%g'\n",
+                                1.08 * span.price_top, tic_step(span.price_top, 3));
     }
     for (std::size_t i = 0; i < zones; ++i) {
-        figure.settings += fmt::format("names[{}] = {}\n", i + 1,
-                                       gnuplot_string(label_text(market.zones[i].name, 70)));
+        settings += fmt::format("names[{}] = {}\n", i + 1,
+                                gnuplot_string(label_text(market.zones[i].name, room - 8)));
     }
+    return settings;
+}
+
+FigureSource source_of(const MarketInput& market, const FigureStyle& style) {
+    const std::size_t zones = std::min(market.zones.size(), zones_max);
+    const double strip = zones <= 3 ? 130 : zones <= 8 ? 84 : 58;
+    const MarketSpan span = span_of(market, zones);
+    FigureSource figure;
+    figure.name = market.file_stem;
+    figure.width = style.width(market_width);
+    if (span.any_capacity) {
+        figure.data.emplace_back(market.file_stem + "_instances.csv",
+                                 table_of(market, &MarketZone::capacity, "instances", zones));
+    }
+    std::vector<LegendEntry> entries;
+    if (span.any_capacity) {
+        entries.push_back(
+            own_entry("instances that can be held (left)",
+                      fmt::format("boxes lc rgb '{}' fs solid 0.75 noborder", colour::sky)));
+    }
+    if (span.price_top > 0) {
+        figure.data.emplace_back(
+            market.file_stem + "_price.csv",
+            table_of(market, &MarketZone::price, "usd_per_instance_hour", zones));
+        entries.push_back(own_entry("price, USD per instance-hour (right)",
+                                    fmt::format("lines lt 1 lw 1.6 lc rgb '{}'", colour::black)));
+    }
+    const Legend legend(style.place(LegendPlace::above), std::move(entries), figure.width - 20);
+    const double above = 48 + legend.above();
+    figure.height = static_cast<int>(above + strips_below + legend.below() +
+                                     static_cast<double>(zones) * (strip + between) - between);
+    figure.settings = settings_of(market, zones, span, figure.width, legend.right());
     figure.drawing = fmt::format(
         "    set multiplot\n    set format x ''\n"
-        "    set label 101 title_text at screen {},screen {}\n"
-        "    set key at screen {},screen {} right top vertical maxrows 1 Left reverse samplen 2\n",
-        market_left, 1 - 16.0 / figure.height, market_right, 1 - 26.0 / figure.height);
+        "    set label 101 title_text at screen {},screen {}\n{}",
+        10.0 / figure.width, 1 - 16.0 / figure.height,
+        legend.settings(figure.width, figure.height, 24));
     for (std::size_t i = 0; i < zones; ++i) {
         const double top = figure.height - above - static_cast<double>(i) * (strip + between);
         if (i + 1 == zones) {
             figure.drawing += fmt::format(
-                "    set format x '%g'\n    set label 103 axis_text at graph 0.5,screen {} "
+                "    set format x '%g'\n    set label 103 axis_text at screen 0.5,screen {} "
                 "center\n",
-                16.0 / figure.height);
+                (legend.below() + 16.0) / figure.height);
         }
         figure.drawing += fmt::format(
             "    set tmargin at screen {}\n    set bmargin at screen {}\n"
-            "    set label 102 names[{}] at graph 0,graph 1 offset 0,0.5\n{}    unset label\n"
+            "    set label 102 names[{}] at graph 0,graph 1 offset 0,0.5\n{}{}\n    unset label\n"
             "    unset key\n",
             top / figure.height, (top - strip) / figure.height, i + 1,
-            strip_of(market, i, i == 0, any_capacity, price_top));
+            strip_of(market, i, span.price_top > 0), i == 0 ? legend.plots() : "");
     }
     figure.drawing += "    unset multiplot\n";
     return figure;
@@ -205,7 +220,7 @@ FigureResult draw_market_over_time(const FigureInput& input, const std::filesyst
     for (const MarketInput& market : input.markets) {
         const std::string problem = problem_of(market);
         add_result(all, problem.empty()
-                            ? produce(source_of(market), folder, options)
+                            ? produce(source_of(market, options.style), folder, options)
                             : FigureResult{
                                   {}, fmt::format("{}: {}", one_line(market.file_stem), problem)});
     }

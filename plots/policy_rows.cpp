@@ -55,30 +55,30 @@ std::string percent(double share) {
     return fmt::format("{:.0f}", 100 * share);
 }
 
-RowLayout row_layout(const PolicyRows& rows, int width, int pixels_above) {
-    constexpr int pixels_below = 58;  // tics and the axis' name
+RowLayout row_layout(const PolicyRows& rows, const FigureStyle& style, int usual_width) {
     const std::size_t count = rows.rows.size();
-    const int pixels_per_row = count <= 8 ? 46 : 32;
     RowLayout layout;
-    layout.height = pixels_above + pixels_below + pixels_per_row * static_cast<int>(count);
-    layout.bottom = static_cast<double>(pixels_below) / layout.height;
-    layout.top = 1 - static_cast<double>(pixels_above) / layout.height;
+    layout.width = style.width(usual_width);
+    const bool narrow = layout.width < narrow_width;
+    layout.high = static_cast<double>(count) * (count <= 8 ? 46 : 32);
+    const std::size_t characters_max =
+        narrow ? static_cast<std::size_t>(layout.width) / 24 : label_characters_max;
 
     double longest = 0;
     layout.settings = fmt::format("set yrange [{}:-0.5]\nunset ytics\narray names[{}]\n",
                                   static_cast<double>(count) - 0.5, count);
     for (std::size_t i = 0; i < count; ++i) {
-        const std::string name = label_text(rows.rows[i].policy, label_characters_max);
+        const std::string name = label_text(rows.rows[i].policy, characters_max);
         longest = std::max(longest, label_width(name));
         layout.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(name));
     }
-    // Long names widen the figure, not shrink the panels.
-    layout.width = width + static_cast<int>(std::max(0.0, longest - 160.0));
-    layout.drawing =
+    // Long names widen a figure whose width nobody asked for, not shrink the panels.
+    if (!style.width_in) layout.width += static_cast<int>(std::max(0.0, longest - 160.0));
+    layout.names =
         "    do for [i=1:|names|] {\n"
         "        set label 100+i names[i] at graph 0,first i-1 right offset -1,0\n"
         "    }\n";
-    layout.left = (28 + longest) / layout.width;
+    layout.left = 28 + longest;
     return layout;
 }
 

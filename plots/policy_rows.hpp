@@ -31,13 +31,11 @@ std::string percent(double share);
 // The part that figures with one row a policy share: the names, and room for the longest of them.
 struct RowLayout {
     int width = 0;
-    int height = 0;
-    double left = 0;  // edges of the drawing as shares of the width or height
-    double bottom = 0;
-    double top = 0;
+    double left = 0;       // pixels, for the names
+    double high = 0;       // pixels of a panel
     std::string settings;  // run once: the names, the y range; row 0 is on top
-    std::string drawing;   // run once a format: the names as labels
+    std::string names;     // run for each panel that has them: the names as labels
 };
-RowLayout row_layout(const PolicyRows& rows, int width, int pixels_above);
+RowLayout row_layout(const PolicyRows& rows, const FigureStyle& style, int usual_width);
 
 }  // namespace ukemi::plots

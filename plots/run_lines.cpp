@@ -7,31 +7,14 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "plots/panels.hpp"
+#include "plots/policy_looks.hpp"
 
 namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t lines_max = 12;
 constexpr std::size_t points_max = 2000;  // of a line
-
-struct Look {
-    std::string_view colour;
-    std::string_view dash;
-};
-constexpr std::array<Look, lines_max> looks = {{
-    {colour::blue, "1"},
-    {colour::vermillion, "(10,4)"},
-    {colour::green, "(3,3)"},
-    {colour::purple, "(12,3,3,3)"},
-    {colour::orange, "(6,3)"},
-    {colour::black, "(2,5)"},
-    {colour::sky, "(14,3,2,3,2,3)"},
-    {colour::blue, "(6,6)"},
-    {colour::vermillion, "(2,2)"},
-    {colour::green, "(12,6)"},
-    {colour::purple, "(4,2,1,2)"},
-    {colour::orange, "1"},
-}};
 
 // What is left where values repeat or points are too many to be told apart. The last one stays.
 PlotPoints thinned(const PlotPoints& points, bool steps) {
@@ -49,6 +32,10 @@ bool has_band(const std::vector<RunLine>& lines) {
     return std::ranges::any_of(lines, [](const RunLine& line) { return !line.band.low.empty(); });
 }
 
+PlotPoints shown_points(const RunLine& line, const RunLinesStyle& style) {
+    return line.band.low.empty() ? thinned(line.points, style.steps) : line.points;
+}
+
 // A line without a band lies between itself and itself.
 std::string table_of(const std::vector<RunLine>& lines, const RunLinesStyle& style) {
     const bool bands = has_band(lines);
@@ -59,7 +46,7 @@ std::string table_of(const std::vector<RunLine>& lines, const RunLinesStyle& sty
     for (std::size_t line = 0; line < lines.size(); ++line) {
         const RunLine& one = lines[line];
         const bool banded = !one.band.low.empty();
-        const PlotPoints points = banded ? one.points : thinned(one.points, style.steps);
+        const PlotPoints points = shown_points(one, style);
         for (std::size_t i = 0; i < points.size(); ++i) {
             const auto& [at, value] = points[i];
             csv.add(line).add(at).add(value);
@@ -72,56 +59,108 @@ std::string table_of(const std::vector<RunLine>& lines, const RunLinesStyle& sty
     return csv.text();
 }
 
-FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& style) {
+struct Drawn {
+    std::string file;
+    std::vector<PolicyLook> looks;
+    double factor = 1;  // from the table's x to the axis
+};
+
+// Bands below, then lines, then a few points on each: in grey, dashes alone are hard to tell apart.
+std::string plot_of(const std::vector<RunLine>& lines, const RunLinesStyle& style,
+                    const Drawn& drawn) {
+    constexpr std::size_t marks = 7;
+    std::vector<std::string> bands;
+    std::vector<std::string> all;
+    std::size_t row = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::size_t count = shown_points(lines[i], style).size();
+        const std::size_t begin = row;
+        row += count;
+        const PolicyLook& look = drawn.looks[i];
+        const auto rows = [&](std::size_t every, std::size_t first) {
+            return fmt::format("'{}' skip 1 every {}::{}::{} using ($2*{})", drawn.file, every,
+                               first, row - 1, drawn.factor);
+        };
+        if (!lines[i].band.low.empty()) {
+            bands.push_back(
+                fmt::format("{}:4:5 with filledcurves fs transparent solid 0.18 "
+                            "noborder lc rgb '{}' notitle",
+                            rows(1, begin), look.colour));
+        }
+        all.push_back(fmt::format("{}:3 with {} lt 1 lw 2 dt {} lc rgb '{}' notitle",
+                                  rows(1, begin), style.steps ? "steps" : "lines", look.dash,
+                                  look.colour));
+        // Not at the same places on each.
+        const std::size_t every = std::max<std::size_t>(1, count / marks);
+        const std::size_t first =
+            begin + (every * i / std::max<std::size_t>(lines.size(), 1)) % count;
+        all.push_back(fmt::format("{}:3 with points pt {} ps 0.8 lc rgb '{}' notitle",
+                                  rows(every, first), look.point, look.colour));
+    }
+    bands.insert(bands.end(), all.begin(), all.end());
+    return fmt::format("    plot {}", fmt::join(bands, ", \\\n        "));
+}
+
+FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& style,
+                       const FigureStyle& look) {
     FigureSource figure;
     figure.name = style.figure;
-    const std::string file = style.figure + ".csv";
-    figure.data = {{file, table_of(lines, style)}};
-    double last_h = 0;
+    Drawn drawn{style.figure + ".csv", {}, 1};
+    figure.data = {{drawn.file, table_of(lines, style)}};
+    figure.width = look.width(1000);
+    const bool narrow = figure.width < narrow_width;
+    double last = 0;
     double most = 0;
-    double longest = 0;
-    std::string names = fmt::format("array names[{}]\n", lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const std::string label = label_text(lines[i].name, 44);
-        names += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(label));
-        longest = std::max(longest, label_width(label));
-        last_h = std::max(last_h, lines[i].points.back().first);
-        for (const auto& [at, value] : lines[i].points) most = std::max(most, value);
-        for (const auto& [at, value] : lines[i].band.high) most = std::max(most, value);
+    std::vector<std::string> names;
+    for (const RunLine& line : lines) {
+        names.push_back(line.name);
+        last = std::max(last, line.points.back().first);
+        for (const auto& [at, value] : line.points) most = std::max(most, value);
+        for (const auto& [at, value] : line.band.high) most = std::max(most, value);
     }
-    constexpr int panel = 680;
-    figure.width = panel + static_cast<int>(longest) + 80;
-    figure.height = 440;
-    const double right = static_cast<double>(panel) / figure.width;
+    drawn.looks = looks_of(names);
+    std::string arrays = fmt::format("array names[{}]\n", lines.size());
+    std::vector<LegendEntry> entries;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::string label =
+            label_text(lines[i].name, narrow ? static_cast<std::size_t>(figure.width) / 10 : 44);
+        arrays += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(label));
+        entries.push_back(
+            {label, fmt::format("names[{}]", i + 1),
+             fmt::format("linespoints lt 1 lw 2 dt {} pt {} ps 0.8 lc rgb '{}'",
+                         drawn.looks[i].dash, drawn.looks[i].point, drawn.looks[i].colour)});
+    }
+    const Legend legend(look.place(narrow ? LegendPlace::below : LegendPlace::right),
+                        std::move(entries), figure.width - 20);
+    Panels panels;
+    panels.width = figure.width;
+    panels.left = 76;
+    panels.above = 14;
+    panels.right = 24;
+    panels.make_room(legend);
+    panels.high = std::clamp(0.55 * panels.wide(), 240.0, 370.0);
+    figure.height = panels.height();
+    std::string axis = style.axis;
+    if (style.axis_column == "t_h") {
+        const TimeUnit unit = time_unit(last);
+        drawn.factor = unit.per_hour;
+        axis = fmt::format("time ({})", unit.name);
+    }
     const std::string range =
         style.log_scale
             ? std::string("set logscale y\nset yrange [*:*]\n")
             : fmt::format("set yrange [{}:{}]\n", style.low,
                           most > style.low ? style.low + 1.04 * (most - style.low) : style.low + 1);
+    const double end = last > 0 ? 1.02 * last * drawn.factor : 1;
     figure.settings = fmt::format(
-        "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out\n"
-        "set ytics nomirror out format '%g'\nset xrange [0:{}]\n{}"
-        "set lmargin at screen {}\nset rmargin at screen {}\nset bmargin at screen 0.13\n"
-        "set tmargin at screen 0.96\nset key at screen {},screen 0.96 left top vertical Left "
-        "reverse samplen 4 spacing 1.2\nset xlabel {}\nset ylabel {}\n{}",
-        last_h > 0 ? 1.02 * last_h : 1, range, 86.0 / figure.width, right, right + 0.01,
-        gnuplot_string(style.axis), gnuplot_string(style.value), names);
-    figure.drawing = "    plot ";
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (lines[i].band.low.empty()) continue;
-        figure.drawing += fmt::format(
-            "'{}' skip 1 using (column(1) == {} ? column(2) : NaN):4:5 with filledcurves fs "
-            "transparent solid 0.18 noborder lc rgb '{}' notitle, \\\n        ",
-            file, i, looks[i].colour);
-    }
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        figure.drawing += fmt::format(
-            "{}'{}' skip 1 using (column(1) == {} ? column(2) : NaN):3 with {} lt 1 lw 2 dt {} lc "
-            "rgb '{}' title names[{}]",
-            i == 0 ? "" : ", \\\n        ", file, i, style.steps ? "steps" : "lines", looks[i].dash,
-            looks[i].colour, i + 1);
-    }
-    figure.drawing += "\n";
+        "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\n"
+        "set xtics {} nomirror out format '%g'\n"
+        "set ytics nomirror out format '%g'\nset xrange [0:{}]\n{}set xlabel {}\nset ylabel {}\n{}",
+        tic_step(end, tics_on(panels.wide())), end, range, gnuplot_string(axis),
+        gnuplot_string(style.value), arrays);
+    figure.drawing = panels.margins(0) +
+                     legend.settings(figure.width, figure.height, panels.above) +
+                     plot_of(lines, style, drawn) + legend.plots() + "\n";
     return figure;
 }
 
@@ -149,7 +188,7 @@ FigureResult draw_run_lines(const std::vector<RunLine>& lines, const RunLinesSty
         if (drawn.size() < lines_max) drawn.push_back(line);
     }
     if (drawn.empty()) return {{}, style.figure + ": there is no run to draw"};
-    FigureResult result = produce(source_of(drawn, style), folder, options);
+    FigureResult result = produce(source_of(drawn, style, options.style), folder, options);
     if (lines.size() > lines_max) {
         result.notes.push_back(fmt::format("{}: shows the first {} of {} runs", style.figure,
                                            lines_max, lines.size()));

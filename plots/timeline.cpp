@@ -11,15 +11,14 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
+#include "plots/legend.hpp"
+#include "plots/policy_looks.hpp"
 
 namespace ukemi::plots {
 namespace {
 
 constexpr int timeline_width = 1000;
-constexpr int timeline_height = 720;
-constexpr double timeline_left = 0.105;
 constexpr std::size_t revocation_lines_max = 60;
-constexpr double timeline_right = 0.975;
 
 std::string problem_of(const TimelineInput& run) {
     if (!good_file_stem(run.file_stem)) {
@@ -99,46 +98,40 @@ double top_of(const TimelineInput& run) {
 
 std::string instances_panel(const TimelineInput& run) {
     std::string text = fmt::format(
-        "    plot '{0}_instances.csv' skip 1 using 1:($2+$3) with fillsteps lc rgb '{1}' "
-        "fs pattern 4 title 'on-demand held', \\\n"
-        "        '' skip 1 using 1:2 with fillsteps lc rgb '{2}' fs solid 1.0 title 'spot held', "
-        "\\\n        '' skip 1 using 1:($2+$3) with steps lt 1 lw 1 lc rgb '{3}' notitle",
+        "    plot '{0}_instances.csv' skip 1 using ($1*unit):($2+$3) with fillsteps lc rgb '{1}' "
+        "fs pattern 4 notitle, \\\n"
+        "        '' skip 1 using ($1*unit):2 with fillsteps lc rgb '{2}' fs solid 1.0 notitle, "
+        "\\\n        '' skip 1 using ($1*unit):($2+$3) with steps lt 1 lw 1 lc rgb '{3}' notitle",
         run.file_stem, colour::vermillion, colour::sky, colour::black);
     if (!run.capacity.empty()) {
         text += fmt::format(
-            ", \\\n        '' skip 1 using 1:4 with steps lt 1 dt (6,3) lw 1.5 lc rgb '{}' "
-            "title 'spot capacity'",
+            ", \\\n        '' skip 1 using ($1*unit):4 with steps lt 1 dt (6,3) lw 1.5 lc rgb '{}' "
+            "notitle",
             colour::blue);
     }
-    if (!run.revocations_h.empty()) {
-        // Few: a mark with a line through the panel. Many: short strokes above it, or nothing else
-        // could be seen.
-        const bool few = run.revocations_h.size() <= revocation_lines_max;
-        const std::string legend =
-            fmt::format("title 'revocations ({})'", run.revocations_h.size());
-        text += fmt::format(
-            ", \\\n        '{}_revocations.csv' skip 1 using 1:({}):(0):({}) with vectors nohead "
-            "lt 1 lw 0.7 lc rgb '{}' {}",
-            run.file_stem, few ? "0" : "top * 1.06", few ? "marks" : "top * 0.06", colour::black,
-            few ? "notitle" : legend);
-        if (few) {
-            text += fmt::format(
-                ", \\\n        '' skip 1 using 1:(marks) with points pt 11 ps 0.8 lc rgb '{}' {}",
-                colour::black, legend);
-        }
-    }
-    return text + "\n";
+    if (run.revocations_h.empty()) return text;
+    // Few: a mark with a line through the panel. Many: short strokes above it, or nothing else
+    // could be seen.
+    const bool few = run.revocations_h.size() <= revocation_lines_max;
+    text += fmt::format(
+        ", \\\n        '{}_revocations.csv' skip 1 using ($1*unit):({}):(0):({}) with vectors "
+        "nohead lt 1 lw 0.7 lc rgb '{}' notitle",
+        run.file_stem, few ? "0" : "top * 1.06", few ? "marks" : "top * 0.06", colour::black);
+    if (!few) return text;
+    return text + fmt::format(
+                      ", \\\n        '' skip 1 using ($1*unit):(marks) with points pt 11 "
+                      "ps 0.8 lc rgb '{}' notitle",
+                      colour::black);
 }
 
-std::string price_panel(const TimelineInput& run, double x_middle) {
+std::string price_panel(const TimelineInput& run) {
     if (run.price.empty()) {
-        return fmt::format(
-            "    set label 1 'no price is known' at {},0.5 center\n    set format y ''\n"
-            "    plot [][0:1] NaN notitle\n    set format y '%g'\n    unset label 1\n",
-            x_middle);
+        return "    set label 5 'no price is known' at graph 0.5,graph 0.5 center\n"
+               "    set format y ''\n    plot [][0:1] NaN notitle";
     }
     return fmt::format(
-        "    plot '{}_price.csv' skip 1 using 1:2 with steps lt 1 lw 1.8 lc rgb '{}' notitle\n",
+        "    plot '{}_price.csv' skip 1 using ($1*unit):2 with steps lt 1 lw 1.8 lc rgb '{}' "
+        "notitle",
         run.file_stem, colour::black);
 }
 
@@ -146,41 +139,113 @@ std::string progress_panel(const TimelineInput& run) {
     std::vector<std::string> parts;
     if (!run.progress.empty()) {
         parts.push_back(fmt::format(
-            "'{}_progress.csv' skip 1 using 1:2 with lines lt 1 lw 2.2 lc rgb '{}' title 'done'",
-            run.file_stem, colour::green));
+            "'{}_progress.csv' skip 1 using ($1*unit):2 with lines lt 1 lw 2.2 lc rgb '{}' notitle",
+            run.file_stem, look_of(run.policy).colour));
     }
     if (run.deadline_h) {
         parts.push_back(fmt::format(
             "'+' using (column(1)):(column(1) <= deadline ? column(1)/deadline : NaN) with lines "
-            "lt 1 dt (2,3) lw 1.5 lc rgb '{}' title 'uniform progress'",
+            "lt 1 dt (2,3) lw 1.5 lc rgb '{}' notitle",
             colour::black));
     }
     if (parts.empty()) parts.emplace_back("NaN notitle");
-    return fmt::format("    plot {}\n", fmt::join(parts, ", \\\n        "));
+    return fmt::format("    plot {}", fmt::join(parts, ", \\\n        "));
 }
 
-std::string settings_of(const TimelineInput& run) {
-    const double last = std::max(run.end_h, run.deadline_h.value_or(0));
+std::vector<LegendEntry> entries_of(const TimelineInput& run, const FigureStyle& style) {
+    const auto with = [](std::string_view what, std::string_view shade) {
+        return fmt::format("{} lc rgb '{}'", what, shade);
+    };
+    std::vector<LegendEntry> entries;
+    if (style.shows("timeline", "instances")) {
+        entries = {own_entry("spot held", with("boxes fs solid 1.0", colour::sky)),
+                   own_entry("on-demand held", with("boxes fs pattern 4", colour::vermillion))};
+        if (!run.capacity.empty()) {
+            entries.push_back(
+                own_entry("spot capacity", with("lines lt 1 dt (6,3) lw 1.5", colour::blue)));
+        }
+        if (!run.revocations_h.empty()) {
+            entries.push_back(own_entry(
+                fmt::format("revocations ({})", run.revocations_h.size()),
+                with(run.revocations_h.size() <= revocation_lines_max ? "points pt 11 ps 0.8"
+                                                                      : "points pt '|'",
+                     colour::black)));
+        }
+    }
+    if (style.shows("timeline", "progress")) {
+        if (!run.progress.empty()) {
+            entries.push_back(
+                own_entry("done", with("lines lt 1 lw 2.2", look_of(run.policy).colour)));
+        }
+        if (run.deadline_h) {
+            entries.push_back(
+                own_entry("uniform progress", with("lines lt 1 dt (2,3) lw 1.5", colour::black)));
+        }
+    }
+    return entries;
+}
+
+std::string settings_of(const TimelineInput& run, const TimeUnit& unit, double pixels) {
+    const double end = std::max(run.end_h, run.deadline_h.value_or(0)) * unit.per_hour * 1.02;
     std::string text = fmt::format(
         "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\n"
-        "set xtics nomirror out\nset ytics nomirror out format '%g'\nset xrange [0:{}]\n"
-        "set lmargin at screen {}\nset rmargin at screen {}\ntop = {}\nmarks = top * 1.09\n",
-        last * 1.02, timeline_left, timeline_right, top_of(run));
+        "set xtics {} nomirror out\nset ytics nomirror out format '%g'\nset xrange [0:{}]\n"
+        "unit = {}\ntop = {}\nmarks = top * 1.09\n",
+        tic_step(end, tics_on(pixels)), end, unit.per_hour, top_of(run));
     if (run.deadline_h) {
         text += fmt::format(
             "deadline = {}\nset arrow 1 from deadline,graph 0 to deadline,graph 1 nohead dt (8,4) "
             "lw 1.6 lc rgb '{}'\n",
-            *run.deadline_h, colour::black);
+            *run.deadline_h * unit.per_hour, colour::black);
     }
-    text += fmt::format("title_text = {}\n", gnuplot_string(label_text(run.title, 100)));
     return text;
 }
 
-FigureSource source_of(const TimelineInput& run) {
+// One of the panels: its share of the height, its axis, and what is drawn in it.
+struct TimePanel {
+    std::string_view name;
+    double high;
+    std::string axis;  // commands
+    std::string plot;
+};
+
+std::string y_axis(std::string_view title, int line, double width) {
+    return fmt::format("    set label {} '{}' at screen {},graph 0.5 center rotate\n", 2 + line,
+                       title, (14 + 17.0 * line) / width);
+}
+
+std::vector<TimePanel> panels_of(const TimelineInput& run, const FigureStyle& style, double width) {
+    double price_top = 0;
+    for (const auto& [at, value] : run.price) price_top = std::max(price_top, value);
+    if (price_top <= 0) price_top = 1;
+    std::vector<TimePanel> panels;
+    if (style.shows("timeline", "instances")) {
+        panels.push_back({"instances", 220,
+                          y_axis("instances", 0, width) +
+                              fmt::format("    set yrange [0:top * 1.16]\n    set ytics {}\n",
+                                          std::max(1.0, tic_step(top_of(run), 6))),
+                          instances_panel(run)});
+    }
+    if (style.shows("timeline", "price")) {
+        panels.push_back({"price", 120,
+                          y_axis("price (USD per", 0, width) + y_axis("instance-hour)", 1, width) +
+                              fmt::format("    set yrange [0:{}]\n    set ytics {}\n",
+                                          1.1 * price_top, tic_step(price_top, 5)),
+                          price_panel(run)});
+    }
+    if (style.shows("timeline", "progress")) {
+        panels.push_back(
+            {"progress", 180,
+             y_axis("work done (share)", 0, width) + "    set yrange [0:1.16]\n    set ytics 0.2\n",
+             progress_panel(run)});
+    }
+    return panels;
+}
+
+FigureSource source_of(const TimelineInput& run, const FigureStyle& style) {
     FigureSource figure;
     figure.name = run.file_stem;
-    figure.width = timeline_width;
-    figure.height = timeline_height;
+    figure.width = style.width(timeline_width);
     figure.data = {{run.file_stem + "_instances.csv", table_of_instances(run)}};
     const auto add = [&](const char* ending, std::string text) {
         figure.data.emplace_back(run.file_stem + ending, std::move(text));
@@ -192,41 +257,47 @@ FigureSource source_of(const TimelineInput& run) {
         add("_progress.csv", table_of_points(run.progress, "work_done_share", run.end_h));
     }
     if (!run.revocations_h.empty()) add("_revocations.csv", table_of_revocations(run));
-    figure.settings = settings_of(run);
 
-    const double last = std::max(run.end_h, run.deadline_h.value_or(0));
-    double price_top = 0;
-    for (const auto& [at, value] : run.price) price_top = std::max(price_top, value);
-    if (price_top <= 0) price_top = 1;
-    const std::string deadline_label =
-        run.deadline_h ? fmt::format("    set label 2 'deadline' at {},1.09 right offset -0.6,0\n",
-                                     *run.deadline_h)
-                       : std::string();
+    constexpr double left = 92;
+    constexpr double between = 26;
+    const Legend legend(style.place(LegendPlace::above), entries_of(run, style), figure.width - 20);
+    const std::vector<TimePanel> panels = panels_of(run, style, figure.width);
+    const double right = 22 + legend.right();
+    const double above = 34 + legend.above();
+    double high = above + 52 + legend.below();
+    for (const TimePanel& panel : panels) high += panel.high + between;
+    figure.height = static_cast<int>(high - between);
+    const TimeUnit unit = time_unit(std::max(run.end_h, run.deadline_h.value_or(0)));
+    figure.settings =
+        settings_of(run, unit, figure.width - left - right) +
+        fmt::format("title_text = {}\n",
+                    gnuplot_string(label_text(
+                        run.title, static_cast<std::size_t>(std::max(12, figure.width / 8)))));
     figure.drawing = fmt::format(
         "    set multiplot\n    set format x ''\n"
-        "    set label 1 title_text at screen {left},screen 0.975\n"
-        "    set tmargin at screen 0.915\n    set bmargin at screen 0.60\n"
-        "    set key at screen {right},screen 0.92 right bottom vertical maxrows 1 Left reverse "
-        "samplen 2\n"
-        "    set label 3 'instances' at screen 0.025,graph 0.5 center rotate\n"
-        "    set yrange [0:top * 1.16]\n    set ytics {instance_step}\n{instances}"
-        "    unset label\n"
-        "    set tmargin at screen 0.55\n    set bmargin at screen 0.38\n"
-        "    set label 3 'price (USD per' at screen 0.013,graph 0.5 center rotate\n"
-        "    set label 4 'instance-hour)' at screen 0.032,graph 0.5 center rotate\n"
-        "    set yrange [0:{price_top}]\n    set ytics {price_step}\n{price}    unset label\n"
-        "    set tmargin at screen 0.33\n    set bmargin at screen 0.08\n"
-        "    set key at screen {right},screen 0.335 right bottom vertical maxrows 1 Left reverse "
-        "samplen 3\n"
-        "    set format x '%g'\n    set xlabel 'time (h)'\n"
-        "    set label 3 'work done (share)' at screen 0.025,graph 0.5 center rotate\n"
-        "    set yrange [0:1.16]\n    set ytics 0.2\n{label}{progress}"
-        "    unset label\n    unset xlabel\n    unset multiplot\n",
-        fmt::arg("instance_step", std::max(1.0, tic_step(top_of(run), 6))),
-        fmt::arg("price_top", 1.1 * price_top), fmt::arg("price_step", tic_step(price_top, 5)),
-        fmt::arg("left", timeline_left), fmt::arg("right", timeline_right),
-        fmt::arg("instances", instances_panel(run)), fmt::arg("price", price_panel(run, last / 2)),
-        fmt::arg("label", deadline_label), fmt::arg("progress", progress_panel(run)));
+        "    set lmargin at screen {}\n    set rmargin at screen {}\n"
+        "    set label 1 title_text at screen {},screen {}\n{}",
+        left / figure.width, 1 - right / figure.width, 10.0 / figure.width,
+        1 - 16.0 / figure.height, legend.settings(figure.width, figure.height, 28));
+    double top = above;
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+        const TimePanel& panel = panels[i];
+        figure.drawing += fmt::format(
+            "    set tmargin at screen {}\n    set bmargin at screen {}\n    set format y '%g'\n",
+            1 - top / figure.height, 1 - (top + panel.high) / figure.height);
+        if (i + 1 == panels.size()) {
+            figure.drawing +=
+                fmt::format("    set format x '%g'\n    set xlabel 'time ({})'\n", unit.name);
+        }
+        if (i + 1 == panels.size() && run.deadline_h) {
+            figure.drawing +=
+                "    set label 6 'deadline' at deadline,graph 0.93 right offset -0.6,0\n";
+        }
+        figure.drawing += panel.axis + panel.plot + (i == 0 ? legend.plots() : std::string()) +
+                          "\n    unset label\n    unset key\n";
+        top += panel.high + between;
+    }
+    figure.drawing += "    unset xlabel\n    unset multiplot\n";
     return figure;
 }
 
@@ -246,7 +317,7 @@ FigureResult draw_timeline(const FigureInput& input, const std::filesystem::path
             complain(fmt::format("{}: {}", one_line(run.file_stem), problem));
             continue;
         }
-        const FigureResult one = produce(source_of(run), folder, options);
+        const FigureResult one = produce(source_of(run, options.style), folder, options);
         all.files.insert(all.files.end(), one.files.begin(), one.files.end());
         all.skipped = all.skipped || one.skipped;
         complain(one.problem);

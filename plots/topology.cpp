@@ -15,14 +15,13 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
+#include "plots/panels.hpp"
 
 namespace ukemi::plots {
 namespace {
 
 constexpr int topology_width = 1000;
-constexpr int topology_height = 640;
 constexpr std::size_t dots_max = 20'000;
-constexpr std::size_t labels_max = 64;
 constexpr int machines_in_detail_max = 2;
 constexpr int arc_segments = 24;
 
@@ -124,6 +123,26 @@ public:
             csv.end_row();
         }
         return csv.text();
+    }
+
+    // Heights of the rows in which each name has room beside its dot, with so many pixels in all.
+    std::vector<double> named_rows(double pixels) const {
+        struct Row {
+            double count = 0;
+            double longest = 0;
+        };
+        std::map<double, Row> rows;
+        for (const Dot& dot : dots_) {
+            Row& row = rows[dot.y];
+            ++row.count;
+            row.longest = std::max(row.longest, label_width(dot.name));
+        }
+        std::vector<double> named;
+        for (const auto& [y, row] : rows) {
+            constexpr double dot_width = 24;
+            if (row.count * (row.longest + dot_width) <= pixels) named.push_back(y);
+        }
+        return named;
     }
 
     // Of the lowest and the highest ink.
@@ -245,31 +264,47 @@ private:
     std::map<CableClass, std::size_t> classes_;
 };
 
-std::string plot_of(const DeviceLayout& layout) {
-    std::string plot = "    plot ";
+std::vector<LegendEntry> entries_of(const DeviceLayout& layout) {
+    std::vector<LegendEntry> entries;
     std::map<std::string, int> of_kind;
     for (const auto& [kind, index] : layout.classes()) {
-        plot += fmt::format(
-            "'topology_cables.csv' skip 1 using ($1=={} ? $4 : NaN):5:6:7 with vectors nohead {} "
-            "title '{}', \\\n        ",
-            index, kind.style(of_kind[kind.kind]++), kind.title());
+        entries.push_back(own_entry(kind.title(), "lines " + kind.style(of_kind[kind.kind]++)));
     }
     for (const DotStyle& style : dot_styles) {
         const auto is_kind = [&](const Dot& dot) { return dot.kind == style.kind; };
         if (std::none_of(layout.dots().begin(), layout.dots().end(), is_kind)) continue;
-        plot += fmt::format(
-            "'topology_devices.csv' skip 1 using (strcol(1) eq '{}' ? $2 : NaN):3 with points pt "
-            "{} "
-            "ps {} lc rgb '{}' title '{}', \\\n        ",
-            style.kind, style.point, style.size, style.colour, style.title);
+        entries.push_back(own_entry(
+            style.title,
+            fmt::format("points pt {} ps {} lc rgb '{}'", style.point, style.size, style.colour)));
     }
-    if (layout.dots().size() > labels_max) return plot + "NaN notitle\n";
-    // Above each dot, but below an NVSwitch, whose cables come from above.
-    return plot +
-           "'topology_devices.csv' skip 1 using (strcol(1) eq 'nvswitch' ? NaN : "
-           "$2):3:4 with labels boxed offset 0,1.1 font ',10' notitle, \\\n        "
-           "'topology_devices.csv' skip 1 using (strcol(1) eq 'nvswitch' ? $2 : "
-           "NaN):3:4 with labels boxed offset 0,-1.2 font ',10' notitle\n";
+    return entries;
+}
+
+std::string plot_of(const DeviceLayout& layout, double pixels) {
+    std::vector<std::string> parts;
+    std::map<std::string, int> of_kind;
+    for (const auto& [kind, index] : layout.classes()) {
+        parts.push_back(
+            fmt::format("'topology_cables.csv' skip 1 using ($1=={} ? $4 : NaN):5:6:7 with vectors "
+                        "nohead {} notitle",
+                        index, kind.style(of_kind[kind.kind]++)));
+    }
+    for (const DotStyle& style : dot_styles) {
+        const auto is_kind = [&](const Dot& dot) { return dot.kind == style.kind; };
+        if (std::none_of(layout.dots().begin(), layout.dots().end(), is_kind)) continue;
+        parts.push_back(fmt::format(
+            "'topology_devices.csv' skip 1 using (strcol(1) eq '{}' ? $2 : NaN):3 with points pt "
+            "{} ps {} lc rgb '{}' notitle",
+            style.kind, style.point, style.size, style.colour));
+    }
+    // Beside each dot: cables come from above and below.
+    for (const double y : layout.named_rows(pixels)) {
+        parts.push_back(
+            fmt::format("'topology_devices.csv' skip 1 using (abs($3 - {}) < 0.01 ? $2 : NaN):3:4 "
+                        "with labels boxed left offset 1.2,0 notitle",
+                        y));
+    }
+    return fmt::format("    plot {}", fmt::join(parts, ", \\\n        "));
 }
 
 }  // namespace
@@ -286,19 +321,30 @@ FigureResult draw_topology(const FigureInput& input, const std::filesystem::path
     const auto [low, high] = layout.heights();
     FigureSource figure;
     figure.name = "topology";
-    figure.width = topology_width;
-    figure.height = topology_height;
+    figure.width = options.style.width(topology_width);
+    const Legend legend(options.style.place(LegendPlace::below), entries_of(layout),
+                        figure.width - 20);
+    Panels panels;
+    panels.width = figure.width;
+    panels.left = 12;
+    panels.above = 34;
+    panels.below = 12;
+    panels.make_room(legend);
+    panels.high = std::clamp(0.55 * panels.wide(), 260.0, 520.0);
+    figure.height = panels.height();
     figure.data = {{"topology_devices.csv", layout.table_of_devices()},
                    {"topology_cables.csv", layout.table_of_cables()}};
+    // Room on the right for the last name.
     figure.settings = fmt::format(
         "set style textbox opaque noborder margins 0.1,0.1\nunset border\nunset tics\nset xrange "
-        "[-0.02:1.02]\nset yrange [{}:{}]\n"
-        "set title {} font ',15'\n",
-        low - 0.4, high + 0.6, gnuplot_string(label_text(input.topology->title, 80)));
-    figure.drawing =
-        "    set key outside bottom center horizontal Left reverse samplen 3 "
-        "spacing 1.2\n" +
-        plot_of(layout);
+        "[-0.02:1.06]\nset yrange [{}:{}]\ntitle_text = {}\n",
+        low - 0.4, high + 0.6,
+        gnuplot_string(
+            label_text(input.topology->title, static_cast<std::size_t>(figure.width / 8))));
+    figure.drawing = panels.margins(0) + legend.settings(figure.width, figure.height, 28) +
+                     fmt::format("    set label 101 title_text at screen {},screen {}\n",
+                                 10.0 / figure.width, 1 - 16.0 / figure.height) +
+                     plot_of(layout, panels.wide()) + legend.plots() + "\n    unset label\n";
     return produce(figure, folder, options);
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/config_reader.hpp"
+#include "records/run_result.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/step/codec_plan.hpp"
 #include "sim/step/layout_plan.hpp"
@@ -54,6 +55,7 @@ struct StepScenario {
     sim::StepEvents events;
     std::int64_t warm_up = 0;  // steps that no mean counts
     std::string resolved;
+    std::vector<records::VariedValue> varied;  // of the document that this is a variant of
 };
 
 inline constexpr std::int64_t steps_most = 100'000;

@@ -125,41 +125,29 @@ std::vector<records::VariedValue> combination(std::span<const VariedKey> keys, s
     return varied;
 }
 
-// One document, ready to be read with any of its combinations.
-class Document {
-public:
-    Document(std::string_view text, const std::filesystem::path& file,
-             std::span<const ConfigOverride> overrides)
-        : text_(text), file_(file), overrides_(overrides) {}
-
-    Scenario read(std::span<const records::VariedValue> varied) const {
-        std::vector<ConfigOverride> all(overrides_.begin(), overrides_.end());
-        for (const records::VariedValue& value : varied) {
-            all.push_back({value.pointer, value.value, std::string(option)});
-        }
-        Scenario scenario = scenario_from_text(text_, file_, all);
-        scenario.varied.assign(varied.begin(), varied.end());
-        return scenario;
+void read_with(std::span<const ConfigOverride> overrides,
+               std::span<const records::VariedValue> varied, const ReadVariant& read) {
+    std::vector<ConfigOverride> all(overrides.begin(), overrides.end());
+    for (const records::VariedValue& value : varied) {
+        all.push_back({value.pointer, value.value, std::string(option)});
     }
+    read(all, varied);
+}
 
-    // The one value that makes this complaint by itself, or all of them.
-    std::span<const records::VariedValue> culprits(std::span<const records::VariedValue> varied,
-                                                   std::string_view complaint) const {
-        for (std::size_t key = 0; key < varied.size(); ++key) {
-            try {
-                read(varied.subspan(key, 1));
-            } catch (const InputError& error) {
-                if (error.what() == complaint) return varied.subspan(key, 1);
-            }
+// The one value that makes this complaint by itself, or all of them.
+std::span<const records::VariedValue> culprits(std::span<const ConfigOverride> overrides,
+                                               std::span<const records::VariedValue> varied,
+                                               const ReadVariant& read,
+                                               std::string_view complaint) {
+    for (std::size_t key = 0; key < varied.size(); ++key) {
+        try {
+            read_with(overrides, varied.subspan(key, 1), read);
+        } catch (const InputError& error) {
+            if (error.what() == complaint) return varied.subspan(key, 1);
         }
-        return varied;
     }
-
-private:
-    std::string_view text_;
-    const std::filesystem::path& file_;
-    std::span<const ConfigOverride> overrides_;
-};
+    return varied;
+}
 
 }  // namespace
 
@@ -175,29 +163,35 @@ VariedKey parse_varied_key(std::string_view argument) {
     return {std::string(pointer), list.values()};
 }
 
-std::vector<Scenario> variants_from_text(std::string_view text, const std::filesystem::path& file,
-                                         std::span<const ConfigOverride> overrides,
-                                         std::span<const VariedKey> keys) {
+void for_each_variant(std::span<const ConfigOverride> overrides, std::span<const VariedKey> keys,
+                      const ReadVariant& read) {
     check_keys(overrides, keys);
     const std::size_t count = count_of(keys);
-    const Document document(text, file, overrides);
-    std::vector<Scenario> variants;
-    variants.reserve(count);
     for (std::size_t number = 0; number < count; ++number) {
         const std::vector<records::VariedValue> varied = combination(keys, number);
         try {
-            variants.push_back(document.read(varied));
+            read_with(overrides, varied, read);
         } catch (const InputError& error) {
             if (varied.empty()) throw;
-            const auto culprits = document.culprits(varied, error.what());
+            const auto blamed = culprits(overrides, varied, read, error.what());
             std::vector<std::string> complaints = lines_of(error);
-            if (complaints.size() == 1) throw about_variant(error, culprits);
+            if (complaints.size() == 1) throw about_variant(error, blamed);
             for (std::string& one : complaints) {
-                one = fmt::format("{}: {}", place_of(variant_label(culprits)), one);
+                one = fmt::format("{}: {}", place_of(variant_label(blamed)), one);
             }
             throw InputErrors(complaints);
         }
     }
+}
+
+std::vector<Scenario> variants_from_text(std::string_view text, const std::filesystem::path& file,
+                                         std::span<const ConfigOverride> overrides,
+                                         std::span<const VariedKey> keys) {
+    std::vector<Scenario> variants;
+    for_each_variant(overrides, keys, [&](auto all, auto varied) {
+        variants.push_back(scenario_from_text(text, file, all));
+        variants.back().varied.assign(varied.begin(), varied.end());
+    });
     return variants;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,8 +27,15 @@ struct VariedKey {
 // "/job/deadline=60h,70h". Commas within brackets, braces or quotes belong to a value.
 VariedKey parse_varied_key(std::string_view argument);
 
-// Every combination, in the order of the values; the last key changes fastest. Without keys, the
-// one scenario itself. The overrides hold for all of them.
+// Reads a document with each combination, in the order of the values; the last key changes fastest.
+// Without keys, as it is. What `read` complains of is said of the value that is to blame: it may be
+// called with one value alone to find out.
+using ReadVariant = std::function<void(std::span<const ConfigOverride> overrides,
+                                       std::span<const records::VariedValue> varied)>;
+void for_each_variant(std::span<const ConfigOverride> overrides, std::span<const VariedKey> keys,
+                      const ReadVariant& read);
+
+// Scenarios of a job on a market. The overrides hold for all of them.
 std::vector<Scenario> variants_from_text(std::string_view text, const std::filesystem::path& file,
                                          std::span<const ConfigOverride> overrides,
                                          std::span<const VariedKey> keys);

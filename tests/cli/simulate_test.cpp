@@ -1,4 +1,6 @@
 // simulate_test.cpp — `ukemi simulate` as a user meets it: tables, files, complaints.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -72,6 +74,75 @@ TEST_CASE("ukemi simulate: a layout shows its bubbles and what a GPU holds", "[c
     }
     CHECK(forward == 64 * 16 * 3);  // every GPU, micro-batch and chunk
     CHECK(bubbles > 64);
+}
+
+TEST_CASE("ukemi simulate --vary --out: what is drawn is what was recorded", "[cli]") {
+    const ScratchFolder scratch;
+    const std::string scenario = shipped("steps/resnet50_on_p3.json").string();
+    const Ran ran = run_ukemi(
+        scratch.path(), {"simulate", scenario, "--vary", "/job/workers=1,4,32", "--set",
+                         "/job/steps=3", "--out", "out", "--csv", "rows.csv", "--width", "3.3in"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out,
+               Catch::Contains("results: out\n") && Catch::Contains("rows:    rows.csv\n"));
+    const auto folder = scratch.path() / "out";
+    const nlohmann::json variants =
+        nlohmann::json::parse(text_in(folder / "simulate.json")).at("variants");
+    REQUIRE(variants.size() == 3);
+    CHECK(variants[2].at("vary").at("/job/workers") == 32);
+    CHECK_THAT(text_in(folder / "simulate.csv"), Catch::StartsWith("workers,job,model,workers,"));
+    CHECK_THAT(text_in(folder / "figures/scaling.gp"),
+               Catch::Contains("throughput and efficiency against workers"));
+    CHECK_THAT(text_in(folder / "figures/variation.gp"),
+               Catch::Contains("step time and throughput against workers"));
+    const std::string drawn = text_in(folder / "figures/scaling.csv");
+    const std::string parts = text_in(folder / "figures/step_parts.csv");
+    for (const nlohmann::json& variant : variants) {
+        const nlohmann::json& job = variant.at("jobs").at(0);
+        const auto samples_per_s = job.at("samples_per_s").get<double>();
+        const auto efficiency = job.at("efficiency").get<double>();
+        CHECK_THAT(drawn, Catch::Contains(fmt::format("\n0,{},{},,,{},{},,,1,0,",
+                                                      job.at("workers").get<int>(), samples_per_s,
+                                                      samples_per_s / efficiency, efficiency)));
+        CHECK_THAT(parts, Catch::Contains(
+                              fmt::format(",{},", job.at("parts_s").at("compute").get<double>())));
+    }
+    // The same run again, from its own record; and only the figures again.
+    const Ran again = run_ukemi(scratch.path(), {"simulate", "out/run.json", "--out", "again"});
+    REQUIRE(again.code == 0);
+    const auto hash_of = [&](const char* name) {
+        return nlohmann::json::parse(text_in(scratch.path() / name / "run.json"))
+            .at("results_hash");
+    };
+    CHECK(hash_of("out") == hash_of("again"));
+    CHECK(text_in(scratch.path() / "again/steps.csv") == text_in(scratch.path() / "rows.csv"));
+    CHECK(run_ukemi(scratch.path(), {"plot", "again", "--only", "scaling"}).code == 0);
+    CHECK(std::filesystem::exists(scratch.path() / "again/figures/scaling.gp"));
+    CHECK_FALSE(std::filesystem::exists(scratch.path() / "again/figures/step_parts.gp"));
+    const Ran over = run_ukemi(scratch.path(), {"simulate", scenario, "--out", "out"});
+    CHECK(over.code == 2);
+    CHECK(is_one_line(over.err));
+}
+
+TEST_CASE("ukemi simulate: options that cannot be meant are one line", "[cli]") {
+    const ScratchFolder scratch;
+    const std::string scenario = shipped("steps/resnet50_on_p3.json").string();
+    const auto said = [&](std::vector<std::string> options) {
+        options.insert(options.begin(), {"simulate", scenario});
+        const Ran ran = run_ukemi(scratch.path(), options);
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        return ran.err;
+    };
+    CHECK_THAT(said({"--width", "3.3in"}), Catch::Contains("--width: is about figures"));
+    CHECK_THAT(said({"--out", "o", "--width", "3.3ft"}), Catch::Contains("found \"3.3ft\""));
+    CHECK_THAT(said({"--out", "o", "--only", "scalling"}),
+               Catch::Contains("did you mean \"scaling\""));
+    CHECK_THAT(said({"--vary", "/job/workers=1,2", "--perfetto", "t.json"}),
+               Catch::Contains("--perfetto: shows one run: 2 variants"));
+    CHECK_THAT(said({"--vary", "/job/workers=1,none"}),
+               Catch::Contains("--vary /job/workers=none: "));
 }
 
 TEST_CASE("ukemi simulate: a batch that does not fit is a complaint in one line", "[cli]") {

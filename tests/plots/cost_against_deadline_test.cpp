@@ -58,10 +58,10 @@ TEST_CASE("cost_against_deadline: what else varies has a figure each", "[figures
         }
     }
     plots::draw_cost_against_deadline(input, folder.path(), without_gnuplot());
-    CHECK(folder.text_of("cost_against_deadline.gp").find("'/job/restart=0 s'") !=
-          std::string::npos);
-    CHECK(folder.text_of("cost_against_deadline-2.gp").find("'/job/restart=300 s'") !=
-          std::string::npos);
+    CHECK(folder.text_of("cost_against_deadline.gp")
+              .find("'cost against the deadline; /job/restart=0 s'") != std::string::npos);
+    CHECK(folder.text_of("cost_against_deadline-2.gp")
+              .find("'cost against the deadline; /job/restart=300 s'") != std::string::npos);
     CHECK_FALSE(std::filesystem::exists(folder.path() / "cost_against_deadline-3.gp"));
 }
 

@@ -55,7 +55,7 @@ plots::FigureInput every_kind() {
                     {"west", {{1, 1}}, {}, 1, 4}};
     plots::SurvivalInput& survival = input.survivals.emplace_back();
     survival.title = "how long an instance lived";
-    survival.time_axis = "time (h)";
+    survival.time_axis = "time";
     survival.curves = {{"east", false, {{0.5, 0.75}, {2, 0.25}}}, {"law", true, {{1, 0.5}}}};
     input.hourly_losses = {{"east", false, {}}, {"law", true, {}}};
     input.hourly_losses[0].share_of_days[23] = 0.5;
@@ -68,6 +68,24 @@ plots::FigureInput every_kind() {
     input.learning[1].noise_by_samples = {{0, 10}, {64, 200}};
     input.transitions = {{"waiting", 2, {0, 5, 30, 1, 2, 0.5}, {0, 0.25, 1.5, 0.5, 0.5, 0.25}},
                          {"training on", 3, {0, 0, 0, 8, 0, 0}, {1, 0, 2, 0.5, 0, 0}}};
+    plots::VariationInput& variation = input.variations.emplace_back();
+    variation.title = "cost against overhead";
+    variation.axis = "overhead (s)";
+    variation.column = "overhead_s";
+    variation.quantities = {{"cost", "cost (USD)", "cost_usd"}};
+    variation.columns = {"east", "west"};
+    variation.lines = {{"daring", 0, {{1, {{10, std::pair(9.0, 11.0)}}, 0}, {30, {{12}}, 0.5}}},
+                       {"steady", 1, {{1, {{20}}, 0}}}};
+    plots::VariationInput& scaling = input.scaling.emplace();
+    scaling.axis = scaling.column = "workers";
+    scaling.quantities = {{"throughput", "samples/s", "samples_per_s", true}};
+    scaling.columns = {""};
+    scaling.lines = {
+        {"job",
+         0,
+         {{1, {{100, std::nullopt, 100.0}}, 0}, {32, {{2400, std::nullopt, 3200.0}}, 0}}}};
+    input.step_parts = {{{"input", "waiting for input"}, {"compute", "compute (mean worker)"}},
+                        {{"one", {0, 0.25}}, {"two", {0.125, 0.5}}}};
     return input;
 }
 
@@ -151,6 +169,85 @@ TEST_CASE("transition_phases: a row each, in the order given, with its sums", "[
     broken.transitions.clear();
     CHECK(plots::draw_transition_phases(broken, folder.path(), without_gnuplot()).problem ==
           "transition_phases: there are no transitions to draw");
+}
+
+TEST_CASE("scaling: throughput beside the ideal, on logarithmic axes", "[figures][golden]") {
+    const ScratchFolder folder;
+    plots::draw_scaling(every_kind(), folder.path(), without_gnuplot());
+    CHECK(folder.text_of("scaling.csv") ==
+          "line,workers,samples_per_s_mean,samples_per_s_low_95,samples_per_s_high_95,"
+          "samples_per_s_ideal,missed_share,policy,variant\n"
+          "0,1,100,,,100,0,job,\n0,32,2400,,,3200,0,job,\n");
+    const std::string script = folder.text_of("scaling.gp");
+    CHECK(script.find("set logscale x\n") != std::string::npos);
+    CHECK(script.find("set logscale y\n") != std::string::npos);
+    CHECK(script.find("title 'ideal'") != std::string::npos);
+    CHECK(plots::draw_scaling({}, folder.path(), without_gnuplot()).problem ==
+          "scaling: there is nothing to draw");
+}
+
+TEST_CASE("step_parts: a row each, in milliseconds where steps are short", "[figures][golden]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = every_kind();
+    plots::draw_step_parts(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("step_parts.csv") ==
+          "row,input_s,compute_s,step_s,name\n0,0,0.25,0.25,one\n1,0.125,0.5,0.625,two\n");
+    const std::string script = folder.text_of("step_parts.gp");
+    CHECK(script.find("'250 ms, 100 %'") != std::string::npos);
+    CHECK(script.find("'625 ms, 80 %'") != std::string::npos);
+    CHECK(script.find("1000*(sum [c=2:3] column(c))") != std::string::npos);
+    input.step_parts->rows[0].part_s[0] = -1;
+    CHECK(plots::draw_step_parts(input, folder.path(), without_gnuplot()).problem ==
+          "step_parts: a number of one is negative or not finite");
+}
+
+TEST_CASE("timeline: a short run is shown in seconds", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input;
+    input.timelines = {short_run()};
+    input.timelines[0].deadline_h.reset();
+    for (const auto& [end_h, unit] : {std::pair(0.05, "(s)"), std::pair(4.0, "(min)"),
+                                      std::pair(40.0, "(h)"), std::pair(4000.0, "(d)")}) {
+        CAPTURE(end_h);
+        input.timelines[0].end_h = end_h;
+        plots::draw_timeline(input, folder.path(), without_gnuplot());
+        CHECK(folder.text_of("timeline.gp").find(std::string("set xlabel 'time ") + unit) !=
+              std::string::npos);
+    }
+}
+
+TEST_CASE("figures: --only leaves what it names", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureOptions options = without_gnuplot();
+    options.style.only = {"timeline/price", "topology"};
+    plots::draw_all(every_kind(), folder.path(), options);
+    CHECK(std::filesystem::exists(folder.path() / "topology.gp"));
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "cost_and_time.gp"));
+    const std::string script = folder.text_of("timeline.gp");
+    CHECK(script.find("_price.csv") != std::string::npos);
+    CHECK(script.find("_instances.csv'") == std::string::npos);
+    CHECK(script.find("_progress.csv") == std::string::npos);
+}
+
+TEST_CASE("figures: drawn in a column's width, every legend at every place", "[figures]") {
+    if (!gnuplot_is_here()) {
+        WARN("skipped: gnuplot is not installed");
+        return;
+    }
+    const ScratchFolder folder;
+    plots::FigureOptions options;
+    options.style.width_in = 3.3;
+    options.style.font_pt = 8;
+    options.style.legend = GENERATE(plots::LegendPlace::usual, plots::LegendPlace::below,
+                                    plots::LegendPlace::right, plots::LegendPlace::none);
+    const plots::FigureResult result = plots::draw_all(every_kind(), folder.path(), options);
+    CHECK(result.problem.empty());
+    for (const plots::Figure& figure : plots::all_figures()) {
+        const std::string name(figure.name);
+        CAPTURE(name);
+        CHECK(folder.text_of(name + ".svg").find("width=\"330\"") != std::string::npos);
+        CHECK(folder.text_of(name + ".gp").find("size 3.3,") != std::string::npos);
+    }
 }
 
 TEST_CASE("timeline: the last value holds until the end", "[figures][golden]") {

@@ -81,8 +81,8 @@ do for [ending in formats] {
             linewidth 2 pointscale 2 background rgb 'white'
     }
     if (ending eq 'pdf') {
-        set terminal pdfcairo noenhanced size 3,2 font 'DejaVu Sans,9.4' \
-            background rgb 'white'
+        set terminal pdfcairo noenhanced size 3,2 \
+            font 'DejaVu Sans,9.4' background rgb 'white'
     }
     set output 'line.'.ending
     plot x

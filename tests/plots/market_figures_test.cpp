@@ -30,7 +30,7 @@ plots::MarketZone zone_of(std::string name) {
 plots::SurvivalInput survival_of(std::vector<plots::SurvivalCurve> curves) {
     plots::SurvivalInput input;
     input.title = "how long it lasted";
-    input.time_axis = "time (h)";
+    input.time_axis = "time";
     input.curves = std::move(curves);
     return input;
 }
@@ -89,6 +89,7 @@ TEST_CASE("lifetimes: curves fall from one", "[figures][golden]") {
     plots::FigureInput input;
     input.survivals = {survival_of(
         {{"east", false, {{0.5, 0.75}, {2, 0.25}}}, {"law of v100", true, {{1, 0.5}, {24, 0}}}})};
+    input.survivals[0].log_time = false;
     plots::draw_lifetimes(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("lifetimes.csv") ==
           "curve,hours,share_alive,kind,name\n"
@@ -96,6 +97,19 @@ TEST_CASE("lifetimes: curves fall from one", "[figures][golden]") {
           "2,0,1,generated,law of v100\n2,1,0.5,generated,law of v100\n"
           "2,24,0,generated,law of v100\n");
     CHECK(folder.text_of("lifetimes.gp").find("'generated: law of v100'") != std::string::npos);
+    CHECK(folder.text_of("lifetimes.gp").find("logscale") == std::string::npos);
+}
+
+TEST_CASE("lifetimes: an axis is logarithmic where the times span decades", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input;
+    input.survivals = {survival_of({{"law", true, {{0.1, 0.75}, {2, 0.25}}}})};
+    plots::draw_lifetimes(input, folder.path(), without_gnuplot());
+    // 0.1 h to 2 h: twenty times as long; the axis begins at half of the first, in minutes.
+    CHECK(folder.text_of("lifetimes.gp").find("set logscale x\nset xrange [3:") !=
+          std::string::npos);
+    input.survivals[0].curves[0].alive[0].first = 0.2;
+    plots::draw_lifetimes(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("lifetimes.gp").find("logscale") == std::string::npos);
 }
 

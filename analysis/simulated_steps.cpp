@@ -1,0 +1,351 @@
+#include "analysis/simulated_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "analysis/build_info.hpp"
+#include "analysis/simulated_figures.hpp"
+#include "analysis/variation_figures.hpp"
+#include "base/csv_writer.hpp"
+#include "base/parallel_for.hpp"
+#include "base/plain_text.hpp"
+#include "base/read_file.hpp"
+#include "base/text_digest.hpp"
+#include "sim/step/step_run.hpp"
+
+namespace ukemi::analysis {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+SimulatedJob job_of(const scenarios::StepScenario& scenario, std::size_t number,
+                    const sim::JobSteps& result) {
+    const scenarios::StepJobEntry& entry = scenario.jobs[number];
+    SimulatedJob summary;
+    summary.varied = scenario.varied;
+    summary.name = entry.job.name;
+    summary.workers = static_cast<std::int64_t>(entry.job.workers.size());
+    summary.samples_per_step = entry.job.samples_per_step();
+    const auto counted =
+        std::span(result.steps).subspan(static_cast<std::size_t>(scenario.warm_up));
+    std::vector<double> times;
+    double samples = 0;
+    double worker_seconds = 0;
+    for (const sim::StepRecord& step : counted) {
+        samples += static_cast<double>(step.samples);
+        times.push_back(to_seconds(step.end - step.begin));
+        worker_seconds += static_cast<double>(step.workers) * times.back();
+        for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
+            summary.part_s[i] += to_seconds(step.parts.*sim::step_parts[i].value);
+        }
+    }
+    for (double& one : summary.part_s) one /= static_cast<double>(counted.size());
+    summary.step_s = summarise(times);
+    summary.samples_per_s = samples / static_cast<double>(counted.size()) / summary.step_s.mean;
+    summary.of_a_worker = samples / worker_seconds;
+    summary.efficiency = entry.alone_s / summary.step_s.mean;
+    return summary;
+}
+
+SimulatedVariant variant_of(scenarios::StepScenario scenario, std::int64_t detailed_steps) {
+    SimulatedVariant variant;
+    std::vector<sim::StepJob> jobs;
+    for (const scenarios::StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
+    sim::StepOptions options;
+    options.seed = scenario.seed;
+    options.detailed_steps = detailed_steps;
+    variant.results =
+        sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options, scenario.events);
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+        variant.jobs.push_back(job_of(scenario, j, variant.results[j]));
+    }
+    variant.scenario = std::move(scenario);
+    return variant;
+}
+
+// What was varied, as columns: numbers in one unit, or what was given.
+class VariedColumns {
+public:
+    explicit VariedColumns(std::span<const SimulatedVariant> variants) {
+        if (variants.empty()) return;
+        for (std::size_t key = 0; key < variants.front().scenario.varied.size(); ++key) {
+            std::vector<std::string> values;
+            for (const SimulatedVariant& one : variants) {
+                values.push_back(one.scenario.varied[key].value);
+            }
+            const std::string& pointer = variants.front().scenario.varied[key].pointer;
+            axes_.push_back(varied_axis(pointer, values));
+            names_.push_back(axes_.back() ? axes_.back()->column : pointer);
+        }
+    }
+
+    const std::vector<std::string>& names() const { return names_; }
+    void add(CsvWriter& csv, const SimulatedVariant& variant, std::size_t number) const {
+        for (std::size_t key = 0; key < axes_.size(); ++key) {
+            if (axes_[key]) {
+                csv.add(axes_[key]->at[number]);
+            } else {
+                csv.add(variant.scenario.varied[key].value);
+            }
+        }
+    }
+
+private:
+    std::vector<std::optional<VariedAxis>> axes_;
+    std::vector<std::string> names_;
+};
+
+json job_json(const SimulatedVariant& variant, std::size_t number) {
+    const SimulatedJob& summary = variant.jobs[number];
+    const sim::JobSteps& result = variant.results[number];
+    const scenarios::StepJobEntry& entry = variant.scenario.jobs[number];
+    json part_s;
+    for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
+        part_s[std::string(sim::step_parts[i].name)] = summary.part_s[i];
+    }
+    return {
+        {"name", summary.name},
+        {"model", entry.model},
+        {"workers", summary.workers},
+        {"samples_per_step", summary.samples_per_step},
+        {"layout", words_of(entry.request)},
+        {"bytes_per_gpu",
+         {{"total", entry.memory.need.total().raw()},
+          {"parameters", entry.memory.need.parameters.raw()},
+          {"kept", entry.memory.need.kept.raw()},
+          {"whole_model", entry.whole.total().raw()}}},
+        {"gradient_bytes", entry.gradient.raw()},
+        {"buckets", entry.buckets},
+        {"collective", result.collective},
+        {"collective_choice", entry.why},
+        {"compute_source", entry.curve},
+        {"step_s",
+         {{"mean", summary.step_s.mean},
+          {"min", summary.step_s.min},
+          {"median", summary.step_s.median},
+          {"max", summary.step_s.max}}},
+        {"parts_s", part_s},
+        {"codec", entry.codec.name},
+        {"coded_bytes", entry.coded.message.raw()},
+        {"variable_update", sim::variable_update_names[static_cast<std::size_t>(entry.update)]},
+        {"servers", entry.job.servers.size()},
+        {"staleness", {{"mean", mean_staleness(result.staleness)}, {"max", result.staleness.most}}},
+        {"samples_per_s", summary.samples_per_s},
+        {"samples_per_s_per_worker", summary.of_a_worker},
+        {"efficiency", summary.efficiency}};
+}
+
+json variant_json(const SimulatedVariant& variant) {
+    json jobs = json::array();
+    for (std::size_t j = 0; j < variant.jobs.size(); ++j) jobs.push_back(job_json(variant, j));
+    return {{"cluster", variant.scenario.cluster},
+            {"warm_up", variant.scenario.warm_up},
+            {"seed", variant.scenario.seed},
+            {"jobs", jobs}};
+}
+
+}  // namespace
+
+double mean_staleness(const sim::Staleness& staleness) {
+    return static_cast<double>(staleness.sum) /
+           static_cast<double>(std::max<std::int64_t>(staleness.updates, 1));
+}
+
+std::string words_of(const sim::LayoutRequest& request) {
+    std::string text = fmt::format("tensor {} x pipeline {} x data {}", request.degrees.tensor,
+                                   request.degrees.pipeline, request.degrees.data);
+    if (request.degrees.pipeline > 1) {
+        text += fmt::format(", {}",
+                            sim::pipeline_kind_names[static_cast<std::size_t>(request.schedule)]);
+        if (request.chunks > 1) text += fmt::format(" in {} chunks", request.chunks);
+    }
+    if (request.recompute) text += ", blocks computed again";
+    if (request.split_dense) text += ", fully connected layers split";
+    if (request.synchronised_norm) text += ", batch normalisation synchronised";
+    return text;
+}
+
+std::vector<SimulatedVariant> simulate_steps(std::vector<scenarios::StepScenario> scenarios,
+                                             std::int64_t detailed_steps) {
+    std::vector<SimulatedVariant> variants(scenarios.size());
+    std::vector<std::exception_ptr> failures(scenarios.size());
+    const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    parallel_for(scenarios.size(), threads, [&](std::size_t i) {
+        try {
+            variants[i] = variant_of(std::move(scenarios[i]), detailed_steps);
+        } catch (...) {
+            failures[i] = std::current_exception();
+        }
+    });
+    for (const std::exception_ptr& failure : failures) {
+        if (failure) std::rethrow_exception(failure);
+    }
+    return variants;
+}
+
+std::vector<SimulatedJob> jobs_of(std::span<const SimulatedVariant> variants) {
+    std::vector<SimulatedJob> jobs;
+    for (const SimulatedVariant& variant : variants) {
+        jobs.insert(jobs.end(), variant.jobs.begin(), variant.jobs.end());
+    }
+    return jobs;
+}
+
+std::string simulated_csv(std::span<const SimulatedVariant> variants) {
+    const VariedColumns varied(variants);
+    std::vector<std::string> columns = varied.names();
+    columns.insert(columns.end(), {"job", "model", "workers", "samples_per_step", "step_s_mean",
+                                   "step_s_min", "step_s_median", "step_s_max"});
+    for (const sim::StepPart& part : sim::step_parts)
+        columns.push_back(fmt::format("{}_s_mean", part.name));
+    columns.insert(columns.end(), {"samples_per_s", "samples_per_s_per_worker", "efficiency"});
+    CsvWriter csv(columns);
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+        for (std::size_t j = 0; j < variants[i].jobs.size(); ++j) {
+            const SimulatedJob& job = variants[i].jobs[j];
+            varied.add(csv, variants[i], i);
+            csv.add(job.name).add(variants[i].scenario.jobs[j].model).add(job.workers);
+            csv.add(job.samples_per_step).add(job.step_s.mean).add(job.step_s.min);
+            csv.add(job.step_s.median).add(job.step_s.max);
+            for (const double part_s : job.part_s) csv.add(part_s);
+            csv.add(job.samples_per_s).add(job.of_a_worker).add(job.efficiency).end_row();
+        }
+    }
+    return csv.text();
+}
+
+std::string steps_csv(std::span<const SimulatedVariant> variants) {
+    const VariedColumns varied(variants);
+    std::vector<std::string> columns = varied.names();
+    columns.insert(columns.end(), {"job", "step", "begin_s", "step_s", "samples", "workers"});
+    for (const sim::StepPart& part : sim::step_parts)
+        columns.push_back(fmt::format("{}_s", part.name));
+    CsvWriter csv(columns);
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+        for (std::size_t j = 0; j < variants[i].results.size(); ++j) {
+            std::int64_t number = 0;
+            for (const sim::StepRecord& step : variants[i].results[j].steps) {
+                varied.add(csv, variants[i], i);
+                csv.add(variants[i].jobs[j].name).add(number++);
+                csv.add(to_seconds(step.begin.since_start()))
+                    .add(to_seconds(step.end - step.begin));
+                csv.add(step.samples).add(step.workers);
+                for (const sim::StepPart& part : sim::step_parts)
+                    csv.add(to_seconds(step.parts.*part.value));
+                csv.end_row();
+            }
+        }
+    }
+    return csv.text();
+}
+
+std::string simulated_json(std::span<const SimulatedVariant> variants) {
+    const scenarios::StepScenario& first = variants.front().scenario;
+    json document = {{"scenario", first.name}};
+    if (first.varied.empty()) {
+        document.update(variant_json(variants.front()));
+        return document.dump(2) + "\n";
+    }
+    document["variants"] = json::array();
+    for (const SimulatedVariant& variant : variants) {
+        json one = variant_json(variant);
+        for (const records::VariedValue& value : variant.scenario.varied) {
+            const json as_json = json::parse(value.value, nullptr, false);
+            one["vary"][value.pointer] = as_json.is_discarded() ? json(value.value) : as_json;
+        }
+        document["variants"].push_back(std::move(one));
+    }
+    return document.dump(2) + "\n";
+}
+
+StepDocument read_step_document(const fs::path& file) {
+    StepDocument document{file, read_file(file), {}};
+    const json about = json::parse(document.text, nullptr, false);
+    const bool run = about.is_object() && about.value("command", json()) == "simulate" &&
+                     about.contains("scenario");
+    if (!run) return document;
+    try {
+        // Files that the scenario names lie beside it, wherever its results are.
+        document.file = about.at("scenario_file").get<std::string>();
+        document.text = about.at("scenario").dump();
+        for (const json& key : about.at("vary")) {
+            document.varied.push_back({key.at("pointer").get<std::string>(),
+                                       key.at("values").get<std::vector<std::string>>()});
+        }
+    } catch (const json::exception& error) {
+        throw InputError(file.string(), "", fmt::format("damaged: {}", error.what()));
+    }
+    return document;
+}
+
+plots::FigureResult write_simulated(OutputFolder& folder, const StepDocument& document,
+                                    std::span<const SimulatedVariant> variants,
+                                    const plots::FigureOptions& options) {
+    const std::string means = simulated_csv(variants);
+    const std::string steps = steps_csv(variants);
+    json about = {{"command", "simulate"},
+                  {"scenario", json::parse(variants.front().scenario.resolved)},
+                  {"scenario_file", one_line(document.file.string())},
+                  {"vary", json::array()},
+                  {"results_hash", fmt::format("{:016x}", text_digest(steps, text_digest(means)))},
+                  {"ukemi",
+                   {{"version", build_version()},
+                    {"commit", build_commit()},
+                    {"build", build_description()}}}};
+    for (const scenarios::VariedKey& key : document.varied) {
+        about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
+    }
+    folder.write("run.json", about.dump(2) + "\n");
+    folder.write("simulate.csv", means);
+    folder.write("steps.csv", steps);
+    folder.write("simulate.json", simulated_json(variants));
+    const fs::path& staging = folder.staging();
+    const plots::FigureResult figures =
+        plots::draw_all(read_simulated(staging), staging / "figures", options);
+    folder.set_apart("figures");
+    folder.commit();
+    return folder.settled(figures);
+}
+
+bool is_simulated(const fs::path& folder) { return fs::exists(folder / "simulate.json"); }
+
+plots::FigureInput read_simulated(const fs::path& folder) {
+    std::vector<SimulatedJob> jobs;
+    try {
+        const json document = json::parse(read_file(folder / "simulate.json"));
+        const json variants =
+            document.contains("variants") ? document.at("variants") : json::array({document});
+        for (const json& variant : variants) {
+            std::vector<records::VariedValue> varied;
+            const json given = variant.value("vary", json::object());
+            for (const auto& [pointer, value] : given.items()) {
+                varied.push_back(
+                    {pointer, value.is_string() ? value.get<std::string>() : value.dump()});
+            }
+            for (const json& one : variant.at("jobs")) {
+                SimulatedJob& job = jobs.emplace_back();
+                job.varied = varied;
+                job.name = one.at("name").get<std::string>();
+                job.workers = one.at("workers").get<std::int64_t>();
+                job.step_s.mean = one.at("step_s").at("mean").get<double>();
+                for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
+                    job.part_s[i] =
+                        one.at("parts_s").at(std::string(sim::step_parts[i].name)).get<double>();
+                }
+                job.samples_per_s = one.at("samples_per_s").get<double>();
+                job.efficiency = one.at("efficiency").get<double>();
+            }
+        }
+    } catch (const json::exception& error) {
+        throw InputError(folder.string(), "", fmt::format("damaged: {}", error.what()));
+    }
+    return simulated_figures(jobs);
+}
+
+}  // namespace ukemi::analysis

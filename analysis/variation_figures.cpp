@@ -1,0 +1,274 @@
+#include "analysis/variation_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "analysis/policy_means.hpp"
+#include "analysis/table.hpp"
+#include "base/input_error.hpp"
+#include "base/unit_text.hpp"
+#include "plots/gnuplot.hpp"
+#include "scenarios/reader/variants.hpp"
+
+namespace ukemi::analysis {
+
+namespace {
+
+// A value in the units of its kind, the larger ones later; a kind without a unit is a plain number.
+struct UnitStep {
+    std::string_view unit;
+    double of_base = 1;  // in the kind's first unit
+};
+struct NumberKind {
+    std::optional<double> (*read)(std::string_view text);  // in the first unit
+    std::vector<UnitStep> units;
+};
+
+std::optional<double> plain_number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc{} && end == text.data() + text.size();
+    return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+template <auto parse, auto convert>
+std::optional<double> with_unit(std::string_view text) {
+    try {
+        return convert(parse(text, ""));
+    } catch (const InputError&) {
+        return std::nullopt;
+    }
+}
+
+double usd_per_hour(Price price) { return to_dollars_per_hour(price); }
+double megabytes(Bytes bytes) { return static_cast<double>(bytes.raw()) / 1e6; }
+double megabits_per_second(BytesPerSecond rate) { return 8 * rate.raw() / 1e6; }
+
+std::span<const NumberKind> number_kinds() {
+    static const std::array<NumberKind, 5> kinds = {{
+        {plain_number, {{"", 1}}},
+        {with_unit<parse_duration, to_seconds>,
+         {{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}},
+        {with_unit<parse_price, usd_per_hour>, {{"USD/h", 1}}},
+        {with_unit<parse_bytes, megabytes>, {{"MB", 1}, {"GB", 1e3}, {"TB", 1e6}}},
+        {with_unit<parse_bandwidth, megabits_per_second>, {{"Mbit/s", 1}, {"Gbit/s", 1e3}}},
+    }};
+    return kinds;
+}
+
+// The largest unit in which the least value that is not zero is at least a half; of days, two.
+UnitStep unit_for(const NumberKind& kind, double least) {
+    UnitStep best = kind.units.front();
+    for (const UnitStep& step : kind.units) {
+        if (least >= (step.unit == "d" ? 2.0 : 0.5) * step.of_base) best = step;
+    }
+    return best;
+}
+
+// A text in quotes, as JSON has it, is the text.
+std::string_view unquoted(std::string_view text) {
+    if (text.size() < 2 || text.front() != '"' || text.back() != '"') return text;
+    return text.substr(1, text.size() - 2);
+}
+
+std::string column_of(std::string_view words, std::string_view unit) {
+    std::string column;
+    for (const char c : words) {
+        const bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        column += plain ? c : '_';
+    }
+    if (!unit.empty()) column += "_";
+    for (const char c : unit) column += c == '/' ? std::string("_per_") : std::string(1, c);
+    std::ranges::transform(column, column.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return column;
+}
+
+}  // namespace
+
+std::optional<VariedAxis> varied_axis(std::string_view pointer,
+                                      std::span<const std::string> values) {
+    for (const NumberKind& kind : number_kinds()) {
+        std::vector<double> numbers;
+        for (const std::string& value : values) {
+            const auto number = kind.read(unquoted(value));
+            if (number) numbers.push_back(*number);
+        }
+        if (numbers.empty() || numbers.size() < values.size()) continue;
+        double least = 0;
+        for (const double number : numbers) {
+            if (number != 0 && (least == 0 || std::abs(number) < least)) least = std::abs(number);
+        }
+        const UnitStep unit = unit_for(kind, least);
+        for (double& number : numbers) number /= unit.of_base;
+        VariedAxis axis;
+        const std::string words = varied_words(pointer);
+        axis.name = unit.unit.empty() ? words : fmt::format("{} ({})", words, unit.unit);
+        axis.column = column_of(words, unit.unit);
+        axis.at = std::move(numbers);
+        return axis;
+    }
+    return std::nullopt;
+}
+
+std::string varied_words(std::string_view pointer) {
+    constexpr std::array<std::string_view, 5> sections = {"job", "jobs", "policies", "market",
+                                                          "plan"};
+    std::vector<std::string> words;
+    bool first = true;
+    while (!pointer.empty()) {
+        pointer.remove_prefix(pointer.front() == '/' ? 1 : 0);
+        const std::string_view part = pointer.substr(0, pointer.find('/'));
+        pointer.remove_prefix(part.size());
+        const bool section = first && std::ranges::find(sections, part) != sections.end();
+        const bool number = !part.empty() && part.find_first_not_of("0123456789") == part.npos;
+        first = false;
+        if (section || number || part.empty()) continue;
+        words.emplace_back(part);
+        std::ranges::replace(words.back(), '_', ' ');
+    }
+    return words.empty() ? "value" : fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string varied_words(std::span<const records::VariedValue> varied) {
+    std::string text;
+    for (const records::VariedValue& one : varied) {
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", varied_words(one.pointer),
+                            unquoted(one.value));
+    }
+    return text;
+}
+
+std::optional<VariationKeys> variation_keys(
+    std::span<const std::vector<records::VariedValue>> variants) {
+    if (variants.empty()) return std::nullopt;
+    const std::size_t count = variants.front().size();
+    const bool same =
+        std::ranges::all_of(variants, [&](const auto& varied) { return varied.size() == count; });
+    if (!same) return std::nullopt;
+    std::optional<VariationKeys> keys;
+    std::vector<std::size_t> several;  // keys with two values at least
+    for (std::size_t key = 0; key < count; ++key) {
+        std::vector<std::string> values;
+        for (const auto& varied : variants) {
+            if (std::ranges::find(values, varied[key].value) == values.end())
+                values.push_back(varied[key].value);
+        }
+        if (values.size() < 2) continue;
+        several.push_back(key);
+        const std::string& pointer = variants.front()[key].pointer;
+        auto places = pointer == "/seed" ? std::nullopt : varied_axis(pointer, values);
+        if (!places || (keys && keys->values.size() >= values.size())) continue;
+        keys = {key, std::nullopt, std::move(*places), std::move(values)};
+    }
+    if (!keys) return std::nullopt;
+    std::erase(several, keys->axis);
+    if (!several.empty()) keys->columns = several.front();
+    return keys;
+}
+
+VariationFigures::VariationFigures(VariationKeys keys,
+                                   std::vector<plots::VariationQuantity> quantities)
+    : keys_(std::move(keys)), quantities_(std::move(quantities)) {}
+
+void VariationFigures::add(std::span<const records::VariedValue> varied, const std::string& line,
+                           std::vector<plots::VariationValue> values, double missed_share) {
+    std::vector<records::VariedValue> others;
+    for (std::size_t key = 0; key < varied.size(); ++key) {
+        if (key != keys_.axis && key != keys_.columns) others.push_back(varied[key]);
+    }
+    const std::string own = varied_words(others);
+    auto figure = std::ranges::find(figures_, own, &decltype(figures_)::value_type::first);
+    if (figure == figures_.end()) figure = figures_.insert(figures_.end(), {own, {}});
+    plots::VariationInput& input = figure->second;
+    const std::string column =
+        keys_.columns ? varied_words(varied.subspan(*keys_.columns, 1)) : std::string();
+    auto place = std::ranges::find(input.columns, column);
+    if (place == input.columns.end()) place = input.columns.insert(place, column);
+    const auto number = static_cast<std::size_t>(place - input.columns.begin());
+    auto own_line = std::ranges::find_if(input.lines, [&](const plots::VariationLine& one) {
+        return one.policy == line && one.column == number;
+    });
+    if (own_line == input.lines.end()) {
+        own_line = input.lines.insert(own_line, {line, number, {}});
+    }
+    const auto value = std::ranges::find(keys_.values, varied[keys_.axis].value);
+    const double at = keys_.places.at[static_cast<std::size_t>(value - keys_.values.begin())];
+    own_line->points.push_back({at, std::move(values), missed_share});
+    std::ranges::sort(own_line->points, {}, &plots::VariationPoint::at);
+}
+
+std::vector<plots::VariationInput> VariationFigures::figures(
+    std::string_view what, const std::string& intervals_over) const {
+    std::vector<plots::VariationInput> all;
+    for (const auto& [others, input] : figures_) {
+        plots::VariationInput& figure = all.emplace_back(input);
+        const std::string& name = keys_.places.name;
+        figure.title = fmt::format("{} against {}{}{}", what, name.substr(0, name.find(" (")),
+                                   others.empty() ? "" : "; ", others);
+        figure.axis = name;
+        figure.column = keys_.places.column;
+        figure.quantities = quantities_;
+        figure.intervals_over = intervals_over;
+    }
+    return all;
+}
+
+namespace {
+
+plots::VariationValue value_of(const Summary& summary, double factor) {
+    plots::VariationValue value{factor * summary.mean};
+    if (summary.clusters > 1) {
+        value.interval_95 = {factor * summary.mean_low_95, factor * summary.mean_high_95};
+    }
+    return value;
+}
+
+double missed_share(const PolicyMeans& one) {
+    const std::size_t late = one.with_deadline - one.deadline_met;
+    return static_cast<double>(std::max(late, one.runs - one.finished)) /
+           static_cast<double>(one.runs);
+}
+
+}  // namespace
+
+std::vector<plots::VariationInput> variations_of(std::span<const records::RunResult> runs) {
+    std::vector<std::vector<records::VariedValue>> variants;
+    std::map<std::string, const records::RunResult*> first;  // by variant
+    for (const records::RunResult& run : runs) {
+        const bool fresh = first.try_emplace(scenarios::variant_label(run.varied), &run).second;
+        if (fresh) variants.push_back(run.varied);
+    }
+    std::optional<VariationKeys> keys = variation_keys(variants);
+    if (!keys) return {};
+    const std::vector<PolicyMeans> means = policy_means(runs);
+    double most_h = 0;
+    std::string over = means.front().clusters_words;
+    bool several = false;  // scenarios
+    for (const PolicyMeans& one : means) {
+        most_h = std::max(most_h, one.hours.mean);
+        if (one.clusters_words != over) over.clear();
+        several = several || one.scenario != means.front().scenario;
+    }
+    const plots::TimeUnit unit = plots::time_unit(most_h);
+    VariationFigures figures(std::move(*keys), {{"cost", "cost (USD)", "cost_usd"},
+                                                {"time", fmt::format("time ({})", unit.name),
+                                                 fmt::format("duration_{}", unit.name)}});
+    for (const PolicyMeans& one : means) {
+        const std::string policy = short_label(one.policy);
+        figures.add(first.at(one.variant)->varied,
+                    several ? fmt::format("{}, {}", policy, one.scenario) : policy,
+                    {value_of(one.cost_usd, 1), value_of(one.hours, unit.per_hour)},
+                    missed_share(one));
+    }
+    return figures.figures("cost and time", over);
+}
+
+}  // namespace ukemi::analysis

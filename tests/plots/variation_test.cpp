@@ -1,0 +1,110 @@
+// variation_test.cpp — what a varied number does: the numbers drawn, the axes, the panels.
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "plots/figures.hpp"
+#include "tests/plots/scratch_folder.hpp"
+#include "tests/plots/without_gnuplot.hpp"
+
+namespace ukemi {
+namespace {
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+// Two policies at 5, 10 and 160 min; the second has runs that were late.
+plots::FigureInput two_lines() {
+    plots::FigureInput input;
+    plots::VariationInput& figure = input.variations.emplace_back();
+    figure.title = "cost and time against checkpoint interval";
+    figure.axis = "checkpoint interval (min)";
+    figure.column = "checkpoint_interval_min";
+    figure.intervals_over = "6 zones (72 windows)";
+    figure.quantities = {{"cost", "cost (USD)", "cost_usd"}, {"time", "time (h)", "duration_h"}};
+    figure.columns = {""};
+    figure.lines = {
+        {"greedy",
+         0,
+         {{5, {{40, std::pair(35.5, 44.5)}, {60}}, 0},
+          {10, {{30, std::pair(25.0, 35.0)}, {55}}, 0},
+          {160, {{42, std::pair(30.0, 54.0)}, {61}}, 0}}},
+        {"spot_only", 0, {{5, {{20}, {90}}, 0.25}, {160, {{28}, {95}}, 1}}},
+    };
+    return input;
+}
+
+}  // namespace
+
+TEST_CASE("variation: a row a point, with its interval where there is one", "[figures][golden]") {
+    const ScratchFolder folder;
+    plots::draw_variation(two_lines(), folder.path(), without_gnuplot());
+    CHECK(folder.text_of("variation.csv") ==
+          "line,checkpoint_interval_min,cost_usd_mean,cost_usd_low_95,cost_usd_high_95,"
+          "duration_h_mean,duration_h_low_95,duration_h_high_95,missed_share,policy,variant\n"
+          "0,5,40,35.5,44.5,60,,,0,greedy,\n0,10,30,25,35,55,,,0,greedy,\n"
+          "0,160,42,30,54,61,,,0,greedy,\n"
+          "1,5,20,,,90,,,0.25,spot_only,\n1,160,28,,,95,,,1,spot_only,\n");
+}
+
+TEST_CASE("variation: the axis is logarithmic where the numbers span decades", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    std::string script = folder.text_of("variation.gp");
+    CHECK(has(script, "set logscale x\n"));
+    CHECK(has(script, "set xtics (5, 10, 160)"));
+    CHECK(has(script, "axis_text = 'checkpoint interval (min)'\n"));
+    CHECK(has(script, "title 'mean, 95 % over 6 zones'"));
+    CHECK(has(script, "title 'some late or unfinished'"));
+    for (plots::VariationLine& line : input.variations[0].lines) {
+        line.points.back().at = 90;
+        for (plots::VariationPoint& point : line.points) point.missed_share = 0;
+    }
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    script = folder.text_of("variation.gp");
+    CHECK_FALSE(has(script, "logscale"));
+    CHECK_FALSE(has(script, "some late"));
+}
+
+TEST_CASE("variation: a second variation has columns, and --only leaves quantities", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    input.variations[0].columns = {"count 1", "count 8"};
+    input.variations[0].lines[1].column = 1;
+    plots::FigureOptions options = without_gnuplot();
+    plots::draw_variation(input, folder.path(), options);
+    const auto panels = [&] {
+        const std::string script = folder.text_of("variation.gp");
+        std::size_t count = 0;
+        for (std::size_t at = 0; (at = script.find("    plot ", at)) != std::string::npos; ++at) {
+            ++count;
+        }
+        return count;
+    };
+    CHECK(panels() == 4);
+    CHECK(has(folder.text_of("variation.gp"), "columns[2] = 'count 8'"));
+    options.style.only = {"time"};
+    plots::draw_variation(input, folder.path(), options);
+    CHECK(panels() == 2);
+    CHECK_FALSE(has(folder.text_of("variation.gp"), "cost (USD)"));
+    options.style.only = {"cost_by_cause"};
+    CHECK(plots::draw_variation(input, folder.path(), options).files.empty());
+}
+
+TEST_CASE("variation: what no axis can show is refused", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    input.variations[0].lines[0].points[1].values[1].mean =
+        std::numeric_limits<double>::quiet_NaN();
+    CHECK(plots::draw_variation(input, folder.path(), without_gnuplot()).problem ==
+          "variation: a value of greedy is not finite");
+    input = two_lines();
+    input.variations[0].lines[0].points[1].at = 5;
+    CHECK(plots::draw_variation(input, folder.path(), without_gnuplot()).problem ==
+          "variation: points must be finite and in order");
+    CHECK(plots::draw_variation({}, folder.path(), without_gnuplot()).problem ==
+          "variation: there is nothing to draw");
+}
+
+}  // namespace ukemi
