@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "analysis/time_unit.hpp"
 #include "base/clustered_summary.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "records/varied_columns.hpp"
 
 namespace ukemi::analysis {
@@ -116,7 +116,7 @@ constexpr std::string_view comparison_row = "{:<26} {:>14} {:>16} {:>15} {:>14} 
 constexpr std::size_t shown_name_width = 26;
 
 struct ComparisonLayout {
-    const TimeUnit& time;
+    TimeUnit time;
     bool markets;  // what was bought of which
 };
 
@@ -222,7 +222,7 @@ std::string transfer_table(std::span<const Candidate> candidates,
 std::string comparison_table(std::span<const Candidate> candidates, std::size_t width) {
     double longest_h = 0;
     for (const Candidate& one : candidates) longest_h = std::max(longest_h, one.hours.mean);
-    const ComparisonLayout layout{time_unit_for(longest_h), width >= table_width_with_markets};
+    const ComparisonLayout layout{table_time_unit(longest_h), width >= table_width_with_markets};
     const std::vector<std::string> scenarios = scenarios_of(candidates);
     if (scenarios.size() < 2) return rows_of(fastest_first(candidates), layout);
     std::string text;

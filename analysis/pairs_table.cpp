@@ -9,9 +9,9 @@
 
 #include "analysis/pairs.hpp"
 #include "analysis/regret.hpp"
-#include "analysis/time_unit.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "records/varied_columns.hpp"
 
 namespace ukemi::analysis {
@@ -116,7 +116,7 @@ std::string pairs_table(std::span<const PolicyPair> pairs,
         for (const PolicyPair& pair : pairs)
             most = std::max(most, std::abs(quantity_in(pair, name).difference.mean));
         const bool is_cost = name == "cost_usd";
-        const TimeUnit& time = time_unit_for(most);
+        const TimeUnit time = table_time_unit(most);
         const std::string_view unit = is_cost ? "usd" : time.symbol;
         text +=
             fmt::format("\n{:<35} {:>10} {:>8} {:>7} {:>13} {:>7} {:>7} {:>5}\n",

@@ -8,8 +8,8 @@
 
 #include "analysis/policy_means.hpp"
 #include "analysis/regret.hpp"
-#include "analysis/time_unit.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/reader/variants.hpp"
 
@@ -58,7 +58,7 @@ struct Notes {
 };
 
 struct PolicyTableLayout {
-    const TimeUnit& time;
+    TimeUnit time;
     bool markets;  // what was bought of which
 };
 
@@ -178,7 +178,7 @@ std::string policy_table(std::span<const records::RunResult> runs, std::size_t w
     for (const records::RunResult& run : runs) {
         if (run.predictor != "exact") notes.forecasts.insert(run.predictor);
     }
-    const PolicyTableLayout layout{time_unit_for(longest_h), width >= table_width_with_markets};
+    const PolicyTableLayout layout{table_time_unit(longest_h), width >= table_width_with_markets};
     std::string text = head_lines(layout);
     const bool varied = !runs.empty() && !runs.front().varied.empty();
     while (!runs.empty()) {  // those of one variant stand together

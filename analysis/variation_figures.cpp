@@ -11,6 +11,7 @@
 #include "analysis/policy_means.hpp"
 #include "analysis/table.hpp"
 #include "base/input_error.hpp"
+#include "base/time_unit.hpp"
 #include "base/unit_text.hpp"
 #include "plots/gnuplot.hpp"
 #include "scenarios/reader/variants.hpp"
@@ -231,7 +232,7 @@ plots::VariationValue value_of(const Summary& summary, double factor) {
     return value;
 }
 
-double missed_share(const PolicyMeans& one) {
+double missed_share(const OutcomeMeans& one) {
     const std::size_t late = one.with_deadline - one.deadline_met;
     return static_cast<double>(std::max(late, one.runs - one.finished)) /
            static_cast<double>(one.runs);
@@ -257,16 +258,16 @@ std::vector<plots::VariationInput> variations_of(std::span<const records::RunRes
         if (one.clusters_words != over) over.clear();
         several = several || one.scenario != means.front().scenario;
     }
-    const plots::TimeUnit unit = plots::time_unit(most_h);
+    const TimeUnit unit = axis_time_unit(most_h);
     VariationFigures figures(std::move(*keys), {{"cost", "cost (USD)", "cost_usd"},
-                                                {"time", fmt::format("time ({})", unit.name),
-                                                 fmt::format("duration_{}", unit.name)}});
+                                                {"time", fmt::format("time ({})", unit.symbol),
+                                                 fmt::format("duration_{}", unit.symbol)}});
     for (const PolicyMeans& one : means) {
         const std::string policy = short_label(one.policy);
         figures.add(first.at(one.variant)->varied,
                     several ? fmt::format("{}, {}", policy, one.scenario) : policy,
                     {value_of(one.cost_usd, 1), value_of(one.hours, unit.per_hour)},
-                    missed_share(one));
+                    missed_share(one.outcome));
     }
     return figures.figures("cost and time", over);
 }

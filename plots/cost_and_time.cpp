@@ -15,6 +15,7 @@
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
+#include "base/time_unit.hpp"
 #include "plots/panels.hpp"
 #include "plots/policy_looks.hpp"
 #include "plots/policy_rows.hpp"
@@ -327,7 +328,7 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
     }
     const AxisRange cost = range_of(rows, &RunPoint::cost_usd, std::nullopt);
     AxisRange time = range_of(rows, &RunPoint::duration_h, input.deadline_h);
-    const TimeUnit unit = time_unit(time.high);
+    const TimeUnit unit = axis_time_unit(time.high);
     const auto ranged = [&](std::string_view axis, const AxisRange& range) {
         return fmt::format("    set xlabel '{}'\n    set xrange [{}:{}]\n    set xtics {}\n", axis,
                            range.low, range.high,
@@ -340,7 +341,7 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
         if (shown[i] == "cost") {
             figure.drawing += ranged("cost (USD)", cost) + panel(3, 3, runs_shown, 1);
         } else if (shown[i] == "time") {
-            figure.drawing += ranged(fmt::format("duration ({})", unit.name),
+            figure.drawing += ranged(fmt::format("duration ({})", unit.symbol),
                                      {time.low * unit.per_hour, time.high * unit.per_hour}) +
                               deadline_marks(rows, input.deadline_h, unit, narrow) +
                               panel(11, 4, runs_shown, unit.per_hour);

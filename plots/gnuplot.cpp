@@ -194,13 +194,6 @@ AxisRange axis_range(double min, double max) {
     return {min - margin, max + margin};
 }
 
-TimeUnit time_unit(double span_h) {
-    if (span_h <= 5.0 / 60) return {"s", 3600};
-    if (span_h <= 5) return {"min", 60};
-    if (span_h <= 24 * 60) return {"h", 1};
-    return {"d", 1.0 / 24};
-}
-
 bool spans_decades(double min, double max) { return min > 0 && max >= 20 * min; }
 
 std::string tics_at(const std::vector<double>& values, AxisRange range, bool log_scale,

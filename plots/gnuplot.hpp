@@ -61,13 +61,6 @@ struct AxisRange {
 };
 AxisRange axis_range(double min, double max);
 
-// Hours in the unit that a span of so many is read in: seconds, minutes, hours or days.
-struct TimeUnit {
-    std::string_view name;
-    double per_hour = 1;
-};
-TimeUnit time_unit(double span_h);
-
 // Whether values, all above zero, lie so far apart that a linear axis would hide the smaller ones.
 bool spans_decades(double min, double max);
 

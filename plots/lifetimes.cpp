@@ -9,6 +9,7 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "plots/gnuplot.hpp"
 #include "plots/panels.hpp"
 
@@ -118,7 +119,7 @@ FigureSource source_of(const SurvivalInput& input, const FigureStyle& style) {
     const std::string file = input.file_stem + ".csv";
     figure.data = {{file, table_of(input)}};
     const bool log_time = log_time_of(input);
-    const TimeUnit unit = time_unit(end_of(input));
+    const TimeUnit unit = axis_time_unit(end_of(input));
     const double begin = begin_of(input) * unit.per_hour;
     const double end = end_of(input) * unit.per_hour * (log_time ? 1.3 : 1.02);
     figure.settings = fmt::format(
@@ -127,7 +128,7 @@ FigureSource source_of(const SurvivalInput& input, const FigureStyle& style) {
         "title_text = {}\naxis_text = {}\narray names[{}]\n",
         log_time ? "set logscale x\n" : "", begin, end,
         gnuplot_string(label_text(input.title, room)),
-        gnuplot_string(label_text(fmt::format("{} ({})", input.time_axis, unit.name), room)),
+        gnuplot_string(label_text(fmt::format("{} ({})", input.time_axis, unit.symbol), room)),
         input.curves.size());
     const std::vector<CurveStyle> styles = styles_of(input);
     std::vector<LegendEntry> entries;

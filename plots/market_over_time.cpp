@@ -9,6 +9,7 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "plots/gnuplot.hpp"
 #include "plots/legend.hpp"
 
@@ -129,7 +130,7 @@ MarketSpan span_of(const MarketInput& market, std::size_t zones) {
 
 std::string settings_of(const MarketInput& market, std::size_t zones, const MarketSpan& span,
                         int width, double legend_right) {
-    const TimeUnit unit = time_unit(span.end_h - span.begin_h);
+    const TimeUnit unit = axis_time_unit(span.end_h - span.begin_h);
     const auto room = static_cast<std::size_t>(width / 8);
     std::string title = market.title;
     if (zones < market.zones.size()) {
@@ -144,7 +145,7 @@ std::string settings_of(const MarketInput& market, std::size_t zones, const Mark
         span.begin_h * unit.per_hour, span.end_h * unit.per_hour, beside / width,
         1 - ((span.price_top > 0 ? beside : 20) + legend_right) / width, unit.per_hour,
         gnuplot_string(label_text(title, room)),
-        gnuplot_string(label_text(fmt::format("{} ({})", market.time_axis, unit.name), room)),
+        gnuplot_string(label_text(fmt::format("{} ({})", market.time_axis, unit.symbol), room)),
         zones);
     if (span.price_top > 0) {
         settings += fmt::format("set y2range [0:{}]\nset y2tics {} nomirror out format '%g'\n",

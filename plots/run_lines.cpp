@@ -7,6 +7,7 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "plots/panels.hpp"
 #include "plots/policy_looks.hpp"
 
@@ -142,9 +143,9 @@ FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& s
     figure.height = panels.height();
     std::string axis = style.axis;
     if (style.axis_column == "t_h") {
-        const TimeUnit unit = time_unit(last);
+        const TimeUnit unit = axis_time_unit(last);
         drawn.factor = unit.per_hour;
-        axis = fmt::format("time ({})", unit.name);
+        axis = fmt::format("time ({})", unit.symbol);
     }
     const std::string range =
         style.log_scale

@@ -10,6 +10,7 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/time_unit.hpp"
 #include "plots/gnuplot.hpp"
 #include "plots/legend.hpp"
 #include "plots/policy_looks.hpp"
@@ -267,7 +268,7 @@ FigureSource source_of(const TimelineInput& run, const FigureStyle& style) {
     double high = above + 52 + legend.below();
     for (const TimePanel& panel : panels) high += panel.high + between;
     figure.height = static_cast<int>(high - between);
-    const TimeUnit unit = time_unit(std::max(run.end_h, run.deadline_h.value_or(0)));
+    const TimeUnit unit = axis_time_unit(std::max(run.end_h, run.deadline_h.value_or(0)));
     figure.settings =
         settings_of(run, unit, figure.width - left - right) +
         fmt::format("title_text = {}\n",
@@ -287,7 +288,7 @@ FigureSource source_of(const TimelineInput& run, const FigureStyle& style) {
             1 - top / figure.height, 1 - (top + panel.high) / figure.height);
         if (i + 1 == panels.size()) {
             figure.drawing +=
-                fmt::format("    set format x '%g'\n    set xlabel 'time ({})'\n", unit.name);
+                fmt::format("    set format x '%g'\n    set xlabel 'time ({})'\n", unit.symbol);
         }
         if (i + 1 == panels.size() && run.deadline_h) {
             figure.drawing +=
