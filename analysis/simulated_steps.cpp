@@ -189,14 +189,6 @@ std::vector<SimulatedVariant> simulate_steps(std::vector<scenarios::StepScenario
     return variants;
 }
 
-std::vector<SimulatedJob> jobs_of(std::span<const SimulatedVariant> variants) {
-    std::vector<SimulatedJob> jobs;
-    for (const SimulatedVariant& variant : variants) {
-        jobs.insert(jobs.end(), variant.jobs.begin(), variant.jobs.end());
-    }
-    return jobs;
-}
-
 std::string simulated_csv(std::span<const SimulatedVariant> variants) {
     const VariedColumns varied(variants);
     std::vector<std::string> columns = varied.names();

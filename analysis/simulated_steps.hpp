@@ -44,8 +44,6 @@ struct SimulatedVariant {
 std::vector<SimulatedVariant> simulate_steps(std::vector<scenarios::StepScenario> scenarios,
                                              std::int64_t detailed_steps);
 
-std::vector<SimulatedJob> jobs_of(std::span<const SimulatedVariant> variants);
-
 // In words, as tables have it: "tensor 2 x pipeline 4 x data 2, …".
 std::string words_of(const sim::LayoutRequest& request);
 double mean_staleness(const sim::Staleness& staleness);

@@ -310,9 +310,11 @@ void add_describe(CLI::App& app) {
     command->add_option("--market", options->market,
                         "draw beside them what this market generates: a name of `ukemi list "
                         "markets`, or a file of `ukemi fit`");
-    command->add_flag(
-        "--log-time,!--linear-time", options->log_time,
-        "lifetimes on a logarithmic axis, or on a linear one (default: by their span)");
+    command->add_flag_callback(
+        "--log-time", [options] { options->log_time = true; },
+        "lifetimes on a logarithmic axis (default: where they span decades)");
+    command->add_flag_callback(
+        "--linear-time", [options] { options->log_time = false; }, "lifetimes on a linear axis");
     command->callback([options] { describe(*options); });
 }
 

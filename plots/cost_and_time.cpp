@@ -271,6 +271,26 @@ std::string difference_panel(std::span<const PairedCost> differences, double pix
         range.low, range.high, tic_step(range.high - range.low, tics_on(pixels)), colour::black);
 }
 
+std::string axis_of(std::string_view name, const AxisRange& range, double pixels) {
+    return fmt::format("    set xlabel '{}'\n    set xrange [{}:{}]\n    set xtics {}\n", name,
+                       range.low, range.high, tic_step(range.high - range.low, tics_on(pixels)));
+}
+
+std::string panel_called(std::string_view name, const PolicyRows& rows, const FigureInput& input,
+                         bool runs_shown, double pixels, bool narrow) {
+    if (name == "differences") return difference_panel(input.differences, pixels);
+    if (name == "cost") {
+        const AxisRange cost = range_of(rows, &RunPoint::cost_usd, std::nullopt);
+        return axis_of("cost (USD)", cost, pixels) + panel(3, 3, runs_shown, 1);
+    }
+    const AxisRange time = range_of(rows, &RunPoint::duration_h, input.deadline_h);
+    const TimeUnit unit = axis_time_unit(time.high);
+    return axis_of(fmt::format("duration ({})", unit.symbol),
+                   {time.low * unit.per_hour, time.high * unit.per_hour}, pixels) +
+           deadline_marks(rows, input.deadline_h, unit, narrow) +
+           panel(11, 4, runs_shown, unit.per_hour);
+}
+
 }  // namespace
 
 FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem::path& folder,
@@ -326,28 +346,11 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
             gnuplot_string(label_text("against " + input.differences.front().baseline, 40) +
                            ", filled: p < 0.05"));
     }
-    const AxisRange cost = range_of(rows, &RunPoint::cost_usd, std::nullopt);
-    AxisRange time = range_of(rows, &RunPoint::duration_h, input.deadline_h);
-    const TimeUnit unit = axis_time_unit(time.high);
-    const auto ranged = [&](std::string_view axis, const AxisRange& range) {
-        return fmt::format("    set xlabel '{}'\n    set xrange [{}:{}]\n    set xtics {}\n", axis,
-                           range.low, range.high,
-                           tic_step(range.high - range.low, tics_on(panels.wide())));
-    };
     figure.drawing = "    set multiplot\n" + legend.settings(figure.width, figure.height, 0);
     for (std::size_t i = 0; i < shown.size(); ++i) {
         figure.drawing += panels.margins(i);
         if (i == 0 || panels.stacked()) figure.drawing += layout.names;
-        if (shown[i] == "cost") {
-            figure.drawing += ranged("cost (USD)", cost) + panel(3, 3, runs_shown, 1);
-        } else if (shown[i] == "time") {
-            figure.drawing += ranged(fmt::format("duration ({})", unit.symbol),
-                                     {time.low * unit.per_hour, time.high * unit.per_hour}) +
-                              deadline_marks(rows, input.deadline_h, unit, narrow) +
-                              panel(11, 4, runs_shown, unit.per_hour);
-        } else {
-            figure.drawing += difference_panel(input.differences, panels.wide());
-        }
+        figure.drawing += panel_called(shown[i], rows, input, runs_shown, panels.wide(), narrow);
         figure.drawing += (i == 0 ? legend.plots() : std::string()) +
                           "\n    unset object\n    unset arrow\n    unset label\n    unset key\n";
     }

@@ -64,14 +64,14 @@ TEST_CASE("market figures: zones with a calendar stand where they were recorded"
     market.names.emplace_back("west");
     const plots::FigureInput input = analysis::market_figures(market, std::nullopt, false);
     REQUIRE(input.markets.size() == 1);
-    CHECK(input.markets[0].time_axis == "time since 2024-01-01T12:00:00Z (h)");
+    CHECK(input.markets[0].time_axis == "time since 2024-01-01T12:00:00Z");
     CHECK(input.markets[0].zones[0].capacity[1] == std::pair{2.0, 2.0});
     CHECK(input.markets[0].zones[1].begin_h == 6);
     CHECK(input.markets[0].zones[1].end_h == 7);
     // Records of different years are no zones of one market.
     market.series[1].start = "2025-01-01T18:00:00Z";
     const plots::FigureInput apart = analysis::market_figures(market, std::nullopt, false);
-    CHECK(apart.markets[0].time_axis == "time since each record begins (h)");
+    CHECK(apart.markets[0].time_axis == "time since each record begins");
     CHECK(apart.markets[0].zones[1].begin_h == 0);
 }
 
@@ -157,6 +157,8 @@ TEST_CASE("ukemi describe: wrong options about figures are one line", "[cli][des
     const Wrong wrong[] = {
         {{"--market", "v100-1-scarce"}, "--market: is about figures: expected --out beside it\n"},
         {{"--log-time"}, "--log-time: is about figures: expected --out beside it\n"},
+        {{"--linear-time"}, "--linear-time: is about figures: expected --out beside it\n"},
+        {{"--figure-width", "3in"}, "--figure-width: is about figures: expected --out beside it\n"},
         {{"--out", "f", "--market", "v100-1-scarse"},
          "--market: no market \"v100-1-scarse\" (did you mean \"v100-1-scarce\"?)"},
         {{"--out", "f", "--market", "none.json"}, "none.json: "},

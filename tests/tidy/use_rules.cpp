@@ -29,7 +29,6 @@ constexpr std::array kept = {
     Kept{"costs_from_text", "a reader without its file, for the fuzzer"},
     Kept{"parse_checkpoint", "as costs_from_text"},
     Kept{"read_market_parameters_text", "as costs_from_text"},
-    Kept{"step_scenario_from_text", "as costs_from_text"},
     Kept{"read_nccl_topology", "the parser with its file"},
     Kept{"read_smi_topology", "as read_nccl_topology"},
     Kept{"encoded_bytes", "what a step sends, counted by another way than sending"},
