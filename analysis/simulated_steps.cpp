@@ -9,12 +9,12 @@
 
 #include "analysis/build_info.hpp"
 #include "analysis/simulated_figures.hpp"
-#include "analysis/variation_figures.hpp"
 #include "base/csv_writer.hpp"
 #include "base/parallel_for.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
+#include "records/varied_columns.hpp"
 #include "sim/step/step_run.hpp"
 
 namespace ukemi::analysis {
@@ -68,38 +68,6 @@ SimulatedVariant variant_of(scenarios::StepScenario scenario, std::int64_t detai
     variant.scenario = std::move(scenario);
     return variant;
 }
-
-// What was varied, as columns: numbers in one unit, or what was given.
-class VariedColumns {
-public:
-    explicit VariedColumns(std::span<const SimulatedVariant> variants) {
-        if (variants.empty()) return;
-        for (std::size_t key = 0; key < variants.front().scenario.varied.size(); ++key) {
-            std::vector<std::string> values;
-            for (const SimulatedVariant& one : variants) {
-                values.push_back(one.scenario.varied[key].value);
-            }
-            const std::string& pointer = variants.front().scenario.varied[key].pointer;
-            axes_.push_back(varied_axis(pointer, values));
-            names_.push_back(axes_.back() ? axes_.back()->column : pointer);
-        }
-    }
-
-    const std::vector<std::string>& names() const { return names_; }
-    void add(CsvWriter& csv, const SimulatedVariant& variant, std::size_t number) const {
-        for (std::size_t key = 0; key < axes_.size(); ++key) {
-            if (axes_[key]) {
-                csv.add(axes_[key]->at[number]);
-            } else {
-                csv.add(variant.scenario.varied[key].value);
-            }
-        }
-    }
-
-private:
-    std::vector<std::optional<VariedAxis>> axes_;
-    std::vector<std::string> names_;
-};
 
 json job_json(const SimulatedVariant& variant, std::size_t number) {
     const SimulatedJob& summary = variant.jobs[number];
@@ -190,8 +158,10 @@ std::vector<SimulatedVariant> simulate_steps(std::vector<scenarios::StepScenario
 }
 
 std::string simulated_csv(std::span<const SimulatedVariant> variants) {
-    const VariedColumns varied(variants);
-    std::vector<std::string> columns = varied.names();
+    const std::vector<SimulatedJob> jobs = jobs_of(variants);
+    const records::VariedColumns varied{std::span(jobs)};
+    std::vector<std::string> columns;
+    varied.add_names(columns);
     columns.insert(columns.end(), {"job", "model", "workers", "samples_per_step", "step_s_mean",
                                    "step_s_min", "step_s_median", "step_s_max"});
     for (const sim::StepPart& part : sim::step_parts)
@@ -201,7 +171,7 @@ std::string simulated_csv(std::span<const SimulatedVariant> variants) {
     for (std::size_t i = 0; i < variants.size(); ++i) {
         for (std::size_t j = 0; j < variants[i].jobs.size(); ++j) {
             const SimulatedJob& job = variants[i].jobs[j];
-            varied.add(csv, variants[i], i);
+            varied.add_fields(csv, variants[i].scenario.varied);
             csv.add(job.name).add(variants[i].scenario.jobs[j].model).add(job.workers);
             csv.add(job.samples_per_step).add(job.step_s.mean).add(job.step_s.min);
             csv.add(job.step_s.median).add(job.step_s.max);
@@ -213,8 +183,10 @@ std::string simulated_csv(std::span<const SimulatedVariant> variants) {
 }
 
 std::string steps_csv(std::span<const SimulatedVariant> variants) {
-    const VariedColumns varied(variants);
-    std::vector<std::string> columns = varied.names();
+    const std::vector<SimulatedJob> jobs = jobs_of(variants);
+    const records::VariedColumns varied{std::span(jobs)};
+    std::vector<std::string> columns;
+    varied.add_names(columns);
     columns.insert(columns.end(), {"job", "step", "begin_s", "step_s", "samples", "workers"});
     for (const sim::StepPart& part : sim::step_parts)
         columns.push_back(fmt::format("{}_s", part.name));
@@ -223,7 +195,7 @@ std::string steps_csv(std::span<const SimulatedVariant> variants) {
         for (std::size_t j = 0; j < variants[i].results.size(); ++j) {
             std::int64_t number = 0;
             for (const sim::StepRecord& step : variants[i].results[j].steps) {
-                varied.add(csv, variants[i], i);
+                varied.add_fields(csv, variants[i].scenario.varied);
                 csv.add(variants[i].jobs[j].name).add(number++);
                 csv.add(to_seconds(step.begin.since_start()))
                     .add(to_seconds(step.end - step.begin));

@@ -4,69 +4,47 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 
 #include "analysis/policy_means.hpp"
 #include "analysis/table.hpp"
-#include "base/input_error.hpp"
 #include "base/time_unit.hpp"
-#include "base/unit_text.hpp"
 #include "plots/gnuplot.hpp"
-#include "scenarios/reader/variants.hpp"
+#include "records/varied_columns.hpp"
 
 namespace ukemi::analysis {
 
 namespace {
 
-// A value in the units of its kind, the larger ones later; a kind without a unit is a plain number.
-struct UnitStep {
+// What columns count in `unit` is shown on axes in these, the larger ones later.
+struct ShownUnit {
     std::string_view unit;
-    double of_base = 1;  // in the kind's first unit
+    std::string_view shown;
+    std::string_view suffix;  // of the figure's own column
+    double of_unit = 1;       // one of these in the unit of columns
 };
-struct NumberKind {
-    std::optional<double> (*read)(std::string_view text);  // in the first unit
-    std::vector<UnitStep> units;
+constexpr ShownUnit shown_units[] = {
+    {"_s", "ms", "_ms", 1e-3},
+    {"_s", "s", "_s", 1},
+    {"_s", "min", "_min", 60},
+    {"_s", "h", "_h", 3600},
+    {"_s", "d", "_d", 86400},
+    {"_usd_per_h", "USD/h", "_usd_per_h", 1},
+    {"_usd_per_gb", "USD/GB", "_usd_per_gb", 1},
+    {"_bytes", "MB", "_mb", 1e6},
+    {"_bytes", "GB", "_gb", 1e9},
+    {"_bytes", "TB", "_tb", 1e12},
+    {"_bytes_per_s", "Mbit/s", "_mbit_per_s", 1e6 / 8},
+    {"_bytes_per_s", "Gbit/s", "_gbit_per_s", 1e9 / 8},
 };
-
-std::optional<double> plain_number(std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = error == std::errc{} && end == text.data() + text.size();
-    return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
-template <auto parse, auto convert>
-std::optional<double> with_unit(std::string_view text) {
-    try {
-        return convert(parse(text, ""));
-    } catch (const InputError&) {
-        return std::nullopt;
-    }
-}
-
-double usd_per_hour(Price price) { return to_dollars_per_hour(price); }
-double megabytes(Bytes bytes) { return static_cast<double>(bytes.raw()) / 1e6; }
-double megabits_per_second(BytesPerSecond rate) { return 8 * rate.raw() / 1e6; }
-
-std::span<const NumberKind> number_kinds() {
-    static const std::array<NumberKind, 5> kinds = {{
-        {plain_number, {{"", 1}}},
-        {with_unit<parse_duration, to_seconds>,
-         {{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}},
-        {with_unit<parse_price, usd_per_hour>, {{"USD/h", 1}}},
-        {with_unit<parse_bytes, megabytes>, {{"MB", 1}, {"GB", 1e3}, {"TB", 1e6}}},
-        {with_unit<parse_bandwidth, megabits_per_second>, {{"Mbit/s", 1}, {"Gbit/s", 1e3}}},
-    }};
-    return kinds;
-}
 
 // The largest unit in which the least value that is not zero is at least a half; of days, two.
-UnitStep unit_for(const NumberKind& kind, double least) {
-    UnitStep best = kind.units.front();
-    for (const UnitStep& step : kind.units) {
-        if (least >= (step.unit == "d" ? 2.0 : 0.5) * step.of_base) best = step;
+std::optional<ShownUnit> shown_unit(std::string_view unit, double least) {
+    std::optional<ShownUnit> best;
+    for (const ShownUnit& one : shown_units) {
+        if (one.unit != unit) continue;
+        if (!best || least >= (one.shown == "d" ? 2.0 : 0.5) * one.of_unit) best = one;
     }
     return best;
 }
@@ -77,46 +55,31 @@ std::string_view unquoted(std::string_view text) {
     return text.substr(1, text.size() - 2);
 }
 
-std::string column_of(std::string_view words, std::string_view unit) {
-    std::string column;
-    for (const char c : words) {
-        const bool plain =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        column += plain ? c : '_';
-    }
-    if (!unit.empty()) column += "_";
-    for (const char c : unit) column += c == '/' ? std::string("_per_") : std::string(1, c);
-    std::ranges::transform(column, column.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return column;
-}
-
 }  // namespace
 
 std::optional<VariedAxis> varied_axis(std::string_view pointer,
                                       std::span<const std::string> values) {
-    for (const NumberKind& kind : number_kinds()) {
-        std::vector<double> numbers;
-        for (const std::string& value : values) {
-            const auto number = kind.read(unquoted(value));
-            if (number) numbers.push_back(*number);
-        }
-        if (numbers.empty() || numbers.size() < values.size()) continue;
-        double least = 0;
-        for (const double number : numbers) {
-            if (number != 0 && (least == 0 || std::abs(number) < least)) least = std::abs(number);
-        }
-        const UnitStep unit = unit_for(kind, least);
-        for (double& number : numbers) number /= unit.of_base;
-        VariedAxis axis;
-        const std::string words = varied_words(pointer);
-        axis.name = unit.unit.empty() ? words : fmt::format("{} ({})", words, unit.unit);
-        axis.column = column_of(words, unit.unit);
-        axis.at = std::move(numbers);
-        return axis;
+    VariedAxis axis;
+    std::string unit;
+    double least = 0;
+    for (const std::string& value : values) {
+        const std::optional<records::VariedAmount> amount = records::varied_amount(value);
+        if (!amount || (!axis.at.empty() && amount->unit != unit)) return std::nullopt;
+        unit = amount->unit;
+        axis.at.push_back(amount->value);
+        const double size = std::abs(amount->value);
+        if (size != 0 && (least == 0 || size < least)) least = size;
     }
-    return std::nullopt;
+    axis.name = varied_words(pointer);
+    if (const std::optional<ShownUnit> shown = shown_unit(unit, least)) {
+        for (double& number : axis.at) number /= shown->of_unit;
+        axis.name += fmt::format(" ({})", shown->shown);
+        unit = shown->suffix;
+    } else if (!unit.empty()) {
+        axis.name += fmt::format(" ({})", unit.substr(1));
+    }
+    axis.column = records::varied_column_name(pointer, unit);
+    return axis;
 }
 
 std::string varied_words(std::string_view pointer) {
@@ -244,7 +207,7 @@ std::vector<plots::VariationInput> variations_of(std::span<const records::RunRes
     std::vector<std::vector<records::VariedValue>> variants;
     std::map<std::string, const records::RunResult*> first;  // by variant
     for (const records::RunResult& run : runs) {
-        const bool fresh = first.try_emplace(scenarios::variant_label(run.varied), &run).second;
+        const bool fresh = first.try_emplace(records::variant_label(run.varied), &run).second;
         if (fresh) variants.push_back(run.varied);
     }
     std::optional<VariationKeys> keys = variation_keys(variants);

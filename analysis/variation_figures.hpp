@@ -12,11 +12,11 @@
 
 namespace ukemi::analysis {
 
-// The values of one varied key as places on an axis, where all are numbers of one kind: in a unit
-// that suits the largest.
+// The values of one varied key as places on an axis, where all are numbers of one kind
+// (records/varied_columns.hpp): in a unit that suits the least.
 struct VariedAxis {
     std::string name;    // "checkpoint interval (min)"
-    std::string column;  // "checkpoint_interval_min"
+    std::string column;  // "job_checkpoint_interval_min"
     std::vector<double> at;
 };
 std::optional<VariedAxis> varied_axis(std::string_view pointer,

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 
 #include "base/input_error.hpp"
@@ -17,11 +16,6 @@
 namespace ukemi::records {
 
 namespace {
-
-struct VariedAmount {
-    double value = 0;
-    std::string unit;  // as it ends a column's name; empty for a plain number
-};
 
 using nlohmann::ordered_json;
 
@@ -54,7 +48,9 @@ std::optional<VariedAmount> rate_in(std::string_view text) {
     return amount;
 }
 
-std::optional<VariedAmount> amount_in(const std::string& given) {
+}  // namespace
+
+std::optional<VariedAmount> varied_amount(const std::string& given) {
     const ordered_json json = json_or_text(given);
     if (json.is_number()) return VariedAmount{json.get<double>(), ""};
     if (!json.is_string()) return std::nullopt;
@@ -83,15 +79,14 @@ std::optional<VariedAmount> amount_in(const std::string& given) {
     return rate_in(text);
 }
 
-std::string name_of(std::string_view pointer) {
+std::string varied_column_name(std::string_view pointer, std::string_view unit) {
     const bool at_the_top = pointer.rfind('/') == 0;
     std::string name = at_the_top ? "scenario_" : "";
     if (!pointer.empty()) pointer.remove_prefix(1);
     for (const char c : pointer) name += is_plain(c) ? c : '_';
+    name += unit;
     return name;
 }
-
-}  // namespace
 
 std::string variant_label(std::span<const VariedValue> varied) {
     std::string label;
@@ -105,7 +100,7 @@ void VariedColumns::add(std::span<const VariedValue> varied) {
     for (const VariedValue& one : varied) {
         auto column = std::ranges::find(columns_, one.pointer, &VariedColumn::pointer);
         if (column == columns_.end()) {
-            columns_.push_back({one.pointer, name_of(one.pointer), {}});
+            columns_.push_back({one.pointer, varied_column_name(one.pointer, ""), {}});
             values_.emplace_back();
             column = columns_.end() - 1;
         }
@@ -119,7 +114,7 @@ void VariedColumns::settle() {
         VariedColumn& column = columns_[i];
         std::set<std::string> units;
         for (const std::string& value : values_[i]) {
-            const std::optional<VariedAmount> amount = amount_in(value);
+            const std::optional<VariedAmount> amount = varied_amount(value);
             units.insert(amount ? amount->unit : "no number");
             if (amount) column.numbers.emplace(value, amount->value);
         }

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -21,6 +22,15 @@ namespace ukemi::records {
 
 // "/job/deadline=60h, /job/restart=0 s"; empty for what is no variant.
 std::string variant_label(std::span<const VariedValue> varied);
+
+// A value that was given as text: a number, or an amount with its unit.
+struct VariedAmount {
+    double value = 0;
+    std::string unit;  // as it ends a column's name, "_s", "_usd_per_h"; empty for a plain number
+};
+std::optional<VariedAmount> varied_amount(const std::string& given);
+// "/job/restart" and "_s": "job_restart_s".
+std::string varied_column_name(std::string_view pointer, std::string_view unit);
 
 struct VariedColumn {
     std::string pointer;
