@@ -69,6 +69,14 @@ SimulatedVariant variant_of(scenarios::StepScenario scenario, std::int64_t detai
     return variant;
 }
 
+std::vector<SimulatedJob> all_jobs(std::span<const SimulatedVariant> variants) {
+    std::vector<SimulatedJob> jobs;
+    for (const SimulatedVariant& variant : variants) {
+        jobs.insert(jobs.end(), variant.jobs.begin(), variant.jobs.end());
+    }
+    return jobs;
+}
+
 json job_json(const SimulatedVariant& variant, std::size_t number) {
     const SimulatedJob& summary = variant.jobs[number];
     const sim::JobSteps& result = variant.results[number];
@@ -158,7 +166,7 @@ std::vector<SimulatedVariant> simulate_steps(std::vector<scenarios::StepScenario
 }
 
 std::string simulated_csv(std::span<const SimulatedVariant> variants) {
-    const std::vector<SimulatedJob> jobs = jobs_of(variants);
+    const std::vector<SimulatedJob> jobs = all_jobs(variants);
     const records::VariedColumns varied{std::span(jobs)};
     std::vector<std::string> columns;
     varied.add_names(columns);
@@ -183,7 +191,7 @@ std::string simulated_csv(std::span<const SimulatedVariant> variants) {
 }
 
 std::string steps_csv(std::span<const SimulatedVariant> variants) {
-    const std::vector<SimulatedJob> jobs = jobs_of(variants);
+    const std::vector<SimulatedJob> jobs = all_jobs(variants);
     const records::VariedColumns varied{std::span(jobs)};
     std::vector<std::string> columns;
     varied.add_names(columns);
