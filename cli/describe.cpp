@@ -210,7 +210,8 @@ void check_options(const DescribeOptions& options) {
         return;
     }
     for (const auto& [name, is_there] : {std::pair{"--market", !options.market.empty()},
-                                         std::pair{"--log-time", options.log_time.has_value()}}) {
+                                         std::pair{"--log-time", options.log_time == true},
+                                         std::pair{"--linear-time", options.log_time == false}}) {
         if (is_there) throw InputError(name, "", "is about figures: expected --out beside it");
     }
 }

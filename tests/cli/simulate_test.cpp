@@ -84,14 +84,14 @@ TEST_CASE("ukemi simulate --vary --out: what is drawn is what was recorded", "[c
                          "/job/steps=3", "--out", "out", "--csv", "rows.csv", "--width", "3.3in"});
     INFO(ran.err);
     REQUIRE(ran.code == 0);
-    CHECK_THAT(ran.out,
-               Catch::Contains("results: out\n") && Catch::Contains("rows:    rows.csv\n"));
+    CHECK_THAT(ran.out, Catch::Contains("results: out\n") && Catch::Contains("csv: rows.csv\n"));
     const auto folder = scratch.path() / "out";
     const nlohmann::json variants =
         nlohmann::json::parse(text_in(folder / "simulate.json")).at("variants");
     REQUIRE(variants.size() == 3);
     CHECK(variants[2].at("vary").at("/job/workers") == 32);
-    CHECK_THAT(text_in(folder / "simulate.csv"), Catch::StartsWith("workers,job,model,workers,"));
+    CHECK_THAT(text_in(folder / "simulate.csv"),
+               Catch::StartsWith("job_workers,job,model,workers,"));
     CHECK_THAT(text_in(folder / "figures/scaling.gp"),
                Catch::Contains("throughput and efficiency against workers"));
     CHECK_THAT(text_in(folder / "figures/variation.gp"),

@@ -100,12 +100,12 @@ TEST_CASE("ukemi replay --vary: a results folder has a column a pointer and figu
     // The deadline is what most values were given for: it is the axis, and restarts are columns.
     const std::string means = text_in(scratch.path() / "out/policies.csv");
     const std::string variation = text_in(figures / "variation.csv");
-    CHECK_THAT(variation, Catch::StartsWith("line,deadline_h,cost_usd_mean,"));
+    CHECK_THAT(variation, Catch::StartsWith("line,job_deadline_h,cost_usd_mean,"));
     CHECK_THAT(variation, Catch::Contains(",greedy,restart 0 s\n") &&
                               Catch::Contains(",on_demand,restart 300 s\n"));
     // greedy at 12 h, as policies.csv has it: 28 USD, without an interval of one run.
     CHECK_THAT(means,
-               Catch::Contains("/job/deadline=12h, /job/restart=0 s\",greedy,1,0,1,1,28,,,"));
+               Catch::Contains("/job/deadline=12h, /job/restart=0 s\",greedy,43200,0,1,0,1,28,,,"));
     CHECK_THAT(variation, Catch::Contains(",12,28,,,12,,,0,greedy,restart 0 s\n"));
     CHECK_THAT(text_in(figures / "variation.gp"),
                Catch::Contains("'cost and time against deadline'") &&
