@@ -344,7 +344,7 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
         figure.settings += fmt::format(
             "baseline = {}\n",
             gnuplot_string(label_text("against " + input.differences.front().baseline, 40) +
-                           ", filled: p < 0.05"));
+                           ", filled: p_Holm < 0.05"));
     }
     figure.drawing = "    set multiplot\n" + legend.settings(figure.width, figure.height, 0);
     for (std::size_t i = 0; i < shown.size(); ++i) {

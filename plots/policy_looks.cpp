@@ -79,14 +79,21 @@ PolicyLook look_of(std::string_view policy) { return look_at(place_of_list(polic
 std::vector<PolicyLook> looks_of(std::span<const std::string> policies) {
     std::vector<std::size_t> by_name(policies.size());
     std::iota(by_name.begin(), by_name.end(), std::size_t{0});
-    std::ranges::stable_sort(by_name, {}, [&](std::size_t i) { return policies[i]; });
+    std::ranges::stable_sort(by_name, {}, [&](std::size_t i) {
+        return std::pair(policies[i].find('+') != std::string::npos, policies[i]);
+    });
     std::vector<PolicyLook> looks(policies.size());
     std::vector<PolicyLook> taken;
     for (const std::size_t i : by_name) {
         std::size_t place = place_of_list(policies[i]);
         for (std::size_t tried = 0; tried < looks_count; ++tried, ++place) {
             looks[i] = look_at(place % looks_count);
-            if (std::ranges::find(taken, looks[i]) == taken.end()) break;
+            const auto alike = [&](const PolicyLook& one) {
+                const bool crowded = taken.size() >= colours.size() * points.size();
+                return one == looks[i] ||
+                       (!crowded && one.colour == looks[i].colour && one.point == looks[i].point);
+            };
+            if (std::ranges::none_of(taken, alike)) break;
         }
         taken.push_back(looks[i]);
     }

@@ -22,8 +22,8 @@ struct PolicyLook {
 // Of a policy or a list of them ("greedy+daly"), by long or short names.
 PolicyLook look_of(std::string_view policy);
 
-// Of lines of one figure, in their order. Where two names would look the same, the one that is
-// later in the alphabet takes the next look that is free.
+// Of lines of one figure, in their order. Where two would have colour and point in common, the list
+// of several, or else the later in the alphabet, takes the next look that is free.
 std::vector<PolicyLook> looks_of(std::span<const std::string> policies);
 
 }  // namespace ukemi::plots

@@ -68,6 +68,12 @@ TEST_CASE("policy looks: all lines of one figure differ, whatever they are calle
     for (const plots::PolicyLook& look : looks) {
         CHECK(seen.emplace(look.colour, look.dash, look.point).second);
     }
+    // Names whose own looks differ in their dashes alone: the list gives way.
+    const std::vector<std::string> pair{"greedy+periodic:20min", "on_demand"};
+    REQUIRE(plots::look_of(pair[0]).colour == plots::look_of(pair[1]).colour);
+    REQUIRE(plots::look_of(pair[0]).point == plots::look_of(pair[1]).point);
+    CHECK(plots::looks_of(pair)[0].colour != plots::look_of("on_demand").colour);
+    CHECK(plots::looks_of(pair)[1] == plots::look_of("on_demand"));
 }
 
 }  // namespace ukemi
