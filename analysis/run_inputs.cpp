@@ -110,6 +110,9 @@ std::optional<StoredInputs> stored_inputs(const fs::path& file) {
     const bool is_one = about.is_object() && about.contains("scenario") &&
                         about.at("scenario").is_object() && about.contains("ukemi");
     if (!is_one) return std::nullopt;
+    if (about.contains("command")) {
+        throw InputError(file.string(), "", "is of steps: ukemi simulate runs it again");
+    }
     if (about.contains("live")) {
         throw InputError(file.string(), "",
                          "is of a live run, which cannot be run again bit for bit; its decisions "

@@ -239,9 +239,13 @@ std::string simulated_json(std::span<const SimulatedVariant> variants) {
 StepDocument read_step_document(const fs::path& file) {
     StepDocument document{file, read_file(file), {}};
     const json about = json::parse(document.text, nullptr, false);
-    const bool run = about.is_object() && about.value("command", json()) == "simulate" &&
-                     about.contains("scenario");
-    if (!run) return document;
+    if (!about.is_object() || !about.contains("scenario") || !about.contains("ukemi")) {
+        return document;
+    }
+    if (about.value("command", json()) != "simulate") {
+        throw InputError(file.string(), "",
+                         "is of runs on a market: ukemi replay or compare runs it again");
+    }
     try {
         // Files that the scenario names lie beside it, wherever its results are.
         document.file = about.at("scenario_file").get<std::string>();

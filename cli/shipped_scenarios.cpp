@@ -89,7 +89,9 @@ std::vector<ShippedScenario> shipped_scenarios() {
 fs::path scenario_file(const std::string& given) {
     const fs::path path = given;
     std::error_code ignored;
-    if (fs::exists(path, ignored) || path.has_parent_path() || path.has_extension()) return path;
+    const bool folder = fs::is_directory(path, ignored);  // perhaps the results of that scenario
+    const bool there = fs::exists(path, ignored) && !folder;
+    if (there || path.has_parent_path() || path.has_extension()) return path;
     std::vector<fs::path> found;
     std::vector<std::string> names;
     for (const fs::path& file : shipped_files()) {
@@ -103,6 +105,7 @@ fs::path scenario_file(const std::string& given) {
         throw InputError(given, "",
                          fmt::format("names several scenarios: {}", fmt::join(files, ", ")));
     }
+    if (folder) return path;
     const std::vector<std::string_view> known(names.begin(), names.end());
     throw InputError(given, "",
                      fmt::format("there is no such file, and no scenario of this name{} (see "

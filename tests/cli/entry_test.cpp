@@ -87,7 +87,10 @@ TEST_CASE("scenarios by name: are found from any folder, and a slip is told the 
     CHECK(slip.err ==
           "ukemi: dmeo: there is no such file, and no scenario of this name (did you mean "
           "\"demo\"?) (see `ukemi list scenarios`)\n");
-    // A file beside the user comes first, and what looks like a path is one.
+    // A folder of that name, such as the results, is none; a file beside the user comes first, and
+    // what looks like a path is one.
+    std::filesystem::create_directory(scratch.path() / "elastic_batch");
+    CHECK(run_ukemi(scratch.path(), {"check", "elastic_batch"}).code == 0);
     write_file(scratch.path() / "demo", "{}");
     CHECK_THAT(run_ukemi(scratch.path(), {"check", "demo"}).err,
                Catch::StartsWith("ukemi: demo: at /: missing key \"name\"\n"));

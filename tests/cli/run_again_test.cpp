@@ -135,4 +135,23 @@ TEST_CASE("run again: what the command line says comes first", "[cli][again]") {
                              Catch::EndsWith("ukemi replay-log\n"));
 }
 
+TEST_CASE("run again: each command knows what the other's run.json is", "[cli][again]") {
+    const ScratchFolder scratch;
+    const auto complaint = [&](const std::vector<std::string>& arguments) {
+        const Ran ran = run_in(scratch.path(), arguments);
+        CHECK(ran.code == 2);
+        return ran.err;
+    };
+    REQUIRE(run_in(scratch.path(), {"replay", "s/small.json", "--out", "market"}).code == 0);
+    CHECK(
+        complaint({"simulate", "market/run.json"}) ==
+        "ukemi: market/run.json: is of runs on a market: ukemi replay or compare runs it again\n");
+    REQUIRE(run_ukemi(scratch.path(), {"init", "simulate", "s.json"}).code == 0);
+    REQUIRE(run_ukemi(scratch.path(), {"simulate", "s.json", "--out", "steps"}).code == 0);
+    CHECK(complaint({"replay", "steps/run.json"}) ==
+          "ukemi: steps/run.json: is of steps: ukemi simulate runs it again\n");
+    CHECK(complaint({"compare", "steps/run.json"}) ==
+          "ukemi: steps/run.json: is of steps: ukemi simulate runs it again\n");
+}
+
 }  // namespace ukemi
