@@ -29,10 +29,10 @@
 #include "kernels/measured_times.hpp"
 #include "kernels/models/image_network.hpp"
 #include "kernels/sample_order.hpp"
+#include "tests/support/learner_tuning.hpp"
 #ifdef UKEMI_WITH_CUDA
 #include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
-#include "tests/support/learner_tuning.hpp"
 #endif
 
 namespace {
