@@ -70,7 +70,6 @@ TEST_CASE("regions: on six recorded V100 zones one policy for market and zone be
     // Measured: 147.19, 150.65, 91.50 and 60.67 USD.
     CHECK(usd.at("cheapest_region_net+daly") <
           0.75 * usd.at("cheapest_zone+uniform_progress+daly"));
-    CHECK(usd.at("cheapest_zone+uniform_progress+daly") <
-          0.75 * usd.at("uniform_progress+daly"));
+    CHECK(usd.at("cheapest_zone+uniform_progress+daly") < 0.75 * usd.at("uniform_progress+daly"));
     CHECK(usd.at("cheapest_region_net+daly") < 0.5 * usd.at("on_demand"));
 }
