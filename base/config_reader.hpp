@@ -52,6 +52,9 @@ public:
     std::string one_of(std::string_view key, std::span<const std::string_view> names);
     std::string one_of(std::string_view key, std::span<const std::string_view> names,
                        std::string_view otherwise);
+    // One of the names, or a file: whatever ends so ("mine.json").
+    std::string name_or_file(std::string_view key, std::span<const std::string_view> names,
+                             std::string_view file_ending);
     // The value of an enumeration whose names stand in the order of its values from 0.
     template <class Kind>
     Kind choice(std::string_view key, std::span<const std::string_view> names,

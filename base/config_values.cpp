@@ -201,6 +201,17 @@ std::string ConfigReader::one_of(std::string_view key, std::span<const std::stri
                                          : checked_name(key, json(otherwise), names);
 }
 
+std::string ConfigReader::name_or_file(std::string_view key,
+                                       std::span<const std::string_view> names,
+                                       std::string_view file_ending) {
+    KeyNote noted = name_note(*this, names);
+    noted.file_ending = file_ending;
+    note(*this, key, std::move(noted));
+    const json& value = find(key);
+    const bool is_file = value.is_string() && value.get<std::string>().ends_with(file_ending);
+    return is_file ? value.get<std::string>() : checked_name(key, value, names);
+}
+
 bool ConfigReader::flag(std::string_view key, bool otherwise) {
     const json noted = otherwise;
     note(*this, key, {.kind = KeyKind::flag}, &noted);

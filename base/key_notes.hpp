@@ -43,6 +43,7 @@ struct KeyNote {
     std::optional<double> least = {};  // of numbers and integers
     std::optional<double> most = {};
     std::vector<std::string> names = {};
+    std::string file_ending = {};  // ".json": or a file that ends so
     std::string unit = {};       // of a rate
     std::string limits = {};     // of a duration, for people: "from 1 s to 30 d"
     std::string otherwise = {};  // the default as JSON, or empty

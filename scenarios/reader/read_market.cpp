@@ -58,14 +58,15 @@ void read_generator(ConfigReader& market, const std::filesystem::path& folder,
     std::vector<std::string_view> names;
     for (const traces::MarketParameters& each : traces::all_market_parameters())
         names.push_back(each.name);
-    const std::string chosen = generate->text("market");
-    if (chosen.ends_with(".json")) {  // what ukemi fit writes
+    constexpr std::string_view fitted = ".json";  // what ukemi fit writes
+    const std::string chosen = generate->name_or_file("market", names, fitted);
+    if (chosen.ends_with(fitted)) {
         const std::filesystem::path given = chosen;
         source.generator_parameters =
             traces::read_market_parameters(given.is_absolute() ? given : folder / given);
         source.generator = source.generator_parameters->name;
     } else {
-        source.generator = generate->one_of("market", names);
+        source.generator = chosen;
         source.generator_parameters = *std::ranges::find(
             traces::all_market_parameters(), source.generator, &traces::MarketParameters::name);
     }

@@ -42,8 +42,12 @@ json value_schema(const KeyNote& note) {
     switch (note.kind) {
         case KeyKind::text:
         case KeyKind::object: return {{"type", "string"}};
-        case KeyKind::name:
-            return note.names.empty() ? json{{"type", "string"}} : json{{"enum", note.names}};
+        case KeyKind::name: {
+            if (note.names.empty()) return {{"type", "string"}};
+            const json name{{"enum", note.names}};
+            if (note.file_ending.empty()) return name;
+            return {{"anyOf", {name, text_like(fmt::format("\\{}$", note.file_ending))}}};
+        }
         case KeyKind::flag: return {{"type", "boolean"}};
         case KeyKind::integer:
         case KeyKind::number: return number_schema(note);

@@ -114,7 +114,6 @@ JsonSchema& schema_for(bool of_steps) {
 // Whether the sentence is about one value or one key, and not about what several say together.
 bool is_of_one_value(const Refusal& row) {
     static const std::set<std::string> of_several = {
-        "generator_unknown",             // or a file
         "throughput_as_rate_with_work",  // a number there, a rate with samples
         "throughput_as_number_with_samples"};
     static constexpr std::array sentences = {"unknown key",
