@@ -39,15 +39,17 @@ void spread_count(std::vector<FleetLine>& fleet, std::int32_t count) {
     }
 }
 
-void set_zone_counts(std::vector<FleetLine>& fleet, const std::vector<ZoneCount>& counts) {
+template <class Count>
+void set_counts(std::vector<FleetLine>& fleet, const std::vector<Count>& counts) {
     const FleetLine model = fleet.empty() ? FleetLine{} : fleet.front();
     fleet.clear();
-    for (const ZoneCount& wanted : counts) {
-        FleetLine line = model;
+    for (const Count& wanted : counts) {
+        FleetLine& line = fleet.emplace_back(model);
         line.zone = wanted.zone;
         line.count = wanted.count;
-        fleet.push_back(line);
+        if constexpr (requires { wanted.market; }) line.market = wanted.market;
     }
+    std::ranges::stable_sort(fleet, {}, line_order);
 }
 
 }  // namespace
@@ -84,16 +86,13 @@ void apply_bids(const Decision& decision, Plan& plan) {
 }
 
 void apply(const Decision& decision, Plan& plan) {
-    if (decision.fleet) plan.fleet = *decision.fleet;
-    if (decision.zone_counts) set_zone_counts(plan.fleet, *decision.zone_counts);
+    if (decision.market_counts) set_counts(plan.fleet, *decision.market_counts);
+    if (decision.zone_counts) set_counts(plan.fleet, *decision.zone_counts);
     if (decision.count) spread_count(plan.fleet, *decision.count);
     for (FleetLine& line : plan.fleet) {
         line.market = decision.market.value_or(line.market);
     }
     apply_bids(decision, plan);
-    if (decision.fleet || decision.zone_counts) {
-        std::ranges::stable_sort(plan.fleet, {}, line_order);
-    }
     for_each_line(plan_fields, [&](const auto& field) {
         if (decision.*field.decided) plan.*field.planned = *(decision.*field.decided);
     });

@@ -20,6 +20,13 @@ struct ZoneCount {
     friend bool operator==(const ZoneCount&, const ZoneCount&) = default;
 };
 
+struct MarketCount {
+    ZoneId zone{};
+    Market market = Market::spot;
+    std::int32_t count = 0;
+    friend bool operator==(const MarketCount&, const MarketCount&) = default;
+};
+
 struct ZoneBid {
     ZoneId zone{};
     Price bid;
@@ -27,9 +34,9 @@ struct ZoneBid {
 };
 
 struct Decision {
-    // What to buy. `fleet` replaces the list and so turns zone, instance_type, market, count and
-    // bid; `zone_counts` turns zone and count, and keeps the rest of the first line.
-    std::optional<std::vector<FleetLine>> fleet;
+    // What to buy. `market_counts` and `zone_counts` make the list anew and keep the rest of its
+    // first line.
+    std::optional<std::vector<MarketCount>> market_counts;
     std::optional<std::vector<ZoneCount>> zone_counts;
     std::optional<Market> market;       // of every line
     std::optional<std::int32_t> count;  // of the whole fleet, spread in the old proportions

@@ -14,6 +14,9 @@ std::int32_t fleet_count(const Plan& plan) {
 }
 
 Market fleet_market(const Plan& plan) {
+    for (const FleetLine& line : plan.fleet) {
+        if (line.market == Market::spot && line.count > 0) return Market::spot;
+    }
     return plan.fleet.empty() ? Market::none : plan.fleet.front().market;
 }
 

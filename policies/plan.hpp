@@ -107,7 +107,7 @@ struct Plan {
 std::int64_t samples_per_step(const Plan& plan, std::int32_t workers);
 // Instances the fleet asks for, whether or not the market is `none` at the moment.
 std::int32_t fleet_count(const Plan& plan);
-// The market of the fleet's first line; `none` for an empty fleet.
+// Spot if any machine of it is spot; else the market of the first line, `none` for an empty fleet.
 Market fleet_market(const Plan& plan);
 
 // What can be turned. Fine enough that independent ideas combine: two policies of one job may not

@@ -81,8 +81,7 @@ constexpr PlanField<Value> plan_field(
 }
 
 inline constexpr std::tuple fleet_wishes{
-    fleet_wish("fleet", {Knob::zone, Knob::instance_type, Knob::market, Knob::count, Knob::bid},
-               &Decision::fleet),
+    fleet_wish("market_counts", {Knob::zone, Knob::market, Knob::count}, &Decision::market_counts),
     fleet_wish("zone_counts", {Knob::zone, Knob::count}, &Decision::zone_counts),
     fleet_wish("market", {Knob::market}, &Decision::market),
     fleet_wish("count", {Knob::count}, &Decision::count),

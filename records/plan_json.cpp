@@ -35,6 +35,13 @@ inline constexpr std::tuple json_table<policies::ZoneCount>{
 };
 
 template <>
+inline constexpr std::tuple json_table<policies::MarketCount>{
+    always("zone", &policies::MarketCount::zone),
+    always("market", &policies::MarketCount::market),
+    always("count", &policies::MarketCount::count),
+};
+
+template <>
 inline constexpr std::tuple json_table<policies::ZoneBid>{
     always("zone", &policies::ZoneBid::zone),
     always("bid_nano_usd_per_hour", &policies::ZoneBid::bid),

@@ -21,7 +21,23 @@ bool DeadlineView::ahead_by(Duration work) const {
     return -shortfall(*this, Duration{}) >= static_cast<Int128>(work.raw()) * limit.raw();
 }
 
+std::optional<Duration> DeadlineView::meets_line_in(Duration ahead) const {
+    const double slope = work_total / limit;
+    const double expected_s = to_seconds(elapsed + ahead) * slope;
+    const double in_s = (expected_s - to_seconds(done())) / (pace - slope);
+    if (!(in_s >= 0) || in_s > 1e9) return std::nullopt;
+    return seconds(in_s) + milliseconds(1);
+}
+
 namespace {
+
+// Between a group of that size and the job's largest.
+double pace_of(const PolicyView& view, const Plan& plan, Duration work_total) {
+    const std::int32_t workers = std::min(view.seen.workers, plan.workers_max);
+    if (workers < view.seen.workers_min || view.seen.transition_remaining > Duration{}) return 0;
+    if (workers == plan.workers_max) return 1;
+    return work_total / view.predictor.work_time(view.seen.samples_total, plan, workers);
+}
 
 DeadlineView view_under(const PolicyView& view, const Plan& plan) {
     const Observation& seen = view.seen;
@@ -48,19 +64,26 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan) {
     // A loss tears the step in progress, and with a clock may wait for a tick to be noticed. Work
     // without steps (one a nanosecond) that is never lost is as in the published rule: changes of
     // capacity fall on ticks there.
-    const Duration step = work(1);
+    // What a loss left of the group may be in the midst of a longer step.
+    const Duration step = std::max(work(1), view.predictor.work_time(1, plan, seen.workers_min));
     const bool has_steps = step > nanoseconds(1);
-    if (has_steps) {  // what a loss left of the group may be in the midst of a longer one
-        result.overhead += std::max(step, view.predictor.work_time(1, plan, seen.workers_min));
-    }
+    if (has_steps) result.overhead += step;
     if (has_steps || view.predictor.loses_work()) result.overhead += seen.decision_interval;
     // Machines that are announced to be lost are still there.
-    result.spot_available = std::max(spot_within_reach(view), seen.spot_held) >= seen.workers_min;
+    const std::int32_t spot = std::max(spot_within_reach(view), seen.spot_held);
+    result.spot_available = spot >= seen.workers_min;
+    result.spot_keeps_pace =
+        spot >= plan.workers_max ||
+        (result.spot_available &&
+         view.predictor.work_time(seen.samples_total, plan, spot) <= result.limit);
+    result.pace = pace_of(view, plan, result.work_total);
     if (seen.spot_held >= seen.workers_min) {
         result.held = Market::spot;
     } else if (seen.on_demand_held >= seen.workers_min) {
         result.held = Market::on_demand;
     }
+    const auto announced = static_cast<std::int32_t>(seen.notices.size());
+    result.leaving = result.held == Market::spot && seen.spot_held - announced < seen.workers_min;
     result.full_speed = seen.workers >= plan.workers_max;
     // On-demand is not taken away, and the world saves before a planned change back to spot.
     if (result.held == Market::on_demand && seen.workers >= plan.workers_max) {
@@ -75,7 +98,11 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan) {
 
 std::int32_t spot_within_reach(const PolicyView& view) {
     std::int32_t capacity = 0;
+    const FleetLine* before = nullptr;
     for (const FleetLine& line : view.plan.fleet) {
+        const bool counted = before != nullptr && before->zone == line.zone;  // in another market
+        before = &line;
+        if (counted) continue;
         const auto zone = std::ranges::find(view.seen.zones, line.zone, &ZoneView::zone);
         if (zone == view.seen.zones.end()) return view.seen.spot_capacity;
         capacity += zone->spot_capacity;
@@ -100,16 +127,18 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
     const Duration left = strong ? round_down_to(view.remaining, view.tick) : view.remaining;
     if (needed < left) return std::nullopt;
     // A held spot instance may be ridden to the end if a loss still leaves time to change over:
-    // not where its next step could be lost, and not once the strong net finds itself late.
+    // not where its next step could be lost, and not once the strong net finds itself late. One
+    // that is announced to be lost would be given up for another, and that changeover is not free.
     const bool at_risk = view.loses_work;
-    const bool too_late = strong && (view.in_transition || !view.full_speed || needed > left);
+    const bool too_late =
+        strong && (view.in_transition || !view.full_speed || view.leaving || needed > left);
     if (view.held == Market::spot && !at_risk && !too_late) return Market::spot;
     if (!strong && view.overhead == Duration{} && view.spot_available) return Market::spot;
     return Market::on_demand;
 }
 
-bool bears_a_change(const DeadlineView& view) {
-    return round_up_to(view.work_at_risk + 2 * view.overhead, view.tick) <
+bool bears_a_change(const DeadlineView& view, std::int64_t changes) {
+    return round_up_to(view.work_at_risk + (changes + 1) * view.overhead, view.tick) <
            round_down_to(view.remaining, view.tick);
 }
 

@@ -23,10 +23,14 @@ struct DeadlineView {
     Duration work_at_risk;  // work left if every instance were lost now; C(t) for a lossless job
     Duration overhead;      // d: transition, with restore and the checkpoint that precedes it
     Duration tick;          // zero: asked by events
-    bool spot_available = false;  // enough for the job
-    Market held = Market::none;   // what it has enough of now
+    bool spot_available = false;  // enough for the job to train at all
+    // As much of it as keeps to the line from start to deadline, or as the job can use.
+    bool spot_keeps_pace = false;
+    double pace = 0;             // at which the group trains now; 1: that of the job's largest
+    Market held = Market::none;  // what it has enough of now
     bool in_transition = false;
     bool full_speed = false;  // as many workers train as ever will
+    bool leaving = false;     // too few are held that nobody has announced to be lost
     bool loses_work = false;  // finished steps are at risk until they are saved
 
     Duration done() const { return work_total - work_left; }
@@ -35,6 +39,9 @@ struct DeadlineView {
     bool behind(Duration ahead) const;
     bool level_or_behind(Duration ahead) const;
     bool ahead_by(Duration work) const;  // so much more is done than is expected by now
+    // When, at the present pace, what is done will be what is expected `ahead` of then; nothing if
+    // never, or not within 30 years.
+    std::optional<Duration> meets_line_in(Duration ahead) const;
 };
 
 // With the saving that the Plan does now.
@@ -59,8 +66,8 @@ enum class SafetyNet {
 // The market the net insists on, or nothing while there is slack.
 std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view);
 
-// Whether there is time for a change that is not needed: another changeover, and then the net.
-bool bears_a_change(const DeadlineView& view);
+// Whether there is time for changes that are not needed: so many changeovers, and then the net.
+bool bears_a_change(const DeadlineView& view, std::int64_t changes = 1);
 
 // When the net will have to be asked again in a world without a tick; nothing if events suffice.
 std::optional<Duration> safety_net_due(const DeadlineView& view);

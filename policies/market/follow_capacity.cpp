@@ -24,41 +24,17 @@ public:
     Decision on_event(EventKind, const PolicyView& view) override { return fill(view); }
 
 private:
-    Decision fill(const PolicyView& view) {
+    static Decision fill(const PolicyView& view) {
         const Observation& seen = view.seen;
         if (seen.zones.empty()) return {};  // a world that shows no zones has nothing to follow
-        const std::int32_t wanted = view.plan.workers_max;
-        const Market market = fleet_market(view.plan);
-        zones_ = seen.zones;
-        sort_by_cost(zones_, market, seen);
-        counts_.clear();
-        std::int32_t placed = 0;
-        for (const ZoneView& zone : zones_) {  // what is planned stays where there is room for it
-            const std::int32_t room = pool_room(zone, market, wanted);
-            const std::int32_t here =
-                std::min({planned_in(view.plan, zone.zone), room, wanted - placed});
-            counts_.push_back({zone.zone, std::max(here, 0)});
-            placed += counts_.back().count;
-        }
-        for (std::size_t i = 0; i < zones_.size(); ++i) {  // the rest goes where it is cheapest
-            const std::int32_t room = pool_room(zones_[i], market, wanted);
-            const std::int32_t more = std::min(room - counts_[i].count, wanted - placed);
-            if (more <= 0) continue;
-            counts_[i].count += more;
-            placed += more;
-        }
-        if (placed < seen.workers_min) counts_.front().count += seen.workers_min - placed;
-        std::erase_if(counts_, [](const ZoneCount& zone) { return zone.count == 0; });
-        std::ranges::sort(counts_, {}, [](const ZoneCount& c) { return index_of(c.zone); });
+        const auto counts = filled_zones(view.plan, fleet_market(view.plan), seen.workers_min,
+                                         view.plan.workers_max, seen);
         Decision decision;
-        if (already_planned(view.plan, counts_)) return decision;
-        decision.zone_counts = counts_;
+        if (already_planned(view.plan, counts)) return decision;
+        decision.zone_counts = counts;
         decision.reason = "capacity changed";
         return decision;
     }
-
-    std::vector<ZoneView> zones_;  // kept between calls for their memory alone
-    std::vector<ZoneCount> counts_;
 };
 
 }  // namespace

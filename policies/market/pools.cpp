@@ -26,9 +26,36 @@ std::int32_t pool_room(const ZoneView& zone, Market market, std::int32_t wanted)
     return market == Market::on_demand ? wanted : std::min(zone.spot_capacity, wanted);
 }
 
-std::int32_t planned_in(const Plan& plan, ZoneId zone) {
-    const auto line = std::ranges::find(plan.fleet, zone, &FleetLine::zone);
+std::int32_t planned_in(const Plan& plan, ZoneId zone, Market market) {
+    const auto line = std::ranges::find_if(
+        plan.fleet, [&](const FleetLine& one) { return one.zone == zone && one.market == market; });
     return line == plan.fleet.end() ? 0 : line->count;
+}
+
+std::vector<ZoneCount> filled_zones(const Plan& plan, Market market, std::int32_t least,
+                                    std::int32_t most, const Observation& seen) {
+    std::vector<ZoneView> zones = seen.zones;
+    sort_by_cost(zones, market, seen);
+    std::vector<ZoneCount> counts;
+    std::int32_t placed = 0;
+    for (const ZoneView& zone : zones) {
+        const std::int32_t room = pool_room(zone, market, most);
+        const std::int32_t here =
+            std::min({planned_in(plan, zone.zone, market), room, most - placed});
+        counts.push_back({zone.zone, std::max(here, 0)});
+        placed += counts.back().count;
+    }
+    for (std::size_t i = 0; i < zones.size(); ++i) {
+        const std::int32_t room = pool_room(zones[i], market, most);
+        const std::int32_t more = std::min(room - counts[i].count, most - placed);
+        if (more <= 0) continue;
+        counts[i].count += more;
+        placed += more;
+    }
+    if (placed < least) counts.front().count += least - placed;
+    std::erase_if(counts, [](const ZoneCount& zone) { return zone.count == 0; });
+    std::ranges::sort(counts, {}, [](const ZoneCount& one) { return index_of(one.zone); });
+    return counts;
 }
 
 bool already_planned(const Plan& plan, std::span<const ZoneCount> counts) {

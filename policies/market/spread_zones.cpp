@@ -84,8 +84,8 @@ private:
             const std::int64_t most = std::clamp<std::int64_t>(most_in_one, 0, room);
             const std::int64_t ours =
                 std::int64_t{zone.spot_held} + zone.on_demand_held + zone.pending;
-            const std::int64_t here =
-                std::min({std::int64_t{planned_in(plan, zone.zone)}, ours, most, wanted - kept});
+            const std::int64_t here = std::min(
+                {std::int64_t{planned_in(plan, zone.zone, market)}, ours, most, wanted - kept});
             pools.push_back({zone.zone, std::max<std::int64_t>(here, 0), most});
             kept += pools.back().count;
         }

@@ -7,6 +7,10 @@
 // events, a job that is level with the line would leave on-demand and come back to it without end,
 // the sooner the cheaper a changeover is. So where no clock ticks rc_threshold gets ahead of the
 // line by `least_ahead` of work before it waits again.
+//
+// A job that can grow and shrink is there in parts. «Spot is there» then means as much spot as
+// keeps to the line by itself; with less, a job that is behind goes to on-demand, and one that is
+// ahead trains on what there is instead of idling.
 #include <memory>
 
 #include "base/config_reader.hpp"
@@ -40,32 +44,37 @@ private:
             return buy(Market::on_demand, "no time for another changeover");
         }
         if (hysteresis_ && now.held == Market::on_demand &&
-            (!now.spot_available || now.level_or_behind(2 * now.overhead))) {
+            (!now.spot_keeps_pace || now.level_or_behind(2 * now.overhead))) {
             return buy(Market::on_demand, "stay until ahead");
         }
-        if (now.spot_available) return buy(Market::spot, "spot is there");
+        if (now.spot_keeps_pace) return buy(Market::spot, "spot is there");
         if (now.behind(Duration{})) return buy(Market::on_demand, "behind");
         const bool by_events = now.tick <= Duration{};
         if (by_events && now.held == Market::on_demand && !now.ahead_by(least_ahead_)) {
             return buy(Market::on_demand, "not far ahead yet");
         }
+        if (now.spot_available) return buy(Market::spot, "ahead: the spot that is there");
         return buy(Market::none, "ahead: wait for spot");
     }
 
-    // Without a tick: when the line catches up with an idle job, when a job on on-demand has run
-    // ahead of it, or when the net is due; whichever comes first.
+    // Without a tick: when the line catches up with an idle job or one on a part of its spot, when
+    // a job on on-demand has run ahead of it, or when the net is due; whichever comes first.
     std::optional<Duration> ask_again(const DeadlineView& now) const {
         if (now.tick > Duration{} || now.work_left <= Duration{}) return std::nullopt;
         std::optional<Duration> due = safety_net_due(now);
+        const auto sooner_of = [&](std::optional<Duration> in) {
+            if (in && (!due || *in < *due)) due = in;
+        };
         const auto sooner = [&](double in_s) {
-            if (!(in_s >= 0) || in_s > 1e9) return;
-            const Duration in = seconds(in_s) + milliseconds(1);
-            if (!due || in < *due) due = in;
+            if (in_s >= 0 && in_s <= 1e9) sooner_of(seconds(in_s) + milliseconds(1));
         };
         const double slope = now.work_total / now.limit;
         const double done_s = to_seconds(now.done());
         const double elapsed_s = to_seconds(now.elapsed);
         if (now.held == Market::none) sooner(done_s / slope - elapsed_s);
+        if (now.held == Market::spot && !now.spot_keeps_pace) {
+            sooner_of(now.meets_line_in(Duration{}));
+        }
         // On-demand at full speed keeps its distance to the net.
         const bool falls_behind = now.held == Market::none || now.in_transition || !now.full_speed;
         if (now.held != Market::spot && falls_behind) {

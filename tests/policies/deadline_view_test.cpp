@@ -218,6 +218,17 @@ TEST_CASE("safety net: is due after the slack of an idle job, and not while slac
     CHECK_FALSE(safety_net_due(view_of(job)).has_value());  // it insists already
 }
 
+TEST_CASE("safety net: a machine that is announced to be lost is not ridden to the end",
+          "[safety_net]") {
+    // 48 h of work and a changeover of 6 min are left, and so is that much time.
+    Situation job;
+    job.at(hours(4) - minutes(6)).spot(1).hold(Market::spot);
+    CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::spot);
+    job.seen.notices = {{InstanceId{0}, ZoneId{0}, Instant::at(hours(4) - minutes(4))}};
+    CHECK(safety_net(SafetyNet::strong, view_of(job)) == Market::on_demand);
+    CHECK(safety_net(SafetyNet::simple, view_of(job)) == Market::spot);
+}
+
 TEST_CASE("safety net: a group that is not complete is slower than its guess, and no refuge",
           "[safety_net]") {
     // Four machines do 48 h of work; three of them train, so that slack shrinks meanwhile.

@@ -156,15 +156,16 @@ TEST_CASE("decision: zone_counts keeps the rest of the first line and sorts by z
     CHECK(plan.version == PlanVersion{3});
 }
 
-TEST_CASE("decision: a fleet replaces the list, sorted by zone, type and market", "[decision]") {
+TEST_CASE("decision: market_counts makes the list anew, sorted by zone and market", "[decision]") {
     Decision decision;
-    decision.fleet = {line(1, 1), line(0, 2, Market::on_demand), line(0, 3),
-                      line(0, 4, Market::spot, 1)};
-    const Plan plan =
-        changed(plan_of({line(0, 9)}), decision,
-                {Knob::zone, Knob::instance_type, Knob::market, Knob::count, Knob::bid});
-    CHECK(plan.fleet == std::vector<FleetLine>{line(0, 3), line(0, 2, Market::on_demand),
-                                               line(0, 4, Market::spot, 1), line(1, 1)});
+    decision.market_counts = {{ZoneId{1}, Market::spot, 1},
+                              {ZoneId{0}, Market::on_demand, 2},
+                              {ZoneId{0}, Market::spot, 3}};
+    const Plan plan = changed(plan_of({line(0, 9, Market::spot, 1)}), decision,
+                              {Knob::zone, Knob::market, Knob::count});
+    CHECK(plan.fleet == std::vector<FleetLine>{line(0, 3, Market::spot, 1),
+                                               line(0, 2, Market::on_demand, 1),
+                                               line(1, 1, Market::spot, 1)});
 }
 
 TEST_CASE("decision: repeats the market if it asks for that alone and every line has it",

@@ -84,7 +84,7 @@ TEST_CASE("registry: only the policies that say so need an oracle or a deadline"
         if (entry.needs_deadline) deadlines.insert(entry.name);
     }
     CHECK(oracles == std::set<std::string_view>{"ideal_no_overhead"});
-    CHECK(deadlines == std::set<std::string_view>{"cheapest_region_net", "greedy",
+    CHECK(deadlines == std::set<std::string_view>{"cheapest_region_net", "fleet_progress", "greedy",
                                                   "ideal_no_overhead", "rc_threshold",
                                                   "time_sliced", "uniform_progress"});
 }

@@ -139,6 +139,26 @@ TEST_CASE("shipped scenario: elastic_on_spot pays spot prices and never on-deman
     }
 }
 
+TEST_CASE("shipped scenario: in elastic_deadline it pays to fill a fleet up with on-demand",
+          "[scenario]") {
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(scenario_folder / "size/elastic_deadline.json");
+    scenarios::ExperimentSetup setup;
+    setup.policies = scenario.policies;
+    setup.seeds = {1, 2, 3, 4, 5};
+    setup.threads = 2;
+    std::map<std::string, double> usd;
+    for (const scenarios::FinishedRun& run : scenarios::run_experiment(scenario, setup)) {
+        CAPTURE(run.result.policy, run.result.seed);
+        CHECK(run.result.deadline_met);
+        usd[run.result.policy] += to_dollars(run.result.cost) / 5;
+    }
+    REQUIRE(usd.size() == 5);
+    CHECK(usd["fleet_progress"] < 0.75 * usd["follow_capacity+greedy"]);
+    CHECK(usd["fleet_progress"] < 0.9 * usd["follow_capacity+uniform_progress"]);
+    CHECK(usd["follow_capacity+greedy"] < 0.8 * usd["on_demand"]);
+}
+
 TEST_CASE("shipped scenario: in three_zones it pays to go where the capacity is", "[scenario]") {
     const scenarios::Scenario scenario =
         scenarios::read_scenario(scenario_folder / "market/three_zones.json");

@@ -102,6 +102,7 @@ ResizedJob random_resized_job(std::uint64_t seed) {
         one.policies.emplace_back(places.at(static_cast<std::size_t>(draw.integer(0, 2))), "{}");
     }
     if (draw.chance(0.2)) one.policies.emplace_back("daly_checkpoint", "{}");
+    if (draw.chance(0.3)) one.policies = {{"fleet_progress", "{}"}, {"daly_checkpoint", "{}"}};
     return one;
 }
 
