@@ -216,6 +216,19 @@ std::string tics_at(const std::vector<double>& values, AxisRange range, bool log
     return fmt::format("set xtics ({}) nomirror out\n", fmt::join(tics, ", "));
 }
 
+std::string log_tics(AxisRange range) {
+    if (range.high > 100 * range.low) return "autofreq";
+    std::vector<std::string> tics;
+    for (double power = std::pow(10.0, std::floor(std::log10(range.low))); power <= range.high;
+         power *= 10) {
+        for (const double step : {1.0, 2.0, 5.0}) {
+            const double tic = step * power;
+            if (tic >= range.low && tic <= range.high) tics.push_back(fmt::format("{}", tic));
+        }
+    }
+    return fmt::format("({})", fmt::join(tics, ", "));
+}
+
 int tics_on(double pixels) { return std::max(3, static_cast<int>(pixels / 56)); }
 
 double tic_step(double high, int count) {
@@ -250,7 +263,7 @@ do for [ending in formats] {{
     }}
     if (ending eq 'pdf') {{
         set terminal pdfcairo noenhanced size {inches_wide:.6g},{inches_high:.6g} \
-            font 'DejaVu Sans,{pdf_font:.4g}' background rgb 'white'
+            font 'DejaVu Sans,{pdf_font:.4g}' fontscale {true_points} background rgb 'white'
     }}
     set output '{name}.'.ending
 {drawing}
@@ -262,6 +275,7 @@ do for [ending in formats] {{
         fmt::arg("height", whole(source.height)), fmt::arg("width2", whole(2 * source.width)),
         fmt::arg("height2", whole(2 * source.height)), fmt::arg("font1", pixels * scale),
         fmt::arg("font2", 1.5 * pixels * scale), fmt::arg("pdf_font", standard_font_pt * scale),
+        fmt::arg("true_points", 0.75),  // it takes 96 points for an inch, and 0.5 of what is asked
         fmt::arg("inches_wide", style.width_in.value_or(scale * source.width / pixels_per_inch)),
         fmt::arg("inches_high", scale * source.height / pixels_per_inch));
 }
