@@ -240,6 +240,8 @@ double tic_step(double high, int count) {
     return 10 * power;
 }
 
+// pdfcairo counts 96 points of letters to an inch, draws lines of half a point, and points by its
+// own measure: its factors make letters as large as they are asked for, the rest as in the PNG.
 std::string script_of(const FigureSource& source, const FigureStyle& style) {
     constexpr double pixels = 13;  // of a letter
     const double scale = style.scale();
@@ -263,7 +265,8 @@ do for [ending in formats] {{
     }}
     if (ending eq 'pdf') {{
         set terminal pdfcairo noenhanced size {inches_wide:.6g},{inches_high:.6g} \
-            font 'DejaVu Sans,{pdf_font:.4g}' fontscale {true_points} background rgb 'white'
+            font 'DejaVu Sans,{pdf_font:.4g}' fontscale 0.75 linewidth 1.44 pointscale 0.73 \
+            background rgb 'white'
     }}
     set output '{name}.'.ending
 {drawing}
@@ -275,7 +278,6 @@ do for [ending in formats] {{
         fmt::arg("height", whole(source.height)), fmt::arg("width2", whole(2 * source.width)),
         fmt::arg("height2", whole(2 * source.height)), fmt::arg("font1", pixels * scale),
         fmt::arg("font2", 1.5 * pixels * scale), fmt::arg("pdf_font", standard_font_pt * scale),
-        fmt::arg("true_points", 0.75),  // it takes 96 points for an inch, and 0.5 of what is asked
         fmt::arg("inches_wide", style.width_in.value_or(scale * source.width / pixels_per_inch)),
         fmt::arg("inches_high", scale * source.height / pixels_per_inch));
 }

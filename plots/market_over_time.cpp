@@ -167,9 +167,9 @@ FigureSource source_of(const MarketInput& market, const FigureStyle& style) {
     }
     std::vector<LegendEntry> entries;
     if (span.any_capacity) {
-        entries.push_back(
-            own_entry("instances that can be held (left)",
-                      fmt::format("boxes lc rgb '{}' fs solid 0.75 noborder", colour::sky)));
+        entries.push_back(own_entry(
+            span.price_top > 0 ? "instances that can be held (left)" : "instances that can be held",
+            fmt::format("boxes lc rgb '{}' fs solid 0.75 noborder", colour::sky)));
     }
     if (span.price_top > 0) {
         figure.data.emplace_back(

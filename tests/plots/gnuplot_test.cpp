@@ -88,7 +88,8 @@ do for [ending in formats] {
     }
     if (ending eq 'pdf') {
         set terminal pdfcairo noenhanced size 3,2 \
-            font 'DejaVu Sans,9.4' fontscale 0.75 background rgb 'white'
+            font 'DejaVu Sans,9.4' fontscale 0.75 linewidth 1.44 pointscale 0.73 \
+            background rgb 'white'
     }
     set output 'line.'.ending
     plot x
