@@ -27,6 +27,16 @@ namespace {
 constexpr std::string_view timeline_header =
     "t_s,phase,spot_held,on_demand_held,workers,spot_capacity,spot_usd_per_instance_hour,"
     "progress,spent_usd,spot_losses";
+constexpr const char* timeline_prices =
+    ",spot_usd_per_instance_hour_lowest,spot_usd_per_instance_hour_highest";
+
+void add_to(plots::PlotBand& band, double at, double low, double high) {
+    const bool same =
+        !band.low.empty() && band.low.back().second == low && band.high.back().second == high;
+    if (same) return;
+    band.low.emplace_back(at, low);
+    band.high.emplace_back(at, high);
+}
 
 plots::TimelineInput timeline_of(const fs::path& file) {
     plots::TimelineInput shown;
@@ -34,13 +44,14 @@ plots::TimelineInput timeline_of(const fs::path& file) {
     const std::string path = file.string();  // which the scanner only looks at
     traces::CsvScanner rows(text, path);
     std::string header(timeline_header);
-    // Where something is learned, and where phases of transitions are told apart.
-    for (const char* more :
-         {",loss,accuracy", ",batch,learned", ",transition_phase", ",noise_scale"}) {
+    // Where something is learned, where phases of transitions are told apart, of several zones.
+    for (const char* more : {",loss,accuracy", ",batch,learned", ",transition_phase",
+                             ",noise_scale", timeline_prices}) {
         if (text.starts_with(header + more)) header += more;
     }
     rows.expect_header(header);
     const auto columns = static_cast<std::size_t>(std::ranges::count(header, ',')) + 1;
+    const bool prices = header.ends_with(timeline_prices);
     std::int64_t losses = 0;
     while (rows.next_row(columns)) {
         const double at_h = to_hours(rows.seconds(0));
@@ -51,6 +62,10 @@ plots::TimelineInput timeline_of(const fs::path& file) {
         add(shown.on_demand_held, rows.count(3));
         add(shown.capacity, rows.count(5));
         add(shown.price, to_dollars_per_hour(rows.price(6)));
+        if (prices) {
+            add_to(shown.prices, at_h, to_dollars_per_hour(rows.price(columns - 2)),
+                   to_dollars_per_hour(rows.price(columns - 1)));
+        }
         shown.progress.emplace_back(at_h, to_dollars_per_hour(rows.price(7)));
         const std::int64_t now = rows.whole(9, 0, 1'000'000'000, "a number of losses");
         if (now > losses) shown.revocations_h.push_back(at_h);
@@ -95,8 +110,8 @@ private:
     std::map<std::string, Run> runs_;
 };
 
-// Timelines record the price of the first zone: where there are several, that is said.
-bool several_zones(const json& about) {
+// Timelines of older versions have the price of the first zone alone: that is said.
+bool has_several_zones(const json& about) {
     if (about.value("zones", false)) return true;
     const json market = about.at("scenario").value("market", json::object());
     const json zones = market.value("zones", json::array());
@@ -105,7 +120,7 @@ bool several_zones(const json& about) {
 }
 
 void add_timelines(plots::FigureInput& input, const fs::path& folder, const ShownRuns& runs,
-                   bool first_price) {
+                   bool several_zones) {
     constexpr std::size_t timelines_max = 8;
     if (!fs::is_directory(folder / "runs")) return;
     std::vector<fs::path> files;
@@ -119,7 +134,8 @@ void add_timelines(plots::FigureInput& input, const fs::path& folder, const Show
         const ShownRuns::Run run = runs.of(fs::relative(file, folder / "runs").string());
         plots::TimelineInput& shown =
             input.timelines.emplace_back(timeline_of(file / "timeline.csv"));
-        shown.title = run.title + (first_price ? "; price of the first zone" : "");
+        const bool one_of_several = several_zones && shown.prices.low.empty();
+        shown.title = run.title + (one_of_several ? "; price of the first zone" : "");
         shown.policy = run.policy;
         shown.deadline_h = run.deadline_h;
         shown.file_stem = "timeline-" + file_name_of(file.filename().string());
@@ -264,6 +280,10 @@ plots::FigureInput read_results(const fs::path& folder) {
                 const std::string key = std::string(plots::cost_causes[cause]) + "_usd";
                 point.usd_by_cause[cause] = run.at(key).get<double>();
             }
+            if (run.contains("spot_usd")) {  // older versions lack it
+                point.usd_by_market = {run.at("spot_usd").get<double>(),
+                                       run.at("on_demand_usd").get<double>()};
+            }
             add_variant(point, run, pointers);
             add_phases(phases, point, run);
             stored.push_back(stored_run(run, pointers));
@@ -276,7 +296,8 @@ plots::FigureInput read_results(const fs::path& folder) {
             input.deadline_h = to_hours(parse_duration(text, run_file.string()));
         }
         add_clusters(input, stored, about);
-        add_timelines(input, folder, ShownRuns(input.runs, policies, stored), several_zones(about));
+        add_timelines(input, folder, ShownRuns(input.runs, policies, stored),
+                      has_several_zones(about));
         input.transitions = transition_rows(phases.means());
         input.variations = variations_of(stored);
         return input;

@@ -34,6 +34,13 @@ json inputs_json(const ReplayInputs& inputs) {
     if (inputs.zones) about["zones"] = true;
     if (inputs.starts != "1") about["starts"] = inputs.starts;
     if (!inputs.baseline.empty()) about["baseline"] = inputs.baseline;
+    if (inputs.predicted) {
+        json& predicted = about["predicted"];
+        predicted["costs"] = one_line(inputs.predicted->costs.string());
+        predicted["time_scale"] = inputs.predicted->time_scale;
+        if (inputs.predicted->workers) predicted["workers"] = *inputs.predicted->workers;
+        predicted["calm"] = inputs.predicted->calm;
+    }
     for (const scenarios::VariedKey& key : inputs.varied) {
         about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
     }
@@ -76,6 +83,14 @@ StoredInputs inputs_in(const json& about) {
     stored.zones = about.value("zones", false);
     stored.starts = about.value("starts", "1");
     stored.baseline = about.value("baseline", "");
+    if (about.contains("predicted")) {
+        const json& said = about.at("predicted");
+        PredictedInputs& predicted = stored.predicted.emplace();
+        predicted.costs = said.at("costs").get<std::string>();
+        predicted.time_scale = said.at("time_scale").get<double>();
+        if (said.contains("workers")) predicted.workers = said.at("workers").get<std::int32_t>();
+        predicted.calm = said.at("calm").get<bool>();
+    }
     return stored;
 }
 

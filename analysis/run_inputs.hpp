@@ -22,6 +22,14 @@ struct ReplayDocument {
     std::vector<std::uint64_t> seeds;
 };
 
+// Of a prediction of `ukemi train`: what its scenario does not say.
+struct PredictedInputs {
+    std::filesystem::path costs;  // measured, in place of the job's own
+    double time_scale = 1;
+    std::optional<std::int32_t> workers;  // at most
+    bool calm = false;                    // nothing is taken away
+};
+
 // What the results are a function of, besides the build.
 struct ReplayInputs : ReplayDocument {
     std::vector<ReplayDocument> more;  // scenarios beside it
@@ -31,7 +39,8 @@ struct ReplayInputs : ReplayDocument {
     std::vector<std::string> warnings;  // about what came out; no part of the folder's name
     std::string starts = "1";           // of the windows, as parse_starts reads it
     std::string baseline;               // of pairs; empty: none are asked for
-    std::string live;                   // of a live run: a JSON object that says how it was run
+    std::optional<PredictedInputs> predicted;
+    std::string live;  // of a live run: a JSON object that says how it was run
 };
 
 std::filesystem::path default_results_folder(const ReplayInputs& inputs);
@@ -53,6 +62,7 @@ struct StoredInputs {
     bool zones = false;
     std::string starts;
     std::string baseline;
+    std::optional<PredictedInputs> predicted;
 };
 
 // Nothing if the file is no run.json: a scenario, or no JSON at all. InputError for one that is

@@ -39,14 +39,29 @@ constexpr ShownUnit shown_units[] = {
     {"_bytes_per_s", "Gbit/s", "_gbit_per_s", 1e9 / 8},
 };
 
-// The largest unit in which the least value that is not zero is at least a half; of days, two.
-std::optional<ShownUnit> shown_unit(std::string_view unit, double least) {
-    std::optional<ShownUnit> best;
+bool is_short(double number) {
+    const double hundredths = 100 * number;
+    return std::abs(hundredths - std::round(hundredths)) <= 1e-9 * std::abs(hundredths);
+}
+
+// The largest unit in which the least value that is not zero is at least a half; of days, two. Of
+// these, one in which all have two decimals at most comes first: 52 h rather than 2.167 d.
+std::optional<ShownUnit> shown_unit(std::string_view unit, std::span<const double> values) {
+    double least = 0;
+    for (const double value : values) {
+        const double size = std::abs(value);
+        if (size != 0 && (least == 0 || size < least)) least = size;
+    }
+    std::optional<ShownUnit> largest;
+    std::optional<ShownUnit> round;
     for (const ShownUnit& one : shown_units) {
         if (one.unit != unit) continue;
-        if (!best || least >= (one.shown == "d" ? 2.0 : 0.5) * one.of_unit) best = one;
+        if (largest && least < (one.shown == "d" ? 2.0 : 0.5) * one.of_unit) continue;
+        largest = one;
+        const auto fits = [&](double value) { return is_short(value / one.of_unit); };
+        if (std::ranges::all_of(values, fits)) round = one;
     }
-    return best;
+    return round ? round : largest;
 }
 
 // A text in quotes, as JSON has it, is the text.
@@ -61,17 +76,14 @@ std::optional<VariedAxis> varied_axis(std::string_view pointer,
                                       std::span<const std::string> values) {
     VariedAxis axis;
     std::string unit;
-    double least = 0;
     for (const std::string& value : values) {
         const std::optional<records::VariedAmount> amount = records::varied_amount(value);
         if (!amount || (!axis.at.empty() && amount->unit != unit)) return std::nullopt;
         unit = amount->unit;
         axis.at.push_back(amount->value);
-        const double size = std::abs(amount->value);
-        if (size != 0 && (least == 0 || size < least)) least = size;
     }
     axis.name = varied_words(pointer);
-    if (const std::optional<ShownUnit> shown = shown_unit(unit, least)) {
+    if (const std::optional<ShownUnit> shown = shown_unit(unit, axis.at)) {
         for (double& number : axis.at) number /= shown->of_unit;
         axis.name += fmt::format(" ({})", shown->shown);
         unit = shown->suffix;

@@ -91,8 +91,8 @@ void add_compare(CLI::App& app) {
         "compare", "time, samples, steps and dollars to the target, by policy and setting");
     command
         ->add_option("SCENARIO", options->scenarios,
-                     "a scenario file, or several: workloads and clusters side by side; or "
-                     "run.json of results: runs them again")
+                     "a scenario file, or several: workloads and clusters side by side; or a "
+                     "folder of results (or its run.json): runs them again")
         ->required();
     add_experiment_options(*command, *options, "1: its beginning");
     add_output_options(*command, options->output,

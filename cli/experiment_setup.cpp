@@ -15,6 +15,8 @@
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "cli/command.hpp"
+#include "cli/live_workers.hpp"
+#include "scenarios/reader/live_costs.hpp"
 
 namespace ukemi::cli {
 
@@ -36,6 +38,7 @@ struct Request {
     std::string seeds;
     std::string starts;
     std::string baseline;
+    std::optional<analysis::PredictedInputs> predicted;
 };
 
 void add_documents(const ExperimentOptions& options, Request& request) {
@@ -57,6 +60,7 @@ void add_documents(const ExperimentOptions& options, Request& request) {
         request.zones = stored->zones;
         request.starts = stored->starts;
         request.baseline = stored->baseline;
+        request.predicted = stored->predicted;
     }
 }
 
@@ -134,6 +138,7 @@ Request request_of(const ExperimentOptions& options) {
     if (!options.traces.empty()) {
         request.traces = expand_glob(options.traces, "--traces");
         request.zones = options.zones;
+        if (request.predicted) request.predicted->calm = false;
     }
     if (options.zones && request.traces.empty()) {
         throw InputError("--zones", "", "expected --traces beside it: the files of the zones");
@@ -209,6 +214,14 @@ scenarios::StartsChoice starts_of(const Request& request,
                                    "--starts");
 }
 
+// As `ukemi train` predicted it, on whatever machine that was.
+void measure(scenarios::Scenario& scenario, const analysis::PredictedInputs& predicted) {
+    if (predicted.workers) limit_workers(scenario.job, *predicted.workers);
+    scenario.job.profile =
+        scenarios::measured_profile(scenarios::read_costs(predicted.costs), scenario,
+                                    predicted.time_scale, predicted.costs, {});
+}
+
 // A line on the terminal that is overwritten as runs finish; nothing where there is no terminal.
 class ProgressLine {
 public:
@@ -257,8 +270,10 @@ PreparedRuns prepare_runs(const ExperimentOptions& options, bool windows_of_reco
     std::vector<std::size_t> counts;  // of variants, by document
     for (const Document& document : request.documents) {
         for (scenarios::Scenario& one : scenarios::variants_from_text(
-                 document.text, document.file, request.overrides, request.keys))
+                 document.text, document.file, request.overrides, request.keys)) {
+            if (request.predicted) measure(one, *request.predicted);
             runs.scenarios.push_back(std::move(one));
+        }
         counts.push_back(runs.scenarios.size());
     }
     std::size_t begin = 0;
@@ -275,6 +290,7 @@ PreparedRuns prepare_runs(const ExperimentOptions& options, bool windows_of_reco
     }
     runs.setup.traces = request.traces;
     runs.setup.join_zones = request.zones;
+    runs.setup.calm = request.predicted && request.predicted->calm;
     runs.setup.judged = true;
     runs.setup.starts = starts_of(request, runs.scenarios, windows_of_records);
     runs.setup.threads = options.threads > 0
@@ -284,6 +300,7 @@ PreparedRuns prepare_runs(const ExperimentOptions& options, bool windows_of_reco
     runs.inputs.traces = request.traces;
     runs.inputs.zones = request.zones;
     runs.inputs.starts = runs.setup.starts.text;
+    runs.inputs.predicted = request.predicted;
     if (!request.baseline.empty()) {
         std::vector<std::string> labels;
         for (const scenarios::ExperimentCase& one : runs.cases) {

@@ -85,7 +85,7 @@ void add_replay(CLI::App& app) {
         app.add_subcommand("replay", "replay recorded spot markets against policies");
     command
         ->add_option("SCENARIO", options->scenario,
-                     "a scenario file, or run.json of results: runs them again")
+                     "a scenario file, or a folder of results (or its run.json): runs them again")
         ->required();
     add_experiment_options(*command, *options, "apart where recorded, else 1: its beginning");
     add_output_options(

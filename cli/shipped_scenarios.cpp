@@ -71,6 +71,14 @@ std::string first_sentence(const std::string& text) {
     return text;
 }
 
+fs::path run_of_results(const fs::path& folder) {
+    fs::path run = folder / "run.json";
+    std::error_code ignored;
+    if (fs::is_regular_file(run, ignored)) return run;
+    throw InputError(folder.string(), "",
+                     "is a folder without run.json: expected a scenario or a folder of results");
+}
+
 }  // namespace
 
 std::vector<ShippedScenario> shipped_scenarios() {
@@ -91,7 +99,9 @@ fs::path scenario_file(const std::string& given) {
     std::error_code ignored;
     const bool folder = fs::is_directory(path, ignored);  // perhaps the results of that scenario
     const bool there = fs::exists(path, ignored) && !folder;
-    if (there || path.has_parent_path() || path.has_extension()) return path;
+    const bool is_name = !path.has_parent_path() && !path.has_extension();
+    if (there || (!is_name && !folder)) return path;
+    if (!is_name) return run_of_results(path);
     std::vector<fs::path> found;
     std::vector<std::string> names;
     for (const fs::path& file : shipped_files()) {
@@ -105,7 +115,7 @@ fs::path scenario_file(const std::string& given) {
         throw InputError(given, "",
                          fmt::format("names several scenarios: {}", fmt::join(files, ", ")));
     }
-    if (folder) return path;
+    if (folder) return run_of_results(path);
     const std::vector<std::string_view> known(names.begin(), names.end());
     throw InputError(given, "",
                      fmt::format("there is no such file, and no scenario of this name{} (see "

@@ -18,8 +18,9 @@ struct ShippedScenario {
 // and name. Empty if there is none.
 std::vector<ShippedScenario> shipped_scenarios();
 
-// The path as given if something is there or it looks like a path (a folder or an ending); else the
-// shipped scenario of that name. InputError for a name of none, with the nearest, or of several.
+// The path as given if a file is there or it looks like a path (a folder or an ending); else the
+// shipped scenario of that name. A folder that is no such name stands for the run.json in it.
+// InputError for a name of none, with the nearest, or of several; for a folder without run.json.
 std::filesystem::path scenario_file(const std::string& given);
 
 }  // namespace ukemi::cli

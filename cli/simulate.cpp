@@ -170,7 +170,8 @@ void add_simulate(CLI::App& app) {
         app.add_subcommand("simulate", "where the time of a training step goes on a cluster");
     command
         ->add_option("SCENARIO", options->scenario,
-                     "a scenario with sections cluster and job, or the run.json of results")
+                     "a scenario with sections cluster and job, or a folder of results (or its "
+                     "run.json): runs them again")
         ->required();
     add_variation_options(*command, options->variation);
     command->add_option("--perfetto", options->perfetto,

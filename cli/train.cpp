@@ -30,6 +30,8 @@ namespace fs = std::filesystem;
 // that is too large as the largest.
 constexpr auto seed_max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
+constexpr std::string_view own_market = "scenario";  // as --revocations has it
+
 struct TrainOptions {
     LiveWorkerOptions live;
     std::string policies;
@@ -56,9 +58,20 @@ scenarios::PolicyList the_list(const TrainOptions& options, const scenarios::Sce
 
 scenarios::NamedMarket the_market(const TrainOptions& options, const scenarios::Scenario& scenario,
                                   std::uint64_t seed) {
-    if (options.revocations.empty()) return runtime::calm_market(scenario);
-    if (options.revocations == "scenario") return scenarios::make_market(scenario, seed);
+    if (options.revocations.empty()) return scenarios::calm_market(scenario);
+    if (options.revocations == own_market) return scenarios::make_market(scenario, seed);
     return scenarios::make_market(scenario, seed, options.revocations);
+}
+
+analysis::ReplayInputs inputs_of(const TrainOptions& options, const scenarios::Scenario& scenario,
+                                 const scenarios::PolicyList& list, std::uint64_t seed) {
+    analysis::ReplayInputs inputs;
+    inputs.scenario = &scenario;
+    const bool own = options.revocations.empty() || options.revocations == own_market;
+    if (!own) inputs.traces = {options.revocations};
+    inputs.policies = {list.label()};
+    inputs.seeds = {seed};
+    return inputs;
 }
 
 // What is said on the way. A standard error that is gone or full ends no run.
@@ -105,11 +118,9 @@ WrittenPrediction predict(const TrainOptions& options, const scenarios::Scenario
                               sim::simulated_capabilities(market.data, scenario.job));
     const scenarios::FinishedRun run =
         scenarios::run_one(scenario, market, list, seed, {true, true, true, false});
-    analysis::ReplayInputs inputs;
-    inputs.scenario = &scenario;
-    if (!options.revocations.empty()) inputs.traces = {options.revocations};
-    inputs.policies = {list.label()};
-    inputs.seeds = {seed};
+    analysis::ReplayInputs inputs = inputs_of(options, scenario, list, seed);
+    inputs.predicted = {options.costs, options.time_scale, options.live.workers,
+                        options.revocations.empty()};
     plots::FigureResult figures = analysis::write_results(folder, inputs, std::span(&run, 1), {});
     fmt::print("predicted: {:.3f} s, {:.6f} USD, {} transitions, {} plans ({})\n",
                to_seconds(run.result.duration), to_dollars(run.result.cost), run.result.transitions,
@@ -185,11 +196,7 @@ void train(const TrainOptions& options) {
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
     const scenarios::PolicyList list = the_list(options, scenario);
     const scenarios::NamedMarket market = the_market(options, scenario, seed);
-    analysis::ReplayInputs inputs;
-    inputs.scenario = &scenario;
-    if (!options.revocations.empty()) inputs.traces = {options.revocations};
-    inputs.policies = {list.label()};
-    inputs.seeds = {seed};
+    analysis::ReplayInputs inputs = inputs_of(options, scenario, list, seed);
     const fs::path folder = results_folder(options, inputs);
     analysis::OutputFolder results(folder, options.force);
     nlohmann::json about = {{"backend", options.live.backend},

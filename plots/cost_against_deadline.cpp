@@ -17,6 +17,7 @@
 #include "plots/legend.hpp"
 #include "plots/policy_looks.hpp"
 #include "plots/policy_rows.hpp"
+#include "plots/title.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -111,7 +112,7 @@ struct PanelLayout {
     static constexpr double between = 34;
 };
 
-PanelLayout layout_of(std::size_t panels, int width, const Legend& legend) {
+PanelLayout layout_of(std::size_t panels, int width, const Title& title, const Legend& legend) {
     PanelLayout layout;
     layout.width = width;
     const double inner = width - PanelLayout::left - 14 - legend.right();
@@ -120,7 +121,7 @@ PanelLayout layout_of(std::size_t panels, int width, const Legend& legend) {
     layout.rows = static_cast<int>((panels - 1) / static_cast<std::size_t>(layout.columns)) + 1;
     layout.wide = (inner - PanelLayout::gap * (layout.columns - 1)) / layout.columns;
     layout.high = std::clamp(0.7 * layout.wide, 170.0, 380.0);
-    layout.above += legend.above();
+    layout.above += title.more() + legend.above();
     layout.below = 58 + legend.below();
     layout.height = static_cast<int>(layout.above + layout.below + layout.rows * layout.high +
                                      (layout.rows - 1) * PanelLayout::between);
@@ -225,11 +226,9 @@ AxisRange range_of(const std::vector<Panel>& panels, bool of_deadlines) {
 
 std::string drawing_of(const std::string& file, const std::vector<Panel>& panels,
                        const PanelLayout& layout, const std::vector<PolicyLook>& looks,
-                       const Legend& legend) {
-    std::string text =
-        fmt::format("    set multiplot\n    set label 101 title_text at screen {},screen {}\n{}",
-                    10.0 / layout.width, 1 - 14.0 / layout.height,
-                    legend.settings(layout.width, layout.height, 24));
+                       const Title& title, const Legend& legend) {
+    std::string text = "    set multiplot\n" + title.label(layout.width, layout.height) +
+                       legend.settings(layout.width, layout.height, 24 + title.more());
     const auto columns = static_cast<std::size_t>(layout.columns);
     for (std::size_t panel = 0; panel < panels.size(); ++panel) {
         const bool lowest = panel + columns >= panels.size();
@@ -253,7 +252,7 @@ std::string drawing_of(const std::string& file, const std::vector<Panel>& panels
     return text + "    unset multiplot\n    unset xlabel\n";
 }
 
-FigureSource source_of(const std::string& name, const std::string& title,
+FigureSource source_of(const std::string& name, const std::string& variant,
                        std::span<const RunPoint> runs, std::vector<std::string> policies,
                        const FigureStyle& style) {
     policies.resize(std::min(policies.size(), policies_max));
@@ -271,18 +270,18 @@ FigureSource source_of(const std::string& name, const std::string& title,
     const std::vector<PolicyLook> looks = looks_of(policies);
     const Legend legend(style.place(narrow ? LegendPlace::below : LegendPlace::right),
                         entries_of(labels, looks, any_missed(panels)), figure.width - 20);
-    const PanelLayout layout = layout_of(panels.size(), figure.width, legend);
+    const Title title("cost against the deadline" + (variant.empty() ? "" : "; " + variant),
+                      figure.width);
+    const PanelLayout layout = layout_of(panels.size(), figure.width, title, legend);
     figure.height = layout.height;
     const AxisRange x = range_of(panels, true);
     const AxisRange y = range_of(panels, false);
     figure.settings = fmt::format(
         "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics {} nomirror out\n"
-        "set ytics nomirror out\nset xrange [{}:{}]\nset yrange [{}:{}]\ntitle_text = {}\n"
+        "set ytics nomirror out\nset xrange [{}:{}]\nset yrange [{}:{}]\n{}"
         "array names[{}]\narray panels[{}]\n",
         tic_step(x.high - x.low, tics_on(layout.wide)), x.low, x.high, y.low, y.high,
-        gnuplot_string(
-            label_text("cost against the deadline" + (title.empty() ? "" : "; " + title), room)),
-        labels.size(), panels.size());
+        title.settings(), labels.size(), panels.size());
     for (std::size_t i = 0; i < labels.size(); ++i) {
         figure.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(labels[i]));
     }
@@ -293,7 +292,7 @@ FigureSource source_of(const std::string& name, const std::string& title,
                 : label_text(panels[i].trace, static_cast<std::size_t>(layout.wide / 9));
         figure.settings += fmt::format("panels[{}] = {}\n", i + 1, gnuplot_string(label));
     }
-    figure.drawing = drawing_of(file, panels, layout, looks, legend);
+    figure.drawing = drawing_of(file, panels, layout, looks, title, legend);
     return figure;
 }
 

@@ -209,16 +209,17 @@ bool any_missed(const PolicyRows& rows) {
 
 // The deadline, and beside the panel who missed it how often.
 std::string deadline_marks(const PolicyRows& rows, std::optional<double> deadline_h,
-                           const TimeUnit& unit, bool narrow) {
+                           const AxisRange& time, const TimeUnit& unit, bool narrow) {
     std::string text;
     if (deadline_h) {
+        const bool at_the_edge = *deadline_h > time.low + 0.8 * (time.high - time.low);
         text += fmt::format(
             "    set object 1 rectangle from {0},graph 0 to graph 1,graph 1 behind "
             "fc rgb '#ececec' fs solid noborder\n"
             "    set arrow 1 from {0},graph 0 to {0},graph 1 nohead dt (8,4) lw 1.6 "
             "lc rgb '{1}'\n"
-            "    set label 1 'deadline' at {0},graph 1 center offset 0,0.6\n",
-            *deadline_h * unit.per_hour, colour::black);
+            "    set label 1 'deadline' at {0},graph 1 {2} offset 0,0.6\n",
+            *deadline_h * unit.per_hour, colour::black, at_the_edge ? "right" : "center");
     }
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
         const double share = missed_share(rows.rows[i]);
@@ -287,7 +288,7 @@ std::string panel_called(std::string_view name, const PolicyRows& rows, const Fi
     const TimeUnit unit = axis_time_unit(time.high);
     return axis_of(fmt::format("duration ({})", unit.symbol),
                    {time.low * unit.per_hour, time.high * unit.per_hour}, pixels) +
-           deadline_marks(rows, input.deadline_h, unit, narrow) +
+           deadline_marks(rows, input.deadline_h, time, unit, narrow) +
            panel(11, 4, runs_shown, unit.per_hour);
 }
 
@@ -321,13 +322,13 @@ FigureResult draw_cost_and_time(const FigureInput& input, const std::filesystem:
     panels.width = layout.width;
     panels.left = layout.left;
     panels.high = layout.high;
-    panels.above = 26;  // for the deadline's name
     panels.count = shown.size();
-    if (missed && std::ranges::find(shown, "time") != shown.end()) {
-        // Room for who missed the deadline, beside the panel.
-        (shown.back() == "time" || narrow ? panels.right : panels.gap) += narrow ? 62 : 92;
+    for (const std::string_view one : shown) {  // room for who missed the deadline
+        panels.beside.push_back(missed && one == "time" ? (narrow ? 72 : 92) : 0);
     }
     panels.make_room(legend);
+    // The other panels have names above them: the deadline's, the baseline's.
+    panels.above = panels.stacked() && shown.front() == "cost" ? 8 : 26;
 
     FigureSource figure;
     figure.name = "cost_and_time";

@@ -1,7 +1,8 @@
 // cost_by_cause.cpp — where the dollars of each policy went: one stacked bar a policy.
 //
 // Means over the policy's runs, in the ledger's six categories. Each category has a colour and a
-// pattern; the total, and the share of it that was useful, stands at the end of the bar.
+// pattern; the total, and the share of it that was useful, stands at the end of the bar. Where both
+// spot and on-demand instances were bought, a thinner bar below has the same dollars by market.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
-#include "plots/panels.hpp"
-#include "plots/policy_rows.hpp"
 #include "plots/stacked_bars.hpp"
 
 namespace ukemi::plots {
@@ -19,6 +18,7 @@ namespace {
 constexpr int causes_width = 1000;
 
 using Causes = std::array<double, cost_causes.size()>;
+using Markets = std::array<double, bought_markets.size()>;
 
 constexpr std::array<BarFill, cost_causes.size()> cause_fills = {{
     {colour::blue, "solid 1.0"},
@@ -29,30 +29,62 @@ constexpr std::array<BarFill, cost_causes.size()> cause_fills = {{
     {colour::black, "pattern 1"},
 }};
 
-Causes mean_causes(const PolicyRow& row) {
-    Causes mean{};
+struct BoughtPart {
+    std::string_view title;
+    BarFill fill;
+};
+constexpr std::array<BoughtPart, bought_markets.size()> bought_parts = {{
+    {"bought on spot", {colour::black, "empty"}},
+    {"bought on demand", {colour::black, "solid 1.0"}},
+}};
+
+const Causes& causes_of(const RunPoint& run) { return run.usd_by_cause; }
+const Markets& markets_of(const RunPoint& run) { return *run.usd_by_market; }
+
+template <class Values>
+Values mean_of(const PolicyRow& row, const Values& (*of)(const RunPoint&)) {
+    Values mean{};
     for (const RunPoint* run : row.runs) {
-        for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += run->usd_by_cause[k];
+        for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += of(*run)[k];
     }
     for (double& value : mean) value /= static_cast<double>(row.runs.size());
     return mean;
 }
 
+// Whether it is known of all runs where their instances were bought, and it was not one market.
+bool shows_markets(std::span<const RunPoint> runs) {
+    Markets most{};
+    for (const RunPoint& run : runs) {
+        if (!run.usd_by_market) return false;
+        for (std::size_t k = 0; k < most.size(); ++k) {
+            most[k] = std::max(most[k], markets_of(run)[k]);
+        }
+    }
+    return std::ranges::all_of(most, [](double usd) { return usd > 0; });
+}
+
 double total_of(const Causes& causes) { return std::accumulate(causes.begin(), causes.end(), 0.0); }
 
-std::string table_of_causes(const PolicyRows& rows) {
+std::string table_of(const PolicyRows& rows, bool markets) {
     std::vector<std::string> columns{"row", "runs"};
-    for (const std::string_view cause : cost_causes)
-        columns.push_back(fmt::format("{}_usd", cause));
-    columns.insert(columns.end(), {"total_usd", "policy"});
+    const auto add_columns = [&](std::span<const std::string_view> names) {
+        for (const std::string_view name : names) columns.push_back(fmt::format("{}_usd", name));
+    };
+    add_columns(cost_causes);
+    columns.emplace_back("total_usd");
+    if (markets) add_columns(bought_markets);
+    columns.emplace_back("policy");
     CsvWriter csv(columns);
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-        const Causes mean = mean_causes(rows.rows[i]);
-        csv.add(static_cast<std::int64_t>(i));
-        csv.add(static_cast<std::int64_t>(rows.rows[i].runs.size()));
+        const PolicyRow& row = rows.rows[i];
+        const Causes mean = mean_of(row, &causes_of);
+        csv.add(i).add(row.runs.size());
         for (const double value : mean) csv.add(value);
-        csv.add(total_of(mean)).add(one_line(rows.rows[i].policy));
-        csv.end_row();
+        csv.add(total_of(mean));
+        if (markets) {
+            for (const double value : mean_of(row, &markets_of)) csv.add(value);
+        }
+        csv.add(one_line(row.policy)).end_row();
     }
     return csv.text();
 }
@@ -69,13 +101,23 @@ std::string total_text(const Causes& mean, bool narrow) {
                        narrow ? "" : " useful");
 }
 
-// Columns: row, runs, then the causes from the third on.
-std::vector<BarPart> parts_of_causes() {
-    std::vector<BarPart> parts;
+BarPanel panel_of(const PolicyRows& rows, bool markets, bool narrow) {
+    BarPanel panel;
+    panel.axis = fmt::format("mean cost{}", narrow ? " (USD), useful share" : " of a run (USD)");
+    // Columns: row, runs, the causes from the third on, their total, the markets.
+    std::size_t column = 3;
     for (std::size_t k = 0; k < cost_causes.size(); ++k) {
-        parts.push_back({cost_causes[k], cause_fills[k], k + 3});
+        panel.parts.push_back({cost_causes[k], cause_fills[k], column++});
     }
-    return parts;
+    ++column;
+    for (const BoughtPart& part : bought_parts) {
+        if (markets) panel.other_parts.push_back({part.title, part.fill, column++});
+    }
+    for (const PolicyRow& row : rows.rows) {
+        const Causes mean = mean_of(row, &causes_of);
+        panel.ends.push_back({total_of(mean), total_text(mean, narrow)});
+    }
+    return panel;
 }
 
 }  // namespace
@@ -85,38 +127,11 @@ FigureResult draw_cost_by_cause(const FigureInput& input, const std::filesystem:
     const PolicyRows rows = group_by_policy(input.runs);
     if (!rows.problem.empty()) return {{}, "cost_by_cause: " + rows.problem};
     const RowLayout layout = row_layout(rows, options.style, causes_width);
-    const bool narrow = layout.width < narrow_width;
-    const std::vector<BarPart> parts = parts_of_causes();
-    const Legend legend(options.style.place(LegendPlace::above), bar_entries(parts),
-                        layout.width - 20);
-    Panels panels;
-    panels.width = layout.width;
-    panels.left = layout.left;
-    panels.high = layout.high;
-    panels.make_room(legend);
-    std::vector<BarEnd> ends;
-    for (const PolicyRow& row : rows.rows) {
-        const Causes mean = mean_causes(row);
-        ends.push_back({total_of(mean), total_text(mean, narrow)});
-    }
-
-    FigureSource figure;
-    figure.name = "cost_by_cause";
-    figure.width = layout.width;
-    figure.height = panels.height();
-    figure.data = {{"cost_by_cause.csv", table_of_causes(rows)}};
-    figure.settings =
-        layout.settings +
-        fmt::format(
-            "set border 3 lw 0.8\nset style textbox opaque noborder margins 0.2,0.2\nset grid x lt "
-            "1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out format '%g'\n"
-            "set xlabel 'mean cost{}'\n",
-            narrow ? " (USD), useful share" : " of a run (USD)");
-    figure.drawing = panels.margins(0) +
-                     legend.settings(figure.width, figure.height, panels.above) + layout.names +
-                     stacked_bars("cost_by_cause.csv", parts, ends, panels.wide()) +
-                     legend.plots() + "\n    unset label\n";
-    return produce(figure, folder, options);
+    const bool markets = shows_markets(input.runs);
+    const BarPanel panel = panel_of(rows, markets, layout.width < narrow_width);
+    return produce(
+        bars_figure("cost_by_cause", table_of(rows, markets), layout, {&panel, 1}, options.style),
+        folder, options);
 }
 
 }  // namespace ukemi::plots

@@ -24,6 +24,9 @@ namespace ukemi::plots {
 inline constexpr std::array<std::string_view, 6> cost_causes = {
     "useful", "redone", "transition", "checkpoint", "idle", "wasted"};
 
+// Where instances were bought, in the order of RunPoint::usd_by_market.
+inline constexpr std::array<std::string_view, 2> bought_markets = {"spot", "on_demand"};
+
 // One finished run of one policy.
 struct RunPoint {
     std::string policy;
@@ -39,6 +42,8 @@ struct RunPoint {
     // What it shares with other runs of its policy: intervals are over these. Nothing: it is by
     // itself.
     std::optional<std::size_t> cluster = std::nullopt;
+    // The same dollars by market. Nothing: nobody knows.
+    std::optional<std::array<double, bought_markets.size()>> usd_by_market = std::nullopt;
 };
 
 // What a policy costs beyond another, as the mean over pairs of runs.
@@ -55,6 +60,12 @@ struct PairedCost {
 // (hours since the start, value), in order of time.
 using PlotPoints = std::vector<std::pair<double, double>>;
 
+// Between two lines with the same places. Empty: there is none.
+struct PlotBand {
+    PlotPoints low;
+    PlotPoints high;
+};
+
 // One run over time. Every value holds until the next point, except progress, which is joined by
 // lines (work that is lost is two points at one time). An empty series is left out.
 struct TimelineInput {
@@ -64,6 +75,7 @@ struct TimelineInput {
     PlotPoints on_demand_held;  // instances
     PlotPoints capacity;        // spot instances that could be held
     PlotPoints price;           // USD per instance-hour
+    PlotBand prices;            // of several zones, the lowest and the highest, in place of it
     PlotPoints progress;        // share of the work done, 0 to 1
     std::vector<double> revocations_h;
     std::optional<double> deadline_h;
@@ -132,15 +144,9 @@ struct TopologyInput {
     std::vector<Cable> cables;
 };
 
-// Around a line, at the same places: how sure its mean is. Empty: nobody knows.
-struct PlotBand {
-    PlotPoints low;
-    PlotPoints high;
-};
-
 // A run that learns, or the mean of several, over time in hours and over the samples it has used.
 // The batch holds until the next point; the others are joined by lines. What nobody knows is left
-// out.
+// out. A band is how sure the mean beside it is.
 struct LearningRun {
     std::string name;
     PlotPoints learned;  // share of the way to the target

@@ -216,6 +216,19 @@ std::string tics_at(const std::vector<double>& values, AxisRange range, bool log
     return fmt::format("set xtics ({}) nomirror out\n", fmt::join(tics, ", "));
 }
 
+std::string log_tics(AxisRange range) {
+    if (range.high > 100 * range.low) return "autofreq";
+    std::vector<std::string> tics;
+    for (double power = std::pow(10.0, std::floor(std::log10(range.low))); power <= range.high;
+         power *= 10) {
+        for (const double step : {1.0, 2.0, 5.0}) {
+            const double tic = step * power;
+            if (tic >= range.low && tic <= range.high) tics.push_back(fmt::format("{}", tic));
+        }
+    }
+    return fmt::format("({})", fmt::join(tics, ", "));
+}
+
 int tics_on(double pixels) { return std::max(3, static_cast<int>(pixels / 56)); }
 
 double tic_step(double high, int count) {
@@ -227,6 +240,8 @@ double tic_step(double high, int count) {
     return 10 * power;
 }
 
+// pdfcairo counts 96 points of letters to an inch, draws lines of half a point, and points by its
+// own measure: its factors make letters as large as they are asked for, the rest as in the PNG.
 std::string script_of(const FigureSource& source, const FigureStyle& style) {
     constexpr double pixels = 13;  // of a letter
     const double scale = style.scale();
@@ -250,7 +265,8 @@ do for [ending in formats] {{
     }}
     if (ending eq 'pdf') {{
         set terminal pdfcairo noenhanced size {inches_wide:.6g},{inches_high:.6g} \
-            font 'DejaVu Sans,{pdf_font:.4g}' background rgb 'white'
+            font 'DejaVu Sans,{pdf_font:.4g}' fontscale 0.75 linewidth 1.44 pointscale 0.73 \
+            background rgb 'white'
     }}
     set output '{name}.'.ending
 {drawing}

@@ -72,6 +72,10 @@ std::string tics_at(const std::vector<double>& values, AxisRange range, bool log
 // 1, 2 or 5 times a power of ten, so that an axis from 0 to `high` has at most `count` steps.
 double tic_step(double high, int count);
 
+// For "set ytics" of a logarithmic axis: 1, 2 and 5 times powers of ten where these alone would be
+// few, else gnuplot's own.
+std::string log_tics(AxisRange range);
+
 int tics_on(double pixels);  // so many have room for their numbers on an x axis
 
 // Everything of one figure before gnuplot sees it.

@@ -12,6 +12,7 @@
 #include "base/time_unit.hpp"
 #include "plots/gnuplot.hpp"
 #include "plots/panels.hpp"
+#include "plots/title.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -125,9 +126,8 @@ FigureSource source_of(const SurvivalInput& input, const FigureStyle& style) {
     figure.settings = fmt::format(
         "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out format "
         "'%g'\nset ytics 0.2 nomirror out\n{}set xrange [{}:{}]\nset yrange [0:1.04]\n"
-        "title_text = {}\naxis_text = {}\narray names[{}]\n",
+        "axis_text = {}\narray names[{}]\n",
         log_time ? "set logscale x\n" : "", begin, end,
-        gnuplot_string(label_text(input.title, room)),
         gnuplot_string(label_text(fmt::format("{} ({})", input.time_axis, unit.symbol), room)),
         input.curves.size());
     const std::vector<CurveStyle> styles = styles_of(input);
@@ -148,23 +148,24 @@ FigureSource source_of(const SurvivalInput& input, const FigureStyle& style) {
                         row, row + curve.alive.size(), unit.per_hour, look));
         row += curve.alive.size() + 1;
     }
+    const Title title(input.title, figure.width);
+    figure.settings += title.settings();
     const Legend legend(style.place(LegendPlace::above), std::move(entries), figure.width - 20);
     Panels panels;
     panels.width = figure.width;
     panels.left = 76;
-    panels.above = 30;
+    panels.above = 30 + title.more();
     panels.make_room(legend);
     panels.high = std::clamp(0.5 * panels.wide(), 190.0, 380.0);
     figure.height = panels.height();
-    figure.drawing =
-        panels.margins(0) + legend.settings(figure.width, figure.height, 24) +
-        fmt::format(
-            "    set label 101 title_text at screen {},screen {}\n"
-            "    set label 102 axis_text at screen 0.5,screen {} center\n"
-            "    set ylabel 'share that lasted longer'\n    plot {}{}\n"
-            "    unset label\n    unset ylabel\n",
-            10.0 / figure.width, 1 - 16.0 / figure.height, (legend.below() + 16.0) / figure.height,
-            fmt::join(lines, ", \\\n        "), legend.plots());
+    figure.drawing = panels.margins(0) + title.label(figure.width, figure.height) +
+                     legend.settings(figure.width, figure.height, 24 + title.more()) +
+                     fmt::format(
+                         "    set label 102 axis_text at screen 0.5,screen {} center\n"
+                         "    set ylabel 'share that lasted longer'\n    plot {}{}\n"
+                         "    unset label\n    unset ylabel\n",
+                         (legend.below() + 16.0) / figure.height,
+                         fmt::join(lines, ", \\\n        "), legend.plots());
     return figure;
 }
 

@@ -12,6 +12,7 @@
 #include "base/time_unit.hpp"
 #include "plots/gnuplot.hpp"
 #include "plots/legend.hpp"
+#include "plots/title.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -132,19 +133,14 @@ std::string settings_of(const MarketInput& market, std::size_t zones, const Mark
                         int width, double legend_right) {
     const TimeUnit unit = axis_time_unit(span.end_h - span.begin_h);
     const auto room = static_cast<std::size_t>(width / 8);
-    std::string title = market.title;
-    if (zones < market.zones.size()) {
-        title += fmt::format(" (the first {} of {} zones)", zones, market.zones.size());
-    }
     const double length = (span.end_h - span.begin_h) * unit.per_hour;
     std::string settings = fmt::format(
         "set border {} lw 0.8\nset grid x lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics {} nomirror out\n"
         "set ytics nomirror out format '%g'\nset xrange [{}:{}]\nset lmargin at screen {}\n"
-        "set rmargin at screen {}\nunit = {}\ntitle_text = {}\naxis_text = {}\narray names[{}]\n",
+        "set rmargin at screen {}\nunit = {}\naxis_text = {}\narray names[{}]\n",
         span.price_top > 0 ? 11 : 3, tic_step(length, tics_on(width - 2 * beside - legend_right)),
         span.begin_h * unit.per_hour, span.end_h * unit.per_hour, beside / width,
         1 - ((span.price_top > 0 ? beside : 20) + legend_right) / width, unit.per_hour,
-        gnuplot_string(label_text(title, room)),
         gnuplot_string(label_text(fmt::format("{} ({})", market.time_axis, unit.symbol), room)),
         zones);
     if (span.price_top > 0) {
@@ -171,9 +167,9 @@ FigureSource source_of(const MarketInput& market, const FigureStyle& style) {
     }
     std::vector<LegendEntry> entries;
     if (span.any_capacity) {
-        entries.push_back(
-            own_entry("instances that can be held (left)",
-                      fmt::format("boxes lc rgb '{}' fs solid 0.75 noborder", colour::sky)));
+        entries.push_back(own_entry(
+            span.price_top > 0 ? "instances that can be held (left)" : "instances that can be held",
+            fmt::format("boxes lc rgb '{}' fs solid 0.75 noborder", colour::sky)));
     }
     if (span.price_top > 0) {
         figure.data.emplace_back(
@@ -183,15 +179,19 @@ FigureSource source_of(const MarketInput& market, const FigureStyle& style) {
                                     fmt::format("lines lt 1 lw 1.6 lc rgb '{}'", colour::black)));
     }
     const Legend legend(style.place(LegendPlace::above), std::move(entries), figure.width - 20);
-    const double above = 48 + legend.above();
+    const Title title(zones == market.zones.size()
+                          ? market.title
+                          : fmt::format("{} (the first {} of {} zones)", market.title, zones,
+                                        market.zones.size()),
+                      figure.width);
+    const double above = 48 + title.more() + legend.above();
     figure.height = static_cast<int>(above + strips_below + legend.below() +
                                      static_cast<double>(zones) * (strip + between) - between);
-    figure.settings = settings_of(market, zones, span, figure.width, legend.right());
-    figure.drawing = fmt::format(
-        "    set multiplot\n    set format x ''\n"
-        "    set label 101 title_text at screen {},screen {}\n{}",
-        10.0 / figure.width, 1 - 16.0 / figure.height,
-        legend.settings(figure.width, figure.height, 24));
+    figure.settings =
+        settings_of(market, zones, span, figure.width, legend.right()) + title.settings();
+    figure.drawing = "    set multiplot\n    set format x ''\n" +
+                     title.label(figure.width, figure.height) +
+                     legend.settings(figure.width, figure.height, 24 + title.more());
     for (std::size_t i = 0; i < zones; ++i) {
         const double top = figure.height - above - static_cast<double>(i) * (strip + between);
         if (i + 1 == zones) {

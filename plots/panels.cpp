@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace ukemi::plots {
 
@@ -12,15 +14,23 @@ void Panels::make_room(const Legend& legend) {
     legend_below = legend.below();
 }
 
-bool Panels::stacked() const {
-    const auto panels = static_cast<double>(count);
-    return width - left - right < panels * wide_min + (panels - 1) * gap;
+double Panels::beside_of(std::size_t panel) const {
+    return panel < beside.size() ? beside[panel] : 0;
 }
 
+double Panels::wide_side_by_side() const {
+    const auto panels = static_cast<double>(count);
+    const double taken =
+        std::accumulate(beside.begin(), beside.end(), left + right + gap * (panels - 1));
+    return (width - taken) / panels;
+}
+
+bool Panels::stacked() const { return wide_side_by_side() < wide_min; }
+
 double Panels::wide() const {
-    const double inner = width - left - right;
-    if (stacked()) return inner;
-    return (inner - gap * static_cast<double>(count - 1)) / static_cast<double>(count);
+    if (!stacked()) return wide_side_by_side();
+    const double most = beside.empty() ? 0 : std::ranges::max(beside);
+    return width - left - right - most;  // the same of all
 }
 
 int Panels::height() const {
@@ -30,9 +40,11 @@ int Panels::height() const {
 }
 
 std::string Panels::margins(std::size_t panel) const {
-    const auto number = static_cast<double>(panel);
-    const double x = left + (stacked() ? 0 : number * (wide() + gap));
-    const double y = above + legend_above + (stacked() ? number * (high + below + 18) : 0);
+    double x = left;
+    double y = above + legend_above;
+    for (std::size_t before = 0; before < panel; ++before) {
+        stacked() ? y += high + below + 18 : x += wide() + beside_of(before) + gap;
+    }
     const double all = height();
     return fmt::format(
         "    set lmargin at screen {:.6g}\n    set rmargin at screen {:.6g}\n"

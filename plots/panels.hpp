@@ -16,7 +16,9 @@ struct Panels {
     double above = 8;   // without the legend
     double below = 58;  // tics and the axis' name, of each panel where they are stacked
     double gap = 24;    // between panels side by side
-    double high = 0;    // one panel
+    // On the right of each panel, for what stands there; of panels that are not named, none.
+    std::vector<double> beside = {};
+    double high = 0;  // one panel
     std::size_t count = 1;
     double wide_min = 300;  // of a panel that stands beside another
     double legend_above = 0;
@@ -26,8 +28,11 @@ struct Panels {
     bool stacked() const;
     int height() const;  // of the picture
     std::string margins(std::size_t panel) const;
-    // Of the room that panels have, in pixels.
-    double wide() const;
+    double wide() const;  // of one panel, in pixels
+
+private:
+    double beside_of(std::size_t panel) const;
+    double wide_side_by_side() const;
 };
 
 }  // namespace ukemi::plots

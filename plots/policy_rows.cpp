@@ -12,14 +12,36 @@ namespace ukemi::plots {
 namespace {
 
 constexpr std::size_t label_characters_max = 40;
+constexpr std::size_t all_characters = 1000;
 
 std::string problem_of(const RunPoint& run) {
     const auto drawable = [](double value) { return std::isfinite(value) && value >= 0; };
     const bool good = drawable(run.cost_usd) && drawable(run.duration_h) &&
-                      std::all_of(run.usd_by_cause.begin(), run.usd_by_cause.end(), drawable);
+                      std::ranges::all_of(run.usd_by_cause, drawable) &&
+                      (!run.usd_by_market || std::ranges::all_of(*run.usd_by_market, drawable));
     if (good) return {};
     return fmt::format("a run of policy {} has a number that is negative or not finite",
                        one_line(run.policy));
+}
+
+// A name that is too long goes on in a second line, best where one of its parts begins.
+std::pair<std::string, std::string> in_two_lines(std::string_view name,
+                                                 std::size_t characters_max) {
+    const std::string all = label_text(name, all_characters);
+    if (character_count(all) <= characters_max) return {all, ""};
+    std::size_t part = 0;
+    std::size_t word = 0;
+    std::size_t anywhere = 0;
+    for (std::size_t at = 1; at < all.size(); ++at) {
+        if ((static_cast<unsigned char>(all[at]) & 0xC0U) == 0x80U) continue;  // in a character
+        if (character_count(std::string_view(all).substr(0, at)) > characters_max) break;
+        anywhere = at;
+        if (all[at] == '+' || all[at - 1] == ' ') part = at;
+        if (all[at - 1] == '_' || all[at - 1] == '-') word = at;
+    }
+    const std::size_t split = 2 * part >= anywhere ? part : 2 * word >= anywhere ? word : anywhere;
+    const std::size_t space = all[split - 1] == ' ' ? 1 : 0;
+    return {all.substr(0, split - space), label_text(all.substr(split), characters_max)};
 }
 
 }  // namespace
@@ -60,23 +82,31 @@ RowLayout row_layout(const PolicyRows& rows, const FigureStyle& style, int usual
     RowLayout layout;
     layout.width = style.width(usual_width);
     const bool narrow = layout.width < narrow_width;
-    layout.high = static_cast<double>(count) * (count <= 8 ? 46 : 32);
     const std::size_t characters_max =
         narrow ? static_cast<std::size_t>(layout.width) / 24 : label_characters_max;
 
     double longest = 0;
-    layout.settings = fmt::format("set yrange [{}:-0.5]\nunset ytics\narray names[{}]\n",
-                                  static_cast<double>(count) - 0.5, count);
+    std::string second;
+    bool two_lines = false;
+    layout.settings =
+        fmt::format("set yrange [{}:-0.5]\nunset ytics\narray names[{}]\narray below[{}]\n",
+                    static_cast<double>(count) - 0.5, count, count);
     for (std::size_t i = 0; i < count; ++i) {
-        const std::string name = label_text(rows.rows[i].policy, characters_max);
-        longest = std::max(longest, label_width(name));
+        const auto [name, below] = in_two_lines(rows.rows[i].policy, characters_max);
+        longest = std::max({longest, label_width(name), label_width(below)});
         layout.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(name));
+        two_lines = two_lines || !below.empty();
+        second += fmt::format("below[{}] = {}\n", i + 1, gnuplot_string(below));
     }
+    layout.settings += second;
+    layout.high = static_cast<double>(count) * (count <= 8 ? 46 : two_lines ? 40 : 32);
     // Long names widen a figure whose width nobody asked for, not shrink the panels.
     if (!style.width_in) layout.width += static_cast<int>(std::max(0.0, longest - 160.0));
     layout.names =
         "    do for [i=1:|names|] {\n"
-        "        set label 100+i names[i] at graph 0,first i-1 right offset -1,0\n"
+        "        set label 10000+i names[i] at graph 0,first i-1 right offset -1,"
+        "(below[i] eq '' ? 0 : 0.5)\n"
+        "        set label 20000+i below[i] at graph 0,first i-1 right offset -1,-0.5\n"
         "    }\n";
     layout.left = 28 + longest;
     return layout;

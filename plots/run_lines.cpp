@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
@@ -111,13 +112,18 @@ FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& s
     figure.width = look.width(1000);
     const bool narrow = figure.width < narrow_width;
     double last = 0;
+    double least = std::numeric_limits<double>::max();
     double most = 0;
     std::vector<std::string> names;
     for (const RunLine& line : lines) {
         names.push_back(line.name);
         last = std::max(last, line.points.back().first);
-        for (const auto& [at, value] : line.points) most = std::max(most, value);
-        for (const auto& [at, value] : line.band.high) most = std::max(most, value);
+        for (const PlotPoints* points : {&line.points, &line.band.low, &line.band.high}) {
+            for (const auto& [at, value] : *points) {
+                least = std::min(least, value);
+                most = std::max(most, value);
+            }
+        }
     }
     drawn.looks = looks_of(names);
     std::string arrays = fmt::format("array names[{}]\n", lines.size());
@@ -135,7 +141,7 @@ FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& s
                         std::move(entries), figure.width - 20);
     Panels panels;
     panels.width = figure.width;
-    panels.left = 76;
+    panels.left = most >= 1e4 ? 92 : 76;  // for the numbers of its axis
     panels.above = 14;
     panels.right = 24;
     panels.make_room(legend);
@@ -147,9 +153,11 @@ FigureSource source_of(const std::vector<RunLine>& lines, const RunLinesStyle& s
         drawn.factor = unit.per_hour;
         axis = fmt::format("time ({})", unit.symbol);
     }
+    const double beyond = most < 4 * least ? 2.2 : 1.25;  // so that there are tics
     const std::string range =
         style.log_scale
-            ? std::string("set logscale y\nset yrange [*:*]\n")
+            ? fmt::format("set logscale y\nset yrange [{}:{}]\nset ytics {}\n", least / beyond,
+                          most * beyond, log_tics({least / beyond, most * beyond}))
             : fmt::format("set yrange [{}:{}]\n", style.low,
                           most > style.low ? style.low + 1.04 * (most - style.low) : style.low + 1);
     const double end = last > 0 ? 1.02 * last * drawn.factor : 1;

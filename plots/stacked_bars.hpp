@@ -1,4 +1,4 @@
-// stacked_bars.hpp — bars of parts, one below the other, with what they add up to at their ends.
+// stacked_bars.hpp — figures of bars of parts, a row each, with what they add up to at their ends.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plots/gnuplot.hpp"
-#include "plots/legend.hpp"
+#include "plots/policy_rows.hpp"
 
 namespace ukemi::plots {
 
@@ -17,19 +17,24 @@ struct BarPart {
     std::size_t column = 0;  // of the table; all parts of a bar stand in neighbouring columns
 };
 
-std::vector<LegendEntry> bar_entries(std::span<const BarPart> parts);
-
 // What stands at the end of each row's bar.
 struct BarEnd {
     double value = 0;
     std::string text;
 };
-// Up to where the axis goes, so that all texts have room in a panel of so many pixels.
-double bars_end(std::span<const BarEnd> ends, double pixels);
 
-// Commands: the texts at the ends, the range and tics of the axis, and the plot, of a table whose
-// first column is the row. Values are multiplied by `factor`.
-std::string stacked_bars(const std::string& file, std::span<const BarPart> parts,
-                         std::span<const BarEnd> ends, double pixels, double factor = 1);
+struct BarPanel {
+    std::string axis;  // its name
+    std::vector<BarPart> parts;
+    std::vector<BarEnd> ends;  // of each row
+    double factor = 1;         // from the table's values to those of the axis and the ends
+    // The same sum in other parts: a thinner bar below each. Usually empty.
+    std::vector<BarPart> other_parts = {};
+};
+
+// Rows of bars in panels that share their names and keys, from one table whose first column is the
+// number of the row.
+FigureSource bars_figure(const std::string& name, std::string table, const RowLayout& layout,
+                         std::span<const BarPanel> panels, const FigureStyle& style);
 
 }  // namespace ukemi::plots

@@ -11,8 +11,6 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
-#include "plots/panels.hpp"
-#include "plots/policy_rows.hpp"
 #include "plots/stacked_bars.hpp"
 
 namespace ukemi::plots {
@@ -106,32 +104,12 @@ FigureResult draw_step_parts(const FigureInput& input, const std::filesystem::pa
         }
         ends.push_back({whole * factor, std::move(text)});
     }
-    const std::vector<BarPart> parts = parts_of(shown);
-    if (parts.empty()) return {{}, "step_parts: there is no step to draw"};
-    const RowLayout layout = row_layout(names, options.style, 1000);
-    const Legend legend(options.style.place(LegendPlace::above), bar_entries(parts),
-                        layout.width - 20);
-    Panels panels;
-    panels.width = layout.width;
-    panels.left = layout.left;
-    panels.high = layout.high;
-    panels.make_room(legend);
-    FigureSource figure;
-    figure.name = "step_parts";
-    figure.width = layout.width;
-    figure.height = panels.height();
-    figure.data = {{"step_parts.csv", table_of(shown)}};
-    figure.settings =
-        layout.settings + fmt::format(
-                              "set border 3 lw 0.8\nset style textbox opaque noborder "
-                              "margins 0.2,0.2\nset grid x lt 1 lw 0.6 lc rgb '#dddddd'\n"
-                              "set xtics nomirror out format '%g'\n"
-                              "set xlabel 'mean step ({}), share of compute'\n",
-                              milliseconds ? "ms" : "s");
-    figure.drawing = panels.margins(0) +
-                     legend.settings(figure.width, figure.height, panels.above) + layout.names +
-                     stacked_bars("step_parts.csv", parts, ends, panels.wide(), factor) +
-                     legend.plots() + "\n    unset label\n";
+    BarPanel panel{fmt::format("mean step ({}), share of compute", milliseconds ? "ms" : "s"),
+                   parts_of(shown), std::move(ends), factor};
+    if (panel.parts.empty()) return {{}, "step_parts: there is no step to draw"};
+    const FigureSource figure =
+        bars_figure("step_parts", table_of(shown), row_layout(names, options.style, 1000),
+                    {&panel, 1}, options.style);
     FigureResult result = produce(figure, folder, options);
     if (input.step_parts->rows.size() > step_rows_max) {
         result.notes.push_back(fmt::format("step_parts: shows the first {} of {} rows",

@@ -1,8 +1,8 @@
 // timeline.cpp — one run over time, in three panels that share the hours.
 //
 // Above: instances held (on-demand stacked on spot), what the spot market would have given, and the
-// revocations. In the middle: the price. Below: the share of the work done, beside the straight
-// line that would just make the deadline.
+// revocations. In the middle: the price, or from the lowest to the highest of several zones. Below:
+// the share of the work done, beside the straight line that would just make the deadline.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "plots/gnuplot.hpp"
 #include "plots/legend.hpp"
 #include "plots/policy_looks.hpp"
+#include "plots/title.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -25,9 +26,13 @@ std::string problem_of(const TimelineInput& run) {
     if (!good_file_stem(run.file_stem)) {
         return "the file stem must be letters, digits, '_' and '-'";
     }
-    for (const PlotPoints* points :
-         {&run.spot_held, &run.on_demand_held, &run.capacity, &run.price, &run.progress}) {
+    for (const PlotPoints* points : {&run.spot_held, &run.on_demand_held, &run.capacity, &run.price,
+                                     &run.prices.low, &run.prices.high, &run.progress}) {
         if (!finite_and_ordered(*points)) return "points must be finite and in order of time";
+    }
+    const auto same_time = [](const auto& a, const auto& b) { return a.first == b.first; };
+    if (!std::ranges::equal(run.prices.low, run.prices.high, same_time)) {
+        return "the lowest and the highest price must be of the same times";
     }
     const auto finite = [](double value) { return std::isfinite(value); };
     if (!std::all_of(run.revocations_h.begin(), run.revocations_h.end(), finite) ||
@@ -74,6 +79,20 @@ std::string table_of_points(const PlotPoints& points, const char* column, double
         csv.add(end_h).add(points.back().second);  // the last value holds until the end
         csv.end_row();
     }
+    return csv.text();
+}
+
+// With a row before and one after each change, so that lines through them are steps.
+std::string table_of_prices(const PlotBand& prices, double end_h) {
+    CsvWriter csv({"t_h", "usd_per_instance_hour_lowest", "usd_per_instance_hour_highest"});
+    const auto add = [&](double at, std::size_t i) {
+        csv.add(at).add(prices.low[i].second).add(prices.high[i].second).end_row();
+    };
+    for (std::size_t i = 0; i < prices.low.size(); ++i) {
+        if (i > 0) add(prices.low[i].first, i - 1);
+        add(prices.low[i].first, i);
+    }
+    if (prices.low.back().first < end_h) add(end_h, prices.low.size() - 1);
     return csv.text();
 }
 
@@ -126,6 +145,15 @@ std::string instances_panel(const TimelineInput& run) {
 }
 
 std::string price_panel(const TimelineInput& run) {
+    if (!run.prices.low.empty()) {
+        return fmt::format(
+            "    plot '{0}_price.csv' skip 1 using ($1*unit):2:3 with filledcurves fs solid 1.0 "
+            "noborder lc rgb '{1}' notitle, "
+            "\\\n"
+            "        '' skip 1 using ($1*unit):3 with lines lt 1 lw 0.8 lc rgb '{2}' notitle, \\\n"
+            "        '' skip 1 using ($1*unit):2 with lines lt 1 lw 1.8 lc rgb '{2}' notitle",
+            run.file_stem, colour::light_grey, colour::black);
+    }
     if (run.price.empty()) {
         return "    set label 5 'no price is known' at graph 0.5,graph 0.5 center\n"
                "    set format y ''\n    plot [][0:1] NaN notitle";
@@ -173,6 +201,11 @@ std::vector<LegendEntry> entries_of(const TimelineInput& run, const FigureStyle&
                      colour::black)));
         }
     }
+    if (style.shows("timeline", "price") && !run.prices.low.empty()) {
+        entries.push_back(own_entry("lowest price", with("lines lt 1 lw 1.8", colour::black)));
+        entries.push_back(
+            own_entry("to the highest", with("boxes fs solid 1.0", colour::light_grey)));
+    }
     if (style.shows("timeline", "progress")) {
         if (!run.progress.empty()) {
             entries.push_back(
@@ -217,7 +250,8 @@ std::string y_axis(std::string_view title, int line, double width) {
 
 std::vector<TimePanel> panels_of(const TimelineInput& run, const FigureStyle& style, double width) {
     double price_top = 0;
-    for (const auto& [at, value] : run.price) price_top = std::max(price_top, value);
+    for (const auto& [at, value] : run.prices.low.empty() ? run.price : run.prices.high)
+        price_top = std::max(price_top, value);
     if (price_top <= 0) price_top = 1;
     std::vector<TimePanel> panels;
     if (style.shows("timeline", "instances")) {
@@ -251,7 +285,9 @@ FigureSource source_of(const TimelineInput& run, const FigureStyle& style) {
     const auto add = [&](const char* ending, std::string text) {
         figure.data.emplace_back(run.file_stem + ending, std::move(text));
     };
-    if (!run.price.empty()) {
+    if (!run.prices.low.empty()) {
+        add("_price.csv", table_of_prices(run.prices, run.end_h));
+    } else if (!run.price.empty()) {
         add("_price.csv", table_of_points(run.price, "usd_per_instance_hour", run.end_h));
     }
     if (!run.progress.empty()) {
@@ -264,22 +300,19 @@ FigureSource source_of(const TimelineInput& run, const FigureStyle& style) {
     const Legend legend(style.place(LegendPlace::above), entries_of(run, style), figure.width - 20);
     const std::vector<TimePanel> panels = panels_of(run, style, figure.width);
     const double right = 22 + legend.right();
-    const double above = 34 + legend.above();
+    const Title title(run.title, figure.width);
+    const double above = 34 + title.more() + legend.above();
     double high = above + 52 + legend.below();
     for (const TimePanel& panel : panels) high += panel.high + between;
     figure.height = static_cast<int>(high - between);
     const TimeUnit unit = axis_time_unit(std::max(run.end_h, run.deadline_h.value_or(0)));
-    figure.settings =
-        settings_of(run, unit, figure.width - left - right) +
-        fmt::format("title_text = {}\n",
-                    gnuplot_string(label_text(
-                        run.title, static_cast<std::size_t>(std::max(12, figure.width / 8)))));
+    figure.settings = settings_of(run, unit, figure.width - left - right) + title.settings();
     figure.drawing = fmt::format(
         "    set multiplot\n    set format x ''\n"
         "    set lmargin at screen {}\n    set rmargin at screen {}\n"
-        "    set label 1 title_text at screen {},screen {}\n{}",
-        left / figure.width, 1 - right / figure.width, 10.0 / figure.width,
-        1 - 16.0 / figure.height, legend.settings(figure.width, figure.height, 28));
+        "{}{}",
+        left / figure.width, 1 - right / figure.width, title.label(figure.width, figure.height),
+        legend.settings(figure.width, figure.height, 28 + title.more()));
     double top = above;
     for (std::size_t i = 0; i < panels.size(); ++i) {
         const TimePanel& panel = panels[i];

@@ -16,6 +16,7 @@
 #include "base/plain_text.hpp"
 #include "plots/gnuplot.hpp"
 #include "plots/panels.hpp"
+#include "plots/title.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -322,12 +323,13 @@ FigureResult draw_topology(const FigureInput& input, const std::filesystem::path
     FigureSource figure;
     figure.name = "topology";
     figure.width = options.style.width(topology_width);
+    const Title title(input.topology->title, figure.width);
     const Legend legend(options.style.place(LegendPlace::below), entries_of(layout),
                         figure.width - 20);
     Panels panels;
     panels.width = figure.width;
     panels.left = 12;
-    panels.above = 34;
+    panels.above = 34 + title.more();
     panels.below = 12;
     panels.make_room(legend);
     panels.high = std::clamp(0.55 * panels.wide(), 260.0, 520.0);
@@ -337,13 +339,10 @@ FigureResult draw_topology(const FigureInput& input, const std::filesystem::path
     // Room on the right for the last name.
     figure.settings = fmt::format(
         "set style textbox opaque noborder margins 0.1,0.1\nunset border\nunset tics\nset xrange "
-        "[-0.02:1.06]\nset yrange [{}:{}]\ntitle_text = {}\n",
-        low - 0.4, high + 0.6,
-        gnuplot_string(
-            label_text(input.topology->title, static_cast<std::size_t>(figure.width / 8))));
-    figure.drawing = panels.margins(0) + legend.settings(figure.width, figure.height, 28) +
-                     fmt::format("    set label 101 title_text at screen {},screen {}\n",
-                                 10.0 / figure.width, 1 - 16.0 / figure.height) +
+        "[-0.02:1.06]\nset yrange [{}:{}]\n{}",
+        low - 0.4, high + 0.6, title.settings());
+    figure.drawing = panels.margins(0) + title.label(figure.width, figure.height) +
+                     legend.settings(figure.width, figure.height, 28 + title.more()) +
                      plot_of(layout, panels.wide()) + legend.plots() + "\n    unset label\n";
     return produce(figure, folder, options);
 }

@@ -11,8 +11,6 @@
 
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
-#include "plots/panels.hpp"
-#include "plots/policy_rows.hpp"
 #include "plots/stacked_bars.hpp"
 
 namespace ukemi::plots {
@@ -99,15 +97,12 @@ std::vector<BarPart> parts_of_phases(std::size_t first) {
     return parts;
 }
 
-std::string panel_of(const std::vector<TransitionRow>& rows, const PhasePanel& panel,
-                     double pixels) {
-    std::vector<BarEnd> ends;
+BarPanel panel_of(const std::vector<TransitionRow>& rows, const PhasePanel& panel) {
+    BarPanel bars{std::string(panel.axis), parts_of_phases(panel.first), {}};
     for (const TransitionRow& row : rows) {
-        ends.push_back({sum_of(row.*panel.parts), sum_text(row, panel)});
+        bars.ends.push_back({sum_of(row.*panel.parts), sum_text(row, panel)});
     }
-    return fmt::format(
-        "    set xlabel '{}'\n{}", panel.axis,
-        stacked_bars("transition_phases.csv", parts_of_phases(panel.first), ends, pixels));
+    return bars;
 }
 
 }  // namespace
@@ -119,39 +114,17 @@ FigureResult draw_transition_phases(const FigureInput& input, const std::filesys
     if (!problem.empty()) return {{}, "transition_phases: " + problem};
     PolicyRows names;
     for (const TransitionRow& row : rows) names.rows.push_back({row.name, {}, 0});
-    const RowLayout layout = row_layout(names, options.style, phases_width);
-    const Legend legend(options.style.place(LegendPlace::above), bar_entries(parts_of_phases(0)),
-                        layout.width - 20);
-    std::vector<const PhasePanel*> shown;
+    std::vector<BarPanel> shown;
     for (const PhasePanel& panel : phase_panels) {
-        if (options.style.shows("transition_phases", panel.name)) shown.push_back(&panel);
+        if (options.style.shows("transition_phases", panel.name)) {
+            shown.push_back(panel_of(rows, panel));
+        }
     }
-    Panels panels;
-    panels.width = layout.width;
-    panels.left = layout.left;
-    panels.high = layout.high;
-    panels.count = shown.size();
-    panels.make_room(legend);
-
-    FigureSource figure;
-    figure.name = "transition_phases";
-    figure.width = layout.width;
-    figure.height = panels.height();
-    figure.data = {{"transition_phases.csv", table_of(rows)}};
-    figure.settings = layout.settings +
-                      "set border 3 lw 0.8\nset style textbox opaque noborder margins 0.2,0.2\n"
-                      "set grid x lt 1 lw 0.6 lc rgb '#dddddd'\n"
-                      "set xtics nomirror out format '%g'\n";
-    figure.drawing =
-        "    set multiplot\n" + legend.settings(figure.width, figure.height, panels.above);
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-        figure.drawing +=
-            panels.margins(i) + (i == 0 || panels.stacked() ? layout.names : std::string()) +
-            panel_of(rows, *shown[i], panels.wide()) + (i == 0 ? legend.plots() : std::string()) +
-            "\n    unset label\n    unset key\n";
-    }
-    figure.drawing += "    unset multiplot\n";
-    return produce(figure, folder, options);
+    if (shown.empty()) return {};
+    return produce(
+        bars_figure("transition_phases", table_of(rows),
+                    row_layout(names, options.style, phases_width), shown, options.style),
+        folder, options);
 }
 
 }  // namespace ukemi::plots

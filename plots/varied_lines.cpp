@@ -12,6 +12,7 @@
 #include "plots/gnuplot.hpp"
 #include "plots/legend.hpp"
 #include "plots/policy_looks.hpp"
+#include "plots/title.hpp"
 
 namespace ukemi::plots {
 namespace {
@@ -272,14 +273,16 @@ public:
         const Legend legend(style.place(narrow ? LegendPlace::below : LegendPlace::right),
                             entries_of(input, all_, label_max), source_.width - 20);
         grid_ = grid_of(input.columns.size(), source_.width - legend.right());
-        above_ = (input.title.empty() ? 8 : 30) + legend.above();
+        const Title title(input.title, source_.width);
+        above_ = (title.empty() ? 8 : 30 + title.more()) + legend.above();
         named_ = input.columns.size() > 1;
         const double row = grid_.high + (named_ ? panel_above : panel_gap);
         rows_ = shown_.size() * grid_.lines;
         source_.height = static_cast<int>(above_ + row * static_cast<double>(rows_) + panel_below +
                                           legend.below());
         settings(label_max);
-        source_.drawing = drawing(legend);
+        source_.settings += title.settings();
+        source_.drawing = drawing(title, legend);
     }
     const FigureSource& source() const { return source_; }
 
@@ -296,10 +299,8 @@ private:
         source_.settings = fmt::format(
             "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset bars 0.5\n"
             "set ytics nomirror out format '%g'\n{}set xrange [{}:{}]\n{}"
-            "title_text = {}\naxis_text = {}\narray names[{}]\narray columns[{}]\n",
+            "axis_text = {}\narray names[{}]\narray columns[{}]\n",
             log_x ? "set logscale x\n" : "", x.low, x.high, tics_at(places, x, log_x, grid_.wide),
-            gnuplot_string(label_text(input_.title.empty() ? " " : input_.title,
-                                      static_cast<std::size_t>(source_.width / 8))),
             gnuplot_string(label_text(input_.axis, static_cast<std::size_t>(source_.width / 8))),
             all_.policies.size(), input_.columns.size());
         for (std::size_t i = 0; i < all_.policies.size(); ++i) {
@@ -322,7 +323,7 @@ private:
         const AxisRange range = range_of(input_, quantity);
         const bool log_y = on_log_axis(input_, quantity);
         const std::string tics =
-            log_y ? "autofreq" : fmt::format("{}", tic_step(range.high - range.low, 6));
+            log_y ? log_tics(range) : fmt::format("{}", tic_step(range.high - range.low, 6));
         std::string text = fmt::format(
             "    set lmargin at screen {}\n    set rmargin at screen {}\n"
             "    set tmargin at screen {}\n    set bmargin at screen {}\n"
@@ -344,14 +345,14 @@ private:
         return text;
     }
 
-    std::string drawing(const Legend& legend) const {
+    std::string drawing(const Title& title, const Legend& legend) const {
         std::string text = fmt::format(
-            "    set multiplot\n    set label 101 title_text at screen {},screen {}\n"
-            "    set label 104 axis_text at screen {},screen {} center\n",
-            10.0 / source_.width, 1 - 16.0 / source_.height,
+            "    set multiplot\n{}    set label 104 axis_text at screen {},screen {} center\n",
+            title.label(source_.width, source_.height),
             (grid_.left + (source_.width - legend.right() - 14)) / 2 / source_.width,
             (legend.below() + 14) / source_.height);
-        text += legend.settings(source_.width, source_.height, input_.title.empty() ? 4 : 28);
+        text +=
+            legend.settings(source_.width, source_.height, title.empty() ? 4 : 28 + title.more());
         for (std::size_t q = 0; q < shown_.size(); ++q) {
             for (std::size_t column = 0; column < input_.columns.size(); ++column) {
                 const std::size_t row = q * grid_.lines + column / grid_.columns;

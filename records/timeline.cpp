@@ -35,6 +35,12 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
     const bool noise = std::ranges::any_of(
         timeline, [](const TimelineRow& row) { return row.noise_scale.has_value(); });
     if (noise) columns.emplace_back("noise_scale");
+    const bool prices = std::ranges::any_of(
+        timeline, [](const TimelineRow& row) { return row.spot_prices.has_value(); });
+    if (prices) {
+        columns.insert(columns.end(),
+                       {"spot_usd_per_instance_hour_lowest", "spot_usd_per_instance_hour_highest"});
+    }
     CsvWriter csv(columns);
     for (const TimelineRow& row : timeline) {
         csv.add(to_seconds(row.at.since_start()))
@@ -57,6 +63,11 @@ std::string to_csv(const Timeline& timeline, std::int64_t samples_total) {
             csv.add(policies::transition_phase_names[static_cast<std::size_t>(phase)]);
         }
         if (noise) csv.add(row.noise_scale.value_or(no_value));
+        if (prices) {
+            const auto [lowest, highest] =
+                row.spot_prices.value_or(std::pair(row.spot_price, row.spot_price));
+            csv.add(to_dollars_per_hour(lowest)).add(to_dollars_per_hour(highest));
+        }
         csv.end_row();
     }
     return csv.text();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/quantity.hpp"
@@ -28,14 +29,15 @@ struct TimelineRow {
     std::optional<double> learned;      // share of the way to the target, where that is modelled
     std::optional<double> accuracy;     // of the same, from 0 to 1
     std::optional<double> noise_scale;  // of the gradient, in samples, where a model measures it
+    std::optional<std::pair<Price, Price>> spot_prices;  // lowest, highest, of several zones
     friend bool operator==(const TimelineRow&, const TimelineRow&) = default;
 };
 
 using Timeline = std::vector<TimelineRow>;
 
 // The columns loss and accuracy are there if any row has one of them, batch and learned if any row
-// has one of those, noise_scale and transition_phase if any row has one. An empty cell says that
-// the row has none.
+// has one of those; noise_scale, transition_phase and the lowest and highest price if any row has
+// one. An empty cell says that the row has none.
 std::string to_csv(const Timeline& timeline, std::int64_t samples_total);
 std::string_view job_phase_name(policies::JobPhase phase);
 

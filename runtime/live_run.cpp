@@ -32,21 +32,6 @@ policies::Capabilities live_capabilities(const sim::MarketData& market, const si
     return can;
 }
 
-scenarios::NamedMarket calm_market(const scenarios::Scenario& scenario) {
-    scenarios::NamedMarket market = scenarios::make_market(scenario, scenario.seed);
-    market.name = "calm";
-    market.data.after_last_row = sim::AfterLastRow::hold;
-    const sim::MarketRules rules = market.data.rules;  // of which only the bills are left
-    market.data.rules = {};
-    market.data.rules.spot_billing = rules.spot_billing;
-    market.data.rules.on_demand_billing = rules.on_demand_billing;
-    for (sim::ZoneData& zone : market.data.zones) {
-        zone.capacity.steps = {{Instant{}, scenario.job.instances_max}};
-    }
-    sim::prepare(market.data);
-    return market;
-}
-
 namespace {
 
 const kernels::TrainingSpec& training_of(const scenarios::Scenario& scenario) {

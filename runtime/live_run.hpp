@@ -43,9 +43,6 @@ struct LiveRun {
 // What live workers can turn, whatever they compute on.
 policies::Capabilities live_capabilities(const sim::MarketData& market, const sim::JobSpec& job);
 
-// The market with nothing ever taken away: every zone carries what the job may ask for.
-scenarios::NamedMarket calm_market(const scenarios::Scenario& scenario);
-
 // Throws InputError for a scenario without "training", or one that this world cannot run. However
 // else a run ends, what its workers have learned is saved if any of them still has it.
 LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMarket& market,

@@ -5,7 +5,7 @@
 // measured. As AdaptDL does, 50 batches in geometric steps from M₀ to `batch_max` are tried.
 #include <memory>
 
-#include "base/config_reader.hpp"
+#include "base/bounded_duration.hpp"
 #include "base/exact_math.hpp"
 #include "policies/batch/batch_view.hpp"
 
@@ -79,10 +79,8 @@ std::unique_ptr<Policy> make_goodput_batch(ConfigReader& parameters) {
     GoodputBatchSettings settings;
     settings.batch_max = parameters.integer("batch_max", 1, batch_most, settings.batch_max);
     settings.least_gain = parameters.number("least_gain", 0, 10, settings.least_gain);
-    settings.interval = parameters.duration("interval", settings.interval);
-    if (settings.interval < whole_seconds(1) || settings.interval > days(30)) {
-        parameters.fail("interval", "expected from 1 s to 30 d");
-    }
+    settings.interval =
+        bounded_duration(parameters, "interval", whole_seconds(1), days(30), settings.interval);
     return std::make_unique<GoodputBatch>(settings);
 }
 

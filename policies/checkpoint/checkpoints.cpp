@@ -8,8 +8,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/config_reader.hpp"
-#include "base/key_notes.hpp"
+#include "base/bounded_duration.hpp"
 #include "policies/checkpoint/checkpoint_interval.hpp"
 #include "policies/policy.hpp"
 
@@ -95,24 +94,21 @@ public:
     }
 };
 
-Duration positive(ConfigReader& parameters, std::string_view key, Duration otherwise) {
-    const Duration value = parameters.duration(key, otherwise);
-    note_limits(parameters, key, "from 1 s to 36500 d");
-    if (value < whole_seconds(1)) parameters.fail(key, "expected at least 1 s");
-    if (value > days(36'500)) parameters.fail(key, "expected at most 36500 d");
-    return value;
+Duration at_least_a_second(ConfigReader& parameters, std::string_view key, Duration otherwise) {
+    return bounded_duration(parameters, key, whole_seconds(1), days(36'500), otherwise);
 }
 
 std::unique_ptr<Policy> make_optimal(ConfigReader& parameters, std::string_view name,
                                      OptimalCheckpoint::Rule rule) {
     return std::make_unique<OptimalCheckpoint>(
-        name, rule, positive(parameters, "mean_time_between_failures", hours(6)));
+        name, rule, at_least_a_second(parameters, "mean_time_between_failures", hours(6)));
 }
 
 }  // namespace
 
 std::unique_ptr<Policy> make_periodic_checkpoint(ConfigReader& parameters) {
-    return std::make_unique<PeriodicCheckpoint>(positive(parameters, "interval", hours(1)));
+    return std::make_unique<PeriodicCheckpoint>(
+        at_least_a_second(parameters, "interval", hours(1)));
 }
 std::unique_ptr<Policy> make_young_checkpoint(ConfigReader& parameters) {
     return make_optimal(parameters, "young_checkpoint", young_interval);

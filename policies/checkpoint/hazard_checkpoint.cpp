@@ -17,7 +17,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/config_reader.hpp"
+#include "base/bounded_duration.hpp"
 #include "policies/checkpoint/age_hazard.hpp"
 #include "policies/checkpoint/checkpoint_interval.hpp"
 #include "policies/policy.hpp"
@@ -218,10 +218,7 @@ private:
 };
 
 Duration at_least_a_minute(ConfigReader& parameters, std::string_view key, Duration otherwise) {
-    const Duration value = parameters.duration(key, otherwise);
-    if (value < minutes(1)) parameters.fail(key, "expected at least 1 min");
-    if (value > days(36'500)) parameters.fail(key, "expected at most 36500 d");
-    return value;
+    return bounded_duration(parameters, key, minutes(1), days(36'500), otherwise);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <map>
 #include <memory>
 
-#include "base/config_reader.hpp"
+#include "base/bounded_duration.hpp"
 #include "policies/market/pools.hpp"
 #include "policies/market/price_record.hpp"
 
@@ -114,22 +114,14 @@ private:
     Instant offered_at_;
 };
 
-Duration bounded(ConfigReader& parameters, std::string_view key, Duration otherwise,
-                 Duration least) {
-    const Duration value = parameters.duration(key, otherwise);
-    if (value < least) parameters.fail(key, "expected at least 1 min");
-    if (value > days(365)) parameters.fail(key, "expected at most 365 d");
-    return value;
-}
-
 void read_quantile(ConfigReader& parameters, BidRule& rule) {
     rule.quantile = parameters.number("quantile", 0, 1, 0.9);
-    rule.window = bounded(parameters, "window", days(7), minutes(1));
-    rule.warm_up = bounded(parameters, "warm_up", days(1), Duration{});
+    rule.window = bounded_duration(parameters, "window", minutes(1), days(365), days(7));
+    rule.warm_up = bounded_duration(parameters, "warm_up", Duration{}, days(365), days(1));
     if (rule.warm_up > rule.window) {
         parameters.fail("warm_up", "expected at most \"window\"");
     }
-    rule.rebid_every = bounded(parameters, "rebid_every", hours(1), minutes(1));
+    rule.rebid_every = bounded_duration(parameters, "rebid_every", minutes(1), days(365), hours(1));
     rule.floor = parameters.number("floor", 0, 1, 0);
 }
 

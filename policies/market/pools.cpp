@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/bounded_duration.hpp"
+
 namespace ukemi::policies {
 
 Price pool_price(const ZoneView& zone, Market market, const Observation& seen) {
@@ -79,11 +81,8 @@ ZoneId main_zone(const Plan& plan) {
 
 StayRule read_stay_rule(ConfigReader& parameters) {
     StayRule rule;
-    rule.holding_time = parameters.duration("holding_time", hours(4));
-    if (rule.holding_time < whole_seconds(1)) {
-        parameters.fail("holding_time", "expected at least 1 s");
-    }
-    if (rule.holding_time > days(365)) parameters.fail("holding_time", "expected at most 365 d");
+    rule.holding_time =
+        bounded_duration(parameters, "holding_time", whole_seconds(1), days(365), hours(4));
     rule.least_saving = parameters.number("least_saving", 0, 1, 0.05);
     return rule;
 }

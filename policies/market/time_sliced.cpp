@@ -11,7 +11,7 @@
 #include <cmath>
 #include <memory>
 
-#include "base/config_reader.hpp"
+#include "base/bounded_duration.hpp"
 #include "policies/market/deadline_view.hpp"
 #include "policies/market/market_rule.hpp"
 #include "policies/market/safety_net_choice.hpp"
@@ -115,8 +115,8 @@ private:
 }  // namespace
 
 std::unique_ptr<Policy> make_time_sliced(ConfigReader& parameters) {
-    const Duration slice = parameters.duration("slice", hours(8));
-    if (slice < whole_seconds(1)) parameters.fail("slice", "expected at least 1 s");
+    const Duration slice =
+        bounded_duration(parameters, "slice", whole_seconds(1), days(36'500), hours(8));
     const bool overlap_one_tick = parameters.flag("overlap_one_tick", false);
     return std::make_unique<TimeSliced>(slice, overlap_one_tick, read_safety_net(parameters));
 }

@@ -13,7 +13,7 @@
 // ahead trains on what there is instead of idling.
 #include <memory>
 
-#include "base/config_reader.hpp"
+#include "base/bounded_duration.hpp"
 #include "policies/market/deadline_view.hpp"
 #include "policies/market/market_rule.hpp"
 #include "policies/market/safety_net_choice.hpp"
@@ -103,9 +103,8 @@ std::unique_ptr<Policy> make_uniform_progress(ConfigReader& parameters) {
 }
 
 std::unique_ptr<Policy> make_rc_threshold(ConfigReader& parameters) {
-    const Duration least_ahead = parameters.duration("least_ahead", minutes(10));
-    if (least_ahead < whole_seconds(1)) parameters.fail("least_ahead", "expected at least 1 s");
-    if (least_ahead > days(365)) parameters.fail("least_ahead", "expected at most 365 d");
+    const Duration least_ahead =
+        bounded_duration(parameters, "least_ahead", whole_seconds(1), days(365), minutes(10));
     return std::make_unique<UniformProgress>("rc_threshold", false, least_ahead,
                                              read_safety_net(parameters));
 }

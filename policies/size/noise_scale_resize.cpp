@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/config_reader.hpp"
+#include "base/bounded_duration.hpp"
 #include "policies/policy.hpp"
 
 namespace ukemi::policies {
@@ -80,8 +80,8 @@ std::unique_ptr<Policy> make_noise_scale_resize(ConfigReader& parameters) {
     if (period % measured != 0) {
         parameters.fail("measure_every_steps", "expected a divisor of \"every_steps\"");
     }
-    const Duration analysis = parameters.duration("analysis_time", Duration{});
-    if (analysis > days(366)) parameters.fail("analysis_time", "expected at most 366 d");
+    const Duration analysis =
+        bounded_duration(parameters, "analysis_time", Duration{}, days(366), Duration{});
     return std::make_unique<NoiseScaleResize>(period, measured, analysis);
 }
 

@@ -5,7 +5,7 @@
 // the group was formed anew, and windows that a change of the group cut short do not count.
 #include <memory>
 
-#include "base/config_reader.hpp"
+#include "base/bounded_duration.hpp"
 #include "policies/policy.hpp"
 #include "policies/size/group_watch.hpp"
 #include "policies/size/learner_tuning.hpp"
@@ -71,10 +71,8 @@ std::unique_ptr<Policy> make_tune_learners(ConfigReader& parameters) {
     const auto learners_max =
         static_cast<std::int32_t>(parameters.integer("learners_max", 1, 64, 4));
     const double threshold = parameters.number("threshold", 0, 10, learner_threshold);
-    const Duration window = parameters.duration("window", whole_seconds(1));
-    if (window <= Duration{} || window > days(1)) {
-        parameters.fail("window", "expected more than 0 s and at most 1 d");
-    }
+    const Duration window =
+        bounded_duration(parameters, "window", nanoseconds(1), days(1), whole_seconds(1));
     return std::make_unique<TuneLearners>(learners_max, threshold, window);
 }
 

@@ -12,7 +12,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/config_reader.hpp"
+#include "base/bounded_duration.hpp"
 #include "policies/policy.hpp"
 
 namespace ukemi::policies {
@@ -111,7 +111,8 @@ std::unique_ptr<Policy> make_utilisation_resize(ConfigReader& parameters) {
     settings.occupied = parameters.one_of("utilisation", counted, counted[0]) == counted[1];
     settings.grow_above = parameters.number("grow_above", 0, 1, settings.grow_above);
     settings.idle_below = parameters.number("idle_below", 0, 1, settings.idle_below);
-    settings.idle_for = parameters.duration("idle_for", settings.idle_for);
+    settings.idle_for =
+        bounded_duration(parameters, "idle_for", Duration{}, days(36'500), settings.idle_for);
     settings.every_steps = parameters.integer("every_steps", 1, 1'000'000'000, 10);
     settings.spawn = static_cast<std::int32_t>(parameters.integer("spawn", 1, most, 1));
     settings.least = static_cast<std::int32_t>(parameters.integer("workers_min", 1, most, 1));

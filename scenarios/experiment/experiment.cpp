@@ -50,6 +50,21 @@ records::DecisionLogHeader decision_log_header(const Scenario& scenario, const s
     return header;
 }
 
+NamedMarket calm_market(const Scenario& scenario) {
+    NamedMarket market = make_market(scenario, scenario.seed);
+    market.name = "calm";
+    market.data.after_last_row = sim::AfterLastRow::hold;
+    const sim::MarketRules rules = market.data.rules;  // of which only the bills are left
+    market.data.rules = {};
+    market.data.rules.spot_billing = rules.spot_billing;
+    market.data.rules.on_demand_billing = rules.on_demand_billing;
+    for (sim::ZoneData& zone : market.data.zones) {
+        zone.capacity.steps = {{Instant{}, scenario.job.instances_max}};
+    }
+    sim::prepare(market.data);
+    return market;
+}
+
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,
                     std::uint64_t seed, const RunOptions& options) {
     const sim::JobSpec job = job_on(scenario, market.data);
@@ -243,9 +258,11 @@ private:
         std::optional<traces::Trace> zones;
         if (setup_.join_zones)
             zones = traces::join_zones(setup_.traces, trace_options(*one.scenario));
-        NamedMarket market =
-            make_market(*one.scenario, seed, own ? std::filesystem::path{} : setup_.traces[trace],
-                        zones ? &*zones : nullptr);
+        NamedMarket market = setup_.calm
+                                 ? calm_market(*one.scenario)
+                                 : make_market(*one.scenario, seed,
+                                               own ? std::filesystem::path{} : setup_.traces[trace],
+                                               zones ? &*zones : nullptr);
         if (!own) market.name = names_[trace];
         for (const PolicyList& list : one.policies) {
             check_policies(list, *one.scenario,

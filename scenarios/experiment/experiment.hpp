@@ -30,6 +30,7 @@ enum class Details : std::uint8_t { none, first, all };  // first: of each polic
 
 struct ExperimentSetup {
     std::vector<std::filesystem::path> traces;  // empty: the scenario's own market
+    bool calm = false;                          // that market is its calm_market
     bool join_zones = false;                    // the traces are zones of one market
     StartsChoice starts;                        // where in each trace runs begin
     std::vector<PolicyList> policies;
@@ -49,6 +50,9 @@ struct FinishedRun {
     std::string events;                                      // events.jsonl
     std::vector<std::pair<std::string, std::string>> files;  // more of its folder: name and text
 };
+
+// The scenario's market with nothing ever taken away: every zone carries what the job may ask for.
+NamedMarket calm_market(const Scenario& scenario);
 
 // Throws the first InputError in the order of the runs, if a trace cannot be read.
 std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup);

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/complaint_list.hpp"
-#include "base/key_notes.hpp"
 #include "base/old_forms.hpp"
 #include "scenarios/reader/sections.hpp"
 #include "sim/cluster/cluster_file.hpp"
@@ -220,18 +218,6 @@ void read_clock(ConfigReader& job_config, sim::JobSpec& job) {
 }
 
 }  // namespace
-
-Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least, Duration most,
-                          std::optional<Duration> otherwise) {
-    const Duration value = otherwise ? config.duration(key, *otherwise) : config.duration(key);
-    const std::string limits =
-        fmt::format("from {} to {}", format_duration(least), format_duration(most));
-    note_limits(config, key, limits);
-    const bool left_out = otherwise && value == *otherwise;
-    if (left_out || (value >= least && value <= most)) return value;
-    complain(config, key, fmt::format("expected {}, found {}", limits, format_duration(value)));
-    return otherwise.value_or(std::clamp(value, least, most));
-}
 
 void read_job(ConfigReader config, Scenario& scenario) {
     sim::JobSpec& job = scenario.job;

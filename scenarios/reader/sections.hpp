@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/bounded_duration.hpp"
 #include "scenarios/reader/scenario.hpp"
 
 namespace ukemi::sim {
@@ -20,10 +21,6 @@ inline constexpr Duration pause_longest = days(30);    // restart, notice, check
 inline constexpr Duration step_longest = days(1);      // computing, encoding or exchange of a step
 inline constexpr Duration run_longest = days(3660);    // deadline, length of a generated market
 inline constexpr Duration work_longest = days(36600);  // of the work on the fewest instances
-
-// A duration within bounds, or a complaint that names them.
-Duration bounded_duration(ConfigReader& config, std::string_view key, Duration least, Duration most,
-                          std::optional<Duration> otherwise = std::nullopt);
 
 // A key of a table of `what`, such as "8" in {"8": "41 s"}: a number from 1 to `most`.
 std::int64_t number_of(const ConfigReader& table, const std::string& key, std::int64_t most,

@@ -14,10 +14,14 @@ records::TimelineRow World::row_at(Instant now) const {
     row.on_demand_held = fleet_.on_demand_held();
     row.workers = trainer_->workers();
     row.transition_phase = transition_phase();
+    row.spot_price = market_.spot_price(ZoneId{0});
+    std::pair prices{row.spot_price, row.spot_price};
     for (std::uint32_t zone = 0; zone < market_.zone_count(); ++zone) {
         row.spot_capacity += market_.spot_capacity(ZoneId{zone});
+        prices.first = std::min(prices.first, market_.spot_price(ZoneId{zone}));
+        prices.second = std::max(prices.second, market_.spot_price(ZoneId{zone}));
     }
-    row.spot_price = market_.spot_price(ZoneId{0});
+    if (market_.zone_count() > 1) row.spot_prices = prices;
     row.spent = in_all(fleet_.metered(now), egress_);
     row.spot_losses = fleet_.revocations();
     return row;

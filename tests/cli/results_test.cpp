@@ -57,6 +57,34 @@ TEST_CASE("results: a folder holds how to repeat the runs and all that came of t
     }
 }
 
+TEST_CASE("results: a timeline of several zones shows from the lowest price to the highest",
+          "[cli][results]") {
+    const ScratchFolder scratch;
+    const std::string file = shipped("market/three_zones.json").string();
+    const Ran ran = run_ukemi(scratch.path(), {"replay", file, "--policies", "greedy,on_demand",
+                                               "--set", "/job/work=40 h", "--out", "r"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const std::string name = "greedy--h100-16-launch--seed-1";
+    const fs::path own = scratch.path() / "r/runs" / name / "timeline.csv";
+    CHECK_THAT(text_in(own), Catch::Contains(",spot_usd_per_instance_hour_highest\n"));
+    const fs::path script = scratch.path() / "r/figures" / ("timeline-" + name + ".gp");
+    CHECK_THAT(text_in(script), Catch::Contains("title 'lowest price'"));
+    CHECK(text_in(script).find("first zone") == std::string::npos);
+    CHECK_THAT(text_in(scratch.path() / "r/figures/cost_by_cause.csv"),
+               Catch::Contains(",total_usd,spot_usd,on_demand_usd,policy\n"));
+
+    // Those of older versions have the first zone's alone, which is said.
+    std::string older;
+    for (const std::string& line : lines_of(text_in(own))) {
+        const std::size_t highest = line.rfind(',');
+        older += line.substr(0, line.rfind(',', highest - 1)) + "\n";
+    }
+    write_file(own, older);
+    REQUIRE(run_ukemi(scratch.path(), {"plot", "r"}).code == 0);
+    CHECK_THAT(text_in(script), Catch::Contains("price of the first zone'\n"));
+}
+
 TEST_CASE("results: without --out the folder is named after scenario and inputs",
           "[cli][results]") {
     const ScratchFolder scratch;

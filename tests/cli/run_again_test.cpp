@@ -48,6 +48,12 @@ void check_run_again(const std::string& command, std::vector<std::string> option
         CHECK(text_in(scratch.path() / "again" / file) == text_in(scratch.path() / "first" / file));
     }
     CHECK_THAT(text_in(scratch.path() / "first/summary.csv"), Catch::Contains(",event_hash,"));
+    // A folder of results stands for its run.json.
+    const Ran folder = run_in(scratch.path(), {command, "./first", "--out", "by folder"});
+    INFO(folder.err);
+    REQUIRE(folder.code == 0);
+    CHECK(text_in(scratch.path() / "by folder/summary.csv") ==
+          text_in(scratch.path() / "first/summary.csv"));
 }
 
 }  // namespace
@@ -148,8 +154,15 @@ TEST_CASE("run again: each command knows what the other's run.json is", "[cli][a
         "ukemi: market/run.json: is of runs on a market: ukemi replay or compare runs it again\n");
     REQUIRE(run_ukemi(scratch.path(), {"init", "simulate", "s.json"}).code == 0);
     REQUIRE(run_ukemi(scratch.path(), {"simulate", "s.json", "--out", "steps"}).code == 0);
-    CHECK(complaint({"replay", "steps/run.json"}) ==
+    CHECK(complaint({"replay", "steps"}) ==
           "ukemi: steps/run.json: is of steps: ukemi simulate runs it again\n");
+    CHECK(run_ukemi(scratch.path(), {"simulate", "steps", "--out", "again"}).code == 0);
+    CHECK(text_in(scratch.path() / "again/simulate.csv") ==
+          text_in(scratch.path() / "steps/simulate.csv"));
+    fs::create_directories(scratch.path() / "empty");
+    CHECK(complaint({"replay", "empty"}) ==
+          "ukemi: empty: is a folder without run.json: expected a scenario or a folder of "
+          "results\n");
     CHECK(complaint({"compare", "steps/run.json"}) ==
           "ukemi: steps/run.json: is of steps: ukemi simulate runs it again\n");
 }

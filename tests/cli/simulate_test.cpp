@@ -93,9 +93,10 @@ TEST_CASE("ukemi simulate --vary --out: what is drawn is what was recorded", "[c
     CHECK_THAT(text_in(folder / "simulate.csv"),
                Catch::StartsWith("job_workers,job,model,workers,"));
     CHECK_THAT(text_in(folder / "figures/scaling.gp"),
-               Catch::Contains("throughput and efficiency against workers"));
+               Catch::Contains("'throughput and efficiency against'") &&
+                   Catch::Contains("title_lines[2] = 'workers'\n"));
     CHECK_THAT(text_in(folder / "figures/variation.gp"),
-               Catch::Contains("step time and throughput against workers"));
+               Catch::Contains("'step time and throughput against'"));
     const std::string drawn = text_in(folder / "figures/scaling.csv");
     const std::string parts = text_in(folder / "figures/step_parts.csv");
     for (const nlohmann::json& variant : variants) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "tests/cli/child.hpp"
 
@@ -11,6 +12,7 @@ namespace ukemi {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 // A training of 340 parameters in steps of 16 samples, saved every 50 ms or so.
 std::string scenario_text(std::int64_t samples) {
@@ -131,6 +133,35 @@ TEST_CASE("ukemi train: what is no checkpoint is refused by its header", "[cli][
     CHECK(ran.code == 2);
     CHECK(ran.err == "ukemi: vast: expected a checkpoint, found a file of another kind\n");
     CHECK(names_in(folder.path()) == std::vector<std::string>{"s.json", "vast"});
+}
+
+TEST_CASE("ukemi train: a prediction is run again by its run.json, with the same hash",
+          "[cli][live]") {
+    const ScratchFolder folder;
+    write_file(folder.path() / "s.json", scenario_text(1600));
+    const Ran costs =
+        run_ukemi(folder.path(), {"calibrate", "s.json", "--out", "box.json", "--steps", "5",
+                                  "--stretches", "1", "--repeat", "1", "--no-machine"});
+    INFO(costs.err);
+    REQUIRE(costs.code == 0);
+    const Ran ran = run_ukemi(folder.path(), train({"--costs", "box.json"}));
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const Ran again = run_ukemi(folder.path(), {"replay", "./out-predicted", "--out", "again"});
+    INFO(again.err);
+    REQUIRE(again.code == 0);
+    const auto run_of = [&](const char* results) {
+        return json::parse(text_in(folder.path() / results / "runs.json")).at("runs").at(0);
+    };
+    CHECK(run_of("again").at("trace") == "calm");
+    for (const char* key : {"event_hash", "duration_s", "cost_usd", "plans"}) {
+        CHECK(run_of("again").at(key) == run_of("out-predicted").at(key));
+    }
+    // What comes of it can be run again, too.
+    const auto predicted = [&](const char* results) {
+        return json::parse(text_in(folder.path() / results / "run.json")).at("predicted");
+    };
+    CHECK(predicted("again") == predicted("out-predicted"));
 }
 
 TEST_CASE("ukemi calibrate: what a killed one has left does not block the next", "[cli][live]") {

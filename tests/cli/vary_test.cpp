@@ -1,7 +1,10 @@
 // vary_test.cpp — `ukemi replay --vary`: variants of a scenario side by side; and --zones.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "analysis/variation_figures.hpp"
 #include "tests/cli/child.hpp"
 
 namespace ukemi {
@@ -115,6 +118,20 @@ TEST_CASE("ukemi replay --vary: a results folder has a column a pointer and figu
     fs::remove_all(figures);
     CHECK(run_ukemi(scratch.path(), {"plot", "out"}).code == 0);
     CHECK(names_in(figures) == drawn);
+}
+
+TEST_CASE("varied axis: the largest unit in which all numbers are short", "[vary]") {
+    const auto axis_of = [](const std::vector<std::string>& values) {
+        const auto axis = analysis::varied_axis("/job/deadline", values);
+        REQUIRE(axis);
+        return fmt::format("{}: {}", axis->name, axis->at.front());
+    };
+    CHECK(axis_of({"52 h", "60 h", "100 h"}) == "deadline (h): 52");
+    CHECK(axis_of({"48 h", "60 h"}) == "deadline (d): 2");
+    CHECK(axis_of({"30 min", "45 min", "2 h"}) == "deadline (h): 0.5");
+    CHECK(axis_of({"40 min", "1 h"}) == "deadline (min): 40");
+    CHECK(axis_of({"100 s", "1000 s"}) == "deadline (s): 100");
+    CHECK(axis_of({"7 s", "1.001 s"}) == "deadline (ms): 7000");
 }
 
 TEST_CASE("ukemi diff: variants are not compared as if they were one scenario", "[cli][vary]") {

@@ -7,10 +7,14 @@
 #include <set>
 
 #include "plots/legend.hpp"
+#include "plots/panels.hpp"
 #include "plots/policy_looks.hpp"
+#include "plots/policy_rows.hpp"
+#include "plots/title.hpp"
 
 namespace ukemi {
 
+using Catch::Contains;
 using plots::FigureStyle;
 using plots::LegendPlace;
 
@@ -49,6 +53,69 @@ TEST_CASE("legend: as many columns as there is room for", "[figures]") {
     CHECK(height(LegendPlace::above, 100) == 12 + 6 * 19);
     CHECK(height(LegendPlace::right, 800) == 12 + 6 * 19);
     CHECK(height(LegendPlace::none, 800) == 0);
+}
+
+TEST_CASE("panels: what stands beside one widens no other gap", "[figures]") {
+    plots::Panels panels;
+    panels.width = 1300;
+    panels.left = 64;
+    panels.right = 12;
+    panels.gap = 12;
+    panels.count = 3;
+    CHECK(panels.wide() == 400);
+    panels.beside = {0, 60};
+    CHECK(panels.wide() == 380);
+    CHECK_THAT(panels.margins(1), Contains(fmt::format("lmargin at screen {:.6g}", 456 / 1300.0)));
+    CHECK_THAT(panels.margins(2), Contains(fmt::format("lmargin at screen {:.6g}", 908 / 1300.0)));
+    // Below each other all are as wide as the one that has something beside it.
+    panels.width = 400;
+    REQUIRE(panels.stacked());
+    CHECK(panels.wide() == 400 - 64 - 12 - 60);
+    CHECK_THAT(panels.margins(0), Contains(fmt::format("lmargin at screen {:.6g}", 64 / 400.0)));
+}
+
+TEST_CASE("title: wrapped at spaces, a word longer than a line within it", "[figures]") {
+    const plots::Title one("greedy on west", 300);
+    CHECK(one.more() == 0);
+    CHECK(one.settings() == "array title_lines[1]\ntitle_lines[1] = 'greedy on west'\n");
+    // 100 pixels, of which 80 are left: nine letters of 8.2.
+    const plots::Title three("greedy on a-longish-name", 100);
+    CHECK(three.settings() ==
+          "array title_lines[3]\ntitle_lines[1] = 'greedy on'\ntitle_lines[2] = 'a-longish'\n"
+          "title_lines[3] = '-name'\n");
+    CHECK(three.more() == 2 * 17);
+    CHECK(plots::Title("", 100).empty());
+    CHECK(plots::Title("", 100).label(100, 100).empty());
+}
+
+TEST_CASE("title: four lines at most, then it loses its middle", "[figures]") {
+    std::string text = "first";
+    for (int i = 0; i < 60; ++i) text += " word";
+    const plots::Title title(text + " last", 200);
+    CHECK(title.more() <= 3 * 17);
+    CHECK_THAT(title.settings(), Contains("= 'first word") && Contains("…") && Contains("last'\n"));
+}
+
+TEST_CASE("rows: a long name goes on in a second line where a part of it begins", "[figures]") {
+    FigureStyle column;
+    column.width_in = 3.3;
+    column.font_pt = 8;
+    const auto lines_of = [&](const std::string& name) {
+        plots::PolicyRows rows;
+        rows.rows = {{name, {}, 0}};
+        const std::string text = plots::row_layout(rows, column, 1000).settings;
+        return text.substr(text.find("names[1] ="));
+    };
+    // 16 letters have room.
+    CHECK(lines_of("greedy+daly") == "names[1] = 'greedy+daly'\nbelow[1] = ''\n");
+    CHECK(lines_of("follow_capacity+greedy+daly") ==
+          "names[1] = 'follow_capacity'\nbelow[1] = '+greedy+daly'\n");
+    CHECK(lines_of("batch 16, workers 32") == "names[1] = 'batch 16,'\nbelow[1] = 'workers 32'\n");
+    CHECK(lines_of("cheapest_region_net+daly") ==
+          "names[1] = 'cheapest_region_'\nbelow[1] = 'net+daly'\n");
+    CHECK(lines_of("uniform_progress+periodic+on_notice") ==
+          "names[1] = 'uniform_progress'\nbelow[1] = '+periodi…_notice'\n");
+    CHECK(lines_of("ööööööööööööööööööö") == "names[1] = 'öööööööööööööööö'\nbelow[1] = 'ööö'\n");
 }
 
 TEST_CASE("policy looks: short and long names are one policy, lists follow from names",

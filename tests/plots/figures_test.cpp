@@ -47,8 +47,13 @@ plots::TopologyInput two_gpus() {
 // Input for every figure in the table.
 plots::FigureInput every_kind() {
     plots::FigureInput input = two_policies();
-    for (plots::RunPoint& run : input.runs) run.deadline_h = run.trace == "west" ? 10 : 14;
-    input.timelines = {short_run()};
+    for (plots::RunPoint& run : input.runs) {
+        run.deadline_h = run.trace == "west" ? 10 : 14;
+        run.usd_by_market = {run.cost_usd / 2, run.cost_usd / 2};
+    }
+    input.timelines = {short_run(), short_run()};
+    input.timelines[1].file_stem = "timeline-zones";
+    input.timelines[1].prices = {{{0, 0.5}, {2, 0.75}}, {{0, 1}, {2, 4}}};
     plots::MarketInput& market = input.markets.emplace_back();
     market.title = "two zones";
     market.zones = {{"east", {{0, 2}, {3, 0}}, {{0, 0.5}, {1, 0.75}}, 0, 5},
@@ -146,6 +151,32 @@ TEST_CASE("cost_by_cause: means over the runs, with their total", "[figures][gol
     // 10 of 15 dollars are two thirds.
     CHECK(script.find("'15.00 USD, 67 % useful'") != std::string::npos);
     CHECK(script.find("names[1] = 'daring'\nnames[2] = 'steady'\n") != std::string::npos);
+}
+
+TEST_CASE("cost_by_cause: the same dollars by market where both were bought", "[figures][golden]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_policies();
+    for (plots::RunPoint& run : input.runs) run.usd_by_market = {run.cost_usd, 0};
+    const auto script_of = [&] {
+        plots::draw_cost_by_cause(input, folder.path(), without_gnuplot());
+        return folder.text_of("cost_by_cause.gp");
+    };
+    CHECK(script_of().find("bought") == std::string::npos);  // all on spot: the bars say so
+    input.runs[2].usd_by_market = {4, 6};
+    const std::string script = script_of();
+    CHECK(script.find("title 'bought on spot'") != std::string::npos);
+    // Of columns 10 and 11, as shares of one bar below the causes.
+    CHECK(script.find("1*(sum [c=10:11] column(c))") != std::string::npos);
+    CHECK(folder.text_of("cost_by_cause.csv") ==
+          "row,runs,useful_usd,redone_usd,transition_usd,checkpoint_usd,idle_usd,wasted_usd,"
+          "total_usd,spot_usd,on_demand_usd,policy\n"
+          "0,2,10,2,1.5,0.75,0.375,0.375,15,12,3,daring\n"
+          "1,2,38,0,0,2,0,0,40,40,0,steady\n");
+    input.runs[0].usd_by_market.reset();  // of an older version
+    CHECK(script_of().find("bought") == std::string::npos);
+    input.runs[0].usd_by_market = {-1, 0};
+    CHECK(plots::draw_cost_by_cause(input, folder.path(), without_gnuplot()).problem ==
+          "cost_by_cause: a run of policy steady has a number that is negative or not finite");
 }
 
 TEST_CASE("transition_phases: a row each, in the order given, with its sums", "[figures][golden]") {
@@ -263,6 +294,25 @@ TEST_CASE("timeline: the last value holds until the end", "[figures][golden]") {
     CHECK(folder.text_of("timeline_progress.csv") ==
           "t_h,work_done_share\n0,0\n1.5,0.5\n1.5,0.4\n4,1\n");
     CHECK(folder.text_of("timeline_revocations.csv") == "t_h\n1.5\n1.5\n");
+}
+
+TEST_CASE("timeline: of several zones, from the lowest price to the highest", "[figures][golden]") {
+    const ScratchFolder folder;
+    plots::FigureInput input;
+    input.timelines = {short_run()};
+    plots::TimelineInput& run = input.timelines.front();
+    run.prices = {{{0, 0.5}, {2, 0.75}}, {{0, 1}, {2, 4}}};
+    plots::draw_timeline(input, folder.path(), without_gnuplot());
+    CHECK(folder.text_of("timeline_price.csv") ==
+          "t_h,usd_per_instance_hour_lowest,usd_per_instance_hour_highest\n"
+          "0,0.5,1\n2,0.5,1\n2,0.75,4\n4,0.75,4\n");
+    const std::string script = folder.text_of("timeline.gp");
+    CHECK(script.find("using ($1*unit):2:3 with filledcurves") != std::string::npos);
+    CHECK(script.find("set yrange [0:4.4]") != std::string::npos);  // a tenth above the highest
+    CHECK(script.find("title 'lowest price'") != std::string::npos);
+    run.prices.high[1].first = 3;
+    CHECK(plots::draw_timeline(input, folder.path(), without_gnuplot()).problem ==
+          "timeline: the lowest and the highest price must be of the same times");
 }
 
 TEST_CASE("timeline: what is not known is left out", "[figures]") {

@@ -47,6 +47,12 @@ TEST_CASE("tic_step: 1, 2 or 5, and no more steps than asked for", "[gnuplot]") 
     CHECK(plots::tic_step(99, 1) == Approx(100));
 }
 
+TEST_CASE("log_tics: between powers of ten where these alone would be few", "[gnuplot]") {
+    CHECK(plots::log_tics({80, 1500}) == "(100, 200, 500, 1000)");
+    CHECK(plots::log_tics({0.2, 0.6}) == "(0.2, 0.5)");
+    CHECK(plots::log_tics({1, 1000}) == "autofreq");
+}
+
 TEST_CASE("percent: never all or nothing where it is neither", "[gnuplot]") {
     CHECK(plots::percent(0) == "0");
     CHECK(plots::percent(0.001) == "<1");
@@ -82,7 +88,8 @@ do for [ending in formats] {
     }
     if (ending eq 'pdf') {
         set terminal pdfcairo noenhanced size 3,2 \
-            font 'DejaVu Sans,9.4' background rgb 'white'
+            font 'DejaVu Sans,9.4' fontscale 0.75 linewidth 1.44 pointscale 0.73 \
+            background rgb 'white'
     }
     set output 'line.'.ending
     plot x

@@ -83,7 +83,10 @@ TEST_CASE("metric_over_samples and noise_over_samples: by the samples used", "[f
           "line,samples,metric,run\n0,0,0.1,growing\n0,100,0.9,growing\n");
     CHECK(folder.text_of("noise_over_samples.csv") ==
           "line,samples,noise_scale,run\n0,0,20,growing\n0,100,300,growing\n");
-    CHECK_THAT(folder.text_of("noise_over_samples.gp"), Catch::Contains("logscale y"));
+    // A quarter beyond the least and the most, and tics between powers of ten.
+    CHECK_THAT(folder.text_of("noise_over_samples.gp"),
+               Catch::Contains("set logscale y\nset yrange [16:375]\n"
+                               "set ytics (20, 50, 100, 200)\n"));
 }
 
 }  // namespace ukemi

@@ -144,9 +144,9 @@ TEST_CASE("bid: refuses parameters that make no sense", "[bid]") {
     CHECK_THROWS_WITH(policy_named("bid", R"({"rule": "quantil"})"),
                       Catch::Contains("did you mean \"quantile\"?"));
     CHECK_THROWS_WITH(policy_named("bid", R"({"rule": "quantile", "window": "1 s"})"),
-                      "test.json: at /window: expected at least 1 min");
+                      "test.json: at /window: expected from 60 s to 365 d, found 1 s");
     CHECK_THROWS_WITH(policy_named("bid", R"({"rule": "quantile", "window": "400 d"})"),
-                      "test.json: at /window: expected at most 365 d");
+                      "test.json: at /window: expected from 60 s to 365 d, found 400 d");
     CHECK_THROWS_WITH(policy_named("bid", R"({"rule": "quantile", "warm_up": "8 d"})"),
                       "test.json: at /warm_up: expected at most \"window\"");
     CHECK_THROWS_WITH(policy_named("bid", R"({"rule": "quantile", "factor": 0.5, "floor": 0.6})"),

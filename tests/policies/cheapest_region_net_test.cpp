@@ -178,9 +178,9 @@ TEST_CASE("cheapest_region_net: refuses parameters that make no sense", "[cheape
     CHECK_THROWS_WITH(policy_named("cheapest_region_net", R"({"rule": "gredy"})"),
                       Catch::Contains("did you mean \"greedy\"?"));
     CHECK_THROWS_WITH(policy_named("cheapest_region_net", R"({"holding_time": "0 s"})"),
-                      "test.json: at /holding_time: expected at least 1 s");
+                      "test.json: at /holding_time: expected from 1 s to 365 d, found 0 s");
     CHECK_THROWS_WITH(policy_named("cheapest_region_net", R"({"holding_time": "366 d"})"),
-                      "test.json: at /holding_time: expected at most 365 d");
+                      "test.json: at /holding_time: expected from 1 s to 365 d, found 366 d");
     CHECK_THROWS_WITH(policy_named("cheapest_region_net", R"({"safty_net": "simple"})"),
                       Catch::Contains("did you mean \"safety_net\"?"));
     // The keys of a rule belong to it alone.

@@ -131,9 +131,9 @@ TEST_CASE("pools: a zone without an on-demand price has the job's", "[cheapest_z
 
 TEST_CASE("cheapest_zone: refuses parameters that make no sense", "[cheapest_zone]") {
     CHECK_THROWS_WITH(policy_named("cheapest_zone", R"({"holding_time": "0 s"})"),
-                      "test.json: at /holding_time: expected at least 1 s");
+                      "test.json: at /holding_time: expected from 1 s to 365 d, found 0 s");
     CHECK_THROWS_WITH(policy_named("cheapest_zone", R"({"holding_time": "366 d"})"),
-                      "test.json: at /holding_time: expected at most 365 d");
+                      "test.json: at /holding_time: expected from 1 s to 365 d, found 366 d");
     CHECK_THROWS_WITH(policy_named("cheapest_zone", R"({"least_saving": 2})"),
                       Catch::StartsWith("test.json: at /least_saving: "));
 }

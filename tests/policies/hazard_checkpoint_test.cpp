@@ -207,9 +207,9 @@ TEST_CASE("hazard_checkpoint: a wish that came to nothing is made again", "[haza
 
 TEST_CASE("hazard_checkpoint: refuses parameters that make no sense", "[hazard_checkpoint]") {
     CHECK_THROWS_WITH(policy_named("hazard", R"({"mean_lifetime": "59 s"})"),
-                      "test.json: at /mean_lifetime: expected at least 1 min");
+                      "test.json: at /mean_lifetime: expected from 60 s to 36500 d, found 59 s");
     CHECK_THROWS_WITH(policy_named("hazard", R"({"lifetime_cap": "36501 d"})"),
-                      "test.json: at /lifetime_cap: expected at most 36500 d");
+                      "test.json: at /lifetime_cap: expected from 60 s to 36500 d, found 36501 d");
     CHECK_THROWS_WITH(policy_named("hazard", R"({"losses": "some"})"),
                       Catch::StartsWith("test.json: at /losses: "));
 }

@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include "policies/parameter_notes.hpp"
+
 using namespace ukemi;
 using namespace ukemi::policies;
 
@@ -47,6 +49,17 @@ TEST_CASE("registry: a parameter that a policy does not know is refused by name"
                       Catch::Contains("did you mean \"safety_net\"?"));
 }
 
+TEST_CASE("registry: every duration says its bounds", "[registry]") {
+    for (const PolicyEntry& entry : all_policies()) {
+        for (const KeyNote& note : parameters_of(entry)) {
+            CAPTURE(entry.name, note.path);
+            // The points of a line say theirs by what stands before them.
+            if (note.kind != KeyKind::duration || note.path == "/utility_points/*/until") continue;
+            CHECK_THAT(note.limits, Catch::StartsWith("from "));
+        }
+    }
+}
+
 TEST_CASE("registry: bad values are refused with their path", "[registry]") {
     const auto complaint = [](std::string_view name, std::string_view parameters) -> std::string {
         ConfigReader reader = ConfigReader::from_text(parameters, "test.json");
@@ -61,7 +74,7 @@ TEST_CASE("registry: bad values are refused with their path", "[registry]") {
                Catch::StartsWith("test.json: at /safety_net: ") &&
                    Catch::Contains("did you mean \"strong\"?"));
     CHECK(complaint("time_sliced", R"({"slice": "999 ms"})") ==
-          "test.json: at /slice: expected at least 1 s");
+          "test.json: at /slice: expected from 1 s to 36500 d, found 999 ms");
     CHECK_THAT(complaint("time_sliced", R"({"overlap_one_tick": 1})"),
                Catch::StartsWith("test.json: at /overlap_one_tick: "));
 }

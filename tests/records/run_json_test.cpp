@@ -232,6 +232,18 @@ TEST_CASE("timeline: loss and accuracy are columns where any row has them", "[ti
     CHECK_THAT(csv, Catch::EndsWith("\n1,waiting,0,0,0,0,0,0,0,0,2.25,\n"));
 }
 
+TEST_CASE("timeline: the lowest and the highest price are columns where there are several zones",
+          "[timeline]") {
+    TimelineRow row;
+    row.spot_price = dollars_per_hour(0.5);
+    row.spot_prices = {dollars_per_hour(0.25), dollars_per_hour(2)};
+    row.noise_scale = 8;
+    const std::string csv = to_csv({row}, 10);
+    CHECK_THAT(csv, Catch::Contains(",noise_scale,spot_usd_per_instance_hour_lowest,"
+                                    "spot_usd_per_instance_hour_highest\n"));
+    CHECK_THAT(csv, Catch::EndsWith("\n0,waiting,0,0,0,0,0.5,0,0,0,8,0.25,2\n"));
+}
+
 TEST_CASE("timeline: a row a change, with units in the names", "[timeline]") {
     TimelineRow row;
     row.at = Instant::at(milliseconds(1500));

@@ -53,7 +53,7 @@ TEST_CASE("live run: told to stop it saves all it has done, and resumed equals t
         runtime::LiveOptions options = options_in(folder, 10);
         options.resume_from = from;
         RunUntil end(options, after_step(step));
-        runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+        runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
         CHECK(live.interrupted);
         CHECK_FALSE(live.run.result.finished);
         CHECK(live.record.stopped == "told to stop");
@@ -80,13 +80,13 @@ TEST_CASE("live run: one that is done has saved its model, once", "[live]") {
     scenarios::Scenario scenario = live_scenario(1600, 2, "", "spot_only");
     scenario.job.workers_min = 2;
     runtime::LiveOptions options = options_in(folder, 10);
-    const runtime::LiveRun done = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun done = run_it(scenario, scenarios::calm_market(scenario), options);
     require_finished(done, scenario);
     require_saved(done);
     CHECK(done.record.saved_samples == std::vector<std::int64_t>{1600});
     CHECK(done.run.result.checkpoints == 0);  // none that the run had to wait for
     options.resume_from = done.record.last_checkpoint;
-    const runtime::LiveRun again = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun again = run_it(scenario, scenarios::calm_market(scenario), options);
     CHECK(again.run.result.finished);
     CHECK(again.record.steps.empty());
     CHECK(again.record.saved_samples.empty());
@@ -98,7 +98,7 @@ TEST_CASE("live run: giving up, it saves what all have done", "[live]") {
     runtime::LiveOptions options = options_in(folder, 100);
     WaitingWall clock(options);
     clock.wait_at(Instant{} + seconds(29), after_step(20));
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
     CHECK(clock.all_happened());
     CHECK_FALSE(live.interrupted);
     CHECK_FALSE(live.run.result.finished);
@@ -116,7 +116,7 @@ TEST_CASE("live run: whatever breaks it off, its record and its model are kept",
         if (!after_step(20)(record) || std::exchange(broke, true)) return;
         throw std::runtime_error("something broke");
     };
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
     REQUIRE(live.failure);
     CHECK_THROWS_WITH(std::rethrow_exception(live.failure), "something broke");
     CHECK(live.record.stopped == "something broke");
@@ -132,7 +132,7 @@ TEST_CASE("live run: told to stop before its first step, it has nothing to save"
     runtime::LiveOptions options = options_in(folder, 10);
     options.stop_requests = &requests;
     const scenarios::Scenario scenario = endless_scenario();
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
     CHECK(live.interrupted);
     CHECK(live.record.steps.empty());
     CHECK(live.record.last_checkpoint.empty());
@@ -147,7 +147,7 @@ TEST_CASE("live run: told to stop twice, it saves nothing more", "[live]") {
         if (after_step(20)(record)) requests = 2;
     };
     const scenarios::Scenario scenario = endless_scenario();
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
     CHECK(live.interrupted);
     CHECK(live.record.last_checkpoint.empty());
     REQUIRE_FALSE(live.record.incidents.empty());
@@ -161,7 +161,7 @@ TEST_CASE("live run: a step that does not end holds nobody up who was told to st
     runtime::LiveOptions options = options_with_worker(folder, {"hanging", "20"});
     options.stop_within = std::chrono::milliseconds(400);
     RunUntil end(options, after_step(18));
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
     CHECK(live.interrupted);
     CHECK(live.record.steps.size() == 19);
     REQUIRE_FALSE(live.record.incidents.empty());
@@ -176,7 +176,7 @@ TEST_CASE("live run: workers that die before they train are not started for ever
     options.on_progress = [&](const runtime::LiveRecord& record) {
         told.push_back(record.incidents.size());
     };
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
     CHECK_FALSE(live.run.result.finished);
     CHECK_FALSE(live.interrupted);
     CHECK(live.record.steps.empty());
@@ -193,7 +193,7 @@ TEST_CASE("live run: workers that always die at the same step end the run, too",
     // One by one: each begins anew, makes five steps that were made before, and dies at the sixth.
     const ScratchFolder folder;
     const scenarios::Scenario scenario = live_scenario(endless, 1, "", "spot_only");
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario),
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario),
                                          options_with_worker(folder, {"dying", "6"}));
     CHECK_FALSE(live.run.result.finished);
     CHECK_THAT(live.record.stopped, Catch::Contains("nothing was won between"));
@@ -205,13 +205,13 @@ TEST_CASE("live run: a checkpoint that is none is refused before anything starts
     const ScratchFolder folder;
     scenarios::Scenario scenario = live_scenario(160, 1, "", "spot_only");
     runtime::LiveOptions options = options_in(folder, 10);
-    const runtime::LiveRun done = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun done = run_it(scenario, scenarios::calm_market(scenario), options);
     kernels::Checkpoint saved = kernels::read_checkpoint(done.record.last_checkpoint);
     const float none = std::numeric_limits<float>::quiet_NaN();
     std::memcpy(saved.state.data() + 88, &none, sizeof none);
     options.resume_from = folder.path() / "damaged";
     kernels::write_checkpoint(options.resume_from, saved);
-    CHECK_THAT(complaint_of([&] { run_it(scenario, runtime::calm_market(scenario), options); }),
+    CHECK_THAT(complaint_of([&] { run_it(scenario, scenarios::calm_market(scenario), options); }),
                Catch::EndsWith("damaged: expected finite numbers, found nan as weight 0 of 340"));
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("live run: one that cannot go on any more ends, and says so", "[live]"
             "replay": ["spot_only"]})",
         "live_end.json");
     // One machine, taken at 30 s of the scenario; nothing comes after it.
-    scenarios::NamedMarket market = runtime::calm_market(scenario);
+    scenarios::NamedMarket market = scenarios::calm_market(scenario);
     market.data.zones[0].capacity.steps = {{Instant{}, 1}, {Instant::at(whole_seconds(30)), 0}};
     market.data.zones[0].capacity.end = Instant::at(whole_seconds(30));
     sim::prepare(market.data);

@@ -20,7 +20,7 @@ TEST_CASE("live run: a calm one finishes, and its decisions can be replayed", "[
     scenarios::Scenario scenario = live_scenario(1600, 2, "", "follow_capacity+spot_only");
     scenario.job.workers_min = 2;  // no step is made before both are there
     const runtime::LiveRun live =
-        run_it(scenario, runtime::calm_market(scenario), options_in(folder, 10));
+        run_it(scenario, scenarios::calm_market(scenario), options_in(folder, 10));
     require_finished(live, scenario);
     CHECK(live.record.steps.size() == 100);
     CHECK(live.run.result.revocations == 0);
@@ -35,8 +35,9 @@ TEST_CASE("live run: a forecast that is off on purpose is refused", "[live]") {
     const ScratchFolder folder;
     scenarios::Scenario scenario = live_scenario(1600, 2, "", "follow_capacity+spot_only");
     scenario.job.predictor.kind = policies::PredictorKind::disturbed;
-    CHECK(complaint_of(
-              [&] { run_it(scenario, runtime::calm_market(scenario), options_in(folder, 10)); }) ==
+    CHECK(complaint_of([&] {
+              run_it(scenario, scenarios::calm_market(scenario), options_in(folder, 10));
+          }) ==
           "live.json: at /predictor: a live run corrects its forecast by what it measures: "
           "expected \"calibrated\", found \"disturbed\"");
 }
@@ -46,7 +47,7 @@ TEST_CASE("live run: codecs are tried, changed on all workers at once, and judge
     scenarios::Scenario scenario = live_scenario(1600, 2, "", "spot_only+adaptive_codec");
     scenario.job.workers_min = 2;
     const runtime::LiveRun live =
-        run_it(scenario, runtime::calm_market(scenario), options_in(folder, 10));
+        run_it(scenario, scenarios::calm_market(scenario), options_in(folder, 10));
     require_finished(live, scenario);
     std::set<std::int64_t> bytes;
     for (const runtime::LiveRecord::Step& step : live.record.steps) {
@@ -73,7 +74,7 @@ TEST_CASE("live run: models are averaged first, and gradients later", "[live]") 
     scenario.job.workers_min = 2;
     scenario.policies.front().items.back().parameters = R"({"change_step": 50})";
     const runtime::LiveRun live =
-        run_it(scenario, runtime::calm_market(scenario), options_in(folder, 10));
+        run_it(scenario, scenarios::calm_market(scenario), options_in(folder, 10));
     require_finished(live, scenario);
     REQUIRE(live.record.steps.size() == 100);
     // Only gradients that are everybody's tell of their noise.
@@ -89,14 +90,14 @@ TEST_CASE("live run: several learners a worker, counted, saved, and alike in eve
     scenario.job.plan.synchronisation = policies::Synchronisation::synchronous_averaging;
     scenario.job.plan.learners_per_gpu = 3;
     const runtime::LiveRun live =
-        run_it(scenario, runtime::calm_market(scenario), options_in(folder, 1000));
+        run_it(scenario, scenarios::calm_market(scenario), options_in(folder, 1000));
     require_finished(live, scenario);
     REQUIRE(live.record.steps.size() == 50);
     CHECK(live.record.steps.back().learners == 3);
     CHECK(live.record.steps.back().report.loss < live.record.steps.front().report.loss);
     CHECK(runtime::steps_csv(live.record).find(",learners\n") != std::string::npos);
     const runtime::LiveRun again =
-        run_it(scenario, runtime::calm_market(scenario), options_in(folder, 50));
+        run_it(scenario, scenarios::calm_market(scenario), options_in(folder, 50));
     CHECK(again.record.steps.back().report.loss == live.record.steps.back().report.loss);
 
     // What it has learned is saved, and a longer run goes on from there.
@@ -104,7 +105,7 @@ TEST_CASE("live run: several learners a worker, counted, saved, and alike in eve
     runtime::LiveOptions resumed = options_in(folder, 1000);
     resumed.resume_from = live.record.last_checkpoint;
     scenario.job.samples_total += 480;
-    const runtime::LiveRun rest = run_it(scenario, runtime::calm_market(scenario), resumed);
+    const runtime::LiveRun rest = run_it(scenario, scenarios::calm_market(scenario), resumed);
     CHECK(rest.run.result.finished);
     REQUIRE(rest.record.steps.size() == 10);
     CHECK(rest.record.steps.front().samples == 2400 + 48);
@@ -126,7 +127,7 @@ TEST_CASE("live run: learners are added and taken back by what is measured", "[l
     RunUntil end(options, [](const runtime::LiveRecord& record) {
         return !record.steps.empty() && record.steps.back().learners == 2;
     });
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
     CHECK(live.interrupted);
     require_sound(live);
     CHECK(live.record.steps.front().learners == 1);
@@ -138,7 +139,7 @@ TEST_CASE("live run: the tuner of learners runs in both worlds from one scenario
     scenarios::Scenario scenario = scenarios::read_scenario(
         std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/learners/averaging_learners.json");
     scenario.job.samples_total = 100'000;
-    const scenarios::NamedMarket market = runtime::calm_market(scenario);
+    const scenarios::NamedMarket market = scenarios::calm_market(scenario);
     const scenarios::FinishedRun simulated = scenarios::run_one(
         scenario, market, scenario.policies.front(), scenario.seed, {true, true, true, false});
     // Its table: the second brings 70 %, the third 3 %.
@@ -148,7 +149,7 @@ TEST_CASE("live run: the tuner of learners runs in both worlds from one scenario
     RunUntil end(options, [](const runtime::LiveRecord& record) {
         return !record.steps.empty() && record.steps.back().learners == 2;
     });
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
     CHECK(live.interrupted);
     CHECK(live.run.decisions.find("one learner more") != std::string::npos);
 }
@@ -159,7 +160,7 @@ TEST_CASE("live run: what several learners cannot do is said before anybody star
         scenarios::Scenario scenario = live_scenario(800, 2, "", policies);
         change(scenario.job.plan);
         try {
-            run_it(scenario, runtime::calm_market(scenario), options_in(folder, 10));
+            run_it(scenario, scenarios::calm_market(scenario), options_in(folder, 10));
         } catch (const InputError& error) {
             return std::string(error.what());
         }
@@ -195,9 +196,10 @@ TEST_CASE("live run: equal seeds and equal groups give equal weights", "[live]")
     const scenarios::Scenario scenario = live_scenario(800, 2, "", "spot_only");
     scenarios::Scenario gang = scenario;
     gang.job.workers_min = 2;  // no step is made before both are there
-    const runtime::LiveRun first = run_it(gang, runtime::calm_market(gang), options_in(folder, 10));
+    const runtime::LiveRun first =
+        run_it(gang, scenarios::calm_market(gang), options_in(folder, 10));
     const runtime::LiveRun second =
-        run_it(gang, runtime::calm_market(gang), options_in(folder, 10));
+        run_it(gang, scenarios::calm_market(gang), options_in(folder, 10));
     require_finished(first, gang);
     REQUIRE(first.record.steps.size() == second.record.steps.size());
     for (std::size_t step = 0; step < first.record.steps.size(); ++step) {
@@ -288,7 +290,7 @@ TEST_CASE("live run: the noise-scale policy runs in both worlds from one scenari
                               {"samples": 8192, "noise_scale": 90}])");
     scenario.job.plan.workers_max = 1;
     scenario.job.plan.fleet.front().count = 1;
-    const scenarios::NamedMarket market = runtime::calm_market(scenario);
+    const scenarios::NamedMarket market = scenarios::calm_market(scenario);
     const runtime::LiveRun live = run_it(scenario, market, options_in(folder, 10));
     require_finished(live, scenario);
     for (const runtime::LiveRecord::Step& step : live.record.steps) {
@@ -305,7 +307,7 @@ TEST_CASE("live run: the noise-scale policy runs in both worlds from one scenari
 TEST_CASE("live run: its workers can turn a codec whose costs nobody wrote down", "[live]") {
     const scenarios::Scenario scenario = live_scenario(1600, 2, "", "spot_only+accordion");
     const policies::Capabilities live =
-        runtime::live_capabilities(runtime::calm_market(scenario).data, scenario.job);
+        runtime::live_capabilities(scenarios::calm_market(scenario).data, scenario.job);
     CHECK(live.knobs.has(policies::Knob::codec));
     CHECK(live.codecs.size() == policies::codec_count - 1);
     const scenarios::PolicyList list =
@@ -319,7 +321,7 @@ TEST_CASE("live run: it saves as often as its policy says", "[live]") {
     scenario.job.workers_min = 2;
     runtime::LiveOptions options = options_in(folder, 1);
     SteppedWall clock(options);
-    const runtime::LiveRun live = run_it(scenario, runtime::calm_market(scenario), options);
+    const runtime::LiveRun live = run_it(scenario, scenarios::calm_market(scenario), options);
     require_finished(live, scenario);
     CHECK(live.run.result.checkpoints > 0);  // the first is due after 20 steps of 200
     CHECK(live.record.saved_samples.back() == 3200);
@@ -330,12 +332,12 @@ TEST_CASE("live run: what it cannot do is said before anything starts", "[live]"
     scenarios::Scenario scenario = live_scenario(1600, 2, "", "spot_only");
     scenario.training.reset();
     CHECK(complaint_of(
-              [&] { run_it(scenario, runtime::calm_market(scenario), options_in(folder, 1)); }) ==
+              [&] { run_it(scenario, scenarios::calm_market(scenario), options_in(folder, 1)); }) ==
           "live.json: at /training: missing: a live run needs to know what its workers train");
     scenario = live_scenario(1600, 2, "", "spot_only");
     scenario.job.profile.lossless = true;
     CHECK(complaint_of(
-              [&] { run_it(scenario, runtime::calm_market(scenario), options_in(folder, 1)); }) ==
+              [&] { run_it(scenario, scenarios::calm_market(scenario), options_in(folder, 1)); }) ==
           "live.json: at /job/checkpoint: a live run can lose its model: expected what a "
           "checkpoint costs, as in {\"cost\": \"1 s\"}");
 }

@@ -221,7 +221,7 @@ TEST_CASE("calibration: costs are the profile of any scenario that names them", 
     CHECK(profile.restore == seconds(0.025));  // was measured with one
     CHECK(profile.checkpoint == seconds(0.004));
     const scenarios::FinishedRun run =
-        scenarios::run_one(scenario, runtime::calm_market(scenario), scenario.policies.front(), 1,
+        scenarios::run_one(scenario, scenarios::calm_market(scenario), scenario.policies.front(), 1,
                            {false, false, false, false});
     CHECK(run.result.finished);
     CHECK(to_seconds(run.result.duration) == Approx(4000 * 0.00212 + 0.105).epsilon(0.01));
