@@ -124,8 +124,10 @@ std::string head_line(const ComparisonLayout& layout) {
     std::string text = fmt::format(comparison_row, "to the target", layout.time.name, "samples",
                                    "steps", "usd", "regret%", "");
     if (layout.markets) {
-        text += fmt::format("{:>8} {:>8} {:>8} {:>8}", fmt::format("spot {}", layout.time.symbol),
-                            fmt::format("o-d {}", layout.time.symbol), "spot usd", "o-d usd");
+        text +=
+            fmt::format("{:>8} {:>8} {:>8} {:>8} {:>8}", fmt::format("spot {}", layout.time.symbol),
+                        fmt::format("o-d {}", layout.time.symbol),
+                        fmt::format("worker {}", layout.time.symbol), "spot usd", "o-d usd");
     }
     text.erase(text.find_last_not_of(' ') + 1);
     return text + '\n';
@@ -144,8 +146,9 @@ std::string row_of(const Candidate& one, const ComparisonLayout& layout) {
     if (layout.markets && one.outcome.finished > 0) {
         const OutcomeMeans& all = one.outcome;
         text +=
-            fmt::format("{:>8.4g} {:>8.4g} {:>8.4g} {:>8.4g}", all.spot_h * layout.time.per_hour,
-                        all.on_demand_h * layout.time.per_hour, all.spot_usd, all.on_demand_usd);
+            fmt::format("{:>8.4g} {:>8.4g} {:>8.4g} {:>8.4g} {:>8.4g}",
+                        all.spot_h * layout.time.per_hour, all.on_demand_h * layout.time.per_hour,
+                        all.worker_h * layout.time.per_hour, all.spot_usd, all.on_demand_usd);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     return text + '\n';

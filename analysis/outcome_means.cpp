@@ -21,6 +21,7 @@ constexpr OutcomeColumn outcome_columns[] = {
      [](const OutcomeMeans& m) { return m.deadline_met_share().value_or(unknown_mean); }},
     {"spot_h_mean", [](const OutcomeMeans& m) { return m.spot_h; }},
     {"on_demand_h_mean", [](const OutcomeMeans& m) { return m.on_demand_h; }},
+    {"worker_h_mean", [](const OutcomeMeans& m) { return m.worker_h; }},
     {"spot_usd_mean", [](const OutcomeMeans& m) { return m.spot_usd; }},
     {"on_demand_usd_mean", [](const OutcomeMeans& m) { return m.on_demand_usd; }},
     {"optimum_usd_mean",
@@ -59,11 +60,12 @@ OutcomeMeans outcome_means(std::span<const PolicyGroup::Member> members, bool of
         ++counted;
         means.spot_h += to_hours(run.spot.held);
         means.on_demand_h += to_hours(run.on_demand.held);
+        means.worker_h += to_hours(run.worker_time);
         means.spot_usd += to_dollars(run.spot.cost);
         means.on_demand_usd += to_dollars(run.on_demand.cost);
     }
-    for (double* const sum :
-         {&means.spot_h, &means.on_demand_h, &means.spot_usd, &means.on_demand_usd}) {
+    for (double* const sum : {&means.spot_h, &means.on_demand_h, &means.worker_h, &means.spot_usd,
+                              &means.on_demand_usd}) {
         *sum = counted == 0 ? unknown_mean : *sum / static_cast<double>(counted);
     }
     means.optimum = regret.optimum();

@@ -23,6 +23,7 @@ struct OutcomeMeans {
     // Means over the runs that were asked for; not a number where there are none.
     double spot_h = 0;
     double on_demand_h = 0;
+    double worker_h = 0;  // of both, what machines were in the group that trains
     double spot_usd = 0;
     double on_demand_usd = 0;
     std::optional<OptimumMean> optimum;

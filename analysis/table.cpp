@@ -79,7 +79,7 @@ std::string name_cells(const PolicyMeans& row) {
 std::string market_cells(const OutcomeMeans& outcome, const PolicyTableLayout& layout) {
     if (!layout.markets) return {};
     std::string text;
-    for (const double h : {outcome.spot_h, outcome.on_demand_h}) {
+    for (const double h : {outcome.spot_h, outcome.on_demand_h, outcome.worker_h}) {
         text += fmt::format(" {:>8}", fitted(h * layout.time.per_hour, 1, 8));
     }
     for (const double usd : {outcome.spot_usd, outcome.on_demand_usd}) {
@@ -93,9 +93,10 @@ std::string head_lines(const PolicyTableLayout& layout) {
     std::string text = fmt::format(head, "policy", "cost_usd", "+/-usd", "regret%",
                                    layout.time.name, "met%", "losses", "share of held time, %");
     if (layout.markets) {
-        text +=
-            fmt::format("   {:>8} {:>8} {:>8} {:>8}", fmt::format("spot {}", layout.time.symbol),
-                        fmt::format("o-d {}", layout.time.symbol), "spot usd", "o-d usd");
+        text += fmt::format("   {:>8} {:>8} {:>8} {:>8} {:>8}",
+                            fmt::format("spot {}", layout.time.symbol),
+                            fmt::format("o-d {}", layout.time.symbol),
+                            fmt::format("worker {}", layout.time.symbol), "spot usd", "o-d usd");
     }
     return text + "\n" +
            fmt::format(head, "", "mean", "", "", "mean", "", "mean", "use red tra chk idl was") +
@@ -106,7 +107,7 @@ std::string legend(const PolicyTableLayout& layout) {
     return fmt::format(
         "+/-: half the 95 % interval; met%: runs in time; useful redone transition checkpoint idle "
         "wasted{}\n",
-        layout.markets ? "; o-d: on demand" : "");
+        layout.markets ? "; o-d: on demand; worker: in the group" : "");
 }
 
 // What all of them could have paid at least.

@@ -16,7 +16,7 @@ std::string short_label(std::string_view label);
 
 inline constexpr std::size_t table_width_least = 100;
 // From here on there is room for what was bought of which market.
-inline constexpr std::size_t table_width_with_markets = 136;
+inline constexpr std::size_t table_width_with_markets = 145;
 
 // At most as wide as is said, and 100 columns at least. Variants of a scenario, each of whose runs
 // stand together, have a heading line and lines of their own. Those who are always in time stand

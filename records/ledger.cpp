@@ -78,7 +78,9 @@ void Ledger::settle(Entry& entry, Instant now) {
     }
     INVARIANT(members_at_ == now);
     for (std::size_t index = 0; index < cause_count; ++index) {
-        entry.spent[index] += members_[index] - entry.members_at_join[index];
+        const Duration more = members_[index] - entry.members_at_join[index];
+        entry.spent[index] += more;
+        as_members_ += more;
     }
 }
 

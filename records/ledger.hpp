@@ -65,6 +65,7 @@ public:
     const CauseTotals& totals() const { return totals_; }  // of closed leases
     Duration held() const { return held_; }                // of closed leases, counted by lease
     Dollars billed() const { return billed_; }
+    Duration as_members() const { return as_members_; }  // until each last left or closed
     std::uint32_t open_count() const { return open_count_; }
     std::size_t bytes_held() const {
         return entries_.capacity() * sizeof(Entry) + free_.capacity() * sizeof(Lease);
@@ -99,6 +100,7 @@ private:
     std::vector<Lease> free_;  // closed entries, used again: memory follows the open leases
     CauseTotals totals_;
     Duration held_;
+    Duration as_members_;
     Dollars billed_;
     std::uint32_t open_count_ = 0;
 };

@@ -45,10 +45,11 @@ struct RunResult {
     std::int64_t samples_total = 0;
     bool work_is_time = false;  // samples are nanoseconds of it
     CauseTotals causes;
-    Duration held;      // instance-time paid for, by lease; equals the sum over causes
-    Dollars cost;       // of instances, by cause, and of egress
-    Dollars egress;     // for moving the model between regions
-    MarketTotals spot;  // of `held` and of `cost`, with on_demand all but egress
+    Duration held;         // instance-time paid for, by lease; equals the sum over causes
+    Duration worker_time;  // of `held`, what machines were in the group that trains
+    Dollars cost;          // of instances, by cause, and of egress
+    Dollars egress;        // for moving the model between regions
+    MarketTotals spot;     // of `held` and of `cost`, with on_demand all but egress
     MarketTotals on_demand;
     std::int64_t launches = 0;
     std::int64_t launch_failures = 0;    // spot requests that came to nothing

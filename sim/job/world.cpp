@@ -342,6 +342,7 @@ records::RunResult World::result() {
     result.work_is_time = job_.samples_per_epoch == 0;
     result.causes = ledger_.totals();
     result.held = ledger_.held();
+    result.worker_time = ledger_.as_members();
     result.egress = egress_;
     result.cost = in_all(ledger_.billed(), egress_);
     INVARIANT(result.causes.time_sum() == result.held);

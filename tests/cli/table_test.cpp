@@ -103,14 +103,15 @@ TEST_CASE("table: what was bought of which market is shown where there is room",
     std::vector<records::RunResult> runs{run_of("greedy", 33, 40)};
     runs[0].spot = {hours(30), dollars(27)};
     runs[0].on_demand = {hours(2), dollars(6)};
-    const auto narrow = lines_of(analysis::policy_table(runs, 135));
+    runs[0].worker_time = hours(31);
+    const auto narrow = lines_of(analysis::policy_table(runs, 144));
     CHECK(narrow.at(2).size() < 110);
-    const auto wide = lines_of(analysis::policy_table(runs, 136));
-    CHECK_THAT(wide.at(0), Catch::EndsWith("   spot h    o-d h spot usd  o-d usd"));
-    CHECK_THAT(wide.at(2), Catch::EndsWith("     30.0      2.0    27.00     6.00"));
-    CHECK(columns_in(wide.at(2)) == 136);
-    CHECK(columns_in(wide.at(0)) == 136);
-    CHECK_THAT(wide.at(4), Catch::EndsWith("; o-d: on demand"));
+    const auto wide = lines_of(analysis::policy_table(runs, 145));
+    CHECK_THAT(wide.at(0), Catch::EndsWith("   spot h    o-d h worker h spot usd  o-d usd"));
+    CHECK_THAT(wide.at(2), Catch::EndsWith("     30.0      2.0     31.0    27.00     6.00"));
+    CHECK(columns_in(wide.at(2)) == 145);
+    CHECK(columns_in(wide.at(0)) == 145);
+    CHECK_THAT(wide.at(4), Catch::EndsWith("; o-d: on demand; worker: in the group"));
 }
 
 TEST_CASE("table: no line is wider than 100 columns, whatever is in it", "[cli]") {
