@@ -53,6 +53,7 @@ plots::TimelineInput timeline_of(const fs::path& file) {
     const auto columns = static_cast<std::size_t>(std::ranges::count(header, ',')) + 1;
     const bool prices = header.ends_with(timeline_prices);
     std::int64_t losses = 0;
+    bool some_idle = false;
     while (rows.next_row(columns)) {
         const double at_h = to_hours(rows.seconds(0));
         const auto add = [&](plots::PlotPoints& points, double value) {
@@ -60,6 +61,8 @@ plots::TimelineInput timeline_of(const fs::path& file) {
         };
         add(shown.spot_held, rows.count(2));
         add(shown.on_demand_held, rows.count(3));
+        add(shown.workers, rows.count(4));
+        some_idle = some_idle || rows.count(4) != rows.count(2) + rows.count(3);
         add(shown.capacity, rows.count(5));
         add(shown.price, to_dollars_per_hour(rows.price(6)));
         if (prices) {
@@ -74,6 +77,7 @@ plots::TimelineInput timeline_of(const fs::path& file) {
         const int held = std::max(rows.count(2) + rows.count(3), 1);
         shown.instances_max = std::max(shown.instances_max, held);
     }
+    if (!some_idle) shown.workers.clear();
     return shown;
 }
 

@@ -73,6 +73,7 @@ struct TimelineInput {
     std::string title;
     PlotPoints spot_held;       // instances
     PlotPoints on_demand_held;  // instances
+    PlotPoints workers;         // instances that train together; empty: all that are held
     PlotPoints capacity;        // spot instances that could be held
     PlotPoints price;           // USD per instance-hour
     PlotBand prices;            // of several zones, the lowest and the highest, in place of it

@@ -1,8 +1,9 @@
 // timeline.cpp — one run over time, in three panels that share the hours.
 //
-// Above: instances held (on-demand stacked on spot), what the spot market would have given, and the
-// revocations. In the middle: the price, or from the lowest to the highest of several zones. Below:
-// the share of the work done, beside the straight line that would just make the deadline.
+// Above: instances held (on-demand stacked on spot), how many of them train together, what the spot
+// market would have given, and the revocations. In the middle: the price, or from the lowest to the
+// highest of several zones. Below: the share of the work done, beside the straight line that would
+// just make the deadline.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,8 +27,9 @@ std::string problem_of(const TimelineInput& run) {
     if (!good_file_stem(run.file_stem)) {
         return "the file stem must be letters, digits, '_' and '-'";
     }
-    for (const PlotPoints* points : {&run.spot_held, &run.on_demand_held, &run.capacity, &run.price,
-                                     &run.prices.low, &run.prices.high, &run.progress}) {
+    for (const PlotPoints* points :
+         {&run.spot_held, &run.on_demand_held, &run.workers, &run.capacity, &run.price,
+          &run.prices.low, &run.prices.high, &run.progress}) {
         if (!finite_and_ordered(*points)) return "points must be finite and in order of time";
     }
     const auto same_time = [](const auto& a, const auto& b) { return a.first == b.first; };
@@ -51,18 +53,20 @@ double value_at(const PlotPoints& points, double at) {
     return after == points.begin() ? 0.0 : std::prev(after)->second;
 }
 
-// One row wherever any of the three changes, and one at the end.
+// One row wherever any of them changes, and one at the end.
 std::string table_of_instances(const TimelineInput& run) {
     std::vector<double> times{0, run.end_h};
-    for (const PlotPoints* points : {&run.spot_held, &run.on_demand_held, &run.capacity}) {
+    for (const PlotPoints* points :
+         {&run.spot_held, &run.on_demand_held, &run.workers, &run.capacity}) {
         for (const auto& [at, value] : *points) times.push_back(at);
     }
     std::sort(times.begin(), times.end());
     times.erase(std::unique(times.begin(), times.end()), times.end());
-    CsvWriter csv({"t_h", "spot_held", "on_demand_held", "capacity"});
+    CsvWriter csv({"t_h", "spot_held", "on_demand_held", "workers", "capacity"});
     for (const double at : times) {
         if (at < 0 || at > run.end_h) continue;
         csv.add(at).add(value_at(run.spot_held, at)).add(value_at(run.on_demand_held, at));
+        run.workers.empty() ? csv.add("") : csv.add(value_at(run.workers, at));
         run.capacity.empty() ? csv.add("") : csv.add(value_at(run.capacity, at));
         csv.end_row();
     }
@@ -123,9 +127,14 @@ std::string instances_panel(const TimelineInput& run) {
         "        '' skip 1 using ($1*unit):2 with fillsteps lc rgb '{2}' fs solid 1.0 notitle, "
         "\\\n        '' skip 1 using ($1*unit):($2+$3) with steps lt 1 lw 1 lc rgb '{3}' notitle",
         run.file_stem, colour::vermillion, colour::sky, colour::black);
+    if (!run.workers.empty()) {
+        text += fmt::format(
+            ", \\\n        '' skip 1 using ($1*unit):4 with steps lt 1 lw 2.4 lc rgb '{}' notitle",
+            colour::black);
+    }
     if (!run.capacity.empty()) {
         text += fmt::format(
-            ", \\\n        '' skip 1 using ($1*unit):4 with steps lt 1 dt (6,3) lw 1.5 lc rgb '{}' "
+            ", \\\n        '' skip 1 using ($1*unit):5 with steps lt 1 dt (6,3) lw 1.5 lc rgb '{}' "
             "notitle",
             colour::blue);
     }
@@ -189,6 +198,9 @@ std::vector<LegendEntry> entries_of(const TimelineInput& run, const FigureStyle&
     if (style.shows("timeline", "instances")) {
         entries = {own_entry("spot held", with("boxes fs solid 1.0", colour::sky)),
                    own_entry("on-demand held", with("boxes fs pattern 4", colour::vermillion))};
+        if (!run.workers.empty()) {
+            entries.push_back(own_entry("workers", with("lines lt 1 lw 2.4", colour::black)));
+        }
         if (!run.capacity.empty()) {
             entries.push_back(
                 own_entry("spot capacity", with("lines lt 1 dt (6,3) lw 1.5", colour::blue)));

@@ -285,10 +285,12 @@ TEST_CASE("timeline: the last value holds until the end", "[figures][golden]") {
     const ScratchFolder folder;
     plots::FigureInput input;
     input.timelines = {short_run()};
+    input.timelines.front().workers = {{0, 1}, {1.5, 0}, {3.5, 2}};
     plots::draw_timeline(input, folder.path(), without_gnuplot());
     CHECK(folder.text_of("timeline_instances.csv") ==
-          "t_h,spot_held,on_demand_held,capacity\n"
-          "0,2,0,3\n1.5,0,0,0\n2,0,1,0\n3,2,0,3\n4,2,0,3\n");
+          "t_h,spot_held,on_demand_held,workers,capacity\n"
+          "0,2,0,1,3\n1.5,0,0,0,0\n2,0,1,0,0\n3,2,0,0,3\n3.5,2,0,2,3\n4,2,0,2,3\n");
+    CHECK(folder.text_of("timeline.gp").find("workers") != std::string::npos);
     CHECK(folder.text_of("timeline_price.csv") ==
           "t_h,usd_per_instance_hour\n0,0.9\n2,1.1\n4,1.1\n");
     CHECK(folder.text_of("timeline_progress.csv") ==
@@ -329,7 +331,7 @@ TEST_CASE("timeline: what is not known is left out", "[figures]") {
     const plots::FigureResult result = plots::draw_timeline(input, folder.path());
     CHECK(result.problem == (gnuplot_is_here() ? "" : result.problem));
     CHECK_FALSE(std::filesystem::exists(folder.path() / "timeline-bare_price.csv"));
-    CHECK(folder.text_of("timeline-bare_instances.csv").find("3,2,0,\n") != std::string::npos);
+    CHECK(folder.text_of("timeline-bare_instances.csv").find("3,2,0,,\n") != std::string::npos);
     CHECK(folder.text_of("timeline-bare.gp").find("no price is known") != std::string::npos);
 }
 
