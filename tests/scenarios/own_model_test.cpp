@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "scenarios/reader/step_scenario.hpp"
 #include "tests/scenarios/scenario_text.hpp"
@@ -105,6 +106,19 @@ TEST_CASE("own model: a host that launches slowly is what a step takes", "[scena
         CHECK(none < 0.1);
         CHECK(one > launches * 1e-3);
     }
+}
+
+TEST_CASE("own model: 39.1 billion parameters on 512 A100 beside a measured step",
+          "[scenario][own_model][golden]") {
+    // Measured: 14.7507 s (github VIA-Research/vTrain, MICRO 2024); nothing is fitted to it.
+    const scenarios::StepScenario scenario =
+        scenarios::read_step_scenario(scenario_folder / "steps/gpt_39b.json");
+    const auto results =
+        sim::run_steps(scenario.topology, std::span(&scenario.jobs.at(0).job, 1), {}, {1, 0});
+    const sim::StepRecord& step = results[0].steps.back();
+    const double simulated_s = to_seconds(step.end - step.begin);
+    CHECK(std::abs(simulated_s / 14.7507 - 1) < 0.12);
+    CHECK(simulated_s == Approx(14.23).epsilon(0.01));  // where the model stands
 }
 
 TEST_CASE("own model: what no model can be is refused", "[scenario][own_model]") {
