@@ -252,9 +252,10 @@ void list_machines() {
 }
 
 void list_gpus() {
-    constexpr std::string_view row = "{:<17}{:>6}{:>6}{:>6}{:>6}{:>10}{:>8}{:>9}{:>6}  {:<10}{}\n";
+    constexpr std::string_view row =
+        "{:<17}{:>6}{:>6}{:>6}{:>6}{:>6}{:>10}{:>8}{:>9}{:>6}  {:<10}{}\n";
     fmt::print("Peaks in TFLOP/s, memory in GB and GB/s, NVLinks and GB/s of one, each way.\n\n");
-    fmt::print(row, "GPU", "fp32", "tf32", "fp16", "bf16", "memory", "", "NVLink", "PCIe",
+    fmt::print(row, "GPU", "fp32", "tf32", "fp16", "bf16", "fp8", "memory", "", "NVLink", "PCIe",
                "released", "source");
     const auto rate = [](double tflops) {
         return tflops > 0 ? fmt::format("{:.4g}", tflops) : std::string("-");
@@ -263,7 +264,7 @@ void list_gpus() {
         const std::string nvlink =
             gpu.nvlinks > 0 ? fmt::format("{} x {}", gpu.nvlinks, gpu.nvlink_gb_per_s) : "-";
         fmt::print(row, gpu.name, rate(gpu.peak_tflops[0]), rate(gpu.peak_tflops[1]),
-                   rate(gpu.peak_tflops[2]), rate(gpu.peak_tflops[3]),
+                   rate(gpu.peak_tflops[2]), rate(gpu.peak_tflops[3]), rate(gpu.peak_tflops[4]),
                    fmt::format("{:.4g}", static_cast<double>(gpu.memory.raw()) / 1e9),
                    fmt::format("{:.4g}", gpu.memory_gb_per_s), nvlink, gpu.pcie_generation,
                    gpu.released, gpu.source);

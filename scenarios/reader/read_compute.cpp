@@ -54,12 +54,17 @@ sim::CostCurve measured_curve(ConfigReader& compute, const std::string& where,
 
 }  // namespace
 
-ComputeCurves::ComputeCurves(ConfigReader& job)
+ComputeCurves::ComputeCurves(ConfigReader& job, bool own_transformer)
     : where_(fmt::format("{}: at {}/precision", job.file(), job.path())) {
     auto compute = job.object_if_present("compute");
-    if (!compute) return;
+    if (!compute) {
+        if (own_transformer) kernels_ = KernelKeys{};
+        return;
+    }
     const std::string where = fmt::format("{}: at {}", job.file(), compute->path());
-    if (compute->has("costs")) {
+    if (compute->is_object("kernels")) {
+        kernels_ = read_kernels(compute->object("kernels"));
+    } else if (compute->has("costs")) {
         given_ = measured_curve(*compute, where, given_source_);
     } else if (compute->has("arithmetic_share")) {
         shares_ = sim::RooflineShares{compute->number("arithmetic_share", 0.001, 1),
@@ -76,6 +81,27 @@ ComputeCurves::ComputeCurves(ConfigReader& job)
             sim::CostCurve::floored(floor_s, fixed_s, seconds_of(*compute, "per_sample"), where);
     }
     compute->finish();
+}
+
+ComputeCurves::KernelKeys ComputeCurves::read_kernels(ConfigReader config) {
+    KernelKeys keys;
+    if (config.has("product_share")) keys.product_share = config.number("product_share", 0.001, 1);
+    if (config.has("memory_share")) keys.memory_share = config.number("memory_share", 0.001, 1);
+    if (config.has("launch")) keys.launch_s = seconds_of(config, "launch");
+    config.finish();
+    return keys;
+}
+
+std::optional<sim::KernelClock> ComputeCurves::kernels(const sim::GpuProfile& gpu,
+                                                       sim::Precision precision,
+                                                       std::string& source) const {
+    if (!kernels_) return std::nullopt;
+    sim::KernelRates rates = sim::known_kernel_rates(gpu, where_);
+    if (kernels_->product_share > 0) rates.product_share = kernels_->product_share;
+    if (kernels_->memory_share > 0) rates.memory_share = kernels_->memory_share;
+    if (kernels_->launch_s) rates.launch_s = *kernels_->launch_s;
+    source = fmt::format("kernel by kernel, {}", rates.source);
+    return sim::KernelClock(gpu, precision, rates, where_);
 }
 
 sim::CostCurve ComputeCurves::curve(const sim::ModelProfile& model, const sim::GpuProfile& gpu,

@@ -5,27 +5,42 @@
 #include <string>
 
 #include "base/config_reader.hpp"
+#include "sim/cluster/kernel_time.hpp"
 #include "sim/cluster/known_curves.hpp"
 
 namespace ukemi::scenarios {
 
-// One of five forms: `fixed` and `per_sample`, with a `floor` that small batches do not go below; a
+// One of six forms: `fixed` and `per_sample`, with a `floor` that small batches do not go below; a
 // `table` of times by batch; a roofline at `arithmetic_share` and `memory_share` of a GPU's peaks;
-// `costs`, a file of `ukemi calibrate`, whose steps of one worker it takes; or, without the
-// section, a measured curve or a roofline with known shares.
+// `costs`, a file of `ukemi calibrate`, whose steps of one worker it takes; `kernels`, one by one
+// (kernel_time.hpp), with other rates than the known ones; or, without the section, a measured
+// curve or a roofline with known shares.
 class ComputeCurves {
 public:
-    explicit ComputeCurves(ConfigReader& job);
+    // Where the section is missing, a transformer of one's own is timed kernel by kernel.
+    ComputeCurves(ConfigReader& job, bool own_transformer);
 
     // For this GPU, and where it is from. InputError if it cannot compute at this precision.
     sim::CostCurve curve(const sim::ModelProfile& model, const sim::GpuProfile& gpu,
                          sim::Precision precision, std::string& source) const;
 
+    // Not none where kernels are timed one by one.
+    std::optional<sim::KernelClock> kernels(const sim::GpuProfile& gpu, sim::Precision precision,
+                                            std::string& source) const;
+
 private:
+    struct KernelKeys {  // 0: as known
+        double product_share = 0;
+        double memory_share = 0;
+        std::optional<double> launch_s;
+    };
+    static KernelKeys read_kernels(ConfigReader config);
+
     std::string where_;
     std::optional<sim::CostCurve> given_;
     std::string given_source_;
     std::optional<sim::RooflineShares> shares_;
+    std::optional<KernelKeys> kernels_;
 };
 
 }  // namespace ukemi::scenarios

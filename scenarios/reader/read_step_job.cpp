@@ -9,13 +9,16 @@
 
 #include "base/old_forms.hpp"
 #include "scenarios/reader/read_compute.hpp"
+#include "scenarios/reader/read_model.hpp"
 #include "scenarios/reader/read_step_codec.hpp"
 #include "scenarios/reader/read_step_layout.hpp"
 #include "scenarios/reader/read_variable_update.hpp"
+#include "sim/cluster/layer_kernels.hpp"
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/memory_need.hpp"
 #include "sim/cluster/model_profile.hpp"
 #include "sim/step/collective_choice.hpp"
+#include "sim/step/layer_times.hpp"
 #include "sim/step/placed_collective.hpp"
 
 namespace ukemi::scenarios {
@@ -149,6 +152,7 @@ std::string_view gpu_of(const ConfigReader& config, const sim::Topology& topolog
 struct MemoryKind {
     sim::Precision precision = sim::Precision::fp32;
     sim::MemoryRule rule;
+    std::int64_t state_values = 0;  // of the optimiser, for a parameter
 };
 
 MemoryKind read_memory_kind(ConfigReader& config) {
@@ -160,16 +164,49 @@ MemoryKind read_memory_kind(ConfigReader& config) {
         optimiser = section->choice<sim::Optimizer>("kind", kinds, "momentum");
         section->finish();
     }
-    return {precision, sim::MemoryRule::of(precision, optimiser)};
+    return {precision, sim::MemoryRule::of(precision, optimiser),
+            static_cast<std::int64_t>(optimiser)};
+}
+
+struct PassTime {
+    Duration passes;  // and the update of a plain job
+    Duration update;  // of a layout, played by itself after the gradients' sums
+};
+
+// With kernels timed one by one, blocks of a layout are as long as the first kind of GPU says.
+PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
+                   const sim::ModelProfile& model, const sim::GpuProfile& gpu,
+                   const MemoryKind& memory, StepJobEntry& entry) {
+    const bool plain = entry.request.is_plain();
+    const auto clock = curves.kernels(gpu, memory.precision, entry.curve);
+    if (!clock) {
+        const sim::CostCurve curve = curves.curve(model, gpu, memory.precision, entry.curve);
+        const Duration time = curve.step_time(entry.job.batch);
+        if (plain) return {time, {}};
+        const Duration update = std::min(seconds(curve.update_seconds()), time);
+        return {time - update, update};
+    }
+    if (!sim::has_kernel_shapes(model)) {
+        config.fail("compute", fmt::format("{} is counted, and has no shapes of kernels: expected "
+                                           "another form than \"kernels\"",
+                                           model.name));
+    }
+    const sim::LayerTimes times = sim::layer_times(model, entry.request, *clock);
+    const Duration update =
+        seconds(sim::update_kernels(*clock, model.parameters(), memory.state_values).device_s);
+    if (plain) return {seconds(sim::pass_seconds(times)) + update, {}};
+    if (entry.job.compute.empty()) {
+        entry.job.layout = sim::make_layout(model, entry.request, place(config, "layout"), &times);
+    }
+    return {seconds(times.whole_s), update};
 }
 
 // Fills in what each worker computes, after it has been checked that the batch fits.
 void read_compute(ConfigReader& config, const sim::Topology& topology,
                   const sim::ModelProfile& model, const MemoryKind& memory, StepJobEntry& entry) {
-    const ComputeCurves curves(config);
+    const ComputeCurves curves(config, model.transformer && config.is_object("model"));
     std::string_view last;
-    Duration time;
-    Duration update;
+    PassTime time;
     for (const sim::DeviceId worker : entry.job.workers) {
         const std::string_view gpu = gpu_of(config, topology, worker);
         if (gpu != last) {
@@ -183,18 +220,11 @@ void read_compute(ConfigReader& config, const sim::Topology& topology,
             } else {
                 sim::check_layout_memory(model, profile, entry.request, memory.rule, where);
             }
-            const sim::CostCurve curve =
-                curves.curve(model, profile, memory.precision, entry.curve);
-            time = curve.step_time(entry.job.batch);
-            // Of a layout's step, the update is played by itself, after the gradients' sums.
-            if (!entry.request.is_plain()) {
-                update = std::min(seconds(curve.update_seconds()), time);
-                time -= update;
-            }
+            time = pass_time(config, curves, model, profile, memory, entry);
             entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", gpu);
         }
-        entry.job.compute.push_back(time);
-        if (!entry.request.is_plain()) entry.job.update.push_back(update);
+        entry.job.compute.push_back(time.passes);
+        if (!entry.request.is_plain()) entry.job.update.push_back(time.update);
     }
 }
 
@@ -222,8 +252,13 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
     std::vector<std::int64_t> counts(sizes.size());
     for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
         const sim::StageWork& work = job.layout->stages[stage];
-        for (const sim::ModelBlock& block : work.forward) shares += block.share;
-        for (const sim::ModelBlock& block : work.backward) shares += block.share;
+        for (const std::vector<sim::ModelBlock>& pass : {work.forward, work.backward}) {
+            double device = 0;
+            double launches = 0;
+            for (const sim::ModelBlock& block : pass) device += block.share;
+            for (const sim::ModelBlock& block : pass) launches += block.launch_share;
+            shares += std::max(device, launches);
+        }
         for (const sim::GradientBucket& bucket : work.buckets) {
             sizes[stage % sizes.size()] += bucket.bytes;
             ++counts[stage % sizes.size()];
@@ -340,8 +375,8 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology,
                            std::span<const sim::DeviceId>& left) {
     StepJobEntry entry;
     sim::StepJob& job = entry.job;
-    entry.model = config.text("model");
-    const sim::ModelProfile model = sim::model_named(entry.model, place(config, "model"));
+    const sim::ModelProfile model = read_model(config);
+    entry.model = model.name;
     job.name = config.text("name", entry.model);
     if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
     const ServerRequest servers = read_variable_update(config, topology, left);

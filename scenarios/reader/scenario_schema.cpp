@@ -201,6 +201,22 @@ constexpr std::array step_examples = {
         "job": {"model": "resnet50", "batch": 4, "steps": 6,
                 "variable_update": "parameter_server"},
         "events": [{"kind": "leave", "at": "1 s", "worker": 0, "delay": "1 s"}]})",
+    R"({"name": "d", "seed": 5, "cluster": {"machine": "hgx_a100_8", "count": 2},
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "job": {"model": {"kind": "transformer", "layers": 4, "hidden": 64, "heads": 4,
+                          "vocabulary": 100, "sequence": 16},
+                "batch": 3, "steps": 8, "compute": {"kernels": {}}},
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
+    R"({"name": "e", "seed": 6, "cluster": {"machine": "hgx_a100_8", "count": 2},
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "job": {"model": {"kind": "layers", "input": [3, 8, 8],
+                          "layers": [{"kind": "dense", "outputs": 10}]}, "batch": 5, "steps": 9},
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
+    R"({"name": "f", "seed": 7, "cluster": {"machine": "hgx_a100_8", "count": 2},
+        "cross_traffic": [{"from": 0, "to": 1}],
+        "job": {"model": {"kind": "counted", "parameters": 1000, "tensors": 10,
+                          "forward_flops": 1e6}, "batch": 6, "steps": 11},
+        "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
 };
 
 }  // namespace

@@ -14,12 +14,13 @@
 namespace ukemi::sim {
 
 // The arithmetic of a step: fp16 and bf16 on tensor cores where there are any, else on vectors.
-enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16 };
-inline constexpr std::array<std::string_view, 4> precision_names = {"fp32", "tf32", "fp16", "bf16"};
+enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16, fp8 };
+inline constexpr std::array<std::string_view, 5> precision_names = {"fp32", "tf32", "fp16", "bf16",
+                                                                    "fp8"};
 
 struct GpuProfile {
     std::string_view name;                // as in machine tables and scenarios
-    std::array<double, 4> peak_tflops{};  // by Precision, 10^12 FLOP/s; 0: it cannot
+    std::array<double, 5> peak_tflops{};  // by Precision, 10^12 FLOP/s; 0: it cannot
     Bytes memory;
     double memory_gb_per_s = 0;  // 10^9 bytes/s
     std::uint32_t nvlinks = 0;   // lanes of one GPU

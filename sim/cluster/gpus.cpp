@@ -14,7 +14,8 @@ namespace {
 constexpr Bytes gib(std::int64_t n) { return mebibytes(n * 1024); }
 
 // NVIDIA data sheets, unverified here; where a page or log was read, it is named.
-// Columns: name; fp32, tf32, fp16, bf16 TFLOP/s; memory and GB/s; NVLinks and GB/s of one; PCIe.
+// Columns: name; fp32, tf32, fp16, bf16, fp8 TFLOP/s; memory and GB/s; NVLinks and GB/s of one;
+// PCIe.
 constexpr GpuProfile gpus[] = {
     // A K80 board has two of these behind one x16 slot.
     {"k80", {4.37, 0, 0, 0}, gib(12), 240, 0, 0, 3, "2014-11", "NVIDIA data sheet, half a board"},
@@ -54,7 +55,7 @@ constexpr GpuProfile gpus[] = {
      "2020-11",
      "NVIDIA data sheet"},
     {"h100_sxm5_80gb",
-     {67, 494, 989, 989},
+     {67, 494, 989, 989, 1979},
      gib(80),
      3350,
      18,
@@ -63,7 +64,7 @@ constexpr GpuProfile gpus[] = {
      "2022-09",
      "NVIDIA data sheet"},
     {"h200_sxm_141gb",
-     {67, 494, 989, 989},
+     {67, 494, 989, 989, 1979},
      bytes(141'000'000'000),
      4800,
      18,

@@ -22,6 +22,8 @@ constexpr Precision fp32 = Precision::fp32;
 constexpr Precision tf32 = Precision::tf32;
 constexpr Precision fp16 = Precision::fp16;
 constexpr Precision bf16 = Precision::bf16;
+constexpr Precision fp8 = Precision::fp8;
+constexpr std::string_view as_bf16 = "assumed: as fast as its bf16";
 constexpr double memory = 0.75;
 // In fp32 a layer also takes time whatever the batch: what the straight line of the same GPU's
 // ResNet-50 above has at batch 0, less the update, over its 109 layers.
@@ -61,10 +63,12 @@ constexpr KnownShares shares[] = {
     {"h100_sxm5_80gb", tf32, {0.1835, memory, 0}, as_a100},
     {"h100_sxm5_80gb", fp16, {0.272, memory, 0}, as_a100},
     {"h100_sxm5_80gb", bf16, {0.272, memory, 0}, as_a100},
+    {"h100_sxm5_80gb", fp8, {0.136, memory, 0}, as_bf16},
     {"h200_sxm_141gb", fp32, {0.74, memory, 0.382e-3}, as_v100},
     {"h200_sxm_141gb", tf32, {0.1835, memory, 0}, as_a100},
     {"h200_sxm_141gb", fp16, {0.272, memory, 0}, as_a100},
     {"h200_sxm_141gb", bf16, {0.272, memory, 0}, as_a100},
+    {"h200_sxm_141gb", fp8, {0.136, memory, 0}, as_bf16},
 };
 
 }  // namespace

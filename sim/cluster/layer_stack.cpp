@@ -23,6 +23,12 @@ LayerStack::LayerStack(std::string name, std::string sample, Shape input) : shap
     profile_.values_kept = input.values();
 }
 
+LayerCost& LayerStack::add_layer(std::string_view name) {
+    profile_.layers.emplace_back();
+    profile_.layers.back().name = name;
+    return profile_.layers.back();
+}
+
 void LayerStack::add_tensor(std::string_view layer, std::string_view kind, std::int64_t elements) {
     INVARIANT(elements > 0);
     profile_.tensors.push_back({fmt::format("{}.{}", layer, kind), elements});
@@ -40,32 +46,38 @@ void LayerStack::convolution(std::string_view name, std::int64_t channels, const
     const Shape next{channels, slid(shape_.height, window.height, window.stride, window.pad_height),
                      slid(shape_.width, window.width, window.stride, window.pad_width)};
     const std::int64_t taps = shape_.channels * window.height * window.width;
-    profile_.layers.push_back({std::string(name), 0, 0, 0, 1});
-    profile_.layers.back().forward_flops = 2.0 * static_cast<double>(taps * next.values());
+    LayerCost& layer = add_layer(name);
+    layer.forward_flops = 2.0 * static_cast<double>(taps * next.values());
     const bool minimal = window.height == 3 && window.width == 3 && window.stride == 1;
-    profile_.layers.back().fp32_saving = minimal ? 2.25 : 1;
+    layer.fp32_saving = minimal ? 2.25 : 1;
+    layer.rows = next.height * next.width;
+    layer.columns = channels;
+    layer.depth = taps;
     add_tensor(name, "weight", taps * channels);
     if (bias) add_tensor(name, "bias", channels);
     reach(next);
 }
 
 void LayerStack::batch_norm(std::string_view name) {
-    profile_.layers.push_back({std::string(name), 0, 0, 0, 1});
+    add_layer(name);
     add_tensor(name, "scale", shape_.channels);
     add_tensor(name, "shift", shape_.channels);
     reach(shape_);
 }
 
 void LayerStack::pool(const Window& window) {
-    profile_.layers.push_back({"pool", 0, 0, 0, 1});
+    add_layer("pool");
     reach({shape_.channels, slid(shape_.height, window.height, window.stride, window.pad_height),
            slid(shape_.width, window.width, window.stride, window.pad_width)});
 }
 
 void LayerStack::dense(std::string_view name, std::int64_t outputs, bool bias) {
     const std::int64_t inputs = shape_.values();
-    profile_.layers.push_back({std::string(name), 0, 0, 0, 1});
-    profile_.layers.back().forward_flops = 2.0 * static_cast<double>(inputs * outputs);
+    LayerCost& layer = add_layer(name);
+    layer.forward_flops = 2.0 * static_cast<double>(inputs * outputs);
+    layer.rows = 1;
+    layer.columns = outputs;
+    layer.depth = inputs;
     add_tensor(name, "weight", inputs * outputs);
     if (bias) add_tensor(name, "bias", outputs);
     reach({outputs, 1, 1});

@@ -46,6 +46,7 @@ public:
     ModelProfile finished() { return std::move(profile_); }
 
 private:
+    LayerCost& add_layer(std::string_view name);
     void add_tensor(std::string_view layer, std::string_view kind, std::int64_t elements);
     void reach(const Shape& next);  // the layer's output is kept
 

@@ -30,6 +30,10 @@ struct LayerCost {
     // convolution of stride 1, by minimal filtering F(2 x 2, 3 x 3) with 16 in place of 36 (Lavin
     // and Gray, CVPR 2016, equation 8), which cuDNN has for both passes.
     double fp32_saving = 1;
+    // As a matrix product, of one sample: rows x columns from a depth. 0: it is none, or several.
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    std::int64_t depth = 0;
 };
 
 struct TransformerShape {
@@ -39,6 +43,11 @@ struct TransformerShape {
     std::int64_t vocabulary = 0;
     std::int64_t positions = 0;        // that have an embedding
     std::int64_t sequence_length = 0;  // of one sample
+    std::int64_t kv_heads = 0;         // heads of keys and values; 0: as many as queries have
+    std::int64_t feed_forward = 0;     // inner width; 0: four times the hidden one
+
+    std::int64_t kv() const { return kv_heads > 0 ? kv_heads : heads; }
+    std::int64_t inner() const { return feed_forward > 0 ? feed_forward : 4 * hidden; }
 };
 
 struct ModelProfile {

@@ -41,11 +41,16 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
 
 class StageMaker {
 public:
-    StageMaker(const ModelProfile& model, const LayoutRequest& request, std::string_view where)
-        : model_(model), request_(request), where_(where), flops_(model.forward_flops()) {}
+    StageMaker(const ModelProfile& model, const LayoutRequest& request, std::string_view where,
+               const LayerTimes* times)
+        : model_(model),
+          request_(request),
+          where_(where),
+          times_(times),
+          flops_(model.forward_flops()) {}
 
     StageWork make(const LayerRange& range) {
-        const std::span<const LayerCost> layers(model_.layers);
+        const std::vector<LayerCost>& layers = model_.layers;
         stage_flops_ = 0;
         for (std::size_t i = range.begin; i < range.end; ++i)
             stage_flops_ += layers[i].forward_flops;
@@ -74,9 +79,17 @@ private:
                                        shape.hidden, request_.value_bytes)
             .each;
     }
-    // A third of the time goes forward, two thirds back.
-    double forward_share(const LayerCost& layer) const {
-        return layer.forward_flops / flops_ / 3 / request_.degrees.tensor;
+    // Without times of layers, a third of the arithmetic goes forward, two thirds back.
+    ModelBlock block_of(const LayerCost& layer, bool forward) const {
+        if (times_ == nullptr) {
+            const double share = layer.forward_flops / flops_ / 3 / request_.degrees.tensor;
+            return {forward ? share : 2 * share};
+        }
+        const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
+        const LayerTimes::Pass& pass = (forward ? times_->forward : times_->backward)[index];
+        ModelBlock block{pass.device_s / times_->whole_s};
+        block.launch_share = pass.launch_s / times_->whole_s;
+        return block;
     }
     void reduce_activations(ModelBlock& block, const LayerCost& layer) const {
         if (request_.degrees.tensor == 1 || !(is_attention(layer) || is_feed_forward(layer)))
@@ -89,7 +102,7 @@ private:
     }
 
     void forward_layer(const LayerCost& layer) {
-        ModelBlock block{forward_share(layer)};
+        ModelBlock block = block_of(layer, true);
         reduce_activations(block, layer);
         if (request_.synchronised_norm && norm_channels(layer) > 0) {
             block.exchange = ExchangeKind::all_reduce;
@@ -105,7 +118,8 @@ private:
     }
 
     void again(const LayerCost& layer) {
-        ModelBlock block{forward_share(layer), ready()};
+        ModelBlock block = block_of(layer, true);
+        block.gradients_ready = ready();
         reduce_activations(block, layer);
         stage_.backward.push_back(block);
     }
@@ -113,7 +127,8 @@ private:
     void backward_layer(const LayerCost& layer) {
         const double before = ready();
         flops_back_ += layer.forward_flops;
-        ModelBlock block{2 * forward_share(layer), ready()};
+        ModelBlock block = block_of(layer, false);
+        block.gradients_ready = ready();
         reduce_activations(block, layer);
         if (request_.synchronised_norm && norm_channels(layer) > 0) {
             block.exchange = ExchangeKind::all_reduce;
@@ -133,6 +148,7 @@ private:
     const ModelProfile& model_;
     const LayoutRequest& request_;
     std::string_view where_;
+    const LayerTimes* times_;
     double flops_ = 0;        // of the model
     double stage_flops_ = 0;  // forward, of the stage
     double flops_back_ = 0;   // of these, of the layers whose backward pass is over
@@ -147,7 +163,7 @@ bool LayoutRequest::is_plain() const {
 }
 
 LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
-                       std::string_view where) {
+                       std::string_view where, const LayerTimes* times) {
     check(model, request, where);
     const auto has = [&](auto&& what) { return std::ranges::any_of(model.layers, what); };
     if (request.synchronised_norm && (model.transformer || !has([](const LayerCost& layer) {
@@ -168,7 +184,7 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     for (const LayerRange& range : stage_ranges(model, request.degrees.pipeline * request.chunks)) {
         const std::size_t rank =
             work.stages.size() % static_cast<std::size_t>(request.degrees.pipeline);
-        work.stages.push_back(StageMaker(model, request, where).make(range));
+        work.stages.push_back(StageMaker(model, request, where, times).make(range));
         work.update_shares.resize(std::max(work.update_shares.size(), rank + 1));
         work.update_shares[rank] += static_cast<double>(parameters_held(model, range, request)) /
                                     static_cast<double>(model.parameters());

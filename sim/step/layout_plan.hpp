@@ -5,9 +5,10 @@
 // the logits to the last. In a tensor group of t, matrices, the vocabulary and the biases of what
 // is split by columns are divided by t, norms and the other biases are replicated; the activations
 // of a micro-batch are all-reduced twice a block in the forward pass and twice in the backward one,
-// and twice more where the forward pass is computed again. Arithmetic is divided by t: what smaller
-// matrices lose is for the cost curve to say. Not counted: the all-reduces of the embedding's
-// output, of the loss, and of a tied embedding between the first and the last stage.
+// and twice more where the forward pass is computed again. Without times of kernels
+// (layer_times.hpp), arithmetic is divided by t: what smaller matrices lose is not seen. Not
+// counted: the all-reduces of the embedding's output, of the loss, and of a tied embedding between
+// the first and the last stage.
 //
 // Networks of images may have two other things:
 //   synchronised_norm  a batch normalisation all-reduces a mean and a variance a channel and its
@@ -20,6 +21,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "sim/cluster/memory_need.hpp"
 #include "sim/step/layout_work.hpp"
@@ -41,9 +43,21 @@ struct LayoutRequest {
     bool is_plain() const;  // every worker does the same, and nothing is sent but gradients
 };
 
-// InputError(WHERE …) if the model cannot be cut so.
+// Of each of a model's layers, on one worker: what the device takes, and the host to launch it.
+struct LayerTimes {
+    struct Pass {
+        double device_s = 0;
+        double launch_s = 0;
+    };
+    std::vector<Pass> forward;
+    std::vector<Pass> backward;
+    double whole_s = 0;  // of the device, both passes of all layers
+};
+
+// InputError(WHERE …) if the model cannot be cut so. With `times`, blocks are shares of their
+// whole; without, of the model's arithmetic divided by the tensor group.
 LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
-                       std::string_view where);
+                       std::string_view where, const LayerTimes* times = nullptr);
 
 // Of the pipeline rank that needs most. Kept a block, sample and worker, at two bytes a value:
 // s h (10 + 24/t + 5 a s/(h t)) bytes (Korthikanti et al. 2022, eq. 2); 2 s h with recompute, and

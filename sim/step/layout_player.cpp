@@ -77,7 +77,7 @@ void LayoutPlayer::place(StepHost& host) {
     };
     for (std::int32_t p = 0; p < degrees.pipeline; ++p) {
         for (std::int32_t d = 0; d < degrees.data; ++d) {
-            cells_.push_back({d, p, State::waiting, 0, 0, {}, {}, {}});
+            cells_.push_back({d, p, State::waiting, 0, 0, {}, {}, {}, {}});
             if (degrees.tensor > 1) {
                 const std::vector<DeviceId> group = cell_workers(d, p);
                 tensor_.emplace_back(network, policies::Collective::ring, group,
@@ -182,6 +182,7 @@ void LayoutPlayer::play_step(Instant begin) {
                 0,
                 begin,
                 begin,
+                begin,
                 std::vector<std::size_t>(chunks)};
     }
     cells_left_ = cells_.size();
@@ -247,6 +248,8 @@ void LayoutPlayer::try_pass(std::size_t index, Instant now) {
     count_wait(cell, input, now);
     cell.pass_begin = now;
     cell.block = 0;
+    // The host waits for what comes from another stage; else it runs ahead of the device.
+    if (work_.degrees.pipeline > 1) cell.launched = std::max(cell.launched, now);
     begin_block(index, now);
 }
 
@@ -263,11 +266,19 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     const PipelinePass& pass = pass_of(cell);
     const ModelBlock& block = blocks_of(pass)[cell.block];
+    double slowest_ns = 0;
+    for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
+        const auto rank = static_cast<std::size_t>(work_.rank(t, cell.replica, cell.stage_rank));
+        slowest_ns = std::max(slowest_ns, pace_ns_[rank]);
+    }
+    cell.launched = cell.launched + Duration::of(round_nearest(block.launch_share * slowest_ns));
+    const Duration launches = std::max(cell.launched - now, Duration{});
     Duration longest;
     Duration all;
     for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
         const auto rank = static_cast<std::size_t>(work_.rank(t, cell.replica, cell.stage_rank));
-        const Duration own = Duration::of(round_nearest(block.share * pace_ns_[rank]));
+        const Duration own =
+            std::max(Duration::of(round_nearest(block.share * pace_ns_[rank])), launches);
         longest = std::max(longest, own);
         all += own;
     }

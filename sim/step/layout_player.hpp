@@ -37,6 +37,7 @@ private:
         std::size_t block = 0;
         Instant since;                           // in this state
         Instant pass_begin;                      // of the pass under way
+        Instant launched;                        // its host has launched all blocks up to this one
         std::vector<std::size_t> buckets_ready;  // by chunk
     };
     // What a pass needs from another stage.

@@ -31,6 +31,7 @@ struct ModelBlock {
     double gradients_ready = 0;  // backward: of the stage's, in the order of its buckets, 0 to 1
     std::optional<ExchangeKind> exchange = {};
     Bytes bytes = {};
+    double launch_share = 0;  // of StepJob::compute: what the host needs to launch it
 };
 
 struct StageWork {

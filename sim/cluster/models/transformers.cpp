@@ -24,7 +24,10 @@ public:
         profile_.sample = fmt::format("sequence of {} tokens", shape.sequence_length);
     }
 
-    void layer(const std::string& name) { profile_.layers.push_back({name, 0, 0, 0, 1}); }
+    void layer(const std::string& name) {
+        profile_.layers.emplace_back();
+        profile_.layers.back().name = name;
+    }
 
     void tensor(std::string_view kind, std::int64_t elements) {
         LayerCost& layer = profile_.layers.back();
@@ -118,13 +121,13 @@ ModelProfile gpt2(std::string name, const TransformerShape& shape) {
     for (std::int64_t i = 0; i < shape.layers; ++i) {
         net.layer(fmt::format("layer{}.attention", i));
         net.norm("norm");
-        net.dense("query_key_value", h, 3 * h);
+        net.dense("query_key_value", h, h + 2 * shape.kv() * (h / shape.heads));
         net.attend();
         net.dense("output", h, h);
         net.layer(fmt::format("layer{}.feed_forward", i));
         net.norm("norm");
-        net.dense("inner", h, 4 * h);
-        net.dense("outer", 4 * h, h);
+        net.dense("inner", h, shape.inner());
+        net.dense("outer", shape.inner(), h);
         net.keep_block();
     }
     net.layer("final");

@@ -1,0 +1,141 @@
+// read_model.cpp — models of one's own.
+#include "scenarios/reader/read_model.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "sim/cluster/layer_stack.hpp"
+#include "sim/cluster/models/architectures.hpp"
+
+namespace ukemi::scenarios {
+namespace {
+
+sim::ModelProfile read_transformer(ConfigReader& config, const std::string& name) {
+    sim::TransformerShape shape;
+    shape.layers = config.integer("layers", 1, 10'000);
+    shape.hidden = config.integer("hidden", 1, 1 << 20);
+    shape.heads = config.integer("heads", 1, 1 << 14);
+    shape.kv_heads = config.integer("kv_heads", 1, 1 << 14, shape.heads);
+    shape.feed_forward = config.integer("feed_forward", 1, 1 << 22, 4 * shape.hidden);
+    shape.vocabulary = config.integer("vocabulary", 1, 1 << 24);
+    shape.sequence_length = config.integer("sequence", 1, 1 << 22);
+    shape.positions = shape.sequence_length;
+    if (shape.hidden % shape.heads != 0) {
+        config.fail("heads", fmt::format("expected a divisor of the hidden size {}, found {}",
+                                         shape.hidden, shape.heads));
+    }
+    if (shape.heads % shape.kv_heads != 0) {
+        config.fail("kv_heads", fmt::format("expected a divisor of the {} heads, found {}",
+                                            shape.heads, shape.kv_heads));
+    }
+    return sim::gpt2(name, shape);
+}
+
+constexpr std::int64_t side_most = 1 << 16;
+
+// What a window leaves of a side; complains where it does not fit.
+void check_window(const ConfigReader& config, const sim::LayerStack::Shape& shape,
+                  const sim::LayerStack::Window& window) {
+    if (shape.height + 2 * window.pad_height < window.height ||
+        shape.width + 2 * window.pad_width < window.width) {
+        config.fail("window", fmt::format("expected at most what is left of the image, {} x {} and "
+                                          "its padding, found {}",
+                                          shape.height, shape.width, window.height));
+    }
+}
+
+sim::LayerStack::Window read_window(ConfigReader& config, std::int64_t stride) {
+    const std::int64_t side = config.integer("window", 1, side_most);
+    const std::int64_t step = config.integer("stride", 1, side_most, stride);
+    return sim::LayerStack::square(side, step, config.integer("pad", 0, side_most, 0));
+}
+
+void add_layer(ConfigReader& config, sim::LayerStack& net, std::string_view kind,
+               const std::string& name) {
+    if (kind == "convolution") {
+        const std::int64_t channels = config.integer("channels", 1, 1 << 20);
+        const auto window = read_window(config, 1);
+        check_window(config, net.shape(), window);
+        net.convolution(name, channels, window, config.flag("bias", false));
+    } else if (kind == "batch_norm") {
+        net.batch_norm(name);
+    } else if (kind == "pool") {
+        const auto window = read_window(config, 2);
+        check_window(config, net.shape(), window);
+        net.pool(window);
+    } else if (kind == "global_pool") {
+        net.global_pool();
+    } else {
+        net.dense(name, config.integer("outputs", 1, 1 << 24), config.flag("bias", true));
+    }
+}
+
+sim::ModelProfile read_layers(ConfigReader& config, const std::string& name) {
+    const std::vector<double> input = config.numbers("input", 1, side_most);
+    if (input.size() != 3) config.fail("input", "expected channels, height and width");
+    const auto whole = [&](std::size_t i) { return static_cast<std::int64_t>(input[i]); };
+    sim::LayerStack net(name, fmt::format("image of {} x {}", whole(1), whole(2)),
+                        {whole(0), whole(1), whole(2)});
+    static constexpr std::array<std::string_view, 5> kinds{"convolution", "batch_norm", "pool",
+                                                           "global_pool", "dense"};
+    int number = 0;
+    for (ConfigReader& layer : config.objects("layers")) {
+        ++number;
+        const std::string kind = layer.one_of("kind", kinds);
+        const std::int64_t times = layer.integer("times", 1, 10'000, 1);
+        for (std::int64_t i = 1; i <= times; ++i) {
+            add_layer(layer, net, kind,
+                      fmt::format("{}{}{}", kind, number, times > 1 ? fmt::format("_{}", i) : ""));
+        }
+        layer.finish();
+    }
+    sim::ModelProfile model = net.finished();
+    if (model.tensors.empty()) config.fail("layers", "expected a layer with parameters");
+    return model;
+}
+
+sim::ModelProfile read_counted(ConfigReader& config, const std::string& name) {
+    const std::int64_t parameters = config.integer("parameters", 1, std::int64_t{1} << 50);
+    const std::int64_t tensors = config.integer("tensors", 1, 100'000);
+    const double flops = config.number("forward_flops", 1, 1e30);
+    if (tensors > parameters) config.fail("tensors", "expected at most as many as parameters");
+    sim::ModelProfile model;
+    model.name = name;
+    model.sample = "sample";
+    model.values_kept = config.integer("values_kept", 0, std::int64_t{1} << 50, 0);
+    for (std::int64_t i = 0; i < tensors; ++i) {
+        const std::int64_t elements = parameters / tensors + (i < parameters % tensors ? 1 : 0);
+        sim::LayerCost layer;
+        layer.name = fmt::format("part{}", i);
+        layer.forward_flops = flops / static_cast<double>(tensors);
+        layer.parameters = elements;
+        layer.values_moved = 2 * model.values_kept / tensors;
+        model.tensors.push_back({layer.name + ".weight", elements});
+        model.layers.push_back(layer);
+    }
+    return model;
+}
+
+}  // namespace
+
+sim::ModelProfile read_model(ConfigReader& job) {
+    if (!job.is_object("model")) {
+        const std::string name = job.text("model");
+        return sim::model_named(name, fmt::format("{}: at {}/model", job.file(), job.path()));
+    }
+    ConfigReader config = job.object("model");
+    static constexpr std::array<std::string_view, 3> kinds{"transformer", "layers", "counted"};
+    const std::string kind = config.one_of("kind", kinds);
+    const std::string name = config.text("name", kind);
+    if (name.empty()) config.fail("name", "expected a name, found \"\"");
+    sim::ModelProfile model = kind == "transformer" ? read_transformer(config, name)
+                              : kind == "layers"    ? read_layers(config, name)
+                                                    : read_counted(config, name);
+    config.finish();
+    return model;
+}
+
+}  // namespace ukemi::scenarios

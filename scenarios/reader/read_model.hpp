@@ -1,0 +1,17 @@
+// read_model.hpp — "model" of a job of steps: the name of a known one, or a model of one's own.
+#pragma once
+
+#include "base/config_reader.hpp"
+#include "sim/cluster/model_profile.hpp"
+
+namespace ukemi::scenarios {
+
+// A name, or an object whose `kind` says how the model is described:
+//   transformer  `layers`, `hidden`, `heads`, `vocabulary`, `sequence`, and where they differ from
+//                GPT-2's `kv_heads` and `feed_forward`
+//   layers       a list of `layers` of an image network, one after another, from an `input` of
+//                channels, height and width
+//   counted      `parameters`, `tensors` and `forward_flops` of a sample, in equal parts
+sim::ModelProfile read_model(ConfigReader& job);
+
+}  // namespace ukemi::scenarios

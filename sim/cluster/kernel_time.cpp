@@ -1,0 +1,155 @@
+// kernel_time.cpp — tiles, waves, and what is known of GPUs.
+#include "sim/cluster/kernel_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/input_error.hpp"
+#include "base/invariant.hpp"
+#include "sim/cluster/cost_curve.hpp"
+
+namespace ukemi::sim {
+namespace {
+
+struct Tile {
+    std::int64_t rows;
+    std::int64_t columns;
+};
+// Those of cuBLAS, as the guide above lists them.
+constexpr Tile tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64},
+                          {64, 256},  {128, 64},  {64, 128},  {64, 64}};
+constexpr std::int64_t splits[] = {1, 2, 4, 8};
+constexpr std::int64_t least_depth = 256;  // of a part of a split product
+
+struct KnownRates {
+    std::string_view gpu;
+    std::int64_t multiprocessors;
+    double l2_gb_per_s;
+    double product_share;
+    std::string_view source;
+};
+
+// SMs: data sheets. L2: table 3 of Ultrasonics Sonochemistry 99, 106546 (2023) for V100, A100 and
+// H100; the others' as much faster than their memory as V100's (assumed). Products: "maximum
+// achievable matmul FLOPS" (github stas00/ml-engineering, compute/accelerator): A100 267.9 of 312,
+// H100 794.5 of 989 TFLOP/s in bf16; the others' as A100's (assumed).
+constexpr double l2_to_memory = 3133.0 / 900;
+constexpr double ampere = 0.859;
+constexpr double hopper = 0.803;
+constexpr std::string_view measured = "achievable products, github stas00/ml-engineering";
+constexpr std::string_view assumed = "assumed: products as on A100";
+constexpr KnownRates known[] = {
+    {"k80", 13, 240 * l2_to_memory, ampere, assumed},
+    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere, assumed},
+    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere, assumed},
+    {"p100_pcie", 56, 732 * l2_to_memory, ampere, assumed},
+    {"p100_sxm2", 56, 732 * l2_to_memory, ampere, assumed},
+    {"v100_pcie_16gb", 80, 3133, ampere, assumed},
+    {"v100_sxm2_16gb", 80, 3133, ampere, assumed},
+    {"v100_sxm2_32gb", 80, 3133, ampere, assumed},
+    {"t4", 40, 320 * l2_to_memory, ampere, assumed},
+    {"rtx6000", 72, 672 * l2_to_memory, ampere, assumed},
+    {"a100_sxm4_40gb", 108, 7219, ampere, measured},
+    {"a100_sxm4_80gb", 108, 7219, ampere, measured},
+    {"h100_sxm5_80gb", 132, 8986, hopper, measured},
+    {"h200_sxm_141gb", 132, 8986, hopper, measured},
+};
+
+// Of the memory's rate: assumed, as in known_curves.cpp. PyTorch in eager mode: 2.45 ms of one
+// core for the 74 kernels of a Megatron layer forward, again and backward (PyTorch 2.0.1 on tiny
+// tensors, Xeon at 2.5 GHz, measured for this file) and 5 us for each launch (assumed). Products
+// with odd rows: padding GPT-2's vocabulary from 50,257 to 50,304 made steps of 135 ms 25 % faster
+// (A. Karpathy, nanoGPT, batch 12 on A100), which is four times the logits' products.
+constexpr double memory_share = 0.75;
+constexpr double host_s = 2.45e-3 / 74 + 5e-6;
+constexpr double odd_row_share = 0.25;
+constexpr double kernel_start_s = 2e-6;  // assumed
+
+// Rows that begin at multiples of 8 or 4 bytes are loaded in copies of that size (PTX's cp.async
+// has 4, 8 and 16), so many more for the same bytes: as much slower, never below the measured odd
+// ones. (Assumed; that 8 bytes are better than 2 was seen in Megatron's steps with 4 ranks.)
+double alignment_share(std::int64_t row_bytes, double unaligned_share) {
+    if (row_bytes % 16 == 0) return 1;
+    return std::max(row_bytes % 8 == 0 ? 0.5 : row_bytes % 4 == 0 ? 0.25 : 0, unaligned_share);
+}
+
+std::int64_t rounded_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
+
+}  // namespace
+
+KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where) {
+    for (const KnownRates& one : known) {
+        if (one.gpu != gpu.name) continue;
+        return {
+            one.multiprocessors, one.l2_gb_per_s, one.product_share, odd_row_share, memory_share,
+            kernel_start_s,      host_s,          one.source};
+    }
+    throw InputError(where, "",
+                     fmt::format("no multiprocessors of {} are known, to time kernels", gpu.name));
+}
+
+KernelClock::KernelClock(const GpuProfile& gpu, Precision precision, const KernelRates& rates,
+                         std::string_view where)
+    : rates_(rates),
+      flops_(gpu.peak_flops(precision == Precision::fp8 ? Precision::bf16 : precision)),
+      narrow_flops_(precision == Precision::fp8 ? gpu.peak_flops(precision) : 0),
+      memory_(gpu.memory_gb_per_s * 1e9 * rates.memory_share),
+      l2_(rates.l2_gb_per_s * 1e9),
+      bytes_a_value_(value_bytes(precision)),
+      is_fp32_(precision == Precision::fp32) {
+    INVARIANT(rates.multiprocessors > 0 && rates.product_share > 0 && memory_ > 0 && l2_ > 0);
+    if (!(gpu.peak_flops(precision) > 0)) {
+        throw InputError(where, "",
+                         fmt::format("{} has no {} arithmetic", gpu.name,
+                                     precision_names[static_cast<std::size_t>(precision)]));
+    }
+}
+
+double KernelClock::tiled_seconds(const Gemm& gemm, double share, std::int64_t value_bytes) const {
+    const auto blocks_at_once = static_cast<double>(rates_.multiprocessors);
+    const double peak = gemm.eight_bits && is_fp8() ? narrow_flops_ : flops_;
+    const double flops = peak * share / blocks_at_once;  // of one multiprocessor
+    const double l2 = l2_ / blocks_at_once;
+    const auto value = static_cast<double>(value_bytes);
+    double best = 0;
+    for (const Tile& tile : tiles) {
+        const std::int64_t blocks =
+            rounded_up(gemm.rows, tile.rows) * rounded_up(gemm.columns, tile.columns) * gemm.batch;
+        const auto area = static_cast<double>(tile.rows * tile.columns);
+        const auto edges = static_cast<double>(tile.rows + tile.columns);
+        const auto depth = static_cast<double>(gemm.depth);
+        const double tile_s = std::max(2 * area * depth / flops, edges * depth * value / l2);
+        for (const std::int64_t split : splits) {
+            const bool few = blocks * split <= 2 * rates_.multiprocessors;
+            if (split > 1 && (!few || gemm.depth / split < least_depth)) continue;
+            const std::int64_t waves = rounded_up(blocks * split, rates_.multiprocessors);
+            double seconds = static_cast<double>(waves) * tile_s / static_cast<double>(split);
+            if (split > 1) {  // partial sums in fp32, written and read
+                const auto sums = static_cast<double>(gemm.rows * gemm.columns * gemm.batch);
+                seconds += 2 * 4 * static_cast<double>(split) * sums / memory_;
+            }
+            if (best == 0 || seconds < best) best = seconds;
+        }
+    }
+    return best;
+}
+
+KernelSum KernelClock::product_saving(const Gemm& gemm, double saving) const {
+    INVARIANT(gemm.rows >= 1 && gemm.columns >= 1 && gemm.depth >= 1 && gemm.batch >= 1);
+    const std::int64_t value_bytes = gemm.eight_bits && is_fp8() ? 1 : bytes_a_value_;
+    const double share = rates_.product_share *
+                         alignment_share(gemm.row * value_bytes, rates_.unaligned_share) *
+                         (is_fp32_ ? saving : 1);
+    double bytes = gemm.bytes;
+    if (bytes == 0) {
+        const std::int64_t inputs = (gemm.rows + gemm.columns) * gemm.depth * value_bytes;
+        const std::int64_t outputs = gemm.rows * gemm.columns * bytes_a_value_;
+        bytes = static_cast<double>(gemm.batch) * static_cast<double>(inputs + outputs);
+    }
+    return {std::max(tiled_seconds(gemm, share, value_bytes), bytes / memory_) + rates_.start_s, 1};
+}
+
+KernelSum KernelClock::traffic(double bytes) const { return {bytes / memory_ + rates_.start_s, 1}; }
+
+}  // namespace ukemi::sim

@@ -1,0 +1,82 @@
+// kernel_time.hpp — how long a GPU takes for one kernel: a matrix product by its shape, or bytes.
+//
+// A product of m x n from a depth of k is cut into tiles, one block of threads each; blocks run in
+// waves of one on each streaming multiprocessor (SM), and the last wave is as long as a full one.
+// A tile takes as long as its arithmetic at the GPU's achievable rate, or as its rows and columns
+// on their way from the L2 cache, whichever is longer; deep products of few tiles are split along
+// k. The fastest of the usual tiles counts, and no product is faster than its matrices in memory
+// (tiles and waves: NVIDIA, "Matrix Multiplication Background User's Guide"). Everything else is
+// bounded by memory. In fp8, only products with weights have inputs of eight bits; values
+// otherwise are bf16. On + − × ÷ only, so that times are equal on every machine.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "sim/cluster/gpu_profile.hpp"
+
+namespace ukemi::sim {
+
+// What kernels reach of a GPU's peaks. Where each default is from: kernel_time.cpp.
+struct KernelRates {
+    std::int64_t multiprocessors = 0;
+    double l2_gb_per_s = 0;
+    double product_share = 0;    // of the peak, by a large product
+    double unaligned_share = 0;  // of that, where rows in memory begin at odd values
+    double memory_share = 0;     // of the memory's rate
+    double start_s = 0;          // of a kernel on the device
+    double launch_s = 0;         // what the host needs for one
+    std::string_view source;
+};
+// InputError(WHERE …) if nothing is known of this GPU.
+KernelRates known_kernel_rates(const GpuProfile& gpu, std::string_view where);
+
+struct Gemm {
+    std::int64_t rows = 0;     // m
+    std::int64_t columns = 0;  // n
+    std::int64_t depth = 0;    // k
+    std::int64_t batch = 1;    // so many of them in one kernel
+    double bytes = 0;          // that it moves; 0: each of its three matrices once
+    std::int64_t row = 0;      // values in a row of what is not laid out along k; 0: aligned
+    bool eight_bits = false;   // of its inputs, where the precision is fp8; else bf16 there
+};
+
+// Kernels one after another: what they take on the device, and how many the host launches.
+struct KernelSum {
+    double device_s = 0;
+    std::int64_t launches = 0;
+    KernelSum& operator+=(const KernelSum& other) {
+        device_s += other.device_s;
+        launches += other.launches;
+        return *this;
+    }
+};
+
+class KernelClock {
+public:
+    // InputError(WHERE …) if the GPU cannot compute at this precision.
+    KernelClock(const GpuProfile& gpu, Precision precision, const KernelRates& rates,
+                std::string_view where);
+
+    KernelSum product(const Gemm& gemm) const { return product_saving(gemm, 1); }
+    // In fp32 with so many times fewer multiplications (LayerCost::fp32_saving).
+    KernelSum product_saving(const Gemm& gemm, double saving) const;
+    KernelSum traffic(double bytes) const;
+    double launch_seconds() const { return rates_.launch_s; }
+    std::int64_t bytes_a_value() const { return bytes_a_value_; }
+    bool is_fp8() const { return narrow_flops_ > 0; }
+
+private:
+    double tiled_seconds(const Gemm& gemm, double share, std::int64_t value_bytes) const;
+
+    KernelRates rates_;
+    double flops_ = 0;         // of the GPU
+    double narrow_flops_ = 0;  // of products of eight bits; 0: there are none
+    double memory_ = 0;        // bytes/s
+    double l2_ = 0;
+    std::int64_t bytes_a_value_ = 4;
+    bool is_fp32_ = true;
+};
+
+}  // namespace ukemi::sim

@@ -1,0 +1,243 @@
+// layer_kernels.cpp — lists of kernels. Bytes are counted from what each reads and writes.
+#include "sim/cluster/layer_kernels.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/invariant.hpp"
+
+namespace ukemi::sim {
+namespace {
+
+std::int64_t divided(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
+
+// Sizes of a transformer on one rank of a tensor group.
+class Block {
+public:
+    Block(const KernelClock& clock, const TransformerShape& shape, const KernelCut& cut)
+        : clock_(clock),
+          shape_(shape),
+          cut_(cut),
+          tokens_(cut.batch * shape.sequence_length),
+          hidden_(shape.hidden),
+          heads_(divided(shape.heads, cut.tensor)),
+          head_(shape.hidden / shape.heads),
+          value_(static_cast<double>(clock.bytes_a_value())),
+          width_(static_cast<double>(tokens_ * hidden_)),
+          scores_(static_cast<double>(cut.batch * heads_ * shape.sequence_length *
+                                      shape.sequence_length)) {}
+
+    LayerKernels attention() {
+        const std::int64_t own = heads_ * head_;
+        const std::int64_t all = own + 2 * divided(shape_.kv(), cut_.tensor) * head_;
+        const double own_width = static_cast<double>(tokens_ * own);
+        const double all_width = static_cast<double>(tokens_ * all);
+        norm();
+        dense(hidden_, all, true);
+        between_heads(shape_.sequence_length, head_);                   // scores
+        moves(2 * value_ * scores_, 3 * value_ * scores_);              // masked softmax
+        moves((2 * value_ + 1) * scores_, (2 * value_ + 1) * scores_);  // dropout and its mask
+        between_heads(head_, shape_.sequence_length);                   // weighted sum
+        moves(2 * value_ * own_width, 2 * value_ * own_width);          // heads side by side
+        moves_back(2 * value_ * all_width);  // the gradients of query, key and value side by side
+        dense(own, hidden_, false);
+        dropout_and_residual();
+        return sum_;
+    }
+
+    LayerKernels feed_forward() {
+        const std::int64_t inner = divided(shape_.inner(), cut_.tensor);
+        const double inner_width = static_cast<double>(tokens_ * inner);
+        norm();
+        dense(hidden_, inner, false);
+        // GELU and its bias: one value read and one written; backward one more, and the bias's sum.
+        moves(2 * value_ * inner_width, 3 * value_ * inner_width);
+        moves_back(value_ * inner_width);
+        dense(inner, hidden_, false);
+        dropout_and_residual();
+        return sum_;
+    }
+
+    // Table look-ups, their sum and its dropout; backward the gradients of both tables.
+    LayerKernels embeddings() {
+        for (int i = 0; i < 3; ++i) moves(2 * value_ * width_, 3 * value_ * width_);
+        moves_back(value_ * table());
+        small(6, 4);
+        return sum_;
+    }
+
+    LayerKernels final_norm() {
+        norm();
+        return sum_;
+    }
+
+    // The products with the vocabulary, and a cross entropy whose logits are made fp32 first.
+    LayerKernels logits() {
+        const std::int64_t vocabulary = divided(shape_.vocabulary, cut_.tensor);
+        const double values = static_cast<double>(tokens_ * vocabulary);
+        forward(clock_.product({tokens_, vocabulary, hidden_, 1, 0, vocabulary}));
+        backward(clock_.product({tokens_, hidden_, vocabulary, 1, 0, vocabulary}));
+        backward(clock_.product({vocabulary, hidden_, tokens_, 1, 0, vocabulary}));
+        moves(2 * value_ * values, 2 * value_ * values);      // samples before sequence
+        moves((value_ + 4) * values, (value_ + 4) * values);  // to fp32 and back
+        moves(4 * values, 8 * values);  // the greatest; the gradient times the loss's
+        for (int i = 0; i < 3; ++i) forward(clock_.traffic(8 * values));  // − greatest, exp, ÷ sum
+        forward(clock_.traffic(4 * values));                              // the sum
+        small(12, 8);  // of the targets: a value a token
+        if (cut_.accumulates) moves_back(3 * value_ * table());
+        return sum_;
+    }
+
+    // Backward: a bias's sum of the gradients, in whichever layer adds it.
+    void accumulate(const LayerCost& layer) {
+        if (!cut_.accumulates || layer.parameters == 0) return;
+        constexpr int tensors = 6;  // of a half of a block
+        const double parameters = static_cast<double>(divided(layer.parameters, cut_.tensor));
+        for (int i = 0; i < tensors; ++i) moves_back(3 * value_ * parameters / tensors);
+    }
+    const LayerKernels& sum() const { return sum_; }
+
+private:
+    void forward(const KernelSum& kernels) { sum_.forward += kernels; }
+    void backward(const KernelSum& kernels) { sum_.backward += kernels; }
+    void moves(double ahead, double back) {
+        forward(clock_.traffic(ahead));
+        backward(clock_.traffic(back));
+    }
+    void moves_back(double bytes) { backward(clock_.traffic(bytes)); }
+    void small(int ahead, int back) {
+        for (int i = 0; i < ahead; ++i) forward(clock_.traffic(0));
+        for (int i = 0; i < back; ++i) backward(clock_.traffic(0));
+    }
+
+    // A product with its two backward ones, and a bias added by a kernel of its own.
+    void dense(std::int64_t inputs, std::int64_t outputs, bool bias) {
+        forward(clock_.product({tokens_, outputs, inputs, 1, 0, 0, true}));
+        backward(clock_.product({tokens_, inputs, outputs, 1, 0, 0, true}));
+        backward(clock_.product({outputs, inputs, tokens_, 1, 0, 0, true}));
+        if (clock_.is_fp8()) {  // made eight bits, as they are and transposed
+            forward(clock_.traffic(4.0 * static_cast<double>(tokens_ * inputs)));
+            forward(clock_.traffic(4.0 * static_cast<double>(inputs * outputs)));
+            backward(clock_.traffic(4.0 * static_cast<double>(tokens_ * outputs)));
+        }
+        if (!bias) return;
+        const double values = static_cast<double>(tokens_ * outputs);
+        moves(2 * value_ * values, value_ * values);
+    }
+
+    // Of all heads at once: sequence × columns from a depth, and the same backward, twice.
+    void between_heads(std::int64_t columns, std::int64_t depth) {
+        const std::int64_t sequence = shape_.sequence_length;
+        const std::int64_t batch = cut_.batch * heads_;
+        forward(clock_.product({sequence, columns, depth, batch}));
+        backward(clock_.product({sequence, head_, sequence, batch}));
+        const bool to_scores = columns == sequence;
+        backward(to_scores ? clock_.product({sequence, head_, sequence, batch})
+                           : clock_.product({sequence, sequence, head_, batch}));
+    }
+
+    // Backward: of the input, of scale and shift in two kernels, and the residual's sum.
+    void norm() {
+        moves(2 * value_ * width_, 3 * value_ * width_);
+        moves_back(2 * value_ * width_);
+        moves_back(0);
+        moves_back(3 * value_ * width_);
+    }
+
+    // Backward: dropout, and the bias's sum.
+    void dropout_and_residual() {
+        moves((3 * value_ + 1) * width_, (2 * value_ + 1) * width_);
+        moves_back(value_ * width_);
+    }
+
+    double table() const {
+        return static_cast<double>(divided(shape_.vocabulary, cut_.tensor) * hidden_);
+    }
+
+    const KernelClock& clock_;
+    const TransformerShape& shape_;
+    const KernelCut& cut_;
+    std::int64_t tokens_;
+    std::int64_t hidden_;
+    std::int64_t heads_;
+    std::int64_t head_;
+    double value_;
+    double width_;
+    double scores_;
+    LayerKernels sum_;
+};
+
+LayerKernels of_transformer(const KernelClock& clock, const TransformerShape& shape,
+                            const LayerCost& layer, const KernelCut& cut) {
+    Block block(clock, shape, cut);
+    const std::string_view name = layer.name;
+    if (name == "logits") return block.logits();
+    if (name == "embeddings") return block.embeddings();
+    if (name.ends_with(".attention")) block.attention();
+    if (name.ends_with(".feed_forward")) block.feed_forward();
+    if (name == "final") block.final_norm();
+    block.accumulate(layer);
+    return block.sum();
+}
+
+// A product as it stands, with both backward ones; or what it moves. A batch normalisation is taken
+// with the activation after it, which is not in the list of layers: 3 + 2 values forward for each
+// of its own (statistics, then the result; the activation's two), 5 + 3 backward.
+LayerKernels of_image_network(const KernelClock& clock, const LayerCost& layer,
+                              const KernelCut& cut) {
+    const auto value = static_cast<double>(clock.bytes_a_value());
+    const double moved = value * static_cast<double>(cut.batch * layer.values_moved);
+    LayerKernels sum;
+    if (layer.rows == 0) {
+        const bool norm = layer.parameters > 0;
+        sum.forward += clock.traffic(norm ? 1.5 * moved : moved);
+        sum.backward += clock.traffic(norm ? 2.5 * moved : 1.5 * moved);
+        if (!norm) return sum;
+        sum.forward += clock.traffic(moved);
+        sum.backward += clock.traffic(1.5 * moved);
+    } else {
+        const std::int64_t rows = cut.batch * layer.rows;
+        const double bytes = moved + value * static_cast<double>(layer.parameters);
+        const auto saved = [&](const Gemm& gemm) {
+            return clock.product_saving(gemm, layer.fp32_saving);
+        };
+        sum.forward += saved({rows, layer.columns, layer.depth, 1, bytes, 0});
+        sum.backward += saved({rows, layer.depth, layer.columns, 1, bytes, 0});
+        sum.backward += saved({layer.columns, layer.depth, rows, 1, bytes, 0});
+    }
+    if (cut.accumulates) {
+        sum.backward += clock.traffic(3 * value * static_cast<double>(layer.parameters));
+    }
+    return sum;
+}
+
+}  // namespace
+
+bool has_kernel_shapes(const ModelProfile& model) {
+    return model.transformer || std::ranges::all_of(model.layers, [](const LayerCost& layer) {
+               return layer.forward_flops == 0 || layer.rows > 0;
+           });
+}
+
+LayerKernels layer_kernels(const KernelClock& clock, const ModelProfile& model,
+                           const LayerCost& layer, const KernelCut& cut) {
+    INVARIANT(cut.batch >= 1 && cut.tensor >= 1);
+    if (!model.transformer) return of_image_network(clock, layer, cut);
+    return of_transformer(clock, *model.transformer, layer, cut);
+}
+
+KernelSum update_kernels(const KernelClock& clock, std::int64_t parameters,
+                         std::int64_t state_values) {
+    const auto count = static_cast<double>(parameters);
+    KernelSum sum;
+    double bytes = 4 * 3 + 8 * static_cast<double>(state_values);  // weight, gradient, states
+    if (clock.bytes_a_value() == 2) {
+        sum += clock.traffic(count * (2 + 4));  // the gradient, made fp32
+        sum += clock.traffic(count * 4);        // its norm
+        sum += clock.traffic(count * (4 + 2));  // the weight, made half precision again
+    }
+    sum += clock.traffic(count * bytes);
+    return sum;
+}
+
+}  // namespace ukemi::sim

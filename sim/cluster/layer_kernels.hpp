@@ -1,0 +1,37 @@
+// layer_kernels.hpp — which kernels a layer launches, forward and backward, and what they take.
+//
+// Transformers as Megatron-LM trains them in half precision (github NVIDIA/Megatron-LM, fused
+// softmax, bias-GELU and bias-dropout-add, attention that writes its scores): 15 kernels forward
+// and 32 backward a block, and one more a tensor where gradients of micro-batches are added up. In
+// a tensor group of t, each rank has 1/t of every product's columns or rows; norms, dropout and
+// residuals are whole on each. The loss is a cross entropy in fp32. Other layers: a product with
+// its two backward products, and bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/cluster/kernel_time.hpp"
+#include "sim/cluster/model_profile.hpp"
+
+namespace ukemi::sim {
+
+struct KernelCut {
+    std::int64_t batch = 1;    // samples of a micro-batch
+    std::int64_t tensor = 1;   // ranks that share a layer
+    bool accumulates = false;  // adds gradients to those of earlier micro-batches
+};
+
+struct LayerKernels {
+    KernelSum forward;
+    KernelSum backward;  // without computing the layer again
+};
+// Whether the arithmetic of every layer is a product whose shape is known.
+bool has_kernel_shapes(const ModelProfile& model);
+LayerKernels layer_kernels(const KernelClock& clock, const ModelProfile& model,
+                           const LayerCost& layer, const KernelCut& cut);
+
+// Of so many parameters: their gradients made fp32 and measured, and the optimiser's own values.
+KernelSum update_kernels(const KernelClock& clock, std::int64_t parameters,
+                         std::int64_t state_values);
+
+}  // namespace ukemi::sim

@@ -1,0 +1,39 @@
+// layer_times.cpp — sums of kernels, layer by layer.
+#include "sim/step/layer_times.hpp"
+
+#include <algorithm>
+
+#include "sim/cluster/layer_kernels.hpp"
+#include "sim/step/model_pieces.hpp"
+
+namespace ukemi::sim {
+
+LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
+                       const KernelClock& clock) {
+    const KernelCut cut{request.batch, request.degrees.tensor, request.micro_batches > 1};
+    LayerTimes times;
+    for (const LayerCost& layer : model.layers) {
+        LayerKernels kernels = layer_kernels(clock, model, layer, cut);
+        if (cut.tensor > 1 && (is_attention(layer) || is_feed_forward(layer))) {
+            ++kernels.forward.launches;  // the all-reduce
+            ++kernels.backward.launches;
+        }
+        const auto pass = [&](const KernelSum& sum) {
+            return LayerTimes::Pass{sum.device_s,
+                                    static_cast<double>(sum.launches) * clock.launch_seconds()};
+        };
+        times.forward.push_back(pass(kernels.forward));
+        times.backward.push_back(pass(kernels.backward));
+        times.whole_s += kernels.forward.device_s + kernels.backward.device_s;
+    }
+    return times;
+}
+
+double pass_seconds(const LayerTimes& times) {
+    double launch_s = 0;
+    for (const LayerTimes::Pass& pass : times.forward) launch_s += pass.launch_s;
+    for (const LayerTimes::Pass& pass : times.backward) launch_s += pass.launch_s;
+    return std::max(times.whole_s, launch_s);
+}
+
+}  // namespace ukemi::sim

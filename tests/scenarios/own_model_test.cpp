@@ -1,0 +1,156 @@
+// own_model_test.cpp — models of one's own in scenarios of steps, and their kernels.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "scenarios/reader/step_scenario.hpp"
+#include "tests/scenarios/scenario_text.hpp"
+
+namespace ukemi {
+namespace {
+
+scenarios::StepJobEntry job_with(const std::string& keys, const char* machine = "hgx_a100_8") {
+    const std::string text = fmt::format(
+        R"({{"name": "own", "seed": 1, "cluster": {{"machine": "{}", "count": 1}},
+             "job": {{"workers": 1, "batch": 2, "steps": 1, {}}}}})",
+        machine, keys);
+    return scenarios::step_scenario_from_text(text, "own.json").jobs.at(0);
+}
+
+constexpr const char* gpt2_by_sizes =
+    R"("model": {"kind": "transformer", "layers": 12, "hidden": 768,
+    "heads": 12, "vocabulary": 50257, "sequence": 1024})";
+
+double step_s(const scenarios::StepJobEntry& entry, const char* machine = "hgx_a100_8") {
+    const std::string text = fmt::format(
+        R"({{"name": "own", "seed": 1, "cluster": {{"machine": "{}", "count": 1}},
+             "job": {{"model": "lenet5", "batch": 1}}}})",
+        machine);
+    const auto scenario = scenarios::step_scenario_from_text(text, "own.json");
+    const auto results = sim::run_steps(scenario.topology, std::span(&entry.job, 1), {}, {1, 0});
+    const sim::StepRecord& step = results[0].steps.back();
+    return to_seconds(step.end - step.begin);
+}
+
+}  // namespace
+
+TEST_CASE("own model: GPT-2 by its sizes is GPT-2 by its name", "[scenario][own_model]") {
+    const std::string share = R"(, "compute": {"arithmetic_share": 0.3})";
+    const auto own = job_with(gpt2_by_sizes + share);
+    const auto named = job_with(R"("model": "gpt2")" + share);
+    CHECK(own.model == "transformer");
+    CHECK(own.gradient == named.gradient);
+    CHECK(own.job.compute == named.job.compute);
+    CHECK(own.memory.need.total() == named.memory.need.total());
+    const auto kernels = job_with(gpt2_by_sizes + std::string(R"(, "compute": {"kernels": {}})"));
+    CHECK(job_with(gpt2_by_sizes).job.compute == kernels.job.compute);
+    CHECK(kernels.curve.starts_with("kernel by kernel"));
+}
+
+TEST_CASE("own model: LeNet-5 layer by layer is LeNet-5 by its name", "[scenario][own_model]") {
+    const auto own = job_with(R"("model": {"kind": "layers", "name": "mine", "input": [1, 28, 28],
+        "layers": [{"kind": "convolution", "channels": 20, "window": 5, "bias": true},
+                   {"kind": "pool", "window": 2},
+                   {"kind": "convolution", "channels": 50, "window": 5, "bias": true},
+                   {"kind": "pool", "window": 2},
+                   {"kind": "dense", "outputs": 500}, {"kind": "dense", "outputs": 10}]})");
+    const auto named = job_with(R"("model": "lenet5")");
+    CHECK(own.model == "mine");
+    CHECK(own.gradient == named.gradient);
+    CHECK(own.job.compute == named.job.compute);
+    CHECK(own.memory.need.total() == named.memory.need.total());
+    CHECK(own.job.buckets.size() == named.job.buckets.size());
+}
+
+TEST_CASE("own model: fewer key and value heads, another inner width", "[scenario][own_model]") {
+    const auto bytes_of = [](const char* more) {
+        return job_with(fmt::format(R"("model": {{"kind": "transformer", "layers": 1,
+            "hidden": 64, "heads": 8, "vocabulary": 100, "sequence": 16{}}})",
+                                    more))
+            .gradient;
+    };
+    const Bytes plain = bytes_of("");
+    // 6 of 8 heads of keys and values less: 2 x 48 columns of 64 weights and a bias each.
+    CHECK(plain - bytes_of(R"(, "kv_heads": 2)") == 4 * bytes(2 * 48 * 65));
+    // Inner width 200 for 256: two matrices, and one bias.
+    CHECK(plain - bytes_of(R"(, "feed_forward": 200)") == 4 * bytes(56 * (2 * 64 + 1)));
+}
+
+TEST_CASE("own model: counted, with a table of step times", "[scenario][own_model]") {
+    const auto own = job_with(R"("model": {"kind": "counted", "parameters": 1003, "tensors": 10,
+        "forward_flops": 1e9}, "compute": {"table": {"2": "30 ms"}})");
+    CHECK(own.gradient == bytes(4 * 1003));
+    CHECK(own.job.compute.at(0) == milliseconds(30));
+    CHECK_THROWS_WITH(job_with(R"("model": {"kind": "counted", "parameters": 1003, "tensors": 10,
+        "forward_flops": 1e9}, "compute": {"kernels": {}})"),
+                      Catch::EndsWith("at /job/compute: counted is counted, and has no shapes of "
+                                      "kernels: expected another form than \"kernels\""));
+}
+
+TEST_CASE("own model: a host that launches slowly is what a step takes", "[scenario][own_model]") {
+    const auto with_launch = [](const char* launch, const char* layout) {
+        return step_s(job_with(fmt::format(R"({}, "precision": "fp16", {}
+            "optimiser": {{"kind": "sgd"}}, "compute": {{"kernels": {{"launch": "{}"}}}})",
+                                           gpt2_by_sizes, layout, launch)));
+    };
+    for (const char* layout : {"", R"("layout": {"recompute": true},)"}) {
+        CAPTURE(layout);
+        const double none = with_launch("0 s", layout);
+        const double one = with_launch("1 ms", layout);
+        const double two = with_launch("2 ms", layout);
+        // 12 blocks of 15 and 31 kernels, 9 + 8 of embeddings, 1 + 4 of the last norm, 20 + 13 of
+        // the logits; with recomputation 15 more a block.
+        const int launches = 12 * 46 + 17 + 5 + 33 + (*layout == 0 ? 0 : 12 * 15);
+        CHECK(two - one == Approx(launches * 1e-3).epsilon(1e-6));
+        CHECK(none < 0.1);
+        CHECK(one > launches * 1e-3);
+    }
+}
+
+TEST_CASE("own model: 39.1 billion parameters on 512 A100 beside a measured step",
+          "[scenario][own_model][golden]") {
+    // Measured: 14.7507 s (github VIA-Research/vTrain, MICRO 2024); nothing is fitted to it.
+    const scenarios::StepScenario scenario =
+        scenarios::read_step_scenario(scenario_folder / "steps/gpt_39b.json");
+    const auto results =
+        sim::run_steps(scenario.topology, std::span(&scenario.jobs.at(0).job, 1), {}, {1, 0});
+    const sim::StepRecord& step = results[0].steps.back();
+    const double simulated_s = to_seconds(step.end - step.begin);
+    CHECK(std::abs(simulated_s / 14.7507 - 1) < 0.12);
+    CHECK(simulated_s == Approx(14.23).epsilon(0.01));  // where the model stands
+}
+
+TEST_CASE("own model: what no model can be is refused", "[scenario][own_model]") {
+    struct Refused {
+        const char* model;
+        const char* complaint;
+    };
+    for (const Refused& one : {
+             Refused{R"({"kind": "transformer", "layers": 2, "hidden": 64, "heads": 7,
+                         "vocabulary": 10, "sequence": 8})",
+                     "/heads: expected a divisor of the hidden size 64, found 7"},
+             Refused{R"({"kind": "transformer", "layers": 2, "hidden": 64, "heads": 8,
+                         "kv_heads": 3, "vocabulary": 10, "sequence": 8})",
+                     "/kv_heads: expected a divisor of the 8 heads, found 3"},
+             Refused{R"({"kind": "layers", "input": [3, 8], "layers": []})",
+                     "/input: expected channels, height and width"},
+             Refused{R"({"kind": "layers", "input": [3, 8, 8], "layers": []})",
+                     "/layers: expected a layer with parameters"},
+             Refused{R"({"kind": "layers", "input": [3, 8, 8],
+                         "layers": [{"kind": "pool", "window": 9}]})",
+                     "/layers/0/window: expected at most what is left of the image, 8 x 8 and its "
+                     "padding, found 9"},
+             Refused{R"({"kind": "counted", "parameters": 3, "tensors": 4, "forward_flops": 1})",
+                     "/tensors: expected at most as many as parameters"},
+             Refused{R"({"kind": "transformr", "layers": 2, "hidden": 64, "heads": 8,
+                         "vocabulary": 10, "sequence": 8})",
+                     "/kind: expected one of transformer, layers, counted, found \"transformr\" "
+                     "(did you mean \"transformer\"?)"},
+         }) {
+        CHECK_THROWS_WITH(job_with(fmt::format("\"model\": {}", one.model)),
+                          fmt::format("own.json: at /job/model{}", one.complaint));
+    }
+}
+
+}  // namespace ukemi
