@@ -54,6 +54,9 @@ public:
     bool settled() const { return added_.empty() && disturbed_.empty() && recapped_.empty(); }
     bool contains(Slot slot) const { return slot < flows_.size() && flows_[slot].present; }
     double rate(Slot slot) const { return flows_[slot].rate; }
+    bool is_crossed(LinkId link) const {
+        return !links_[static_cast<std::size_t>(link)].members.empty();
+    }
     double capacity(LinkId link) const { return links_[static_cast<std::size_t>(link)].capacity; }
 
     // The first flow or link that breaks the max-min conditions by more than 1e-9 of its value, or

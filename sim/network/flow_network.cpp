@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -88,7 +89,12 @@ FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_
     flow.state = State::latent;
     flow.watched = options.watched;
     flow.far = false;
-    const Tick latency = route_latency_[static_cast<std::size_t>(route)];
+    if (kept_count_ > 0) {
+        for (const Hop& hop : shares_.hops(route)) disturb(hop.link, true);
+    }
+    const Tick latency = options.latency == route_latency
+                             ? route_latency_[static_cast<std::size_t>(route)]
+                             : options.latency;
     if (latency > 0) {
         due_.insert(slot, now_ + latency);
     } else {
@@ -145,6 +151,49 @@ void FlowNetwork::release(std::uint32_t slot) {
     --flow_count_;
 }
 
+bool FlowNetwork::are_quiet(std::span<const LinkId> links) {
+    asked_about_.resize(link_count());
+    bool quiet = true;
+    for (const LinkId link : links) {
+        const std::uint32_t index = index_of_link(link);
+        asked_about_[index] = true;
+        quiet =
+            quiet && !shares_.is_crossed(link) && (kept_count_ == 0 || keep_of_[index] == nobody);
+    }
+    if (quiet && flow_count_ > 0) {
+        for (const Flow& flow : flows_) {
+            if (flow.state != State::latent) continue;
+            for (const Hop& hop : shares_.hops(flow.route)) {
+                quiet = quiet && !asked_about_[index_of_link(hop.link)];
+            }
+        }
+    }
+    for (const LinkId link : links) asked_about_[index_of_link(link)] = false;
+    return quiet;
+}
+
+void FlowNetwork::keep_links(std::span<const LinkId> links, std::uint32_t keep) {
+    keep_of_.resize(link_count(), nobody);
+    for (const LinkId link : links) {
+        std::uint32_t& kept = keep_of_[index_of_link(link)];
+        INVARIANT(kept == nobody && keep != nobody);
+        kept = keep;
+    }
+    kept_count_ += links.size();
+}
+
+void FlowNetwork::let_go(std::span<const LinkId> links) {
+    for (const LinkId link : links) keep_of_[index_of_link(link)] = nobody;
+    kept_count_ -= links.size();
+}
+
+void FlowNetwork::disturb(LinkId link, bool shared) {
+    const std::uint32_t keep = kept_count_ == 0 || index_of_link(link) >= keep_of_.size()
+                                   ? nobody
+                                   : keep_of_[index_of_link(link)];
+    if (keep != nobody) disturbances_.push_back({keep, shared});
+}
+
 void FlowNetwork::check_bandwidth(LinkId link, BytesPerSecond bandwidth) const {
     const std::uint32_t index = index_of_link(link);
     if (index >= link_count()) {
@@ -161,6 +210,7 @@ void FlowNetwork::check_bandwidth(LinkId link, BytesPerSecond bandwidth) const {
 void FlowNetwork::set_bandwidth(LinkId link, BytesPerSecond bandwidth) {
     check_bandwidth(link, bandwidth);
     shares_.set_capacity(link, bandwidth.raw());
+    disturb(link, false);
 }
 
 void FlowNetwork::plan_bandwidth(Instant at, LinkId link, BytesPerSecond bandwidth) {
@@ -182,6 +232,10 @@ void FlowNetwork::move_bytes(Flow& flow) const {
 
 // Solves for the changes of the present tick and finds out when flows will finish.
 void FlowNetwork::settle_rates() {
+    while (!disturbances_.empty()) {
+        const auto all = std::exchange(disturbances_, {});
+        keeper_->disturbed(all);
+    }
     bool again = false;
     // A watcher caps flows by the pace of others, one after the other along a ring. Each pass
     // reaches the next flow; more passes than this would go in circles.
@@ -204,6 +258,11 @@ void FlowNetwork::take_rates() {
         if (flow.watched) repaced_.push_back(flow.tag);
         schedule(slot);
     }
+}
+
+FlowNetwork::Tick FlowNetwork::latency_left(FlowId id) const {
+    INVARIANT(is_under_way(id));
+    return flows_[id.slot].state == State::latent ? due_.due_at(id.slot) - now_ : 0;
 }
 
 double FlowNetwork::bytes_left(FlowId id) {
@@ -262,13 +321,18 @@ bool FlowNetwork::step(Instant limit) {
     return true;
 }
 
+// All of one instant, so that links which change together are looked at once.
 void FlowNetwork::play_planned() {
-    move_to(planned_at());
-    const Planned planned = planned_.take();
-    if (planned.kind == Kind::link_changed) {
-        shares_.set_capacity(static_cast<LinkId>(planned.tag), planned.bandwidth);
+    const Instant at = planned_at();
+    move_to(at);
+    while (planned_at() == at) {
+        const Planned planned = planned_.take();
+        if (planned.kind == Kind::link_changed) {
+            shares_.set_capacity(static_cast<LinkId>(planned.tag), planned.bandwidth);
+            disturb(static_cast<LinkId>(planned.tag), false);
+        }
+        happenings_.push_back({planned.kind, planned.tag});
     }
-    happenings_.push_back({planned.kind, planned.tag});
 }
 
 void FlowNetwork::play_due(Tick at) {
@@ -304,6 +368,7 @@ void FlowNetwork::move_to(Instant at) {
     settle_rates();
     INVARIANT(due_.empty());  // all that there are stand still or have no end
     due_.shift(now_);
+    shifted_ += static_cast<std::uint64_t>(now_);  // and more: nobody counts over such a time
     origin_ = at;
     now_ = 0;
     for (Flow& flow : flows_) flow.since = 0;
@@ -314,6 +379,7 @@ void FlowNetwork::rebase() {
     const Tick by = now_ >> tick_bits << tick_bits;
     origin_ = origin_ + nanoseconds(by >> tick_bits);
     now_ -= by;
+    shifted_ += static_cast<std::uint64_t>(by);
     due_.shift(by);
     for (Flow& flow : flows_) flow.since -= by;
 }

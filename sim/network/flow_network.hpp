@@ -35,6 +35,19 @@ public:
     virtual bool paces_changed(std::span<const std::uint64_t> tags) = 0;
 };
 
+// Knows without flows what moves on links that it keeps for itself. Is told, before the rates of a
+// tick are settled, that a flow was started across such a link, or that one has another bandwidth;
+// it may then let links go and start flows, at that tick.
+class LinkKeeper {
+public:
+    struct Disturbance {
+        std::uint32_t keep = 0;
+        bool shared = false;  // by a flow
+    };
+    virtual ~LinkKeeper() = default;
+    virtual void disturbed(std::span<const Disturbance> all) = 0;
+};
+
 class FlowNetwork {
 public:
     using Tick = std::int64_t;
@@ -51,6 +64,7 @@ public:
     // Bytes of a flow that goes on until it is cancelled: cross traffic that takes its fair share.
     static constexpr double endless = std::numeric_limits<double>::infinity();
 
+    static constexpr int tick_bits = 16;
     // InputError for a bandwidth that is not above zero and finite, or a negative latency.
     LinkId add_link(const LinkRate& link);
     // The links in the order in which they are crossed. InputError if there are none ("no path"),
@@ -69,7 +83,10 @@ public:
     Instant now() const { return instant_of(now_); }
     // Ticks since a moment that may move when a step is made; differences within one are exact.
     Tick now_ticks() const { return now_; }
+    // Ticks since the start, modulo 2^64.
+    std::uint64_t clock() const { return static_cast<std::uint64_t>(now_) + shifted_; }
     static constexpr double ticks_per_second = 65536e9;
+    static constexpr Tick ticks_of(Duration time) { return time.raw() << tick_bits; }
 
     struct FlowOptions {
         // At a fair share of x the flow is as slow as one that pauses this long with every byte:
@@ -77,8 +94,10 @@ public:
         double delay_s_per_byte = 0;
         bool watched = false;
         double cap =
-            FairShare::unlimited;  // it takes no greater share: cross traffic of its own rate
+            FairShare::unlimited;      // it takes no greater share: cross traffic of its own rate
+        Tick latency = route_latency;  // before it moves; else that of its route
     };
+    static constexpr Tick route_latency = -1;
     // At the present tick. Bytes ≥ 0, `endless` included.
     FlowId start(RouteId route, double bytes, std::uint64_t tag, FlowOptions options);
     FlowId start(RouteId route, double bytes, std::uint64_t tag) {
@@ -96,10 +115,25 @@ public:
     // Of a moving flow: the pace that was last settled, and the bytes that it has yet to move.
     double pace(FlowId flow) const { return flows_[flow.slot].pace; }
     double bytes_left(FlowId flow);
+    // Until it moves.
+    Tick latency_left(FlowId flow) const;
     // The flow takes no more than what gives it this pace.
     void set_pace_cap(FlowId flow, double pace);
     void cancel(FlowId flow);                                     // nothing if it has finished
     void cancel_tagged(std::uint64_t first, std::uint64_t last);  // both included
+
+    // One at most; nullptr to end it.
+    void set_keeper(LinkKeeper* keeper) {
+        INVARIANT(keeper_ == nullptr || keeper == nullptr);
+        keeper_ = keeper;
+    }
+    // No flow crosses these links or waits its latency to do so, and nobody keeps them.
+    bool are_quiet(std::span<const LinkId> links);
+    // They must be quiet; `keep` is what the keeper is told.
+    void keep_links(std::span<const LinkId> links, std::uint32_t keep);
+    void let_go(std::span<const LinkId> links);
+    std::span<const Hop> hops(RouteId route) const { return shares_.hops(route); }
+
     // Zero: the link is down and its flows stand still. InputError if negative or not finite.
     void set_bandwidth(LinkId link, BytesPerSecond bandwidth);
     // At a later instant, before what is due then; InputError as above.
@@ -141,7 +175,6 @@ private:
         double bandwidth = 0;
     };
 
-    static constexpr int tick_bits = 16;
     static constexpr Tick half_tick = Tick{1} << (tick_bits - 1);
     static constexpr Tick far_ticks = Tick{1} << 60;  // 4.9 hours
     static constexpr Tick no_tick = std::numeric_limits<Tick>::max();
@@ -158,6 +191,7 @@ private:
     void play_planned();
     void play_due(Tick at);
     void begin_moving(std::uint32_t slot);
+    void disturb(LinkId link, bool shared);
     void release(std::uint32_t slot);
     void move_to(Instant at);
     void rebase();
@@ -177,6 +211,13 @@ private:
     std::vector<std::uint32_t> taken_;
     PaceWatcher* watcher_ = nullptr;
     std::vector<std::uint64_t> repaced_;  // tags of watched flows
+    std::uint64_t shifted_ = 0;           // ticks before tick 0, modulo 2^64
+    LinkKeeper* keeper_ = nullptr;
+    static constexpr std::uint32_t nobody = 0xffffffff;
+    std::vector<std::uint32_t> keep_of_;  // by link; empty as long as none was ever kept
+    std::size_t kept_count_ = 0;          // links
+    std::vector<LinkKeeper::Disturbance> disturbances_;
+    std::vector<bool> asked_about_;  // by link; all false between two questions
 };
 
 }  // namespace ukemi::sim

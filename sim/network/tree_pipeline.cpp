@@ -17,8 +17,8 @@ constexpr double transfers_max = 1 << 18;
 }  // namespace
 
 TreePipeline::TreePipeline(CollectiveRuns& runs, const FlowNetwork& network, std::int32_t ranks,
-                           const Router& router)
-    : ranks_(ranks) {
+                           const Router& router, std::int32_t window)
+    : ranks_(ranks), window_(window) {
     INVARIANT(ranks >= 2);
     const kernels::Schedule schedule = kernels::double_binary_tree_schedule(ranks, 1);
     stages_ = schedule.transfers.back().step + 1;
@@ -58,7 +58,8 @@ const TreePipeline::Cut& TreePipeline::cut_into(std::int32_t chunks_per_tree) {
     Cut& cut = cuts_[chunks_per_tree];
     if (cut.graph != nullptr) return cut;
     cut.graph = std::make_shared<const TransferGraph>(
-        kernels::double_binary_tree_schedule(ranks_, chunks_per_tree));
+        kernels::double_binary_tree_schedule(ranks_, chunks_per_tree), TransferGraph::Order::data,
+        window_);
     std::vector<RouteId> routes;
     for (const TransferGraph::Edge& edge : cut.graph->edges()) {
         routes.push_back(routes_.at({edge.from, edge.to}));

@@ -25,9 +25,9 @@ namespace ukemi::sim {
 
 class TreePipeline {
 public:
-    // Ranks: two or more. InputError if there is no path.
+    // Ranks: two or more; `window` as of TransferGraph. InputError if there is no path.
     TreePipeline(CollectiveRuns& runs, const FlowNetwork& network, std::int32_t ranks,
-                 const Router& router);
+                 const Router& router, std::int32_t window = 0);
 
     // Of each of the two trees, a power of two. By the bandwidths of when it was placed.
     std::int32_t chunks_for(Bytes bytes) const;
@@ -43,6 +43,7 @@ private:
     const Cut& cut_into(std::int32_t chunks_per_tree);
 
     std::int32_t ranks_ = 2;
+    std::int32_t window_ = 0;
     std::int32_t stages_ = 1;
     double seconds_per_byte_ =
         0;                  // of the buffer, on the link with most to carry for its bandwidth
