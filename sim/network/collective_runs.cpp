@@ -202,6 +202,7 @@ void CollectiveRuns::cancel(RunId id) {
     network_.cancel_tagged(tag_of(number, 0), tag_of(number, beginning));
     rings_.forget(number);
     exact_.forget(number);
+    end_alone(at(number));
     remove(number);
 }
 
@@ -211,6 +212,7 @@ void CollectiveRuns::begin(std::uint32_t index) {
     if (run.plan != nullptr) return next_phase(index);
     const std::span<const std::uint32_t> waits = run.graph->waits();
     run.waits.assign(waits.begin(), waits.end());
+    if (run.placed != nullptr && begin_alone(index)) return;
     for (std::uint32_t node = 0; node < waits.size(); ++node) {
         if (waits[node] == 0) begin_node(index, node);
     }
@@ -218,7 +220,13 @@ void CollectiveRuns::begin(std::uint32_t index) {
 }
 
 void CollectiveRuns::end(std::uint32_t index) {
-    const Run& run = at(index);
+    Run& run = at(index);
+    const bool unchanged =
+        run.placed != nullptr && run.placed->bandwidth_changes == network_.bandwidth_changes();
+    if (run.alone == Alone::watched && unchanged) {
+        run.placed->alone[run.size] = static_cast<NetworkTick>(network_.clock() - run.since);
+    }
+    end_alone(run);
     const bool exact = run.plan == nullptr || run.play != RingPlay::fluid;
     events_.push_back({NetworkEvent::Kind::run_finished, index, network_.now(), exact});
     remove(index);
@@ -254,7 +262,11 @@ void CollectiveRuns::start_fluid(std::uint32_t index, const FluidPlan::Phase& ph
     double rounds = static_cast<double>(phase.rounds);
     for (const double sent : rounds_sent) rounds -= sent / static_cast<double>(rounds_sent.size());
     FlowNetwork::FlowOptions options;
-    options.delay_s_per_byte = phase.latency_s / a_round;
+    if (phase.rounds > 1) {
+        options.delay_s_per_byte = phase.latency_s / a_round;
+    } else {  // it takes no share while it waits
+        options.latency = FlowNetwork::ticks_of(seconds(phase.latency_s));
+    }
     network_.start(phase.route, a_round * rounds, tag_of(index, beginning), options);
 }
 
@@ -301,9 +313,10 @@ void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
         case FlowNetwork::Kind::woken:
             if (node == beginning) {
                 begin(run);
+            } else if (at(run).plan == nullptr) {
+                end(run);
             } else if (at(run).play != RingPlay::fluid) {
-                exact_.alarm(run);
-                next_phase(run);
+                if (exact_.alarm(run)) next_phase(run);
             } else {
                 rings_.alarm(run, node & ~FluidRings::alarm_bit);
             }
@@ -316,7 +329,9 @@ void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
 
 void CollectiveRuns::disturbed(std::span<const Disturbance> all) {
     for (const auto& [number, shared] : all) {
-        if (!exact_.is_alone(number)) continue;  // over, or told before
+        if (number < first_run_) continue;  // over, or, as below, told before
+        if (at(number).alone != Alone::no) play_again(number);
+        if (!exact_.is_alone(number)) continue;
         Run& run = at(number);
         const FluidPlan::Phase& phase = run.plan->phases.front();
         if (run.play == RingPlay::exact || (!shared && phase.ring.apart)) {

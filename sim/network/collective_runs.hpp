@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,6 +63,18 @@ struct FluidPlan {
 // from then on.
 enum class RingPlay : std::uint8_t { fluid, exact, exact_if_alone };
 
+// A graph on the links of a network, for any number of runs.
+struct PlacedGraph {
+    std::shared_ptr<const TransferGraph> graph;
+    std::vector<RouteId> routes;  // by edge
+    std::vector<LinkId> links;    // of all, each once
+    // How long runs of so many bytes took on links of their own, at the network's bandwidths as of
+    // this many changes.
+    std::map<std::int64_t, NetworkTick> alone = {};
+    std::uint64_t bandwidth_changes = UINT64_MAX;
+    std::vector<BytesPerSecond> bandwidths = {};  // by link, then
+};
+
 struct NetworkEvent {
     enum class Kind : std::uint8_t { run_finished, link_changed };
     Kind kind{};
@@ -88,6 +101,10 @@ public:
     RunId start(std::shared_ptr<const TransferGraph> graph,
                 std::shared_ptr<const std::vector<RouteId>> routes, Bytes bytes, Instant at,
                 std::int64_t element_bytes = 1);
+    // A run whose links nobody else uses is played once for every size, and then only its end.
+    std::shared_ptr<PlacedGraph> place(std::shared_ptr<const TransferGraph> graph,
+                                       std::vector<RouteId> routes) const;
+    RunId start(std::shared_ptr<PlacedGraph> placed, Bytes bytes, Instant at);
     // The same at the fluid fidelity. InputError if there is no path, or bytes is negative.
     std::shared_ptr<const FluidPlan> plan_of(const PhasedCollective& collective,
                                              const Router& router,
@@ -111,6 +128,8 @@ public:
     void disturbed(std::span<const Disturbance> all) override;  // the network's
 
 private:
+    // On links of its own: to see how long it takes, or knowing it.
+    enum class Alone : std::uint8_t { no, watched, known };
     struct Run {
         bool runs() const { return graph != nullptr || plan != nullptr; }
         std::shared_ptr<const TransferGraph> graph;
@@ -122,11 +141,19 @@ private:
         double bytes = 0;
         RingPlay play = RingPlay::fluid;
         std::int64_t window = 0;
+        std::shared_ptr<PlacedGraph> placed;  // of a graph whose time alone may be known
+        std::int64_t size = 0;
+        Alone alone = Alone::no;
+        std::uint64_t since = 0;  // FlowNetwork::clock
+        FlowNetwork::FlowId end;  // if its time is known
     };
 
     Run& at(std::uint32_t run) { return runs_[run - first_run_]; }
     void remove(std::uint32_t run);
     void begin(std::uint32_t run);
+    bool begin_alone(std::uint32_t run);
+    void end_alone(Run& run);
+    void play_again(std::uint32_t run);
     void begin_node(std::uint32_t run, std::uint32_t node);
     void follow(std::uint32_t run);
     void next_phase(std::uint32_t run);

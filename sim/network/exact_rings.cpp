@@ -49,7 +49,7 @@ bool ExactRings::go_alone(std::uint32_t number, Run& run) {
             run.bandwidths.push_back(least_share(run, i, sharer));
         }
         run.length = RingRecurrence(run.ring->edges, run.work.round_bytes, run.work.rounds)
-                         .ends_after(run.edges, run.bandwidths);
+                         .ends_not_before(run.edges, run.bandwidths);
     } else {
         for (const LinkId link : run.ring->links) {
             run.bandwidths.push_back(network_.bandwidth(link).raw());
@@ -152,6 +152,23 @@ bool ExactRings::flow_finished(std::uint32_t number, std::uint32_t index) {
     return false;
 }
 
+// Where links have changed the end is looked for when it may be near: they often change again.
+bool ExactRings::alarm(std::uint32_t number) {
+    Run& run = runs_.at(number);
+    if (!run.ends_then) {
+        bring_up_to_date(run);
+        run.ends_then = true;
+        run.length = RingRecurrence(run.ring->edges, run.work.round_bytes, run.work.rounds)
+                         .ends_after(run.edges, run.bandwidths);
+        if (run.length > 0) {
+            run.end = network_.start_alarm(run.length, edge_tag(number, alarm_bit));
+            return false;
+        }
+    }
+    forget(number);
+    return true;
+}
+
 void ExactRings::forget(std::uint32_t number) {
     const auto found = runs_.find(number);
     if (found == runs_.end()) return;
@@ -177,8 +194,13 @@ void ExactRings::disturbed(std::uint32_t number, bool shared) {
     Run& run = found->second;
     if (is_at_its_end(run)) return;
     bring_up_to_date(run);
+    const auto is_over = [&](const RingEdgeNow& edge) { return edge.done == run.work.rounds; };
+    if (std::ranges::all_of(run.edges, is_over)) return;  // by a tick's rounding
     network_.cancel(run.end);
-    if (!shared && run.recurs() && go_alone(number, run)) return;
+    if (!shared && run.recurs() && go_alone(number, run)) {
+        run.ends_then = false;
+        return;
+    }
     network_.let_go(run.ring->links);
     start_flows(number, run);
 }
@@ -226,7 +248,9 @@ std::vector<RingEdgeNow> ExactRings::played_alone(const Run& run, NetworkTick fo
         for (const FlowNetwork::Happening& happening : network.happenings()) {
             const bool alarm = happening.kind == FlowNetwork::Kind::woken;
             there = there || alarm;
-            if (!alarm) rings.flow_finished(0, static_cast<std::uint32_t>(happening.tag));
+            if (alarm || !rings.flow_finished(0, static_cast<std::uint32_t>(happening.tag)))
+                continue;
+            return std::vector<RingEdgeNow>(run.edges.size(), {run.work.rounds});
         }
     }
     for (std::size_t i = 0; i < again.edges.size(); ++i) {

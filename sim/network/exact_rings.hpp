@@ -55,7 +55,7 @@ public:
     bool start_alone(std::uint32_t run, const PlacedRing& ring, const RingWork& work);
     // What the network told. True if that was the last.
     bool flow_finished(std::uint32_t run, std::uint32_t edge);
-    void alarm(std::uint32_t run) { forget(run); }  // all is over
+    bool alarm(std::uint32_t run);  // the same
     void disturbed(std::uint32_t run, bool shared);
     // Goes on no more; its flows are cancelled elsewhere.
     void forget(std::uint32_t run);
@@ -79,7 +79,8 @@ private:
         std::vector<double> bandwidths;
         std::vector<FlowNetwork::FlowId> flows;  // none as long as it is alone
         FlowNetwork::FlowId end;                 // alone: the alarm
-        NetworkTick length = 0;                  // and how long after `since` it is
+        NetworkTick length = 0;                  // and how long after `since` it is:
+        bool ends_then = true;                   // at the end, or not after it
         std::uint64_t since = 0;                 // when `edges` were so: FlowNetwork::clock
         std::size_t edges_left = 0;
 
@@ -90,7 +91,8 @@ private:
     void start_flows(std::uint32_t number, Run& run);
     bool go_alone(std::uint32_t number, Run& run);
     bool is_at_its_end(const Run& run) const {
-        return network_.clock() - run.since >= static_cast<std::uint64_t>(run.length);
+        return run.ends_then &&
+               network_.clock() - run.since >= static_cast<std::uint64_t>(run.length);
     }
     void bring_up_to_date(Run& run);
     NetworkTick together_ends_after(const Run& run);

@@ -49,6 +49,9 @@ public:
     // A flow that wants no more than this; unlimited at first. It keeps it until it is removed.
     void set_cap(Slot slot, double cap);
 
+    // The flow stands for so many alike, one at first; its rate is that of one of them.
+    void set_strands(Slot slot, std::uint32_t strands);
+
     // Flows with another rate than before, new ones included, each once.
     std::span<const Slot> solve();
     bool settled() const { return added_.empty() && disturbed_.empty() && recapped_.empty(); }
@@ -83,6 +86,7 @@ private:
         std::uint64_t round = 0;  // of the solve that standing belongs to; else it is kept
         Standing standing = Standing::kept;
         bool present = false;
+        std::uint32_t strands = 1;
     };
     struct Member {
         Slot slot = 0;

@@ -49,6 +49,7 @@ RouteId FlowNetwork::add_route(std::span<const LinkId> links) {
 RouteId FlowNetwork::add_coupled_route(std::span<const Hop> hops, Duration latency) {
     INVARIANT(!hops.empty() && latency >= Duration{} && latency < hours(4));
     route_latency_.push_back(latency.raw() << tick_bits);
+    streams_.emplace_back();
     return shares_.add_route(hops);
 }
 
@@ -90,7 +91,7 @@ FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_
     flow.watched = options.watched;
     flow.far = false;
     if (kept_count_ > 0) {
-        for (const Hop& hop : shares_.hops(route)) disturb(hop.link, true);
+        for (const Hop& hop : shares_.hops(route)) disturb(hop.link, tag);
     }
     const Tick latency = options.latency == route_latency
                              ? route_latency_[static_cast<std::size_t>(route)]
@@ -100,7 +101,7 @@ FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_
     } else {
         begin_moving(slot);
     }
-    return {slot, flow.number};
+    return {slot, flows_[slot].number};
 }
 
 FlowNetwork::FlowId FlowNetwork::start_alarm(Tick after, std::uint64_t tag) {
@@ -114,7 +115,10 @@ void FlowNetwork::begin_moving(std::uint32_t slot) {
     Flow& flow = flows_[slot];
     flow.state = State::moving;
     flow.since = now_;
-    if (flow.remaining > 0) {
+    const bool plain = flow.delay == 0 && flow.cap == FairShare::unlimited && !flow.watched;
+    if (flow.remaining > 0 && flow.remaining < endless && plain) {
+        join_stream(slot);
+    } else if (flow.remaining > 0) {
         shares_.add(slot, flow.route);
         if (flow.cap < FairShare::unlimited) shares_.set_cap(slot, flow.cap);
     } else {
@@ -129,6 +133,7 @@ bool FlowNetwork::is_under_way(FlowId flow) const {
 
 void FlowNetwork::cancel(FlowId flow) {
     if (!is_under_way(flow)) return;
+    if (flows_[flow.slot].state == State::streaming) leave_stream(flow.slot);
     if (due_.contains(flow.slot)) due_.erase(flow.slot);
     release(flow.slot);
 }
@@ -136,7 +141,9 @@ void FlowNetwork::cancel(FlowId flow) {
 void FlowNetwork::cancel_tagged(std::uint64_t first, std::uint64_t last) {
     for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
         const Flow& flow = flows_[slot];
-        if (flow.state == State::free || flow.tag < first || flow.tag > last) continue;
+        if (flow.state == State::free || flow.state == State::stream || flow.tag < first ||
+            flow.tag > last)
+            continue;
         cancel({slot, flow.number});
     }
 }
@@ -149,49 +156,6 @@ void FlowNetwork::release(std::uint32_t slot) {
     ++flow.number;
     free_slots_.push_back(slot);
     --flow_count_;
-}
-
-bool FlowNetwork::are_quiet(std::span<const LinkId> links) {
-    asked_about_.resize(link_count());
-    bool quiet = true;
-    for (const LinkId link : links) {
-        const std::uint32_t index = index_of_link(link);
-        asked_about_[index] = true;
-        quiet =
-            quiet && !shares_.is_crossed(link) && (kept_count_ == 0 || keep_of_[index] == nobody);
-    }
-    if (quiet && flow_count_ > 0) {
-        for (const Flow& flow : flows_) {
-            if (flow.state != State::latent) continue;
-            for (const Hop& hop : shares_.hops(flow.route)) {
-                quiet = quiet && !asked_about_[index_of_link(hop.link)];
-            }
-        }
-    }
-    for (const LinkId link : links) asked_about_[index_of_link(link)] = false;
-    return quiet;
-}
-
-void FlowNetwork::keep_links(std::span<const LinkId> links, std::uint32_t keep) {
-    keep_of_.resize(link_count(), nobody);
-    for (const LinkId link : links) {
-        std::uint32_t& kept = keep_of_[index_of_link(link)];
-        INVARIANT(kept == nobody && keep != nobody);
-        kept = keep;
-    }
-    kept_count_ += links.size();
-}
-
-void FlowNetwork::let_go(std::span<const LinkId> links) {
-    for (const LinkId link : links) keep_of_[index_of_link(link)] = nobody;
-    kept_count_ -= links.size();
-}
-
-void FlowNetwork::disturb(LinkId link, bool shared) {
-    const std::uint32_t keep = kept_count_ == 0 || index_of_link(link) >= keep_of_.size()
-                                   ? nobody
-                                   : keep_of_[index_of_link(link)];
-    if (keep != nobody) disturbances_.push_back({keep, shared});
 }
 
 void FlowNetwork::check_bandwidth(LinkId link, BytesPerSecond bandwidth) const {
@@ -210,7 +174,7 @@ void FlowNetwork::check_bandwidth(LinkId link, BytesPerSecond bandwidth) const {
 void FlowNetwork::set_bandwidth(LinkId link, BytesPerSecond bandwidth) {
     check_bandwidth(link, bandwidth);
     shares_.set_capacity(link, bandwidth.raw());
-    disturb(link, false);
+    changed(link);
 }
 
 void FlowNetwork::plan_bandwidth(Instant at, LinkId link, BytesPerSecond bandwidth) {
@@ -251,13 +215,23 @@ void FlowNetwork::take_rates() {
     repaced_.clear();
     for (const std::uint32_t slot : shares_.solve()) {
         Flow& flow = flows_[slot];
+        const double rate = shares_.rate(slot);
+        if (flow.state == State::stream) {
+            move_stream(stream_of(flow));
+            flow.pace = rate;
+            schedule_stream(stream_of(flow));
+            continue;
+        }
         if (flow.pace > 0) move_bytes(flow);
         flow.since = now_;
-        const double rate = shares_.rate(slot);
         flow.pace = flow.delay > 0 ? rate / (1 + flow.delay * rate) : rate;
         if (flow.watched) repaced_.push_back(flow.tag);
         schedule(slot);
     }
+    for (const RouteId route : other_members_) {
+        schedule_stream(streams_[static_cast<std::size_t>(route)]);
+    }
+    other_members_.clear();
 }
 
 FlowNetwork::Tick FlowNetwork::latency_left(FlowId id) const {
@@ -268,12 +242,19 @@ FlowNetwork::Tick FlowNetwork::latency_left(FlowId id) const {
 double FlowNetwork::bytes_left(FlowId id) {
     Flow& flow = flows_[id.slot];
     INVARIANT(is_under_way(id));
+    if (flow.state == State::streaming) {
+        Stream& stream = stream_of(flow);
+        move_stream(stream);
+        return std::max(0.0, flow.remaining - stream.moved);
+    }
     move_bytes(flow);
     return flow.remaining;
 }
 
 void FlowNetwork::set_pace_cap(FlowId id, double pace) {
-    INVARIANT(is_under_way(id) && shares_.contains(id.slot) && pace >= 0);
+    INVARIANT(is_under_way(id));
+    if (flows_[id.slot].state == State::streaming) go_without_stream(id.slot);
+    INVARIANT(shares_.contains(id.slot) && pace >= 0);
     const double slower = 1 - flows_[id.slot].delay * pace;  // not above 0: no share is enough
     shares_.set_cap(id.slot, slower > 0 ? pace / slower : FairShare::unlimited);
 }
@@ -329,7 +310,7 @@ void FlowNetwork::play_planned() {
         const Planned planned = planned_.take();
         if (planned.kind == Kind::link_changed) {
             shares_.set_capacity(static_cast<LinkId>(planned.tag), planned.bandwidth);
-            disturb(static_cast<LinkId>(planned.tag), false);
+            changed(static_cast<LinkId>(planned.tag));
         }
         happenings_.push_back({planned.kind, planned.tag});
     }
@@ -347,6 +328,8 @@ void FlowNetwork::play_due(Tick at) {
             } else if (flow.state == State::alarm) {
                 happenings_.push_back({Kind::woken, flow.tag});
                 release(slot);
+            } else if (flow.state == State::stream) {
+                end_first(stream_of(flow));
             } else if (flow.far) {
                 move_bytes(flow);
                 schedule(slot);
@@ -386,7 +369,10 @@ void FlowNetwork::rebase() {
 
 double FlowNetwork::rate(FlowId flow) {
     settle_rates();
-    return is_under_way(flow) && shares_.contains(flow.slot) ? shares_.rate(flow.slot) : 0;
+    if (!is_under_way(flow)) return 0;
+    const Flow& one = flows_[flow.slot];
+    const std::uint32_t slot = one.state == State::streaming ? stream_of(one).slot : flow.slot;
+    return shares_.contains(slot) ? shares_.rate(slot) : 0;
 }
 
 std::string FlowNetwork::fault() {

@@ -113,7 +113,7 @@ public:
     // False from the tick on at which it finished, even before its happening was taken.
     bool is_under_way(FlowId flow) const;
     // Of a moving flow: the pace that was last settled, and the bytes that it has yet to move.
-    double pace(FlowId flow) const { return flows_[flow.slot].pace; }
+    double pace(FlowId flow) const;
     double bytes_left(FlowId flow);
     // Until it moves.
     Tick latency_left(FlowId flow) const;
@@ -129,10 +129,19 @@ public:
     }
     // No flow crosses these links or waits its latency to do so, and nobody keeps them.
     bool are_quiet(std::span<const LinkId> links);
-    // They must be quiet; `keep` is what the keeper is told.
+    // They must be quiet; `keep` is what the keeper is told. Flows with keep in the upper half of
+    // their tag are its own, and nothing to be told.
     void keep_links(std::span<const LinkId> links, std::uint32_t keep);
     void let_go(std::span<const LinkId> links);
     std::span<const Hop> hops(RouteId route) const { return shares_.hops(route); }
+    // How often a link has got another bandwidth.
+    std::uint64_t bandwidth_changes() const { return bandwidth_changes_; }
+    struct FlowNow {
+        std::uint64_t tag = 0;
+        Tick latency_left = 0;
+        double bytes_left = 0;
+    };
+    std::vector<FlowNow> flows_now();  // that wait their latency or move
 
     // Zero: the link is down and its flows stand still. InputError if negative or not finite.
     void set_bandwidth(LinkId link, BytesPerSecond bandwidth);
@@ -155,7 +164,7 @@ public:
     std::uint64_t visit_count() const { return shares_.visit_count(); }
 
 private:
-    enum class State : std::uint8_t { free, latent, moving, alarm };
+    enum class State : std::uint8_t { free, latent, moving, alarm, streaming, stream };
     struct Flow {
         double remaining = 0;
         double pace = 0;  // bytes a second, since the tick `since`
@@ -168,6 +177,19 @@ private:
         State state = State::free;
         bool watched = false;
         bool far = false;  // its finish lies beyond what ticks can count; it is looked at before
+    };
+    // Flows of one route that take all they can get have one rate. They move as a stream, which
+    // counts for so many in the solver and is due when the first of them is: one that comes or goes
+    // costs the same however many there are.
+    struct Stream {
+        struct Member {
+            double end = 0;  // of the bytes that any member moves since the stream began
+            std::uint64_t number = 0;
+            std::uint32_t slot = 0;
+        };
+        std::vector<Member> members;  // a heap, the first to end on top
+        double moved = 0;
+        std::uint32_t slot = 0xffffffff;  // of its entry among the flows, once it has one
     };
     struct Planned {
         Kind kind{};
@@ -191,7 +213,17 @@ private:
     void play_planned();
     void play_due(Tick at);
     void begin_moving(std::uint32_t slot);
-    void disturb(LinkId link, bool shared);
+    Stream& stream_of(const Flow& flow) { return streams_[static_cast<std::size_t>(flow.route)]; }
+    void join_stream(std::uint32_t slot);
+    void leave_stream(std::uint32_t slot);
+    void go_without_stream(std::uint32_t slot);
+    void end_first(Stream& stream);
+    void stream_changed(Stream& stream);
+    void move_stream(Stream& stream);
+    void schedule_stream(Stream& stream);
+    Tick ticks_until_first(const Stream& stream) const;
+    void disturb(LinkId link, std::uint64_t tag);
+    void changed(LinkId link);
     void release(std::uint32_t slot);
     void move_to(Instant at);
     void rebase();
@@ -202,6 +234,9 @@ private:
     std::vector<Duration> latencies_;  // of links
     std::vector<Tick> route_latency_;  // in ticks
     std::vector<Flow> flows_;
+    std::vector<Stream> streams_;         // by route
+    std::vector<RouteId> other_members_;  // streams that may have another first
+    std::uint64_t member_count_ = 0;      // that ever joined one
     std::vector<std::uint32_t> free_slots_;
     std::size_t flow_count_ = 0;
     Instant origin_;  // tick 0
@@ -216,6 +251,7 @@ private:
     static constexpr std::uint32_t nobody = 0xffffffff;
     std::vector<std::uint32_t> keep_of_;  // by link; empty as long as none was ever kept
     std::size_t kept_count_ = 0;          // links
+    std::uint64_t bandwidth_changes_ = 0;
     std::vector<LinkKeeper::Disturbance> disturbances_;
     std::vector<bool> asked_about_;  // by link; all false between two questions
 };

@@ -56,18 +56,25 @@ void RingRecurrence::play(std::span<const RingEdgeNow> now, std::span<const doub
     }
 }
 
+// Each edge sends one round after another. From the beginning the slowest never waits: the one
+// before it is as fast or faster.
+NetworkTick RingRecurrence::ends_not_before(std::span<const RingEdgeNow> now,
+                                            std::span<const double> bandwidths) const {
+    NetworkTick latest = 0;
+    for (std::size_t i = 0; i < edges_.size(); ++i) {
+        const NetworkTick one = round_time(i, bandwidths[i]);
+        if (one > too_long / rounds_) return too_long;
+        NetworkTick end = (rounds_ - now[i].done) * one;
+        if (now[i].sending) {
+            end += now[i].latency_left + sending_ticks(now[i].bytes_left, bandwidths[i]) - one;
+        }
+        latest = std::max(latest, end);
+    }
+    return latest;
+}
+
 NetworkTick RingRecurrence::ends_after(std::span<const RingEdgeNow> now,
                                        std::span<const double> bandwidths) const {
-    bool fresh = true;
-    NetworkTick longest = 0;  // of a round
-    for (std::size_t i = 0; i < edges_.size(); ++i) {
-        fresh = fresh && now[i].done == 0 && !now[i].sending;
-        longest = std::max(longest, round_time(i, bandwidths[i]));
-    }
-    NetworkTick all = 0;
-    if (__builtin_mul_overflow(longest, rounds_, &all) || all >= too_long) return too_long;
-    // The slowest edge never waits: the one before it is as fast or faster.
-    if (fresh) return all;
     NetworkTick end = 0;
     play(now, bandwidths, [&](std::int64_t round, const auto&, const auto& over) {
         if (round + 1 == rounds_) end = *std::max_element(over.begin(), over.end());

@@ -41,8 +41,12 @@ public:
 
     // Longer than this (4.9 hours) is not counted.
     static constexpr NetworkTick too_long = NetworkTick{1} << 60;
-    // From the present until the last edge is done, with these bandwidths in bytes a second;
-    // too_long or more if one of them is zero or nearly so.
+    // From the present until the last edge may be done at the earliest, with these bandwidths in
+    // bytes a second; too_long or more if one of them is zero or nearly so. Exact where nothing is
+    // sent yet.
+    NetworkTick ends_not_before(std::span<const RingEdgeNow> now,
+                                std::span<const double> bandwidths) const;
+    // And until it is, if that is not too long.
     NetworkTick ends_after(std::span<const RingEdgeNow> now,
                            std::span<const double> bandwidths) const;
     // So much later, not after its end.

@@ -36,11 +36,8 @@ public:
 
 private:
     using Ends = std::pair<std::int32_t, std::int32_t>;  // ranks from and to
-    struct Cut {
-        std::shared_ptr<const TransferGraph> graph;
-        std::shared_ptr<const std::vector<RouteId>> routes;
-    };
-    const Cut& cut_into(std::int32_t chunks_per_tree);
+    const std::shared_ptr<PlacedGraph>& cut_into(const CollectiveRuns& runs,
+                                                 std::int32_t chunks_per_tree);
 
     std::int32_t ranks_ = 2;
     std::int32_t window_ = 0;
@@ -50,7 +47,7 @@ private:
     double latency_s_ = 0;  // of the longest route
     std::vector<TransferGraph::Edge> edges_;
     std::map<Ends, RouteId> routes_;
-    std::map<std::int32_t, Cut> cuts_;  // by chunks of a tree
+    std::map<std::int32_t, std::shared_ptr<PlacedGraph>> cuts_;  // by chunks of a tree
 };
 
 }  // namespace ukemi::sim
