@@ -27,7 +27,7 @@ public:
           graph_(graph) {
         const auto ranks = static_cast<std::uint64_t>(schedule.ranks);
         const auto chunks = static_cast<std::uint64_t>(schedule.chunks);
-        if (ranks * chunks > cells_max || schedule.transfers.size() > cells_max) {
+        if ((!by_steps_ && ranks * chunks > cells_max) || schedule.transfers.size() > cells_max) {
             throw InputError("network", "",
                              fmt::format("{} on {} ranks is too large to be simulated chunk by "
                                          "chunk; use the fluid fidelity",
