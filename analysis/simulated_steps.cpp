@@ -59,6 +59,7 @@ SimulatedVariant variant_of(scenarios::StepScenario scenario, std::int64_t detai
     for (const scenarios::StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
     sim::StepOptions options;
     options.seed = scenario.seed;
+    options.network = scenario.network;
     options.detailed_steps = detailed_steps;
     variant.results =
         sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options, scenario.events);
@@ -100,6 +101,7 @@ json job_json(const SimulatedVariant& variant, std::size_t number) {
         {"buckets", entry.buckets},
         {"collective", result.collective},
         {"collective_choice", entry.why},
+        {"fidelity", sim::fidelity_of(result)},
         {"compute_source", entry.curve},
         {"step_s",
          {{"mean", summary.step_s.mean},

@@ -1,13 +1,14 @@
 // network_bench.cpp — the simulated network beside SimGrid, scenario by scenario, in one run.
 //
-//     bench_network [peer|large|fluid|fat_tree]
+//     bench_network [peer|large|fluid|fat_tree|families]
 //
 // peer: every reference scenario on 64 and 256 hosts, ours and SimGrid's in turn, five rounds; the
 // ratio is the median of (SimGrid's time ÷ ours) of the same round, beside the least and the most.
 // SimGrid's time is that of the faster of its two programs (see peers/simgrid_flows.cpp). Only the
 // simulation is timed, not the building of graphs and platforms. Before a time is printed, the
 // simulated times are compared. large: 1024 hosts, one round, SimGrid where asked with
-// UKEMI_SLOW=1.
+// UKEMI_SLOW=1. families: how far steps are from every transfer of live workers' schedules in 200
+// random worlds of each of six families, as users get them and with the fluid fidelity.
 #include <fmt/format.h>
 
 #include <sys/resource.h>
@@ -26,6 +27,7 @@
 
 #include "base/statistics.hpp"
 #include "sim/network/collective_runs.hpp"
+#include "tests/support/fidelity_worlds.hpp"
 #include "tests/support/reference_scenarios.hpp"
 
 namespace {
@@ -283,6 +285,35 @@ void fluid_in_fat_tree() {
     fmt::print("\nmost memory: {:.0f} MB\n", static_cast<double>(usage.ru_maxrss) / 1024);
 }
 
+void families() {
+    constexpr std::uint64_t worlds = 200;
+    const auto percent = [](std::vector<double> off) {
+        std::ranges::sort(off);
+        double sum = 0;
+        for (const double one : off) sum += one;
+        return fmt::format("{:.4f} | {:.4f} | {:.4f}", 100 * sum / static_cast<double>(off.size()),
+                           100 * off[off.size() * 9 / 10], 100 * off.back());
+    };
+    fmt::print("| off by, % | automatic: mean | p90 | worst | fluid: mean | p90 | worst |\n");
+    fmt::print("|---|---:|---:|---:|---:|---:|---:|\n");
+    for (std::size_t family = 0; family < fidelity_families.size(); ++family) {
+        std::vector<double> automatic;
+        std::vector<double> fluid;
+        for (std::uint64_t seed = 1000; seed < 1000 + worlds; ++seed) {
+            const FidelityWorld world = fidelity_world(family, seed);
+            const std::vector<Instant> schedules = ends_of_schedules(world);
+            const auto off = [&](NetworkFidelity fidelity) {
+                return furthest_off(world, schedules, ends_of_steps(world, fidelity));
+            };
+            automatic.push_back(off(NetworkFidelity::automatic));
+            fluid.push_back(off(NetworkFidelity::fluid));
+        }
+        fmt::print("| {} | {} | {} |\n", fidelity_families[family], percent(automatic),
+                   percent(fluid));
+        std::fflush(stdout);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -291,5 +322,7 @@ int main(int argc, char** argv) {
     if (what == "large") large(std::getenv("UKEMI_SLOW") != nullptr);
     if (what == "fluid") fluid_beside_exact();
     if (what == "fluid" || what == "fat_tree") fluid_in_fat_tree();
-    return what == "peer" || what == "large" || what == "fluid" || what == "fat_tree" ? 0 : 2;
+    if (what == "families") families();
+    constexpr std::array known = {"peer", "large", "fluid", "fat_tree", "families"};
+    return std::ranges::find(known, what) != known.end() ? 0 : 2;
 }

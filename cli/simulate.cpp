@@ -29,6 +29,16 @@ struct SimulateOptions {
 
 double gigabytes(Bytes bytes) { return static_cast<double>(bytes.raw()) / 1e9; }
 
+void print_fidelity(const sim::JobSteps& result) {
+    const std::int64_t all = result.exact + result.fluid;
+    if (all == 0) return;
+    fmt::print("  network: {}", sim::fidelity_of(result));
+    if (result.exact > 0 && result.fluid > 0) {
+        fmt::print(", {} of {} collectives fluid", result.fluid, all);
+    }
+    fmt::print("\n");
+}
+
 void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,
                const analysis::SimulatedJob& summary) {
     const sim::StepJob& job = entry.job;
@@ -49,6 +59,7 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                    result.collective, entry.why.empty() ? "" : " (the cheapest)");
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
+    print_fidelity(result);
     if (entry.coded.message > Bytes{}) {
         fmt::print(
             "  {}: {:.4g} MB a worker instead of {:.4g}, {}; {:.3g} ms to encode, {:.3g} to "

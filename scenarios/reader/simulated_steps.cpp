@@ -74,6 +74,7 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
     const std::vector<sim::StepJob> jobs = {job};
     sim::StepOptions options;
     options.seed = scenario.seed;
+    options.network = scenario.network;
     const sim::JobSteps result =
         sim::run_steps(scenario.topology, jobs, scenario.cross_traffic, options).front();
     const auto counted =

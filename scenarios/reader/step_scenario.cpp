@@ -79,6 +79,20 @@ void read_cross_traffic(ConfigReader& root, StepScenario& scenario) {
     }
 }
 
+sim::NetworkRule read_network_rule(ConfigReader& root) {
+    sim::NetworkRule rule;
+    rule.fidelity =
+        root.choice<sim::NetworkFidelity>("fidelity", sim::network_fidelity_names, "automatic");
+    constexpr std::int64_t any = 1'000'000;
+    rule.window_chunks = static_cast<std::int32_t>(root.integer("window_chunks", 0, any, 0));
+    if (rule.window_chunks > 0 && rule.fidelity == sim::NetworkFidelity::fluid) {
+        root.fail("window_chunks",
+                  "is for transfers that are played one by one: \"fidelity\": "
+                  "\"exact\" or \"automatic\"");
+    }
+    return rule;
+}
+
 std::string description_of(const sim::ClusterSpec& spec) {
     std::string text;
     for (const sim::ZoneSpec& zone : spec.zones) {
@@ -105,6 +119,7 @@ void read_step_parts(ConfigReader& root, StepScenario& scenario) {
     scenario.cluster = description_of(spec);
     scenario.topology = sim::build_cluster(spec);
     read_efficiency(root, scenario.topology);
+    scenario.network = read_network_rule(root);
     read_jobs(root, scenario);
     read_cross_traffic(root, scenario);
     scenario.events = read_step_events(root, scenario);

@@ -1,10 +1,11 @@
 // step_scenario.hpp — a scenario of steps on a cluster, as `ukemi simulate` reads it.
 //
 // Sections: "cluster" (cluster_file.hpp), "job" or "jobs", and optionally "efficiency" (what
-// software reaches of the line rates of links) and "cross_traffic". As strict as other scenarios:
-// unknown keys, wrong units, a batch that does not fit on its GPU, a job larger than the cluster
-// and a collective that cannot run are InputErrors with a JSON path. Workers are taken in the order
-// of machines, one job after another.
+// software reaches of the line rates of links), "cross_traffic", "fidelity" and "window_chunks"
+// (how exactly the network is played). As strict as other scenarios: unknown keys, wrong units, a
+// batch that does not fit on its GPU, a job larger than the cluster and a collective that cannot
+// run are InputErrors with a JSON path. Workers are taken in the order of machines, one job after
+// another.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,7 @@ struct StepScenario {
     std::vector<StepJobEntry> jobs;
     std::vector<sim::CrossTraffic> cross_traffic;
     sim::StepEvents events;
+    sim::NetworkRule network;
     std::int64_t warm_up = 0;  // steps that no mean counts
     std::string resolved;
     std::vector<records::VariedValue> varied;  // of the document that this is a variant of

@@ -33,6 +33,24 @@ bool is_ring(const CollectivePhase& phase) {
     return !comes_twice(from) && !comes_twice(to);
 }
 
+// For each edge of a ring, the one that leads into its sender.
+std::vector<std::uint32_t> edges_before(const CollectivePhase& phase) {
+    if (!phase.before.empty()) return phase.before;
+    std::vector<std::uint32_t> into;  // by rank
+    std::uint32_t index = 0;
+    for (const TransferGraph::Edge& edge : phase.edges) {
+        const auto to = static_cast<std::size_t>(edge.to);
+        if (to >= into.size()) into.resize(std::max(to + 1, 2 * into.size()), RingEdge::no_edge);
+        into[to] = index++;
+    }
+    std::vector<std::uint32_t> before;
+    for (const TransferGraph::Edge& edge : phase.edges) {
+        const auto from = static_cast<std::size_t>(edge.from);
+        before.push_back(from < into.size() ? into[from] : RingEdge::no_edge);
+    }
+    return before;
+}
+
 }  // namespace
 
 std::span<const LinkId> CollectiveRuns::path(const Router& router,
@@ -69,42 +87,49 @@ FluidPlan::Phase CollectiveRuns::coupled(const CollectivePhase& phase, const Rou
     for (const TransferGraph::Edge& edge : phase.edges) {
         Duration latency;
         for (const LinkId link : path(router, edge)) {
-            if (edges_on[index_of_link(link)]++ == 0) hops.push_back({link, 0});
+            std::uint32_t& edges = edges_on[index_of_link(link)];
+            if (edges == 0) hops.push_back({link, 0});
+            edges += phase.strands;
             latency += network_.latency(link);
         }
         longest = std::max(longest, latency);
     }
     for (Hop& hop : hops) hop.edges = std::exchange(edges_on[index_of_link(hop.link)], 0);
-    return {
-        network_.add_coupled_route(hops, {}), {}, to_seconds(longest), phase.rounds, phase.share};
+    FluidPlan::Phase planned;
+    planned.route = network_.add_coupled_route(hops, {});
+    planned.latency_s = to_seconds(longest);
+    return planned;
 }
 
-FluidPlan::Phase CollectiveRuns::by_edge(const CollectivePhase& phase, const Router& router) {
-    FluidPlan::Phase planned{{}, {}, 0, phase.rounds, phase.share};
-    std::vector<std::uint32_t> into;  // the edge that leads to a rank
-    std::uint32_t index = 0;
-    for (const TransferGraph::Edge& edge : phase.edges) {
-        const auto to = static_cast<std::size_t>(edge.to);
-        if (to >= into.size()) into.resize(std::max(to + 1, 2 * into.size()), FluidRings::no_edge);
-        into[to] = index++;
-    }
-    for (const TransferGraph::Edge& edge : phase.edges) {
+PlacedRing CollectiveRuns::by_edge(const CollectivePhase& phase, const Router& router) {
+    PlacedRing ring;
+    const std::vector<std::uint32_t> before = edges_before(phase);
+    std::vector<std::uint32_t>& edges_on = edges_on_link_;
+    edges_on.resize(network_.link_count());
+    std::vector<LinkId> crossed;  // by all edges, one after the other
+    for (std::size_t i = 0; i < phase.edges.size(); ++i) {
         std::vector<Hop> hops;
         Duration latency;
-        for (const LinkId link : path(router, edge)) {
-            hops.push_back({link, 1});
+        for (const LinkId link : path(router, phase.edges[i])) {
+            hops.push_back({link, phase.strands});
+            crossed.push_back(link);
+            std::uint32_t& edges = edges_on[index_of_link(link)];
+            if (edges == 0) ring.links.push_back(link);
+            edges += phase.strands;
             latency += network_.latency(link);
         }
-        const auto from = static_cast<std::size_t>(edge.from);
-        const std::uint32_t before = from < into.size() ? into[from] : FluidRings::no_edge;
-        planned.each.push_back({network_.add_coupled_route(hops, {}), to_seconds(latency), before,
-                                FluidRings::no_edge});
+        ring.routes.push_back(network_.add_coupled_route(hops, {}));
+        ring.edges.push_back({before[i], RingEdge::no_edge, FlowNetwork::ticks_of(latency)});
     }
-    for (std::uint32_t i = 0; i < planned.each.size(); ++i) {
-        const std::uint32_t before = planned.each[i].before;
-        if (before != FluidRings::no_edge) planned.each[before].after = i;
+    for (const LinkId link : crossed) {
+        ring.sharers.push_back(edges_on[index_of_link(link)]);
+        ring.apart = ring.apart && ring.sharers.back() == phase.strands;
     }
-    return planned;
+    for (const LinkId link : ring.links) edges_on[index_of_link(link)] = 0;
+    for (std::uint32_t i = 0; i < ring.edges.size(); ++i) {
+        if (before[i] != RingEdge::no_edge) ring.edges[before[i]].after = i;
+    }
+    return ring;
 }
 
 std::shared_ptr<const FluidPlan> CollectiveRuns::plan_of(const PhasedCollective& collective,
@@ -112,8 +137,15 @@ std::shared_ptr<const FluidPlan> CollectiveRuns::plan_of(const PhasedCollective&
                                                          RingEdges ring_edges) {
     FluidPlan plan{collective.name, {}};
     for (const CollectivePhase& phase : collective.phases) {
-        const bool each = ring_edges == RingEdges::each && phase.rounds > 1 && is_ring(phase);
-        plan.phases.push_back(each ? by_edge(phase, router) : coupled(phase, router));
+        const bool several = !phase.before.empty();
+        FluidPlan::Phase planned;
+        planned.coupled =
+            several || ring_edges == RingEdges::coupled || phase.rounds == 1 || !is_ring(phase);
+        if (planned.coupled) planned = coupled(phase, router);
+        if (several || !planned.coupled) planned.ring = by_edge(phase, router);
+        planned.rounds = phase.rounds;
+        planned.share = phase.share;
+        plan.phases.push_back(std::move(planned));
     }
     return std::make_shared<const FluidPlan>(std::move(plan));
 }
@@ -139,8 +171,9 @@ RunId CollectiveRuns::start(std::shared_ptr<const TransferGraph> graph,
     return added(std::move(run), at);
 }
 
-RunId CollectiveRuns::start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, Instant at) {
-    INVARIANT(plan != nullptr);
+RunId CollectiveRuns::start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, Instant at,
+                            RingPlay play, std::int64_t window) {
+    INVARIANT(plan != nullptr && (play == RingPlay::fluid || plan->is_one_ring()));
     if (bytes < Bytes{}) {
         throw InputError("network", "", fmt::format("{} bytes cannot be sent", bytes.raw()));
     }
@@ -148,6 +181,8 @@ RunId CollectiveRuns::start(std::shared_ptr<const FluidPlan> plan, Bytes bytes, 
     run.left = plan->phases.size();
     run.plan = std::move(plan);
     run.bytes = static_cast<double>(bytes.raw());
+    run.play = play;
+    run.window = window;
     return added(std::move(run), at);
 }
 
@@ -166,6 +201,8 @@ void CollectiveRuns::cancel(RunId id) {
     if (!at(number).runs()) return;
     network_.cancel_tagged(tag_of(number, 0), tag_of(number, beginning));
     rings_.forget(number);
+    exact_.forget(number);
+    end_alone(at(number));
     remove(number);
 }
 
@@ -175,6 +212,7 @@ void CollectiveRuns::begin(std::uint32_t index) {
     if (run.plan != nullptr) return next_phase(index);
     const std::span<const std::uint32_t> waits = run.graph->waits();
     run.waits.assign(waits.begin(), waits.end());
+    if (run.placed != nullptr && begin_alone(index)) return;
     for (std::uint32_t node = 0; node < waits.size(); ++node) {
         if (waits[node] == 0) begin_node(index, node);
     }
@@ -182,7 +220,15 @@ void CollectiveRuns::begin(std::uint32_t index) {
 }
 
 void CollectiveRuns::end(std::uint32_t index) {
-    events_.push_back({NetworkEvent::Kind::run_finished, index, network_.now()});
+    Run& run = at(index);
+    const bool unchanged =
+        run.placed != nullptr && run.placed->bandwidth_changes == network_.bandwidth_changes();
+    if (run.alone == Alone::watched && unchanged) {
+        run.placed->alone[run.size] = static_cast<NetworkTick>(network_.clock() - run.since);
+    }
+    end_alone(run);
+    const bool exact = run.plan == nullptr || run.play != RingPlay::fluid;
+    events_.push_back({NetworkEvent::Kind::run_finished, index, network_.now(), exact});
     remove(index);
 }
 
@@ -198,11 +244,30 @@ void CollectiveRuns::next_phase(std::uint32_t index) {
     if (run.left == 0 || run.bytes == 0) return end(index);
     const FluidPlan::Phase& phase = run.plan->phases[run.plan->phases.size() - run.left];
     --run.left;
+    if (run.play == RingPlay::fluid) return start_fluid(index, phase, {});
+    const RingWork work{run.bytes * phase.share, phase.rounds, run.window};
+    if (run.play == RingPlay::exact) return exact_.start(index, phase.ring, work);
+    if (exact_.start_alone(index, phase.ring, work)) return;
+    run.play = RingPlay::fluid;
+    start_fluid(index, phase, {});
+}
+
+void CollectiveRuns::start_fluid(std::uint32_t index, const FluidPlan::Phase& phase,
+                                 std::span<const double> rounds_sent) {
     ++flow_count_;
-    const double a_round = run.bytes * phase.share;
-    if (!phase.each.empty()) return rings_.start(index, phase.each, a_round, phase.rounds);
-    network_.start(phase.route, a_round * static_cast<double>(phase.rounds),
-                   tag_of(index, beginning), {phase.latency_s / a_round, false});
+    const double a_round = at(index).bytes * phase.share;
+    if (!phase.coupled) {
+        return rings_.start(index, phase.ring, a_round, phase.rounds, rounds_sent);
+    }
+    double rounds = static_cast<double>(phase.rounds);
+    for (const double sent : rounds_sent) rounds -= sent / static_cast<double>(rounds_sent.size());
+    FlowNetwork::FlowOptions options;
+    if (phase.rounds > 1) {
+        options.delay_s_per_byte = phase.latency_s / a_round;
+    } else {  // it takes no share while it waits
+        options.latency = FlowNetwork::ticks_of(seconds(phase.latency_s));
+    }
+    network_.start(phase.route, a_round * rounds, tag_of(index, beginning), options);
 }
 
 void CollectiveRuns::begin_node(std::uint32_t index, std::uint32_t node) {
@@ -239,6 +304,8 @@ void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
             if (at(run).plan == nullptr) {
                 over_.push_back(node);
                 follow(run);
+            } else if (at(run).play != RingPlay::fluid) {
+                if (exact_.flow_finished(run, node)) next_phase(run);
             } else if (node == beginning || rings_.flow_finished(run, node)) {
                 next_phase(run);
             }
@@ -246,6 +313,10 @@ void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
         case FlowNetwork::Kind::woken:
             if (node == beginning) {
                 begin(run);
+            } else if (at(run).plan == nullptr) {
+                end(run);
+            } else if (at(run).play != RingPlay::fluid) {
+                if (exact_.alarm(run)) next_phase(run);
             } else {
                 rings_.alarm(run, node & ~FluidRings::alarm_bit);
             }
@@ -253,6 +324,22 @@ void CollectiveRuns::take(const FlowNetwork::Happening& happening) {
         case FlowNetwork::Kind::link_changed:
             events_.push_back({NetworkEvent::Kind::link_changed, happening.tag, network_.now()});
             break;
+    }
+}
+
+void CollectiveRuns::disturbed(std::span<const Disturbance> all) {
+    for (const auto& [number, shared] : all) {
+        if (number < first_run_) continue;  // over, or, as below, told before
+        if (at(number).alone != Alone::no) play_again(number);
+        if (!exact_.is_alone(number)) continue;
+        Run& run = at(number);
+        const FluidPlan::Phase& phase = run.plan->phases.front();
+        if (run.play == RingPlay::exact || (!shared && phase.ring.apart)) {
+            exact_.disturbed(number, shared);
+            continue;
+        }
+        run.play = RingPlay::fluid;
+        start_fluid(number, phase, exact_.stop(number));
     }
 }
 

@@ -23,6 +23,7 @@ public:
     void insert(Slot slot, Tick at);
     void erase(Slot slot);
     bool contains(Slot slot) const { return slot < nodes_.size() && nodes_[slot].bucket != none; }
+    Tick due_at(Slot slot) const { return buckets_[nodes_[slot].bucket].at; }
 
     // The earliest tick of all; not empty.
     Tick next() { return queue_.next().at; }

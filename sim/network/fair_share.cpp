@@ -48,7 +48,7 @@ void FairShare::add(Slot slot, RouteId route) {
     reserve(slot);
     Flow& flow = flows_[slot];
     INVARIANT(!flow.present);
-    flow = {0, unlimited, route, round_ + 1, Standing::open, true};
+    flow = {0, unlimited, route, round_ + 1, Standing::open, true, 1};
     std::uint32_t* const position = positions(slot);
     const std::span<const Hop> crossed = hops(route);
     for (std::uint32_t i = 0; i < crossed.size(); ++i) {
@@ -96,6 +96,19 @@ void FairShare::set_cap(Slot slot, double cap) {
     const bool matters = cap < flow.rate || not_above(flow.cap, flow.rate);
     flow.cap = cap;
     if (matters && flow.round <= round_) recapped_.push_back(slot);  // else it is new anyway
+}
+
+void FairShare::set_strands(Slot slot, std::uint32_t strands) {
+    Flow& flow = flows_[slot];
+    INVARIANT(flow.present && strands > 0);
+    flow.strands = strands;
+    const std::uint32_t* const position = positions(slot);
+    const std::span<const Hop> crossed = hops(flow.route);
+    for (std::size_t i = 0; i < crossed.size(); ++i) {
+        const std::uint32_t index = index_of_link(crossed[i].link);
+        links_[index].members[position[i]].edges = crossed[i].edges * strands;
+        disturbed_.push_back(index);
+    }
 }
 
 std::span<const FairShare::Slot> FairShare::solve() {
@@ -180,15 +193,16 @@ bool FairShare::next_entry(Entry& entry) {
 // A flow that shares no link needs no filling.
 bool FairShare::settle_alone(Slot slot) {
     double rate = flows_[slot].cap;
+    const std::uint32_t strands = flows_[slot].strands;
     const std::span<const Hop> crossed = hops(flows_[slot].route);
     for (const Hop& hop : crossed) {
         const LinkState& link = links_[index_of_link(hop.link)];
         if (link.members.size() != 1) return false;
-        rate = std::min(rate, link.capacity / hop.edges);
+        rate = std::min(rate, link.capacity / (hop.edges * strands));
     }
     for (const Hop& hop : crossed) {
         LinkState& link = links_[index_of_link(hop.link)];
-        const double level = link.capacity / hop.edges;
+        const double level = link.capacity / (hop.edges * strands);
         link.level = level <= rate ? level : unlimited;
         // Whatever else happened to the link, this is its level, and nobody looks again.
         link.round = round_;
@@ -355,15 +369,16 @@ void FairShare::move(Slot slot, Standing to, double rate) {
     const std::span<const Hop> crossed = hops(flow.route);
     for (const Hop& hop : crossed) {
         LinkState& link = enter(index_of_link(hop.link));  // counts the flow as it was
+        const std::uint32_t edges = hop.edges * flow.strands;
         if (from == Standing::open) {
-            link.open_edges -= hop.edges;
+            link.open_edges -= edges;
         } else {
-            link.kept_edges -= hop.edges;
+            link.kept_edges -= edges;
         }
         if (to == Standing::open) {
-            link.open_edges += hop.edges;
+            link.open_edges += edges;
         } else {
-            link.fixed_sum += hop.edges * rate;
+            link.fixed_sum += edges * rate;
         }
     }
     flow.round = round_;

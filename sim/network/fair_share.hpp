@@ -49,11 +49,17 @@ public:
     // A flow that wants no more than this; unlimited at first. It keeps it until it is removed.
     void set_cap(Slot slot, double cap);
 
+    // The flow stands for so many alike, one at first; its rate is that of one of them.
+    void set_strands(Slot slot, std::uint32_t strands);
+
     // Flows with another rate than before, new ones included, each once.
     std::span<const Slot> solve();
     bool settled() const { return added_.empty() && disturbed_.empty() && recapped_.empty(); }
     bool contains(Slot slot) const { return slot < flows_.size() && flows_[slot].present; }
     double rate(Slot slot) const { return flows_[slot].rate; }
+    bool is_crossed(LinkId link) const {
+        return !links_[static_cast<std::size_t>(link)].members.empty();
+    }
     double capacity(LinkId link) const { return links_[static_cast<std::size_t>(link)].capacity; }
 
     // The first flow or link that breaks the max-min conditions by more than 1e-9 of its value, or
@@ -80,6 +86,7 @@ private:
         std::uint64_t round = 0;  // of the solve that standing belongs to; else it is kept
         Standing standing = Standing::kept;
         bool present = false;
+        std::uint32_t strands = 1;
     };
     struct Member {
         Slot slot = 0;

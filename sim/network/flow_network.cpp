@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -48,6 +49,7 @@ RouteId FlowNetwork::add_route(std::span<const LinkId> links) {
 RouteId FlowNetwork::add_coupled_route(std::span<const Hop> hops, Duration latency) {
     INVARIANT(!hops.empty() && latency >= Duration{} && latency < hours(4));
     route_latency_.push_back(latency.raw() << tick_bits);
+    streams_.emplace_back();
     return shares_.add_route(hops);
 }
 
@@ -88,13 +90,18 @@ FlowNetwork::FlowId FlowNetwork::start(RouteId route, double bytes, std::uint64_
     flow.state = State::latent;
     flow.watched = options.watched;
     flow.far = false;
-    const Tick latency = route_latency_[static_cast<std::size_t>(route)];
+    if (kept_count_ > 0) {
+        for (const Hop& hop : shares_.hops(route)) disturb(hop.link, tag);
+    }
+    const Tick latency = options.latency == route_latency
+                             ? route_latency_[static_cast<std::size_t>(route)]
+                             : options.latency;
     if (latency > 0) {
         due_.insert(slot, now_ + latency);
     } else {
         begin_moving(slot);
     }
-    return {slot, flow.number};
+    return {slot, flows_[slot].number};
 }
 
 FlowNetwork::FlowId FlowNetwork::start_alarm(Tick after, std::uint64_t tag) {
@@ -108,7 +115,10 @@ void FlowNetwork::begin_moving(std::uint32_t slot) {
     Flow& flow = flows_[slot];
     flow.state = State::moving;
     flow.since = now_;
-    if (flow.remaining > 0) {
+    const bool plain = flow.delay == 0 && flow.cap == FairShare::unlimited && !flow.watched;
+    if (flow.remaining > 0 && flow.remaining < endless && plain) {
+        join_stream(slot);
+    } else if (flow.remaining > 0) {
         shares_.add(slot, flow.route);
         if (flow.cap < FairShare::unlimited) shares_.set_cap(slot, flow.cap);
     } else {
@@ -123,6 +133,7 @@ bool FlowNetwork::is_under_way(FlowId flow) const {
 
 void FlowNetwork::cancel(FlowId flow) {
     if (!is_under_way(flow)) return;
+    if (flows_[flow.slot].state == State::streaming) leave_stream(flow.slot);
     if (due_.contains(flow.slot)) due_.erase(flow.slot);
     release(flow.slot);
 }
@@ -130,7 +141,9 @@ void FlowNetwork::cancel(FlowId flow) {
 void FlowNetwork::cancel_tagged(std::uint64_t first, std::uint64_t last) {
     for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
         const Flow& flow = flows_[slot];
-        if (flow.state == State::free || flow.tag < first || flow.tag > last) continue;
+        if (flow.state == State::free || flow.state == State::stream || flow.tag < first ||
+            flow.tag > last)
+            continue;
         cancel({slot, flow.number});
     }
 }
@@ -161,6 +174,7 @@ void FlowNetwork::check_bandwidth(LinkId link, BytesPerSecond bandwidth) const {
 void FlowNetwork::set_bandwidth(LinkId link, BytesPerSecond bandwidth) {
     check_bandwidth(link, bandwidth);
     shares_.set_capacity(link, bandwidth.raw());
+    changed(link);
 }
 
 void FlowNetwork::plan_bandwidth(Instant at, LinkId link, BytesPerSecond bandwidth) {
@@ -182,6 +196,10 @@ void FlowNetwork::move_bytes(Flow& flow) const {
 
 // Solves for the changes of the present tick and finds out when flows will finish.
 void FlowNetwork::settle_rates() {
+    while (!disturbances_.empty()) {
+        const auto all = std::exchange(disturbances_, {});
+        keeper_->disturbed(all);
+    }
     bool again = false;
     // A watcher caps flows by the pace of others, one after the other along a ring. Each pass
     // reaches the next flow; more passes than this would go in circles.
@@ -197,24 +215,46 @@ void FlowNetwork::take_rates() {
     repaced_.clear();
     for (const std::uint32_t slot : shares_.solve()) {
         Flow& flow = flows_[slot];
+        const double rate = shares_.rate(slot);
+        if (flow.state == State::stream) {
+            move_stream(stream_of(flow));
+            flow.pace = rate;
+            schedule_stream(stream_of(flow));
+            continue;
+        }
         if (flow.pace > 0) move_bytes(flow);
         flow.since = now_;
-        const double rate = shares_.rate(slot);
         flow.pace = flow.delay > 0 ? rate / (1 + flow.delay * rate) : rate;
         if (flow.watched) repaced_.push_back(flow.tag);
         schedule(slot);
     }
+    for (const RouteId route : other_members_) {
+        schedule_stream(streams_[static_cast<std::size_t>(route)]);
+    }
+    other_members_.clear();
+}
+
+FlowNetwork::Tick FlowNetwork::latency_left(FlowId id) const {
+    INVARIANT(is_under_way(id));
+    return flows_[id.slot].state == State::latent ? due_.due_at(id.slot) - now_ : 0;
 }
 
 double FlowNetwork::bytes_left(FlowId id) {
     Flow& flow = flows_[id.slot];
     INVARIANT(is_under_way(id));
+    if (flow.state == State::streaming) {
+        Stream& stream = stream_of(flow);
+        move_stream(stream);
+        return std::max(0.0, flow.remaining - stream.moved);
+    }
     move_bytes(flow);
     return flow.remaining;
 }
 
 void FlowNetwork::set_pace_cap(FlowId id, double pace) {
-    INVARIANT(is_under_way(id) && shares_.contains(id.slot) && pace >= 0);
+    INVARIANT(is_under_way(id));
+    if (flows_[id.slot].state == State::streaming) go_without_stream(id.slot);
+    INVARIANT(shares_.contains(id.slot) && pace >= 0);
     const double slower = 1 - flows_[id.slot].delay * pace;  // not above 0: no share is enough
     shares_.set_cap(id.slot, slower > 0 ? pace / slower : FairShare::unlimited);
 }
@@ -262,13 +302,18 @@ bool FlowNetwork::step(Instant limit) {
     return true;
 }
 
+// All of one instant, so that links which change together are looked at once.
 void FlowNetwork::play_planned() {
-    move_to(planned_at());
-    const Planned planned = planned_.take();
-    if (planned.kind == Kind::link_changed) {
-        shares_.set_capacity(static_cast<LinkId>(planned.tag), planned.bandwidth);
+    const Instant at = planned_at();
+    move_to(at);
+    while (planned_at() == at) {
+        const Planned planned = planned_.take();
+        if (planned.kind == Kind::link_changed) {
+            shares_.set_capacity(static_cast<LinkId>(planned.tag), planned.bandwidth);
+            changed(static_cast<LinkId>(planned.tag));
+        }
+        happenings_.push_back({planned.kind, planned.tag});
     }
-    happenings_.push_back({planned.kind, planned.tag});
 }
 
 void FlowNetwork::play_due(Tick at) {
@@ -283,6 +328,8 @@ void FlowNetwork::play_due(Tick at) {
             } else if (flow.state == State::alarm) {
                 happenings_.push_back({Kind::woken, flow.tag});
                 release(slot);
+            } else if (flow.state == State::stream) {
+                end_first(stream_of(flow));
             } else if (flow.far) {
                 move_bytes(flow);
                 schedule(slot);
@@ -304,6 +351,7 @@ void FlowNetwork::move_to(Instant at) {
     settle_rates();
     INVARIANT(due_.empty());  // all that there are stand still or have no end
     due_.shift(now_);
+    shifted_ += static_cast<std::uint64_t>(now_);  // and more: nobody counts over such a time
     origin_ = at;
     now_ = 0;
     for (Flow& flow : flows_) flow.since = 0;
@@ -314,13 +362,17 @@ void FlowNetwork::rebase() {
     const Tick by = now_ >> tick_bits << tick_bits;
     origin_ = origin_ + nanoseconds(by >> tick_bits);
     now_ -= by;
+    shifted_ += static_cast<std::uint64_t>(by);
     due_.shift(by);
     for (Flow& flow : flows_) flow.since -= by;
 }
 
 double FlowNetwork::rate(FlowId flow) {
     settle_rates();
-    return is_under_way(flow) && shares_.contains(flow.slot) ? shares_.rate(flow.slot) : 0;
+    if (!is_under_way(flow)) return 0;
+    const Flow& one = flows_[flow.slot];
+    const std::uint32_t slot = one.state == State::streaming ? stream_of(one).slot : flow.slot;
+    return shares_.contains(slot) ? shares_.rate(slot) : 0;
 }
 
 std::string FlowNetwork::fault() {

@@ -35,6 +35,19 @@ public:
     virtual bool paces_changed(std::span<const std::uint64_t> tags) = 0;
 };
 
+// Knows without flows what moves on links that it keeps for itself. Is told, before the rates of a
+// tick are settled, that a flow was started across such a link, or that one has another bandwidth;
+// it may then let links go and start flows, at that tick.
+class LinkKeeper {
+public:
+    struct Disturbance {
+        std::uint32_t keep = 0;
+        bool shared = false;  // by a flow
+    };
+    virtual ~LinkKeeper() = default;
+    virtual void disturbed(std::span<const Disturbance> all) = 0;
+};
+
 class FlowNetwork {
 public:
     using Tick = std::int64_t;
@@ -51,6 +64,7 @@ public:
     // Bytes of a flow that goes on until it is cancelled: cross traffic that takes its fair share.
     static constexpr double endless = std::numeric_limits<double>::infinity();
 
+    static constexpr int tick_bits = 16;
     // InputError for a bandwidth that is not above zero and finite, or a negative latency.
     LinkId add_link(const LinkRate& link);
     // The links in the order in which they are crossed. InputError if there are none ("no path"),
@@ -69,7 +83,10 @@ public:
     Instant now() const { return instant_of(now_); }
     // Ticks since a moment that may move when a step is made; differences within one are exact.
     Tick now_ticks() const { return now_; }
+    // Ticks since the start, modulo 2^64.
+    std::uint64_t clock() const { return static_cast<std::uint64_t>(now_) + shifted_; }
     static constexpr double ticks_per_second = 65536e9;
+    static constexpr Tick ticks_of(Duration time) { return time.raw() << tick_bits; }
 
     struct FlowOptions {
         // At a fair share of x the flow is as slow as one that pauses this long with every byte:
@@ -77,8 +94,10 @@ public:
         double delay_s_per_byte = 0;
         bool watched = false;
         double cap =
-            FairShare::unlimited;  // it takes no greater share: cross traffic of its own rate
+            FairShare::unlimited;      // it takes no greater share: cross traffic of its own rate
+        Tick latency = route_latency;  // before it moves; else that of its route
     };
+    static constexpr Tick route_latency = -1;
     // At the present tick. Bytes ≥ 0, `endless` included.
     FlowId start(RouteId route, double bytes, std::uint64_t tag, FlowOptions options);
     FlowId start(RouteId route, double bytes, std::uint64_t tag) {
@@ -94,12 +113,36 @@ public:
     // False from the tick on at which it finished, even before its happening was taken.
     bool is_under_way(FlowId flow) const;
     // Of a moving flow: the pace that was last settled, and the bytes that it has yet to move.
-    double pace(FlowId flow) const { return flows_[flow.slot].pace; }
+    double pace(FlowId flow) const;
     double bytes_left(FlowId flow);
+    // Until it moves.
+    Tick latency_left(FlowId flow) const;
     // The flow takes no more than what gives it this pace.
     void set_pace_cap(FlowId flow, double pace);
     void cancel(FlowId flow);                                     // nothing if it has finished
     void cancel_tagged(std::uint64_t first, std::uint64_t last);  // both included
+
+    // One at most; nullptr to end it.
+    void set_keeper(LinkKeeper* keeper) {
+        INVARIANT(keeper_ == nullptr || keeper == nullptr);
+        keeper_ = keeper;
+    }
+    // No flow crosses these links or waits its latency to do so, and nobody keeps them.
+    bool are_quiet(std::span<const LinkId> links);
+    // They must be quiet; `keep` is what the keeper is told. Flows with keep in the upper half of
+    // their tag are its own, and nothing to be told.
+    void keep_links(std::span<const LinkId> links, std::uint32_t keep);
+    void let_go(std::span<const LinkId> links);
+    std::span<const Hop> hops(RouteId route) const { return shares_.hops(route); }
+    // How often a link has got another bandwidth.
+    std::uint64_t bandwidth_changes() const { return bandwidth_changes_; }
+    struct FlowNow {
+        std::uint64_t tag = 0;
+        Tick latency_left = 0;
+        double bytes_left = 0;
+    };
+    std::vector<FlowNow> flows_now();  // that wait their latency or move
+
     // Zero: the link is down and its flows stand still. InputError if negative or not finite.
     void set_bandwidth(LinkId link, BytesPerSecond bandwidth);
     // At a later instant, before what is due then; InputError as above.
@@ -121,7 +164,7 @@ public:
     std::uint64_t visit_count() const { return shares_.visit_count(); }
 
 private:
-    enum class State : std::uint8_t { free, latent, moving, alarm };
+    enum class State : std::uint8_t { free, latent, moving, alarm, streaming, stream };
     struct Flow {
         double remaining = 0;
         double pace = 0;  // bytes a second, since the tick `since`
@@ -135,13 +178,25 @@ private:
         bool watched = false;
         bool far = false;  // its finish lies beyond what ticks can count; it is looked at before
     };
+    // Flows of one route that take all they can get have one rate. They move as a stream, which
+    // counts for so many in the solver and is due when the first of them is: one that comes or goes
+    // costs the same however many there are.
+    struct Stream {
+        struct Member {
+            double end = 0;  // of the bytes that any member moves since the stream began
+            std::uint64_t number = 0;
+            std::uint32_t slot = 0;
+        };
+        std::vector<Member> members;  // a heap, the first to end on top
+        double moved = 0;
+        std::uint32_t slot = 0xffffffff;  // of its entry among the flows, once it has one
+    };
     struct Planned {
         Kind kind{};
         std::uint64_t tag = 0;
         double bandwidth = 0;
     };
 
-    static constexpr int tick_bits = 16;
     static constexpr Tick half_tick = Tick{1} << (tick_bits - 1);
     static constexpr Tick far_ticks = Tick{1} << 60;  // 4.9 hours
     static constexpr Tick no_tick = std::numeric_limits<Tick>::max();
@@ -158,6 +213,17 @@ private:
     void play_planned();
     void play_due(Tick at);
     void begin_moving(std::uint32_t slot);
+    Stream& stream_of(const Flow& flow) { return streams_[static_cast<std::size_t>(flow.route)]; }
+    void join_stream(std::uint32_t slot);
+    void leave_stream(std::uint32_t slot);
+    void go_without_stream(std::uint32_t slot);
+    void end_first(Stream& stream);
+    void stream_changed(Stream& stream);
+    void move_stream(Stream& stream);
+    void schedule_stream(Stream& stream);
+    Tick ticks_until_first(const Stream& stream) const;
+    void disturb(LinkId link, std::uint64_t tag);
+    void changed(LinkId link);
     void release(std::uint32_t slot);
     void move_to(Instant at);
     void rebase();
@@ -168,6 +234,9 @@ private:
     std::vector<Duration> latencies_;  // of links
     std::vector<Tick> route_latency_;  // in ticks
     std::vector<Flow> flows_;
+    std::vector<Stream> streams_;         // by route
+    std::vector<RouteId> other_members_;  // streams that may have another first
+    std::uint64_t member_count_ = 0;      // that ever joined one
     std::vector<std::uint32_t> free_slots_;
     std::size_t flow_count_ = 0;
     Instant origin_;  // tick 0
@@ -177,6 +246,14 @@ private:
     std::vector<std::uint32_t> taken_;
     PaceWatcher* watcher_ = nullptr;
     std::vector<std::uint64_t> repaced_;  // tags of watched flows
+    std::uint64_t shifted_ = 0;           // ticks before tick 0, modulo 2^64
+    LinkKeeper* keeper_ = nullptr;
+    static constexpr std::uint32_t nobody = 0xffffffff;
+    std::vector<std::uint32_t> keep_of_;  // by link; empty as long as none was ever kept
+    std::size_t kept_count_ = 0;          // links
+    std::uint64_t bandwidth_changes_ = 0;
+    std::vector<LinkKeeper::Disturbance> disturbances_;
+    std::vector<bool> asked_about_;  // by link; all false between two questions
 };
 
 }  // namespace ukemi::sim

@@ -17,18 +17,23 @@ std::uint64_t ring_tag(std::uint32_t run, std::uint32_t edge) {
 
 }  // namespace
 
-void FluidRings::start(std::uint32_t run, std::span<const EdgePlan> edges, double round_bytes,
-                       std::int64_t rounds) {
+void FluidRings::start(std::uint32_t run, const PlacedRing& ring, double round_bytes,
+                       std::int64_t rounds, std::span<const double> rounds_sent) {
     INVARIANT(round_bytes > 0 && !phases_.contains(run));
     Phase& phase = phases_[run];
     phase.round_bytes = round_bytes;
-    phase.running = edges.size();
-    for (const EdgePlan& edge : edges) {
-        const auto index = static_cast<std::uint32_t>(phase.edges.size());
+    phase.running = ring.edges.size();
+    for (std::uint32_t i = 0; i < ring.edges.size(); ++i) {
+        const double left =
+            static_cast<double>(rounds) - (i < rounds_sent.size() ? rounds_sent[i] : 0);
+        const double latency_s =
+            static_cast<double>(ring.edges[i].latency) / FlowNetwork::ticks_per_second;
+        FlowNetwork::FlowOptions options;
+        options.delay_s_per_byte = latency_s / round_bytes;
+        options.watched = true;
         const FlowNetwork::FlowId flow =
-            network_.start(edge.route, round_bytes * static_cast<double>(rounds),
-                           ring_tag(run, index), {edge.latency_s / round_bytes, true});
-        phase.edges.push_back({flow, {}, edge.before, edge.after});
+            network_.start(ring.routes[i], round_bytes * left, ring_tag(run, i), options);
+        phase.edges.push_back({flow, {}, ring.edges[i].before, ring.edges[i].after});
     }
 }
 

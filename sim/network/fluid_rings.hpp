@@ -16,31 +16,25 @@
 #include <span>
 #include <vector>
 
+#include "sim/network/exact_rings.hpp"
 #include "sim/network/flow_network.hpp"
 
 namespace ukemi::sim {
 
 class FluidRings final : public PaceWatcher {
 public:
-    static constexpr std::uint32_t no_edge = 0xffffffff;
-
-    struct EdgePlan {
-        RouteId route{};
-        double latency_s = 0;
-        std::uint32_t before = no_edge;  // whose rank receives what this one sends further
-        std::uint32_t after = no_edge;
-    };
+    static constexpr std::uint32_t no_edge = RingEdge::no_edge;
 
     explicit FluidRings(FlowNetwork& network) : network_(network) { network_.watch(this); }
     FluidRings(const FluidRings&) = delete;
     FluidRings& operator=(const FluidRings&) = delete;
     ~FluidRings() override { network_.watch(nullptr); }
 
-    // Bytes of an edge in a round, above zero. Its flows have the tags (run << 32 | edge), its
-    // alarms (run << 32 | alarm_bit | edge).
+    // Bytes of an edge in a round, above zero; the rounds that each edge has sent already, if any.
+    // Its flows have the tags (run << 32 | edge), its alarms (run << 32 | alarm_bit | edge).
     static constexpr std::uint32_t alarm_bit = 0x80000000;
-    void start(std::uint32_t run, std::span<const EdgePlan> edges, double round_bytes,
-               std::int64_t rounds);
+    void start(std::uint32_t run, const PlacedRing& ring, double round_bytes, std::int64_t rounds,
+               std::span<const double> rounds_sent = {});
     // What the network told. True if that was the phase's last edge.
     bool flow_finished(std::uint32_t run, std::uint32_t edge);
     void alarm(std::uint32_t run, std::uint32_t edge);

@@ -85,6 +85,32 @@ PhasedCollective phases_of(const kernels::Schedule& schedule) {
     return collective;
 }
 
+std::shared_ptr<const TransferGraph> graph_of(const PhasedCollective& collective,
+                                              std::int32_t window) {
+    double least = 1;
+    for (const CollectivePhase& phase : collective.phases) least = std::min(least, phase.share);
+    const auto chunks = static_cast<std::int32_t>(1 / least + 0.5);
+    kernels::Schedule schedule{collective.name, collective.ranks, chunks, {}};
+    std::int32_t step = 0;
+    for (const CollectivePhase& phase : collective.phases) {
+        const auto count = static_cast<std::int32_t>(phase.share * chunks + 0.5);
+        for (std::int64_t round = 0; round < phase.rounds; ++round, ++step) {
+            for (const Edge& edge : phase.edges) {
+                schedule.transfers.push_back({edge.from, edge.to, 0, count, step});
+            }
+        }
+    }
+    return std::make_shared<const TransferGraph>(schedule, TransferGraph::Order::steps, window);
+}
+
+std::int64_t transfer_count(const PhasedCollective& collective) {
+    std::int64_t count = 0;
+    for (const CollectivePhase& phase : collective.phases) {
+        count += phase.rounds * static_cast<std::int64_t>(phase.edges.size());
+    }
+    return count;
+}
+
 PhasedCollective phased_multi_ring(std::span<const std::int32_t> sizes) {
     std::int32_t ranks = 1;
     for (const std::int32_t size : sizes) {

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,13 @@
 namespace ukemi::sim {
 
 struct CollectivePhase {
-    std::vector<TransferGraph::Edge> edges;  // ascending by (from, to); one may come twice
+    std::vector<TransferGraph::Edge> edges;  // ascending by (from, to), unless `before` is given
     std::int64_t rounds = 1;
     double share = 1;  // of the buffer, that an edge carries in a round
+    // Of several rings over the same ranks: for each edge the one before it in its ring. Else a
+    // ring is known by its edges.
+    std::vector<std::uint32_t> before = {};
+    std::uint32_t strands = 1;  // of a ring: so many alike move side by side, each with its share
 };
 
 struct PhasedCollective {
@@ -32,6 +38,13 @@ struct PhasedCollective {
 // step before the next, or nearly so: pipelines (double_binary_tree, chain_broadcast) do not, and
 // would come out too slow.
 PhasedCollective phases_of(const kernels::Schedule& schedule);
+
+// Transfer by transfer: a rank goes on to its next round when all that it sends and receives in
+// this one is over. Shares are parts of the buffer cut evenly; `window` as of TransferGraph.
+std::shared_ptr<const TransferGraph> graph_of(const PhasedCollective& collective,
+                                              std::int32_t window = 0);
+// How many transfers that are.
+std::int64_t transfer_count(const PhasedCollective& collective);
 
 // Without writing out the schedule where it is large: for a hundred thousand ranks. InputError as
 // for all_reduce_graph, and for double_binary_tree.

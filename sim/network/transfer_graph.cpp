@@ -19,17 +19,22 @@ constexpr std::uint64_t cells_max = std::uint64_t{1} << 29;  // ranks × chunks
 
 class TransferGraphBuilder {
 public:
-    TransferGraphBuilder(const kernels::Schedule& schedule, TransferGraph& graph)
-        : schedule_(schedule), graph_(graph) {
+    TransferGraphBuilder(const kernels::Schedule& schedule, TransferGraph::Order order,
+                         std::int32_t window, TransferGraph& graph)
+        : schedule_(schedule),
+          by_steps_(order == TransferGraph::Order::steps),
+          window_(window),
+          graph_(graph) {
         const auto ranks = static_cast<std::uint64_t>(schedule.ranks);
         const auto chunks = static_cast<std::uint64_t>(schedule.chunks);
-        if (ranks * chunks > cells_max || schedule.transfers.size() > cells_max) {
+        if ((!by_steps_ && ranks * chunks > cells_max) || schedule.transfers.size() > cells_max) {
             throw InputError("network", "",
                              fmt::format("{} on {} ranks is too large to be simulated chunk by "
                                          "chunk; use the fluid fidelity",
                                          schedule.name, schedule.ranks));
         }
-        bringer_.assign(static_cast<std::size_t>(ranks * chunks), nobody);
+        if (!by_steps_) bringer_.assign(static_cast<std::size_t>(ranks * chunks), nobody);
+        if (by_steps_ || window_ > 0) steps_.resize(static_cast<std::size_t>(ranks));
         graph_.nodes_.reserve(schedule.transfers.size() + 1);
     }
 
@@ -90,11 +95,12 @@ private:
         Channel& channel = channel_of(transfer);
         before_.clear();
         if (channel.last != nobody) before_.push_back(channel.last);
-        const std::uint32_t* const sent = held_by(transfer.from, transfer.first_chunk);
-        for (std::int32_t i = 0; i < transfer.chunk_count; ++i) {
-            if (sent[i] != nobody && before_.empty()) before_.push_back(sent[i]);
-            if (sent[i] != nobody && before_.back() != sent[i]) before_.push_back(sent[i]);
+        if (by_steps_) {
+            wait_for_step(transfer.from, transfer.step, 1);
+        } else {
+            wait_for_data(transfer);
         }
+        if (window_ > 0) wait_for_step(transfer.to, transfer.step, window_);
         std::sort(before_.begin(), before_.end());
         before_.erase(std::unique(before_.begin(), before_.end()), before_.end());
         const std::uint32_t node =
@@ -102,7 +108,48 @@ private:
         channel.last = node;
         for (const std::uint32_t before : before_) waits_for_.emplace_back(before, node);
         ++graph_.transfer_count_;
-        arrive(transfer, node);
+        for (const std::int32_t rank : {transfer.from, transfer.to}) {
+            if (!steps_.empty()) at_step(rank, transfer.step).open.push_back(node);
+        }
+        if (!by_steps_) arrive(transfer, node);
+    }
+
+    void wait_for_data(const kernels::Transfer& transfer) {
+        const std::uint32_t* const sent = held_by(transfer.from, transfer.first_chunk);
+        for (std::int32_t i = 0; i < transfer.chunk_count; ++i) {
+            if (sent[i] != nobody && before_.empty()) before_.push_back(sent[i]);
+            if (sent[i] != nobody && before_.back() != sent[i]) before_.push_back(sent[i]);
+        }
+    }
+
+    // What a rank does, step by step. Steps of others are none of its own.
+    struct RankSteps {
+        std::int32_t step = -1;           // the newest
+        std::vector<std::uint32_t> open;  // its transfers
+        std::vector<std::uint32_t> over;  // by step before: the node that ends it and all before
+    };
+
+    RankSteps& at_step(std::int32_t rank, std::int32_t step) {
+        RankSteps& steps = steps_[static_cast<std::size_t>(rank)];
+        INVARIANT(steps.step <= step);
+        if (steps.step == step) return steps;
+        steps.step = step;
+        if (steps.open.empty()) return steps;
+        if (!steps.over.empty()) steps.open.push_back(steps.over.back());
+        std::uint32_t end = steps.open.front();
+        if (steps.open.size() > 1) {
+            end = add_node({TransferGraph::join, 0, 0, 0});
+            for (const std::uint32_t node : steps.open) waits_for_.emplace_back(node, end);
+        }
+        steps.over.push_back(end);
+        steps.open.clear();
+        return steps;
+    }
+
+    void wait_for_step(std::int32_t rank, std::int32_t step, std::int32_t before) {
+        const std::vector<std::uint32_t>& over = at_step(rank, step).over;
+        const auto back = static_cast<std::size_t>(before);
+        if (over.size() >= back) before_.push_back(over[over.size() - back]);
     }
 
     void arrive(const kernels::Transfer& transfer, std::uint32_t node) {
@@ -129,7 +176,10 @@ private:
     }
 
     const kernels::Schedule& schedule_;
+    bool by_steps_;
+    std::int32_t window_;
     TransferGraph& graph_;
+    std::vector<RankSteps> steps_;        // by rank, if somebody waits for them
     std::vector<std::uint32_t> bringer_;  // for rank and chunk, which node brought what is there
     std::unordered_map<std::uint64_t, Channel> channels_;     // order-free: only looked up
     std::unordered_map<std::uint64_t, std::uint32_t> edges_;  // order-free: only looked up
@@ -137,18 +187,20 @@ private:
     std::vector<std::uint32_t> before_;
 };
 
-TransferGraph::TransferGraph(const kernels::Schedule& schedule)
+TransferGraph::TransferGraph(const kernels::Schedule& schedule, Order order, std::int32_t window)
     : name_(schedule.name), ranks_(schedule.ranks), chunks_(schedule.chunks) {
-    INVARIANT(schedule.ranks >= 1 && schedule.chunks >= 1);
-    TransferGraphBuilder(schedule, *this).build();
+    INVARIANT(schedule.ranks >= 1 && schedule.chunks >= 1 && window >= 0);
+    TransferGraphBuilder(schedule, order, window, *this).build();
 }
 
 std::shared_ptr<const TransferGraph> all_reduce_graph(policies::Collective algorithm,
-                                                      std::int32_t ranks, std::int32_t per_host) {
+                                                      std::int32_t ranks, std::int32_t per_host,
+                                                      std::int32_t window) {
     const std::string refusal = kernels::schedule_refusal(algorithm, ranks, per_host);
     if (!refusal.empty()) throw InputError("network", "", refusal);
     return std::make_shared<const TransferGraph>(
-        kernels::all_reduce_schedule(algorithm, ranks, per_host));
+        kernels::all_reduce_schedule(algorithm, ranks, per_host), TransferGraph::Order::data,
+        window);
 }
 
 }  // namespace ukemi::sim

@@ -2,7 +2,9 @@
 //
 // A transfer waits until its sender holds what it sends: the transfers that brought it there, and
 // those that these added to; and until the transfer before it on the same channel between the same
-// two ranks is over. Receivers have room for whatever arrives. Where several arrivals make up what
+// two ranks is over. Receivers have room for whatever arrives, or a window: a rank then takes what
+// comes in one of its steps only when all that it sends and receives up to `window` steps before is
+// over; with 1, when it has come to that step itself. Where several arrivals make up what
 // is sent, a join stands between them and all that wait for them, so the graph grows with the
 // schedule and not with (arrivals × departures).
 #pragma once
@@ -31,8 +33,13 @@ public:
     };
     static constexpr std::uint32_t join = 0xffffffff;
 
-    // InputError if the schedule is too large to be played chunk by chunk.
-    explicit TransferGraph(const kernels::Schedule& schedule);
+    // What a transfer waits for, besides the one before it on its channel: that its sender holds
+    // the data; or that all is over which its sender sends and receives in its steps before.
+    enum class Order : std::uint8_t { data, steps };
+    // `window` 0: receivers have room for everything. InputError if the schedule is too large to be
+    // played chunk by chunk.
+    explicit TransferGraph(const kernels::Schedule& schedule, Order order = Order::data,
+                           std::int32_t window = 0);
 
     const std::string& name() const { return name_; }
     std::int32_t ranks() const { return ranks_; }
@@ -64,7 +71,7 @@ private:
 // The all-reduce of a Plan. InputError, with schedule_refusal's sentence, if it cannot run on so
 // many ranks, `per_host` on each host (0: all on one).
 std::shared_ptr<const TransferGraph> all_reduce_graph(policies::Collective algorithm,
-                                                      std::int32_t ranks,
-                                                      std::int32_t per_host = 0);
+                                                      std::int32_t ranks, std::int32_t per_host = 0,
+                                                      std::int32_t window = 0);
 
 }  // namespace ukemi::sim

@@ -17,8 +17,8 @@ constexpr double transfers_max = 1 << 18;
 }  // namespace
 
 TreePipeline::TreePipeline(CollectiveRuns& runs, const FlowNetwork& network, std::int32_t ranks,
-                           const Router& router)
-    : ranks_(ranks) {
+                           const Router& router, std::int32_t window)
+    : ranks_(ranks), window_(window) {
     INVARIANT(ranks >= 2);
     const kernels::Schedule schedule = kernels::double_binary_tree_schedule(ranks, 1);
     stages_ = schedule.transfers.back().step + 1;
@@ -54,22 +54,23 @@ std::int32_t TreePipeline::chunks_for(Bytes bytes) const {
     return chunks;
 }
 
-const TreePipeline::Cut& TreePipeline::cut_into(std::int32_t chunks_per_tree) {
-    Cut& cut = cuts_[chunks_per_tree];
-    if (cut.graph != nullptr) return cut;
-    cut.graph = std::make_shared<const TransferGraph>(
-        kernels::double_binary_tree_schedule(ranks_, chunks_per_tree));
+const std::shared_ptr<PlacedGraph>& TreePipeline::cut_into(const CollectiveRuns& runs,
+                                                           std::int32_t chunks_per_tree) {
+    std::shared_ptr<PlacedGraph>& cut = cuts_[chunks_per_tree];
+    if (cut != nullptr) return cut;
+    const auto graph = std::make_shared<const TransferGraph>(
+        kernels::double_binary_tree_schedule(ranks_, chunks_per_tree), TransferGraph::Order::data,
+        window_);
     std::vector<RouteId> routes;
-    for (const TransferGraph::Edge& edge : cut.graph->edges()) {
+    for (const TransferGraph::Edge& edge : graph->edges()) {
         routes.push_back(routes_.at({edge.from, edge.to}));
     }
-    cut.routes = std::make_shared<const std::vector<RouteId>>(std::move(routes));
+    cut = runs.place(graph, std::move(routes));
     return cut;
 }
 
 RunId TreePipeline::start(CollectiveRuns& runs, Bytes bytes, Instant at) {
-    const Cut& cut = cut_into(chunks_for(bytes));
-    return runs.start(cut.graph, cut.routes, bytes, at);
+    return runs.start(cut_into(runs, chunks_for(bytes)), bytes, at);
 }
 
 }  // namespace ukemi::sim

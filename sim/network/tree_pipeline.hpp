@@ -25,9 +25,9 @@ namespace ukemi::sim {
 
 class TreePipeline {
 public:
-    // Ranks: two or more. InputError if there is no path.
+    // Ranks: two or more; `window` as of TransferGraph. InputError if there is no path.
     TreePipeline(CollectiveRuns& runs, const FlowNetwork& network, std::int32_t ranks,
-                 const Router& router);
+                 const Router& router, std::int32_t window = 0);
 
     // Of each of the two trees, a power of two. By the bandwidths of when it was placed.
     std::int32_t chunks_for(Bytes bytes) const;
@@ -36,20 +36,18 @@ public:
 
 private:
     using Ends = std::pair<std::int32_t, std::int32_t>;  // ranks from and to
-    struct Cut {
-        std::shared_ptr<const TransferGraph> graph;
-        std::shared_ptr<const std::vector<RouteId>> routes;
-    };
-    const Cut& cut_into(std::int32_t chunks_per_tree);
+    const std::shared_ptr<PlacedGraph>& cut_into(const CollectiveRuns& runs,
+                                                 std::int32_t chunks_per_tree);
 
     std::int32_t ranks_ = 2;
+    std::int32_t window_ = 0;
     std::int32_t stages_ = 1;
     double seconds_per_byte_ =
         0;                  // of the buffer, on the link with most to carry for its bandwidth
     double latency_s_ = 0;  // of the longest route
     std::vector<TransferGraph::Edge> edges_;
     std::map<Ends, RouteId> routes_;
-    std::map<std::int32_t, Cut> cuts_;  // by chunks of a tree
+    std::map<std::int32_t, std::shared_ptr<PlacedGraph>> cuts_;  // by chunks of a tree
 };
 
 }  // namespace ukemi::sim

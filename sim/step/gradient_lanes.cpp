@@ -58,21 +58,36 @@ std::uint32_t highest_lane(const StepJob& job) {
     return highest;
 }
 
+// Of a group of workers, at most.
+std::int64_t messages_at_once(const StepJob& job) {
+    if (job.launch.kind != LaunchKind::by_name) return 1;
+    std::size_t most = job.buckets.size();
+    if (job.layout) {
+        for (const StageWork& stage : job.layout->stages) {
+            most = std::max(most, stage.buckets.size());
+        }
+    }
+    return static_cast<std::int64_t>(most);
+}
+
 }  // namespace
 
 std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob& job,
                                          std::span<const std::vector<DeviceId>> groups) {
     std::vector<GradientLane> lanes(std::size_t{1} + highest_lane(job));
+    const std::int64_t at_once = messages_at_once(job) * static_cast<std::int64_t>(groups.size());
     for (const std::vector<DeviceId>& group : groups) {
         const std::int32_t per_host =
             job.layout ? workers_per_machine(network.topology(), group) : job.per_host;
-        lanes[all_reduce_lane].emplace_back(network, job.collective, group, per_host, job.name);
+        lanes[all_reduce_lane].emplace_back(network, job.collective, group, per_host, job.name,
+                                            at_once);
         const auto ranks = static_cast<std::int32_t>(group.size());
         if (lanes.size() > gather_lane) {
-            lanes[gather_lane].emplace_back(network, ring_of_parts("all_gather", ranks), group);
+            lanes[gather_lane].emplace_back(network, ring_of_parts("all_gather", ranks), group,
+                                            at_once);
         }
         if (lanes.size() > broadcast_lane) {
-            lanes[broadcast_lane].emplace_back(network, binomial_broadcast(ranks), group);
+            lanes[broadcast_lane].emplace_back(network, binomial_broadcast(ranks), group, at_once);
         }
     }
     return lanes;

@@ -12,8 +12,8 @@
 
 namespace ukemi::sim {
 
-ClusterNetwork::ClusterNetwork(const Topology& topology)
-    : topology_(topology), runs_(flows_), routes_(topology) {
+ClusterNetwork::ClusterNetwork(const Topology& topology, const NetworkRule& rule)
+    : topology_(topology), rule_(rule), runs_(flows_), routes_(topology) {
     for (const LinkRate& rate : topology.link_rates()) flows_.add_link(rate);
 }
 
@@ -36,13 +36,60 @@ void note_links(std::vector<LinkId>& links, std::span<const TransferGraph::Edge>
     links.erase(std::ranges::unique(links).begin(), links.end());
 }
 
-constexpr std::int32_t pipeline_ranks_max = 1024;  // of a collective that is played exactly
+// Through all machines, each of whose first `each` workers the plan's rings join.
+PhasedCollective all_rings(const RingPlan& plan, std::span<const DeviceId> workers,
+                           std::size_t each) {
+    using Edge = TransferGraph::Edge;
+    const std::size_t count = plan.rings.size();
+    const std::size_t ranks = workers.size();
+    std::vector<std::vector<Edge>> rings(count);
+    for (std::size_t ring = 0; ring < count; ++ring) {
+        // Each ring enters a machine at another GPU, and so by another NIC where there are several.
+        std::vector<std::int32_t> order;
+        for (std::size_t i = 0; i < ranks; ++i) {
+            const std::size_t place = (i + ring * each / count) % each;
+            const auto first = workers.first(each);
+            const auto at = std::ranges::find(first, plan.rings[ring][place]) - first.begin();
+            order.push_back(static_cast<std::int32_t>(i - i % each) +
+                            static_cast<std::int32_t>(at));
+        }
+        for (std::size_t i = 0; i < ranks; ++i) {
+            rings[ring].push_back({order[i], order[(i + 1) % ranks]});
+        }
+    }
+    const std::string name = count == 1 ? "ring" : fmt::format("{} rings", count);
+    const auto rounds = 2 * (static_cast<std::int64_t>(ranks) - 1);
+    CollectivePhase phase{{}, rounds, 1.0 / static_cast<double>(ranks * count)};
+    std::vector<std::vector<Edge>> sorted = rings;
+    const auto by_ranks = [](const Edge& edge) { return std::pair(edge.from, edge.to); };
+    for (std::vector<Edge>& ring : sorted) std::ranges::sort(ring, {}, by_ranks);
+    const auto as_first = [&](const std::vector<Edge>& ring) {
+        return std::ranges::equal(ring, sorted.front(), {}, by_ranks, by_ranks);
+    };
+    if (std::ranges::all_of(sorted, as_first)) {
+        phase.edges = sorted.front();
+        phase.strands = static_cast<std::uint32_t>(count);
+        return {name, static_cast<std::int32_t>(ranks), {std::move(phase)}};
+    }
+    for (const std::vector<Edge>& ring : rings) {
+        const std::size_t first = phase.edges.size();
+        phase.edges.insert(phase.edges.end(), ring.begin(), ring.end());
+        for (std::size_t i = 0; i < ranks; ++i) {
+            phase.before.push_back(static_cast<std::uint32_t>(first + (i + ranks - 1) % ranks));
+        }
+    }
+    return {name, static_cast<std::int32_t>(ranks), {std::move(phase)}};
+}
+
+constexpr std::int32_t pipeline_ranks_max = 1024;      // of a collective that is played exactly
+constexpr std::int32_t graph_ranks_max = 4096;         // whose parts are followed one by one
+constexpr std::int64_t exact_transfers_max = 1 << 23;  // in the air at once; ten seconds
 
 }  // namespace
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective algorithm,
                                    std::span<const DeviceId> workers, std::int32_t per_host,
-                                   std::string_view where) {
+                                   std::string_view where, std::int64_t at_once) {
     const auto ranks = static_cast<std::int32_t>(workers.size());
     INVARIANT(ranks >= 2);
     const std::string refusal = kernels::schedule_refusal(algorithm, ranks, per_host);
@@ -61,7 +108,8 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
                                          "at most {} workers, found {}",
                                          pipeline_ranks_max, ranks));
         }
-        pipeline_ = std::make_shared<TreePipeline>(network.runs(), network.flows(), ranks, router);
+        pipeline_ = std::make_shared<TreePipeline>(network.runs(), network.flows(), ranks, router,
+                                                   network.rule().window_chunks);
         name_ = policies::collective_names()[static_cast<std::size_t>(algorithm)];
         note_links(links_, pipeline_->edges(), router);
         return;
@@ -70,26 +118,49 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
     if (algorithm == policies::Collective::ring) {
         rings = nvlink_rings(network.topology(), workers, per_host);
     }
-    place(network, rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host),
-          router);
+    const PhasedCollective phases =
+        rings ? *std::move(rings) : phased_all_reduce(algorithm, ranks, per_host);
+    place(network, phases, router, at_once, [&] {
+        const std::int32_t window = network.rule().window_chunks;
+        // Who holds which part is more than one can follow among so many; rounds are not.
+        if (ranks > graph_ranks_max) return graph_of(phases, window);
+        return all_reduce_graph(algorithm, ranks, per_host, window);
+    });
 }
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
-                                   std::span<const DeviceId> workers) {
+                                   std::span<const DeviceId> workers, std::int64_t at_once) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
-    place(network, phases, network.router(workers));
+    place(network, phases, network.router(workers), at_once,
+          [&] { return graph_of(phases, network.rule().window_chunks); });
 }
 
 void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& phases,
-                             const Router& router) {
-    fluid_ = network.runs().plan_of(phases, router);
+                             const Router& router, std::int64_t at_once, const GraphMaker& graph) {
     name_ = phases.name;
     for (const CollectivePhase& phase : phases.phases) note_links(links_, phase.edges, router);
+    const NetworkRule& rule = network.rule();
+    const bool exact =
+        rule.fidelity == NetworkFidelity::exact ||
+        (rule.fidelity == NetworkFidelity::automatic &&
+         (rule.window_chunks > 0 || transfer_count(phases) * at_once <= exact_transfers_max));
+    const bool one_phase = phases.phases.size() == 1 && phases.phases.front().rounds > 1;
+    if (one_phase || !exact) plan_ = network.runs().plan_of(phases, router);
+    if (plan_ != nullptr && plan_->is_one_ring() && rule.fidelity != NetworkFidelity::fluid) {
+        play_ = exact ? RingPlay::exact : RingPlay::exact_if_alone;
+        window_ = rule.window_chunks;
+    } else if (exact) {
+        plan_ = nullptr;
+        const auto transfers = graph();
+        graph_ = network.runs().place(transfers, network.runs().routes_of(*transfers, router));
+    }
 }
 
 RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
-    if (fluid_ != nullptr) return network.runs().start(fluid_, bytes, at);
-    return pipeline_->start(network.runs(), bytes, at);
+    CollectiveRuns& runs = network.runs();
+    if (plan_ != nullptr) return runs.start(plan_, bytes, at, play_, window_);
+    if (graph_ != nullptr) return runs.start(graph_, bytes, at);
+    return pipeline_->start(runs, bytes, at);
 }
 
 bool goes_by_machine(policies::Collective algorithm) {
@@ -115,30 +186,7 @@ std::optional<PhasedCollective> nvlink_rings(const Topology& topology,
     }
     const RingPlan plan = find_rings(topology, workers.first(each));
     if (plan.kind != RingKind::nvlink) return std::nullopt;
-    const auto ranks = static_cast<std::int32_t>(workers.size());
-    const std::size_t count = plan.rings.size();
-    CollectivePhase phase{{},
-                          2 * (std::int64_t{ranks} - 1),
-                          1.0 / (static_cast<double>(ranks) * static_cast<double>(count))};
-    for (std::size_t ring = 0; ring < count; ++ring) {
-        // Each ring enters a machine at another GPU, and so by another NIC where there are several.
-        std::vector<std::int32_t> order;
-        for (std::size_t i = 0; i < workers.size(); ++i) {
-            const std::size_t place = (i + ring * each / count) % each;
-            const auto first = workers.first(each);
-            const auto at = std::ranges::find(first, plan.rings[ring][place]) - first.begin();
-            order.push_back(static_cast<std::int32_t>(i - i % each) +
-                            static_cast<std::int32_t>(at));
-        }
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            phase.edges.push_back({order[i], order[(i + 1) % order.size()]});
-        }
-    }
-    std::ranges::sort(phase.edges, {}, [](const TransferGraph::Edge& edge) {
-        return std::pair(edge.from, edge.to);
-    });
-    const std::string name = count == 1 ? "ring" : fmt::format("{} rings", count);
-    return PhasedCollective{name, ranks, {std::move(phase)}};
+    return all_rings(plan, workers, each);
 }
 
 std::int32_t workers_per_machine(const Topology& topology, std::span<const DeviceId> workers) {

@@ -1,8 +1,9 @@
 // placed_collective.hpp — an all-reduce over the workers of a job, placed on a cluster's links and
-// ready to be started for any number of buckets.
+// ready to be started for any number of buckets; how exactly it is played.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,56 +16,65 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/network/collective_runs.hpp"
 #include "sim/network/tree_pipeline.hpp"
+#include "sim/step/network_rule.hpp"
 
 namespace ukemi::sim {
 
 // A cluster's links in a network that can run; what crosses from which device to which.
 class ClusterNetwork {
 public:
-    explicit ClusterNetwork(const Topology& topology);  // which must outlive it
+    explicit ClusterNetwork(const Topology& topology,  // which must outlive it
+                            const NetworkRule& rule = {});
 
     const Topology& topology() const { return topology_; }
     FlowNetwork& flows() { return flows_; }
     CollectiveRuns& runs() { return runs_; }
     Routes& routes() { return routes_; }
+    const NetworkRule& rule() const { return rule_; }
     // From rank to rank of a job whose rank r runs on workers[r]. Throws InputError if there is no
     // path. The span of workers must outlive the router.
     Router router(std::span<const DeviceId> workers);
 
 private:
     const Topology& topology_;
+    NetworkRule rule_;
     FlowNetwork flows_;
     CollectiveRuns runs_;
     Routes routes_;
 };
 
-// An algorithm on the workers of a job: fluid where its ranks move in step, chunk by chunk where
-// they do not (double_binary_tree, cut finely enough for the size: tree_pipeline.hpp). `ring` is as
-// many rings at once as NVLink gives in a machine (rings.hpp), through all machines; without such
-// rings, one in the order of ranks.
+// An algorithm on the workers of a job. `ring` is as many rings at once as NVLink gives in a
+// machine (rings.hpp), through all machines; without such rings, one in the order of ranks. A
+// double binary tree is always exact, cut as finely as suits the size (tree_pipeline.hpp).
 class PlacedCollective {
 public:
     // `per_host` ranks on each machine, in order; 0: not as many on each. InputError(WHERE …) if it
     // cannot run on so many ranks, or needs as many on each machine, is too large to be played, or
-    // has no path. Workers: two or more.
+    // has no path. Workers: two or more. `at_once`: how many like it may be in the air together.
     PlacedCollective(ClusterNetwork& network, policies::Collective algorithm,
                      std::span<const DeviceId> workers, std::int32_t per_host,
-                     std::string_view where);
+                     std::string_view where, std::int64_t at_once = 1);
 
-    // Any exchange that moves in step, of workers.size() ranks.
+    // Any exchange of workers.size() ranks, each of which goes on to its next round when its own
+    // part of this one is over.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
-                     std::span<const DeviceId> workers);
+                     std::span<const DeviceId> workers, std::int64_t at_once = 1);
 
     RunId start(ClusterNetwork& network, Bytes bytes, Instant at) const;
     const std::string& name() const { return name_; }
     std::span<const LinkId> links() const { return links_; }  // that it crosses, ascending
 
 private:
-    void place(ClusterNetwork& network, const PhasedCollective& phases, const Router& router);
+    using GraphMaker = std::function<std::shared_ptr<const TransferGraph>()>;
+    void place(ClusterNetwork& network, const PhasedCollective& phases, const Router& router,
+               std::int64_t at_once, const GraphMaker& graph);
 
     std::string name_;
-    std::shared_ptr<const FluidPlan> fluid_;
-    std::shared_ptr<TreePipeline> pipeline_;  // or exact
+    std::shared_ptr<const FluidPlan> plan_;  // fluid, or a ring
+    RingPlay play_ = RingPlay::fluid;        // of the plan
+    std::int32_t window_ = 0;                // of a ring
+    std::shared_ptr<TreePipeline> pipeline_;
+    std::shared_ptr<PlacedGraph> graph_;
     std::vector<LinkId> links_;
 };
 

@@ -38,6 +38,7 @@ void StepHost::arrived(const NetworkEvent& event) {
     if (event.kind != NetworkEvent::Kind::run_finished) return;
     auto node = on_their_way_.extract(static_cast<std::uint32_t>(event.number));
     if (node.empty()) return;  // ended at the very moment at which it was forgotten
+    node.mapped().player->note_played(event.exact);
     node.mapped().player->arrived(node.mapped().token, event.at);
 }
 

@@ -19,7 +19,7 @@ class StepPlayer;
 
 class StepHost {
 public:
-    explicit StepHost(const Topology& topology) : network_(topology) {}
+    StepHost(const Topology& topology, const NetworkRule& rule) : network_(topology, rule) {}
 
     ClusterNetwork& network() { return network_; }
     void wake(StepPlayer& player, Instant at, std::uint64_t token);

@@ -20,4 +20,9 @@ StepParts mean_parts(const StepParts& sums, std::int64_t workers) {
     return means;
 }
 
+std::string_view fidelity_of(const JobSteps& result) {
+    if (result.exact > 0 && result.fluid > 0) return "mixed";
+    return result.exact > 0 ? "exact" : result.fluid > 0 ? "fluid" : "none";
+}
+
 }  // namespace ukemi::sim

@@ -25,6 +25,7 @@
 
 #include "base/quantity.hpp"
 #include "sim/network/link.hpp"
+#include "sim/step/network_rule.hpp"
 
 namespace ukemi::sim {
 
@@ -117,11 +118,18 @@ struct JobSteps {
     Staleness staleness;        // of an asynchronous job
     std::string collective;     // empty: nothing was sent
     std::vector<LinkId> links;  // that its gradients cross, ascending
+    // How many of the collectives that it sent were played exactly, and how many not.
+    std::int64_t exact = 0;
+    std::int64_t fluid = 0;
 };
+
+// "exact", "fluid", "mixed" or, if nothing was sent, "none".
+std::string_view fidelity_of(const JobSteps& result);
 
 struct StepOptions {
     std::uint64_t seed = 0;
     std::int64_t detailed_steps = 0;  // how many steps of each job keep their details
+    NetworkRule network = {};
 };
 
 }  // namespace ukemi::sim

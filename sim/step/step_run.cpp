@@ -46,6 +46,8 @@ void append(JobSteps& all, JobSteps more) {
     for (StepRecord& step : more.steps) all.steps.push_back(std::move(step));
     if (!more.collective.empty()) all.collective = std::move(more.collective);
     all.staleness = more.staleness;
+    all.exact += more.exact;
+    all.fluid += more.fluid;
     all.links.insert(all.links.end(), more.links.begin(), more.links.end());
     std::ranges::sort(all.links);
     all.links.erase(std::ranges::unique(all.links).begin(), all.links.end());
@@ -54,7 +56,7 @@ void append(JobSteps& all, JobSteps more) {
 class StepRun {
 public:
     StepRun(const Topology& topology, std::span<const StepJob> jobs, const StepOptions& options)
-        : topology_(topology), options_(options), host_(topology) {
+        : topology_(topology), options_(options), host_(topology, options.network) {
         for (const StepJob& job : jobs) {
             members_.push_back({std::make_unique<StepJob>(job), {}, {}});
             players_.push_back(player_of(host_, *members_.back().job, options));
@@ -159,7 +161,7 @@ StepJob without(const StepJob& job, const Topology& topology,
 }
 
 void expect_playable(const Topology& topology, const StepJob& job) {
-    StepHost host(topology);
+    StepHost host(topology, {});
     player_of(host, job, {});
 }
 

@@ -99,6 +99,10 @@ constexpr Wrong wrong[] = {
     {"/cross_traffic/0/to", "4",
      ": at /cross_traffic/0/to: expected an integer from 0 to 3, found 4"},
     {"/warm_up", "3", ": at /warm_up: expected an integer from 0 to 2, found 3"},
+    {"/fidelity", "rough",
+     ": at /fidelity: expected one of automatic, exact, fluid, found \"rough\""},
+    {"/window_chunks", "-1",
+     ": at /window_chunks: expected an integer from 0 to 1000000, found -1"},
     {"/jobs", "[]", ": at /: expected either \"job\" or \"jobs\" (a list), found both"},
     {"/market", "{}", ": at /: unknown key \"market\""},
 };

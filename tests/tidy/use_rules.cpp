@@ -18,7 +18,6 @@ struct Kept {
 };
 // What only tests, benchmarks and studies call, and why it stays.
 constexpr std::array kept = {
-    Kept{"all_reduce_graph", "what the flow network carries, without a step around it"},
     Kept{"all_to_all_schedule", "a shape of its own, for collectives that no step uses yet"},
     Kept{"chain_broadcast_schedule", "as all_to_all_schedule"},
     Kept{"ring_all_gather_schedule", "as all_to_all_schedule"},
