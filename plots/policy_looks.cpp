@@ -37,8 +37,9 @@ constexpr std::string_view shipped[] = {
     "accordion_batch", "dynamic_batch", "noise_doubling_batch", "capped_batch", "ada_scale",
     "scaled_rate",
     // what is sent
-    "accordion", "adaptive_codec", "interference_switch", "topology_by_size",
-    "measured_collective"};
+    "accordion", "adaptive_codec", "interference_switch", "topology_by_size", "measured_collective",
+    // a fleet in parts
+    "fleet_progress"};
 
 std::string_view table_name(std::string_view policy) {
     constexpr std::string_view begin = "checkpoint_";

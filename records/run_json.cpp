@@ -52,9 +52,9 @@ void add_market_totals(std::vector<Column>& columns, const RunResult& run) {
     columns.push_back({"work_h", real_or_nothing(work_h)});
     columns.push_back({"spot_h", to_hours(run.spot.held)});
     columns.push_back({"on_demand_h", to_hours(run.on_demand.held)});
-    columns.push_back({"worker_h", to_hours(run.worker_time)});
     columns.push_back({"spot_usd", to_dollars(run.spot.cost)});
     columns.push_back({"on_demand_usd", to_dollars(run.on_demand.cost)});
+    columns.push_back({"worker_h", to_hours(run.worker_time)});
 }
 
 // The columns before which those of varied keys stand.

@@ -117,7 +117,7 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
         CHECK(plain.at(key).is_null());
     }
     CHECK_THAT(runs_csv(std::vector{run}),
-               Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0\n"));
+               Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0\n"));
     run.steps = 12;
     run.step_mean = milliseconds(250);
     run.loss = std::nan("");
@@ -127,9 +127,9 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     CHECK(full["step_s_mean"] == 0.25);
     CHECK(full["loss"] == "nan");
     CHECK(full["accuracy"] == 0.75);
-    CHECK_THAT(
-        runs_csv(std::vector{run}),
-        Catch::EndsWith(",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0\n"));
+    CHECK_THAT(runs_csv(std::vector{run}),
+               Catch::EndsWith(
+                   ",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0\n"));
 }
 
 TEST_CASE("run json: numbers are written in the shortest form that reads back", "[run_json]") {
@@ -198,6 +198,7 @@ TEST_CASE("run json: work that is a time is in hours, and such a job has no samp
     run.samples_total = 720'000'000'000'000;
     run.spot = {hours(30), dollars(27)};
     run.on_demand = {hours(2), dollars(6)};
+    run.worker_time = hours(31);
     const auto timed = ordered_json::parse(runs_json(std::vector{run}))["runs"][0];
     CHECK(timed["work_h"] == 200);
     CHECK(timed["samples"].is_null());
@@ -205,7 +206,8 @@ TEST_CASE("run json: work that is a time is in hours, and such a job has no samp
     CHECK(timed["spot_usd"] == 27);
     CHECK(timed["on_demand_h"] == 2);
     CHECK(timed["on_demand_usd"] == 6);
-    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",200,30,2,27,6\n"));
+    CHECK(timed["worker_h"] == 31);
+    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",200,30,2,27,6,31\n"));
     const auto samples = ordered_json::parse(runs_json(std::vector{example()}))["runs"][0];
     CHECK(samples["samples"] == 1);
     CHECK(samples["work_h"].is_null());

@@ -223,17 +223,13 @@ std::string broken_rule(const RandomWorld& world, const records::RunResult& resu
     // Time held, a third time: the integral of what the timeline shows, less what was paid after
     // release.
     Int128 held = 0;
-    Int128 worked = 0;  // as members of the group
-    std::int64_t members = 0;
     Instant before;
     std::int64_t machines = 0;
     bool waits = false;
     Instant waits_since;
     for (const records::TimelineRow& row : result.timeline) {
         held += static_cast<Int128>((row.at - before).raw()) * machines;
-        worked += static_cast<Int128>((row.at - before).raw()) * members;
         before = row.at;
-        members = row.workers;
         machines = row.spot_held + row.on_demand_held;
         if (row.spot_held > capacity_at(world.market, row.at)) {
             return fmt::format("{} spot instances held at {} s, where the market has {}",
@@ -252,9 +248,14 @@ std::string broken_rule(const RandomWorld& world, const records::RunResult& resu
     if (machines != 0) return "machines are held after the end";
     const sim::MarketRules& rules = world.market.rules;
     const bool exact_billing = rules.spot_billing == records::BillingRule{} && !rules.bidding;
-    if (worked != result.worker_time.raw()) {
-        return fmt::format("workers for {} s by the timeline, {} s by the ledger",
-                           static_cast<double>(worked) / 1e9, to_seconds(result.worker_time));
+    // Only a group trains and saves; who waits is in none.
+    const records::CauseTotals& causes = result.causes;
+    const Duration in_groups = causes.time_of(records::Cause::useful) +
+                               causes.time_of(records::Cause::redone) +
+                               causes.time_of(records::Cause::checkpoint);
+    if (result.worker_time < in_groups) return "more time in groups than workers have";
+    if (result.worker_time > result.held - causes.time_of(records::Cause::idle)) {
+        return "machines that idle are counted as workers";
     }
     if (exact_billing && held != result.held.raw()) {
         return fmt::format("held {} s by the timeline, {} s by the ledger",
