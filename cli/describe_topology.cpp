@@ -43,31 +43,22 @@ std::string devices_text(const sim::Topology& topology) {
     return text;
 }
 
-// What was fitted for its GPUs, if anything was.
-std::optional<sim::RingEfficiency> efficiency_of(const sim::Topology& topology) {
-    const std::string& preset = topology.machines().front().preset;
-    if (preset.empty()) return std::nullopt;
-    const std::string_view gpu = sim::machine_named(preset, "topology").gpu;
-    if (gpu.starts_with("v100_sxm2")) return sim::v100_ring_efficiency();
-    if (gpu.starts_with("a100_sxm4")) return sim::a100_ring_efficiency();
-    return std::nullopt;
-}
-
 std::string rings_text(const sim::Topology& topology) {
     const std::vector<sim::DeviceId> gpus = topology.workers();
     if (topology.machines().size() != 1 || gpus.size() < 2) return {};
-    const auto efficiency = efficiency_of(topology);
+    const bool switched = !topology.devices_of(sim::DeviceKind::nvswitch).empty();
+    const std::string& gpu = topology.machines().front().gpu;
+    const sim::RingEfficiency& efficiency = sim::ring_efficiency(gpu, switched);
     std::string text = fmt::format(
-        "\nrings of an all-reduce over the first GPUs (line rate; estimated bus bandwidth{})\n",
-        efficiency ? fmt::format(", fitted to {}", efficiency->fitted_to)
-                   : std::string(": nothing fitted to this GPU"));
+        "\nrings of an all-reduce over the first GPUs (line rate; estimated bus bandwidth, {})\n",
+        gpu.empty() ? "unknown for these GPUs" : efficiency.source);
     for (std::size_t count = 2; count <= std::min(gpus.size(), ring_rows_max); ++count) {
         const sim::RingPlan plan = sim::find_rings(topology, std::span(gpus).first(count));
         text += fmt::format("{:>4} GPUs {:>4} {:<8}{:>9.4g} GB/s", count, plan.rings.size(),
                             sim::to_string(plan.kind), plan.bandwidth.raw() / 1e9);
-        if (efficiency && plan.kind != sim::RingKind::routed) {
+        if (!gpu.empty() && plan.kind != sim::RingKind::routed) {
             text += fmt::format("{:>9.4g} GB/s",
-                                sim::ring_bus_bandwidth(plan, count, *efficiency).raw() / 1e9);
+                                sim::ring_bus_bandwidth(plan, count, efficiency).raw() / 1e9);
         }
         text += "\n";
     }

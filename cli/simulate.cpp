@@ -46,7 +46,7 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                    static_cast<double>(entry.gradient.raw()) / 1e6, job.layout ? " a GPU" : "",
                    entry.buckets, entry.buckets == 1 ? "" : "s",
                    sim::launch_kind_names[static_cast<std::size_t>(job.launch.kind)],
-                   result.collective, entry.why.empty() ? "" : " (the cheapest)");
+                   result.collective, entry.cheapest ? " (the cheapest)" : "");
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
     if (entry.coded.message > Bytes{}) {

@@ -24,9 +24,10 @@ public:
         nic_rate_ = fabric_.bandwidth.raw() > 0 ? fabric_.bandwidth
                                                 : gigabits_per_second(spec_.nics.gbit_per_s);
         // A hop from NIC to NIC is two links.
-        const Duration hop = fabric_.latency > Duration{}
-                                 ? fabric_.latency
-                                 : Duration::of(round_nearest(spec_.nics.latency_us * 1e3));
+        const Duration hop =
+            fabric_.latency > Duration{}
+                ? fabric_.latency
+                : Duration::of(round_nearest(nic_reach(spec_.nics.kind).latency_us * 1e3));
         link_latency_ = Duration::of(hop.raw() / 2);
         if (!(fabric_.oversubscription >= 1 && fabric_.oversubscription <= 1e6)) {
             refuse(fmt::format("expected an oversubscription of at least 1, found {}",

@@ -21,6 +21,9 @@ public:
     Chassis(Topology& topology, const MachineSpec& spec, Machine place)
         : topology_(topology), spec_(spec) {
         place.preset = spec.name;
+        place.gpu = spec.gpu;
+        place.nics = spec.nics.kind;
+        place.amd = spec.host.amd;
         added_.id = topology_.add_machine(std::move(place));
     }
 

@@ -155,6 +155,8 @@ LinkId Topology::connect(DeviceId a, DeviceId b, LinkKind kind, std::uint32_t la
 
 void Topology::derate(LinkKind kind, double factor) {
     INVARIANT(factor > 0 && factor <= 1);
+    std::optional<double>& share = shares_[static_cast<std::size_t>(kind)];
+    share = share.value_or(1) * factor;
     for (Link& link : links_) {
         if (link.kind == kind) link.bandwidth = BytesPerSecond::of(link.bandwidth.raw() * factor);
     }

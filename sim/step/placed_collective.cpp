@@ -74,6 +74,14 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
           router);
 }
 
+PlacedCollective::PlacedCollective(ClusterNetwork& network, NcclCollective collective,
+                                   std::span<const DeviceId> workers, std::int32_t per_host,
+                                   std::string_view where)
+    : name_("nccl"),
+      nccl_(std::make_shared<const NcclRun>(network, collective, workers, per_host, where)) {
+    links_.assign(nccl_->links().begin(), nccl_->links().end());
+}
+
 PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                                    std::span<const DeviceId> workers) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
@@ -88,6 +96,7 @@ void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& ph
 }
 
 RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
+    if (nccl_ != nullptr) return nccl_->start(network, bytes, at);
     if (fluid_ != nullptr) return network.runs().start(fluid_, bytes, at);
     return pipeline_->start(network.runs(), bytes, at);
 }

@@ -15,6 +15,7 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/network/collective_runs.hpp"
 #include "sim/network/tree_pipeline.hpp"
+#include "sim/step/nccl_collective.hpp"
 
 namespace ukemi::sim {
 
@@ -51,6 +52,11 @@ public:
                      std::span<const DeviceId> workers, std::int32_t per_host,
                      std::string_view where);
 
+    // As long as NCCL's takes. InputError as of nccl_place().
+    PlacedCollective(ClusterNetwork& network, NcclCollective collective,
+                     std::span<const DeviceId> workers, std::int32_t per_host,
+                     std::string_view where);
+
     // Any exchange that moves in step, of workers.size() ranks.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                      std::span<const DeviceId> workers);
@@ -65,6 +71,7 @@ private:
     std::string name_;
     std::shared_ptr<const FluidPlan> fluid_;
     std::shared_ptr<TreePipeline> pipeline_;  // or exact
+    std::shared_ptr<const NcclRun> nccl_;     // or NCCL's
     std::vector<LinkId> links_;
 };
 

@@ -1,0 +1,178 @@
+// nccl_place.cpp — reads off a topology what NCCL's prices depend on.
+#include "sim/cluster/nccl/nccl_place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/input_error.hpp"
+#include "sim/cluster/rings.hpp"
+
+namespace ukemi::sim {
+namespace {
+
+// What NCCL's own constants have for a hop between machines: 2 × 0.6 us inside, 1.5 us between.
+constexpr double known_hop_us = 2.7;
+
+struct Known {
+    std::string_view prefix;
+    NcclGeneration generation{};
+};
+constexpr Known generations[] = {
+    {"k80", NcclGeneration::pascal},      {"titan_x", NcclGeneration::pascal},
+    {"p100", NcclGeneration::pascal},     {"v100", NcclGeneration::volta},
+    {"t4", NcclGeneration::volta},        {"rtx6000", NcclGeneration::volta},
+    {"a100", NcclGeneration::ampere},     {"h100", NcclGeneration::hopper},
+    {"h200", NcclGeneration::hopper},     {"b200", NcclGeneration::blackwell},
+    {"gb200", NcclGeneration::blackwell},
+};
+
+NcclGeneration generation_of_gpu(std::string_view gpu, std::string_view where) {
+    for (const Known& known : generations) {
+        if (gpu.starts_with(known.prefix)) return known.generation;
+    }
+    throw InputError(where, "",
+                     gpu.empty() ? std::string("nccl needs GPUs whose kind is known")
+                                 : fmt::format("nccl does not run on {}", gpu));
+}
+
+// The workers' machines, each with as many in order, all alike.
+std::vector<MachineId> machines_of(const Topology& topology, std::span<const DeviceId> workers,
+                                   std::int32_t per_host, std::string_view where) {
+    if (per_host < 1 || workers.size() < 2) {
+        throw InputError(where, "", "nccl needs two workers, as many on each machine");
+    }
+    std::vector<MachineId> machines;
+    for (std::size_t rank = 0; rank < workers.size(); rank += static_cast<std::size_t>(per_host)) {
+        machines.push_back(topology.device(workers[rank]).machine);
+    }
+    const Machine& first = topology.machine(machines.front());
+    for (const MachineId id : machines) {
+        const Machine& other = topology.machine(id);
+        if (other.gpu == first.gpu && other.preset == first.preset) continue;
+        throw InputError(where, "",
+                         fmt::format("nccl needs machines of one kind, found {} and {}",
+                                     first.preset, other.preset));
+    }
+    return machines;
+}
+
+double line_rate(const Topology& topology, LinkKind kind, double reached) {
+    return reached / topology.share(kind).value_or(1);
+}
+
+void place_inside(NcclPlace& place, const Topology& topology, std::span<const DeviceId> first,
+                  const Machine& machine) {
+    if (first.size() < 2) return;
+    const RingPlan rings = find_rings(topology, first);
+    place.nvlink = rings.kind != RingKind::routed;
+    const LinkKind kind = place.nvlink ? LinkKind::nvlink : LinkKind::pcie;
+    place.inside = BytesPerSecond::of(line_rate(topology, kind, rings.bandwidth.raw()));
+    const bool switched =
+        !topology.devices_of(DeviceKind::nvswitch, topology.device(first.front()).machine).empty();
+    const RingEfficiency& reach = ring_efficiency(place.nvlink ? machine.gpu : "", switched);
+    place.inside_share = topology.share(kind).value_or(reach.wire) *
+                         (rings.kind == RingKind::relayed ? reach.relay : 1);
+    place.copy_s_per_byte = reach.copy_s_per_byte;
+    place.channels = static_cast<std::int32_t>(rings.rings.size());
+    place.nvls = switched && place.generation >= NcclGeneration::hopper && first.size() > 2;
+    place.ll128 = place.nvlink && place.generation >= NcclGeneration::volta;
+    place.reach = fmt::format("{} at {:.3g} of the line rate ({})", reach.links, place.inside_share,
+                              topology.share(kind) ? "efficiency" : reach.source);
+}
+
+// Whether a GPU and the NIC next to it hang on one PCIe switch: else no LL128 between machines.
+bool shares_a_switch(const Topology& topology, DeviceId gpu) {
+    const auto neighbours = [&](DeviceId device, DeviceKind kind) {
+        std::vector<DeviceId> found;
+        for (const Link& link : topology.links()) {
+            if (link.from == device && topology.device(link.to).kind == kind) {
+                found.push_back(link.to);
+            }
+        }
+        return found;
+    };
+    return std::ranges::any_of(neighbours(gpu, DeviceKind::pcie_switch), [&](DeviceId pcie) {
+        return !neighbours(pcie, DeviceKind::nic).empty();
+    });
+}
+
+// Of the network's links, those that are no NIC's: what each lets through, for each of its edges.
+double least_of_switches(const Topology& topology, Routes& routes,
+                         std::span<const DeviceId> workers, std::size_t per_host) {
+    std::vector<std::int64_t> crossed(topology.links().size());
+    for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+        for (const LinkId link :
+             routes.route(workers[rank], workers[(rank + per_host) % workers.size()])) {
+            ++crossed[index_of_link(link)];
+        }
+    }
+    double least = BytesPerSecond::max().raw();
+    for (std::size_t i = 0; i < crossed.size(); ++i) {
+        const Link& link = topology.links()[i];
+        if (crossed[i] == 0 || link.kind != LinkKind::network) continue;
+        const auto is_nic = [&](DeviceId id) {
+            return topology.device(id).kind == DeviceKind::nic;
+        };
+        if (is_nic(link.from) || is_nic(link.to)) continue;
+        least = std::min(least, link.bandwidth.raw() / static_cast<double>(crossed[i]));
+    }
+    return least;
+}
+
+void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
+                   std::span<const DeviceId> workers, const Machine& machine,
+                   std::string_view where) {
+    const MachineId id = topology.device(workers.front()).machine;
+    const std::vector<DeviceId> nics = topology.devices_of(DeviceKind::nic, id);
+    const std::size_t gpus = topology.devices_of(DeviceKind::gpu, id).size();
+    if (nics.empty()) throw InputError(where, "", "nccl needs NICs between machines");
+    const auto each = static_cast<std::size_t>(place.per_machine);
+    // Shared evenly by the GPUs, one at least.
+    const std::size_t used = std::max<std::size_t>(1, nics.size() * each / gpus);
+    double nic = BytesPerSecond::max().raw();
+    for (const Link& link : topology.links()) {
+        if (link.kind != LinkKind::network) continue;
+        if (std::ranges::find(nics, link.from) == nics.end()) continue;
+        nic = std::min(nic, link.bandwidth.raw());
+    }
+    const double all =
+        std::min(static_cast<double>(used) * nic,
+                 static_cast<double>(each) * least_of_switches(topology, routes, workers, each));
+    place.between = BytesPerSecond::of(line_rate(topology, LinkKind::network, all));
+    const NicReach& reach = nic_reach(machine.nics);
+    place.between_share = topology.share(LinkKind::network).value_or(reach.share);
+    place.channels = static_cast<std::int32_t>(used);
+    place.nvls = place.nvls && reach.nvls_tree;
+    place.ll128 = reach.ll128 && place.generation >= NcclGeneration::volta && place.nvlink &&
+                  shares_a_switch(topology, workers.front());
+    Duration longest;
+    for (std::size_t rank = 0; rank < workers.size(); rank += each) {
+        longest = std::max(longest,
+                           routes.latency(workers[rank], workers[(rank + each) % workers.size()]));
+    }
+    place.hop_us = std::max(0.0, to_seconds(longest) * 1e6 - known_hop_us);
+    place.reach += fmt::format("{}{} at {:.3g} ({})", place.reach.empty() ? "" : ", ", reach.name,
+                               place.between_share,
+                               topology.share(LinkKind::network) ? "efficiency" : reach.source);
+}
+
+}  // namespace
+
+NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const DeviceId> workers,
+                     std::int32_t per_host, std::string_view where) {
+    const std::vector<MachineId> machines = machines_of(topology, workers, per_host, where);
+    const Machine& machine = topology.machine(machines.front());
+    NcclPlace place;
+    place.machines = static_cast<std::int32_t>(machines.size());
+    place.per_machine = per_host;
+    place.generation = generation_of_gpu(machine.gpu, where);
+    place.amd = machine.amd;
+    place_inside(place, topology, workers.first(static_cast<std::size_t>(per_host)), machine);
+    if (machines.size() > 1) {
+        place_between(place, topology, routes, workers, machine, where);
+    }
+    return place;
+}
+
+}  // namespace ukemi::sim
