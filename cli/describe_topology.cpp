@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "plots/figures.hpp"
 #include "sim/cluster/cluster_file.hpp"
+#include "sim/cluster/nccl/nccl_times.hpp"
 #include "sim/cluster/rings.hpp"
 #include "sim/cluster/routes.hpp"
 
@@ -65,6 +66,30 @@ std::string rings_text(const sim::Topology& topology) {
     return text;
 }
 
+// What NCCL picks, and how long that takes, over all GPUs; nothing where it cannot run.
+std::string nccl_text(const sim::Topology& topology) {
+    const std::vector<sim::DeviceId> gpus = topology.workers();
+    if (gpus.size() < 2) return {};
+    sim::Routes routes(topology);
+    sim::NcclPlace place;
+    try {
+        place = sim::nccl_place(topology, routes, gpus, "nccl");
+    } catch (const InputError&) {
+        return {};
+    }
+    std::string text =
+        fmt::format("\nNCCL's all-reduce over {} GPUs (expected; {})\n", gpus.size(), place.reach);
+    const double ranks = place.ranks();
+    for (std::int64_t size = 1024; size <= std::int64_t{1} << 33; size *= 8) {
+        const sim::NcclChoice choice = sim::nccl_choice(place, bytes(size));
+        const double seconds = sim::nccl_seconds(place, choice, bytes(size));
+        text += fmt::format("{:>10} KiB  {:<16}{:>12.5g} us{:>10.4g} GB/s bus bandwidth\n",
+                            size / 1024, to_string(choice), seconds * 1e6,
+                            2 * (ranks - 1) / ranks * static_cast<double>(size) / seconds / 1e9);
+    }
+    return text;
+}
+
 plots::TopologyInput figure_of(const sim::Topology& topology, const std::string& title) {
     plots::TopologyInput input;
     input.title = title;
@@ -92,7 +117,8 @@ void describe_topology(const std::string& name_or_file, std::uint32_t machines,
     const std::string title =
         machines > 1 ? fmt::format("{} x {}", machines, name_or_file) : name_or_file;
     const std::string text =
-        fmt::format("{}: {}{}", one_line(title), devices_text(topology), rings_text(topology));
+        fmt::format("{}: {}{}", one_line(title), devices_text(topology), rings_text(topology)) +
+        nccl_text(topology);
     if (out == nullptr) return fmt::print("{}", text);
     plots::FigureInput input;
     input.topology = figure_of(topology, "devices and cables of " + title);

@@ -101,6 +101,7 @@ void print_tables(std::span<const analysis::SimulatedVariant> variants) {
     const scenarios::StepScenario& first = variants.front().scenario;
     fmt::print("{}: {}, {} workers; means without the first {} steps\n", first.name, first.cluster,
                first.topology.workers().size(), first.warm_up);
+    for (const std::string& fitted : first.fitted) fmt::print("{}\n", one_line(fitted));
     if (!first.varied.empty()) return print_variants(variants);
     for (std::size_t j = 0; j < first.jobs.size(); ++j) {
         print_job(first.jobs[j], variants.front().results[j], variants.front().jobs[j]);

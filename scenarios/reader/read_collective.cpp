@@ -32,12 +32,12 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
                                         policies::collective_names().end());
     names[static_cast<std::size_t>(policies::Collective::automatic)] = cheapest_collective;
     names.push_back(nccl_collective);
+    const std::vector<sim::DeviceId> replicas = replicas_of(job);
     const auto chosen = config.choice<std::size_t>("collective", names, otherwise);
     job.nccl = names[chosen] == nccl_collective;
     job.collective =
         job.nccl ? policies::Collective::ring : static_cast<policies::Collective>(chosen);
     job.per_host = sim::workers_per_machine(topology, job.workers);
-    const std::vector<sim::DeviceId> replicas = replicas_of(job);
     if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
     const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
     const std::string where = fmt::format("{}: at {}/collective", config.file(), config.path());
@@ -45,7 +45,7 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
         job.layout ? job.layout->stages.front().buckets : reduced_parts(job);
     sim::ClusterNetwork network(topology);  // for the complaints
     if (job.nccl) {
-        const sim::NcclRun run(network, sim::NcclCollective::all_reduce, replicas, per_host, where);
+        const sim::NcclRun run(network, sim::NcclCollective::all_reduce, replicas, where);
         entry.why = sim::words_of(run.place(), buckets);
         return;
     }

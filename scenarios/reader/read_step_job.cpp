@@ -134,12 +134,12 @@ void take_workers(ConfigReader& config, std::span<const sim::DeviceId> left, sim
 
 std::string_view gpu_of(const ConfigReader& config, const sim::Topology& topology,
                         sim::DeviceId worker) {
-    const std::string& preset = topology.machine(topology.device(worker).machine).preset;
-    const std::string_view gpu = sim::machine_named(preset, config.file()).gpu;
-    if (gpu.empty()) {
-        config.fail("", fmt::format("expected machines with GPUs, found {} without", preset));
+    const sim::Machine& machine = topology.machine(topology.device(worker).machine);
+    if (machine.gpu.empty()) {
+        config.fail("",
+                    fmt::format("expected machines with GPUs, found {} without", machine.preset));
     }
-    return gpu;
+    return machine.gpu;
 }
 
 struct MemoryKind {

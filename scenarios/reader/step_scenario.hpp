@@ -51,6 +51,7 @@ struct StepScenario {
     std::uint64_t seed = 0;
     std::string cluster;  // a line for people
     sim::Topology topology;
+    std::vector<std::string> fitted;  // efficiencies, in words
     std::vector<StepJobEntry> jobs;
     std::vector<sim::CrossTraffic> cross_traffic;
     sim::StepEvents events;

@@ -13,17 +13,19 @@ namespace {
 // (liveput/cost.py; includes the software). EFA: 14 us, NCCL's NET constant for Simple. Ethernet of
 // one's own: 50 us, assumed. Slingshot and TCPXO: fitted with their shares.
 constexpr NicReach nics[] = {
-    {NicKind::infiniband, "InfiniBand or RoCE", 1.5, 12 / 12.5, true, true,
+    {NicKind::infiniband, "InfiniBand or RoCE", 1.5, 12 / 12.5, true, false, true,
      "NCCL's topo.h: 12 GB/s of 100 Gbit/s"},
-    {NicKind::efa, "EFA", 14, 0.61, false, true,
+    {NicKind::infiniband_sharp, "InfiniBand with SHARP", 1.5, 12 / 12.5, true, true, true,
+     "NCCL's topo.h: 12 GB/s of 100 Gbit/s"},
+    {NicKind::efa, "EFA", 14, 0.61, false, false, true,
      "fitted: 31.8 and 29.6 of 50 GB/s on 3 and 4 p4d.24xlarge (NVIDIA/nccl#527)"},
-    {NicKind::slingshot, "Slingshot by libfabric", 7.5, 0.72, false, false,
+    {NicKind::slingshot, "Slingshot by libfabric", 7.5, 0.72, false, false, false,
      "fitted: Polaris, NCCL 2.18, setup4 on 2 and 8 machines (argonne-lcf/alcf-nccl-tests)"},
-    {NicKind::tcpxo, "GPUDirect-TCPXO", 60, 0.92, false, false,
+    {NicKind::tcpxo, "GPUDirect-TCPXO", 60, 0.92, false, false, false,
      "fitted: two a3-megagpu-8g (lessizzmore/create-a3mega-ztan-fork)"},
-    {NicKind::cloud_tcp, "TCP of a cloud", 128, 0.7, true, false,
+    {NicKind::cloud_tcp, "TCP of a cloud", 128, 0.7, true, false, false,
      "fitted: 0.88 of 1.25 GB/s from p3.2xlarge to p3.2xlarge (Parcae, liveput/cost.py)"},
-    {NicKind::ethernet, "TCP on Ethernet", 50, 1448.0 / 1538, true, false,
+    {NicKind::ethernet, "TCP on Ethernet", 50, 1448.0 / 1538, true, false, false,
      "counted: payload of a frame of 1500 bytes, and what surrounds it"},
 };
 

@@ -2,13 +2,24 @@
 // number is from. Nothing reaches 1 because nobody looked: a share of 1 says so in its source.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
 namespace ukemi::sim {
 
 // What carries messages between machines, and the software in front of it.
-enum class NicKind : std::uint8_t { infiniband, efa, slingshot, tcpxo, cloud_tcp, ethernet };
+enum class NicKind : std::uint8_t {
+    infiniband,  // or RoCE
+    infiniband_sharp,
+    efa,
+    slingshot,
+    tcpxo,
+    cloud_tcp,
+    ethernet,
+};
+inline constexpr std::array<std::string_view, 7> nic_kind_names = {
+    "infiniband", "infiniband_sharp", "efa", "slingshot", "tcpxo", "cloud_tcp", "ethernet"};
 
 struct NicReach {
     NicKind kind{};
@@ -16,6 +27,7 @@ struct NicReach {
     double latency_us = 0;   // from NIC to NIC through one switch
     double share = 1;        // of the line rate, for large messages
     bool ll128 = false;      // NCCL uses that protocol over it, if the GPU is near
+    bool sums = false;       // its switches add up (SHARP), which NCCL calls CollNet
     bool nvls_tree = false;  // NCCL sums in NVSwitches on both sides of it (NVIDIA/nccl#1031)
     std::string_view source;
 };

@@ -165,4 +165,23 @@ AddedMachine add_machine(Topology& topology, const MachineSpec& spec, Machine pl
     return Chassis(topology, spec, std::move(place)).build();
 }
 
+AddedMachine add_copy(Topology& topology, const Topology& of, Machine place) {
+    constexpr MachineId first{0};
+    AddedMachine added;
+    added.id = topology.add_machine(std::move(place));
+    std::vector<DeviceId> copies;
+    for (const Device& device : of.devices()) {
+        INVARIANT(device.machine == first);
+        copies.push_back(topology.add_device(device.kind, added.id, device.name));
+        if (device.kind == DeviceKind::gpu) added.gpus.push_back(copies.back());
+        if (device.kind == DeviceKind::nic) added.nics.push_back(copies.back());
+    }
+    for (std::size_t i = 0; i < of.links().size(); i += 2) {  // both directions of a cable
+        const Link& link = of.links()[i];
+        topology.connect(copies[ukemi::index_of(link.from)], copies[ukemi::index_of(link.to)],
+                         link.kind, link.lanes, link.bandwidth, link.latency);
+    }
+    return added;
+}
+
 }  // namespace ukemi::sim

@@ -64,6 +64,8 @@ struct AddedMachine {
     std::vector<DeviceId> nics;
 };
 AddedMachine add_machine(Topology& topology, const MachineSpec& spec, Machine place);
+// The same of the first machine of another topology, device by device.
+AddedMachine add_copy(Topology& topology, const Topology& of, Machine place);
 
 // The NVLinks between GPUs i and j of a DGX-1 with V100s, 0 ≤ i, j < 8.
 std::uint32_t hybrid_cube_lanes(std::uint32_t i, std::uint32_t j);

@@ -115,6 +115,11 @@ MachineId Topology::add_machine(Machine machine) {
     return static_cast<MachineId>(machines_.size() - 1);
 }
 
+Machine& Topology::machine_to_describe(MachineId id) {
+    INVARIANT(ukemi::index_of(id) < machines_.size());
+    return machines_[ukemi::index_of(id)];
+}
+
 DeviceId Topology::add_device(DeviceKind kind, MachineId machine, std::string name) {
     if (devices_.size() >= devices_max) {
         throw InputError("topology", "", fmt::format("more than {} devices", devices_max));

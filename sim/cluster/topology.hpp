@@ -61,12 +61,13 @@ struct Link {
 
 struct Machine {
     std::string name;
-    std::string preset;  // of machine_spec.hpp; empty if it was read from a dump
+    std::string preset;  // of machine_spec.hpp, or the file that it was read from
     std::uint32_t rack = 0;
     ZoneId zone{};
     std::string gpu = {};  // of gpus.cpp; empty: none, or unknown
     NicKind nics = NicKind::infiniband;
-    bool amd = false;  // its CPUs
+    bool amd = false;           // its CPUs
+    double nic_gbit_per_s = 0;  // of its fastest NIC, where a dump says it
 };
 
 class Topology {
@@ -88,6 +89,7 @@ public:
     std::string full_name(DeviceId id) const;  // "machine0/gpu3"
 
     MachineId add_machine(Machine machine);
+    Machine& machine_to_describe(MachineId id);
     DeviceId add_device(DeviceKind kind, MachineId machine, std::string name);
     // Both directions: the returned link leads from a to b, the next number from b to a.
     // Throws InputError, naming the two devices, if the bandwidth is not above zero and finite, or

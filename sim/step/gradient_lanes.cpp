@@ -62,7 +62,7 @@ std::uint32_t highest_lane(const StepJob& job) {
 
 PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
                                    std::span<const DeviceId> group, std::int32_t per_host) {
-    if (job.nccl) return {network, NcclCollective::all_reduce, group, per_host, job.name};
+    if (job.nccl) return {network, NcclCollective::all_reduce, group, job.name};
     return {network, job.collective, group, per_host, job.name};
 }
 
@@ -77,7 +77,7 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
         if (lanes.size() > gather_lane) {
             if (job.nccl) {
                 lanes[gather_lane].emplace_back(network, NcclCollective::all_gather, group,
-                                                per_host, job.name);
+                                                job.name);
             } else {
                 lanes[gather_lane].emplace_back(network, ring_of_parts("all_gather", ranks), group);
             }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/invariant.hpp"
 #include "sim/cluster/rings.hpp"
@@ -14,10 +15,15 @@ namespace ukemi::sim {
 namespace {
 
 // The orders of ranks, one for each ring. Between machines each enters at another GPU, and so by
-// another NIC.
+// another NIC; on unequal machines all are in the order of ranks.
 std::vector<std::vector<std::int32_t>> ring_orders(const Topology& topology,
                                                    std::span<const DeviceId> workers,
                                                    const NcclPlace& place) {
+    if (place.fewer > 0) {
+        std::vector<std::int32_t> order(workers.size());
+        std::iota(order.begin(), order.end(), 0);
+        return {static_cast<std::size_t>(place.channels), order};
+    }
     const auto each = static_cast<std::size_t>(place.per_machine);
     const auto first = workers.first(each);
     std::vector<std::vector<std::size_t>> inside;  // orders of a machine's GPUs
@@ -63,8 +69,8 @@ PhasedCollective phase_of(const std::vector<std::vector<std::int32_t>>& orders, 
 }  // namespace
 
 NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
-                 std::span<const DeviceId> workers, std::int32_t per_host, std::string_view where)
-    : place_(nccl_place(network.topology(), network.routes(), workers, per_host, where)),
+                 std::span<const DeviceId> workers, std::string_view where)
+    : place_(nccl_place(network.topology(), network.routes(), workers, where)),
       collective_(collective) {
     const Router router = network.router(workers);
     const PhasedCollective phases =

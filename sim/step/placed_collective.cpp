@@ -75,10 +75,8 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
 }
 
 PlacedCollective::PlacedCollective(ClusterNetwork& network, NcclCollective collective,
-                                   std::span<const DeviceId> workers, std::int32_t per_host,
-                                   std::string_view where)
-    : name_("nccl"),
-      nccl_(std::make_shared<const NcclRun>(network, collective, workers, per_host, where)) {
+                                   std::span<const DeviceId> workers, std::string_view where)
+    : name_("nccl"), nccl_(std::make_shared<const NcclRun>(network, collective, workers, where)) {
     links_.assign(nccl_->links().begin(), nccl_->links().end());
 }
 

@@ -54,8 +54,7 @@ public:
 
     // As long as NCCL's takes. InputError as of nccl_place().
     PlacedCollective(ClusterNetwork& network, NcclCollective collective,
-                     std::span<const DeviceId> workers, std::int32_t per_host,
-                     std::string_view where);
+                     std::span<const DeviceId> workers, std::string_view where);
 
     // Any exchange that moves in step, of workers.size() ranks.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,

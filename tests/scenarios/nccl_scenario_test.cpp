@@ -1,4 +1,6 @@
 // nccl_scenario_test.cpp — "collective": "nccl" in scenarios of steps and in replays' step times.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 
@@ -34,7 +36,7 @@ TEST_CASE("nccl scenario: a step waits for what NCCL takes", "[scenario]") {
     const sim::StepJob& job = scenario.jobs.front().job;
     CHECK(job.nccl);
     sim::Routes routes(scenario.topology);
-    const sim::NcclPlace place = sim::nccl_place(scenario.topology, routes, job.workers, 8, "test");
+    const sim::NcclPlace place = sim::nccl_place(scenario.topology, routes, job.workers, "test");
     const Bytes gradients = bytes(4 * std::int64_t{25'557'032});
     const double exchange = sim::nccl_seconds(place, sim::nccl_choice(place, gradients), gradients);
     CHECK(step_s(scenario) == Approx(to_seconds(job.compute.front()) + exchange).epsilon(1e-6));
@@ -52,10 +54,6 @@ TEST_CASE("nccl scenario: it says what is picked, and with which rates", "[scena
 }
 
 TEST_CASE("nccl scenario: what NCCL cannot do is refused with its place", "[scenario]") {
-    const std::vector<ConfigOverride> unequal = {{"/job/workers", "12", "--set"}};
-    CHECK_THROWS_WITH(
-        scenarios::step_scenario_from_text(text, "n.json", unequal),
-        "n.json: at /job/collective: nccl needs two workers, as many on each machine");
     const std::vector<ConfigOverride> amd = {{"/cluster/machine", "mi300x_8", "--set"}};
     CHECK_THROWS_WITH(scenarios::step_scenario_from_text(text, "n.json", amd),
                       "n.json: at /job/collective: nccl does not run on mi300x");
@@ -71,6 +69,29 @@ TEST_CASE("nccl scenario: layouts take NCCL's times for their groups, too", "[sc
     const scenarios::StepScenario without =
         scenarios::step_scenario_from_text(text, "n.json", ring);
     CHECK(step_s(with) > step_s(without));  // launches and latencies of small tensor sums
+}
+
+TEST_CASE("nccl scenario: a log of nccl-tests is a link's efficiency", "[scenario]") {
+    const ScratchFolder folder;
+    std::ofstream(folder / "log.csv")
+        << "source,system,gpu,nodes,gpus_per_node,setup,collective,size_bytes,dtype,oop_time_us,"
+           "oop_algbw_GBps,oop_busbw_GBps,ip_time_us,ip_algbw_GBps,ip_busbw_GBps,file\n"
+           "a,b,A100,2,8,s,all_reduce,1073741824,float,20132.66,53.3,100,20132.66,53.3,100,f\n";
+    const auto file = folder / "steps.json";
+    std::ofstream(file) << in_one;
+    const std::vector<ConfigOverride> fit = {
+        {"/efficiency", R"({"network": {"nccl_tests": "log.csv"}})", "--set"}};
+    const scenarios::StepScenario scenario = scenarios::read_step_scenario(file, fit);
+    REQUIRE(scenario.fitted.size() == 1);
+    // 100 GB/s of bus bandwidth is half of eight NICs of 25 GB/s.
+    CHECK_THAT(scenario.fitted.front(),
+               Catch::StartsWith("network at 0.5") &&
+                   Catch::Contains("fitted to log.csv (2 x 8 GPUs, 1 rows"));
+    const std::vector<ConfigOverride> inside = {
+        {"/efficiency", R"({"nvlink": {"nccl_tests": "log.csv"}})", "--set"}};
+    CHECK_THROWS_WITH(scenarios::read_step_scenario(file, inside),
+                      Catch::Contains("at /efficiency/nvlink/nccl_tests") &&
+                          Catch::Contains("expected a log of one node, found 2 nodes"));
 }
 
 TEST_CASE("nccl scenario: a replay's step times come from it", "[simulated_steps]") {

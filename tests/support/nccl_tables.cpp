@@ -206,7 +206,7 @@ sim::NcclPlace place_of(const NcclTable& table) {
         workers.insert(workers.end(), gpus.begin(), gpus.begin() + table.per_machine);
     }
     sim::Routes routes(topology);
-    return sim::nccl_place(topology, routes, workers, table.per_machine, table.name);
+    return sim::nccl_place(topology, routes, workers, table.name);
 }
 
 NcclErrors errors_of(const NcclTable& table, Bytes from, const sim::NcclNumbers& numbers) {

@@ -20,6 +20,11 @@ constexpr std::array<ByProtocol, 2> pcie_us = {{{1.0, 2.5, 5.7}, {1.0, 1.9, 4.0}
 constexpr std::array<ByProtocol, 2> network_us = {{{2.7, 4.0, 14.0}, {5.0, 8.5, 14.0}}};
 constexpr double nvls_latency_us = 25;
 constexpr double nvls_tree_network_us = 20.9;
+constexpr double nvls_network_us = 18;
+// CollNet over NVSwitches: in and out, 0.4 us more for each GPU; the network once.
+constexpr double collnet_hop_us = 3.7;
+constexpr double collnet_gpu_us = 0.4;
+constexpr double collnet_network_us = 31;
 
 // GB/s, by generation from Volta on: LL in all (between machines by the vendor of CPUs, Intel or
 // AMD), LL128 and trees a channel.
@@ -91,6 +96,7 @@ constexpr std::array all_choices = {
     NcclChoice{NcclAlgorithm::tree, NcclProtocol::ll},
     NcclChoice{NcclAlgorithm::tree, NcclProtocol::ll128},
     NcclChoice{NcclAlgorithm::tree, NcclProtocol::simple},
+    NcclChoice{NcclAlgorithm::collnet, NcclProtocol::simple},
     NcclChoice{NcclAlgorithm::nvls, NcclProtocol::simple},
     NcclChoice{NcclAlgorithm::nvls_tree, NcclProtocol::simple},
 };
@@ -100,7 +106,13 @@ bool is_possible(const NcclPlace& place, NcclChoice choice, NcclCollective colle
     switch (choice.algorithm) {
         case NcclAlgorithm::ring: return true;
         case NcclAlgorithm::tree: return collective == NcclCollective::all_reduce;
-        case NcclAlgorithm::nvls: return place.nvls && place.machines == 1;
+        // Its kernels of one hop need NVSwitches.
+        case NcclAlgorithm::collnet:
+            return place.sums && place.switched && place.machines > 1 &&
+                   collective == NcclCollective::all_reduce;
+        case NcclAlgorithm::nvls:
+            return place.nvls && (place.machines == 1 ||
+                                  (place.sums && collective == NcclCollective::all_reduce));
         case NcclAlgorithm::nvls_tree:
             return place.nvls && place.machines > 1 && collective == NcclCollective::all_reduce;
     }
@@ -111,7 +123,8 @@ bool is_possible(const NcclPlace& place, NcclChoice choice, NcclCollective colle
 
 std::string to_string(NcclChoice choice) {
     constexpr std::array<std::string_view, nccl_protocols> protocols = {"LL", "LL128", "Simple"};
-    constexpr std::array<std::string_view, 4> algorithms = {"ring", "tree", "NVLS", "NVLSTree"};
+    constexpr std::array<std::string_view, 5> algorithms = {"ring", "tree", "CollNet", "NVLS",
+                                                            "NVLSTree"};
     return fmt::format("{}/{}", algorithms[static_cast<std::size_t>(choice.algorithm)],
                        protocols[static_cast<std::size_t>(choice.protocol)]);
 }
@@ -128,7 +141,13 @@ double nccl_latency_us(const NcclPlace& place, NcclChoice choice, Bytes bytes,
             const double between = network_us[1][protocol] + place.hop_us * (simple ? 2 : 1);
             return base_us[1][protocol] + 2 * ((place.per_machine - 1) * inside + levels * between);
         }
-        case NcclAlgorithm::nvls: return nvls_latency_us;
+        case NcclAlgorithm::collnet: {
+            const std::int32_t others = place.per_machine - 1;
+            return 2 * (std::min(1, others) * collnet_hop_us + others * collnet_gpu_us) +
+                   collnet_network_us + 2 * place.hop_us;
+        }
+        case NcclAlgorithm::nvls:
+            return nvls_latency_us + (place.machines == 1 ? 0 : nvls_network_us + 2 * place.hop_us);
         case NcclAlgorithm::nvls_tree:
             return nvls_latency_us + 2 * levels * (nvls_tree_network_us + 2 * place.hop_us);
     }
@@ -190,10 +209,21 @@ double nccl_own_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
             rate = nccl_protocol_rate(place, choice, rate) / 2;
             rate *= nccl_size_correction(choice, bytes);
             break;
+        case NcclAlgorithm::collnet: {
+            // Half of what more GPUs than NICs cost.
+            const double more = static_cast<double>(place.per_machine) / place.channels;
+            rate = between / (more - (more - 1) / 2) / 2;
+            if (place.generation >= NcclGeneration::hopper) rate *= 0.85;
+            break;
+        }
         case NcclAlgorithm::nvls: {
             // As many channels as it has links to the switches; one of them waits.
             constexpr double channels = 16;
             rate = inside * nvls_efficiency(place.generation) * (channels - 1) / channels;
+            if (place.machines > 1) {
+                rate = std::min(2 * rate, between) * of_ring;
+                break;
+            }
             rate *= collective == NcclCollective::all_reduce ? 2 * of_ring : (ranks - 1) / ranks;
             break;
         }

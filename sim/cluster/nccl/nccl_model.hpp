@@ -15,8 +15,10 @@
 
 namespace ukemi::sim {
 
-// nvls: sums in the NVSwitches of a machine; nvls_tree: of several, and trees between them.
-enum class NcclAlgorithm : std::uint8_t { ring, tree, nvls, nvls_tree };
+// collnet: sums in the network's switches, of what each machine's GPUs have given to those next to
+// a NIC; nvls: sums in NVSwitches, of several machines in the network's switches, too; nvls_tree:
+// in NVSwitches, and trees between them.
+enum class NcclAlgorithm : std::uint8_t { ring, tree, collnet, nvls, nvls_tree };
 enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
 inline constexpr std::size_t nccl_protocols = 3;
 

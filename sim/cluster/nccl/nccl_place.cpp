@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "base/input_error.hpp"
 #include "sim/cluster/rings.hpp"
@@ -36,25 +37,29 @@ NcclGeneration generation_of_gpu(std::string_view gpu, std::string_view where) {
                                  : fmt::format("nccl does not run on {}", gpu));
 }
 
-// The workers' machines, each with as many in order, all alike.
-std::vector<MachineId> machines_of(const Topology& topology, std::span<const DeviceId> workers,
-                                   std::int32_t per_host, std::string_view where) {
-    if (per_host < 1 || workers.size() < 2) {
-        throw InputError(where, "", "nccl needs two workers, as many on each machine");
+using MachineRanks = std::vector<std::span<const DeviceId>>;  // by machine
+
+// The machines of all must be alike.
+MachineRanks groups_of(const Topology& topology, std::span<const DeviceId> workers,
+                       std::string_view where) {
+    if (workers.size() < 2) throw InputError(where, "", "nccl needs two workers");
+    const auto machine_of = [&](DeviceId worker) { return topology.device(worker).machine; };
+    MachineRanks groups;
+    for (std::size_t begin = 0, end = 0; begin < workers.size(); begin = end) {
+        while (end < workers.size() && machine_of(workers[end]) == machine_of(workers[begin])) {
+            ++end;
+        }
+        groups.push_back(workers.subspan(begin, end - begin));
     }
-    std::vector<MachineId> machines;
-    for (std::size_t rank = 0; rank < workers.size(); rank += static_cast<std::size_t>(per_host)) {
-        machines.push_back(topology.device(workers[rank]).machine);
-    }
-    const Machine& first = topology.machine(machines.front());
-    for (const MachineId id : machines) {
-        const Machine& other = topology.machine(id);
+    const Machine& first = topology.machine(machine_of(workers.front()));
+    for (const auto& group : groups) {
+        const Machine& other = topology.machine(machine_of(group.front()));
         if (other.gpu == first.gpu && other.preset == first.preset) continue;
         throw InputError(where, "",
                          fmt::format("nccl needs machines of one kind, found {} and {}",
                                      first.preset, other.preset));
     }
-    return machines;
+    return groups;
 }
 
 double line_rate(const Topology& topology, LinkKind kind, double reached) {
@@ -70,6 +75,7 @@ void place_inside(NcclPlace& place, const Topology& topology, std::span<const De
     place.inside = BytesPerSecond::of(line_rate(topology, kind, rings.bandwidth.raw()));
     const bool switched =
         !topology.devices_of(DeviceKind::nvswitch, topology.device(first.front()).machine).empty();
+    place.switched = switched;
     const RingEfficiency& reach = ring_efficiency(place.nvlink ? machine.gpu : "", switched);
     place.inside_share = topology.share(kind).value_or(reach.wire) *
                          (rings.kind == RingKind::relayed ? reach.relay : 1);
@@ -98,13 +104,14 @@ bool shares_a_switch(const Topology& topology, DeviceId gpu) {
 }
 
 // Of the network's links, those that are no NIC's: what each lets through, for each of its edges.
-double least_of_switches(const Topology& topology, Routes& routes,
-                         std::span<const DeviceId> workers, std::size_t per_host) {
+double least_of_switches(const Topology& topology, Routes& routes, const MachineRanks& groups) {
     std::vector<std::int64_t> crossed(topology.links().size());
-    for (std::size_t rank = 0; rank < workers.size(); ++rank) {
-        for (const LinkId link :
-             routes.route(workers[rank], workers[(rank + per_host) % workers.size()])) {
-            ++crossed[index_of_link(link)];
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const auto next = groups[(g + 1) % groups.size()];
+        for (std::size_t i = 0; i < groups[g].size(); ++i) {
+            for (const LinkId link : routes.route(groups[g][i], next[i % next.size()])) {
+                ++crossed[index_of_link(link)];
+            }
         }
     }
     double least = BytesPerSecond::max().raw();
@@ -121,13 +128,13 @@ double least_of_switches(const Topology& topology, Routes& routes,
 }
 
 void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
-                   std::span<const DeviceId> workers, const Machine& machine,
-                   std::string_view where) {
-    const MachineId id = topology.device(workers.front()).machine;
+                   const MachineRanks& groups, const Machine& machine, std::string_view where) {
+    const DeviceId worker = groups.front().front();
+    const MachineId id = topology.device(worker).machine;
     const std::vector<DeviceId> nics = topology.devices_of(DeviceKind::nic, id);
     const std::size_t gpus = topology.devices_of(DeviceKind::gpu, id).size();
     if (nics.empty()) throw InputError(where, "", "nccl needs NICs between machines");
-    const auto each = static_cast<std::size_t>(place.per_machine);
+    const std::size_t each = std::ranges::min(groups, {}, &MachineRanks::value_type::size).size();
     // Shared evenly by the GPUs, one at least.
     const std::size_t used = std::max<std::size_t>(1, nics.size() * each / gpus);
     double nic = BytesPerSecond::max().raw();
@@ -138,18 +145,19 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
     }
     const double all =
         std::min(static_cast<double>(used) * nic,
-                 static_cast<double>(each) * least_of_switches(topology, routes, workers, each));
+                 static_cast<double>(each) * least_of_switches(topology, routes, groups));
     place.between = BytesPerSecond::of(line_rate(topology, LinkKind::network, all));
     const NicReach& reach = nic_reach(machine.nics);
     place.between_share = topology.share(LinkKind::network).value_or(reach.share);
     place.channels = static_cast<std::int32_t>(used);
     place.nvls = place.nvls && reach.nvls_tree;
+    place.sums = reach.sums;
     place.ll128 = reach.ll128 && place.generation >= NcclGeneration::volta && place.nvlink &&
-                  shares_a_switch(topology, workers.front());
+                  shares_a_switch(topology, worker);
     Duration longest;
-    for (std::size_t rank = 0; rank < workers.size(); rank += each) {
-        longest = std::max(longest,
-                           routes.latency(workers[rank], workers[(rank + each) % workers.size()]));
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        longest = std::max(
+            longest, routes.latency(groups[g].front(), groups[(g + 1) % groups.size()].front()));
     }
     place.hop_us = std::max(0.0, to_seconds(longest) * 1e6 - known_hop_us);
     place.reach += fmt::format("{}{} at {:.3g} ({})", place.reach.empty() ? "" : ", ", reach.name,
@@ -160,18 +168,18 @@ void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
 }  // namespace
 
 NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const DeviceId> workers,
-                     std::int32_t per_host, std::string_view where) {
-    const std::vector<MachineId> machines = machines_of(topology, workers, per_host, where);
-    const Machine& machine = topology.machine(machines.front());
+                     std::string_view where) {
+    const MachineRanks groups = groups_of(topology, workers, where);
+    const auto largest = std::ranges::max(groups, {}, &MachineRanks::value_type::size);
+    const Machine& machine = topology.machine(topology.device(workers.front()).machine);
     NcclPlace place;
-    place.machines = static_cast<std::int32_t>(machines.size());
-    place.per_machine = per_host;
+    place.machines = static_cast<std::int32_t>(groups.size());
+    place.per_machine = static_cast<std::int32_t>(largest.size());
+    place.fewer = place.ranks() - static_cast<std::int32_t>(workers.size());
     place.generation = generation_of_gpu(machine.gpu, where);
     place.amd = machine.amd;
-    place_inside(place, topology, workers.first(static_cast<std::size_t>(per_host)), machine);
-    if (machines.size() > 1) {
-        place_between(place, topology, routes, workers, machine, where);
-    }
+    place_inside(place, topology, largest, machine);
+    if (groups.size() > 1) place_between(place, topology, routes, groups, machine, where);
     return place;
 }
 

@@ -16,7 +16,8 @@ enum class NcclGeneration : std::uint8_t { pascal, volta, ampere, hopper, blackw
 
 struct NcclPlace {
     std::int32_t machines = 1;
-    std::int32_t per_machine = 1;  // the first GPUs of each
+    std::int32_t per_machine = 1;  // on the one with most
+    std::int32_t fewer = 0;        // ranks that the others lack
     NcclGeneration generation = NcclGeneration::volta;
     // Line rates and what large messages reach of them (link_reach.hpp, or what a scenario says).
     BytesPerSecond inside = BytesPerSecond::max();   // all rings together; max() for one GPU
@@ -28,19 +29,21 @@ struct NcclPlace {
     std::int32_t channels = 1;   // rings inside a machine; NICs where there are several machines
     double hop_us = 0;           // of a hop between machines, beyond what NCCL's constants have
     bool nvlink = true;          // else the rings are on PCIe
+    bool switched = false;       // NVSwitches
     bool nvls = false;           // NVSwitches that can sum; between machines, NICs that NCCL
                                  // combines with it
+    bool sums = false;           // switches of the network that can
     bool ll128 = true;
     bool amd = false;   // CPUs of AMD: other constants between machines
     std::string reach;  // in words, with sources
 
-    std::int32_t ranks() const { return machines * per_machine; }
+    std::int32_t ranks() const { return machines * per_machine - fewer; }
 };
 
-// Of these workers, `per_host` on each machine in order. InputError(WHERE …) if there are fewer
-// than two, not as many on each machine, machines of several kinds, or GPUs that NCCL does not
-// know.
+// Of these workers, those of a machine standing together. Unequal machines have the NICs that the
+// smallest group uses. InputError(WHERE …) if there are fewer than two, machines of several kinds,
+// or GPUs that NCCL does not know.
 NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const DeviceId> workers,
-                     std::int32_t per_host, std::string_view where);
+                     std::string_view where);
 
 }  // namespace ukemi::sim

@@ -40,12 +40,22 @@ double tree_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, By
     return kilobytes / (rate * nccl_size_correction(choice, bytes));
 }
 
+// The network's switches add up: the buffer leaves a machine once. Inside, each GPU gives parts of
+// it to the others, and gets them back.
+double collnet_us(const NcclPlace& place, const Rates& rates, double kilobytes) {
+    const double gpus = place.per_machine;
+    const double inside = rates.inside * gpus / std::max(1.0, 2 * (gpus - 1));
+    return kilobytes / std::min(inside, rates.between);
+}
+
 double nvls_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, Bytes bytes,
                double kilobytes, NcclCollective collective, const NcclNumbers& numbers) {
-    const double ranks = place.ranks();
+    const double ranks = place.per_machine;
     const double carried = collective == NcclCollective::all_reduce ? (ranks + 1) / ranks : 1;
     const double fill = exact::pow(nccl_size_correction(choice, bytes), numbers.nvls_fill);
-    return kilobytes * carried / (rates.inside * nvls_efficiency(place.generation) * fill);
+    double us = kilobytes * carried / (rates.inside * nvls_efficiency(place.generation) * fill);
+    if (place.machines > 1) us = std::max(us, kilobytes / rates.between);
+    return us;
 }
 
 double nvls_tree_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, Bytes bytes,
@@ -71,6 +81,7 @@ double nccl_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
             us += ring_us(place, choice, rates, kilobytes, collective, numbers);
             break;
         case NcclAlgorithm::tree: us += tree_us(place, choice, rates, bytes, kilobytes); break;
+        case NcclAlgorithm::collnet: us += collnet_us(place, rates, kilobytes); break;
         case NcclAlgorithm::nvls:
             us += nvls_us(place, choice, rates, bytes, kilobytes, collective, numbers);
             break;

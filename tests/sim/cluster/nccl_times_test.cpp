@@ -11,6 +11,7 @@
 
 #include "base/input_error.hpp"
 #include "sim/cluster/fabric.hpp"
+#include "sim/cluster/nccl/nccl_fit.hpp"
 #include "tests/recorded.hpp"
 #include "tests/support/nccl_tables.hpp"
 
@@ -61,7 +62,7 @@ TEST_CASE("nccl times: a slow network is seen through its switches", "[nccl_time
     fabric.oversubscription = 4;
     const sim::Topology topology = sim::build_cluster("dgx_a100", 2, fabric);
     sim::Routes routes(topology);
-    const sim::NcclPlace place = sim::nccl_place(topology, routes, topology.workers(), 8, "test");
+    const sim::NcclPlace place = sim::nccl_place(topology, routes, topology.workers(), "test");
     CHECK(place.between.raw() == Approx(8 * 25e9 / 4));
 }
 
@@ -70,23 +71,33 @@ TEST_CASE("nccl times: what a scenario says of links replaces what is known of t
     sim::Topology topology = sim::build_cluster("dgx_a100", 2);
     topology.derate(sim::LinkKind::network, 0.5);
     sim::Routes routes(topology);
-    const sim::NcclPlace place = sim::nccl_place(topology, routes, topology.workers(), 8, "test");
+    const sim::NcclPlace place = sim::nccl_place(topology, routes, topology.workers(), "test");
     CHECK(place.between.raw() == Approx(200e9));
     CHECK(place.between_share == 0.5);
     CHECK_THAT(place.reach, Catch::Contains("InfiniBand or RoCE at 0.5 (efficiency)"));
     CHECK_THAT(place.reach, Catch::Contains("NVLink 3 at 0.781"));
 }
 
+TEST_CASE("nccl times: unequal machines have the NICs of the smallest group", "[nccl_times]") {
+    const sim::Topology topology = sim::build_cluster("dgx_a100", 2);
+    sim::Routes routes(topology);
+    const auto all = topology.workers();
+    const sim::NcclPlace place =
+        sim::nccl_place(topology, routes, std::span(all).first(12), "test");
+    CHECK(place.ranks() == 12);
+    CHECK(place.per_machine == 8);
+    CHECK(place.between.raw() == 4 * 25e9);
+}
+
 TEST_CASE("nccl times: what NCCL cannot run on is refused", "[nccl_times]") {
-    const auto refused = [](const std::string& machine, std::size_t workers, std::int32_t each) {
+    const auto refused = [](const std::string& machine, std::size_t workers) {
         const sim::Topology topology = sim::build_cluster(machine, 2);
         sim::Routes routes(topology);
         const auto all = topology.workers();
-        sim::nccl_place(topology, routes, std::span(all).first(workers), each, "at /collective");
+        sim::nccl_place(topology, routes, std::span(all).first(workers), "at /collective");
     };
-    CHECK_THROWS_WITH(refused("dgx_a100", 1, 1), Catch::Contains("needs two workers"));
-    CHECK_THROWS_WITH(refused("dgx_a100", 12, 0), Catch::Contains("as many on each machine"));
-    CHECK_THROWS_WITH(refused("mi300x_8", 16, 8), Catch::Contains("does not run on mi300x"));
+    CHECK_THROWS_WITH(refused("dgx_a100", 1), Catch::Contains("needs two workers"));
+    CHECK_THROWS_WITH(refused("mi300x_8", 16), Catch::Contains("does not run on mi300x"));
 }
 
 TEST_CASE("nccl times: NCCL prices a large ring by its latency and what crosses an edge",
@@ -157,6 +168,46 @@ TEST_CASE("nccl times: a price per byte never falls, and a time never shrinks, w
             }
         }
     }
+}
+
+TEST_CASE("nccl times: switches that sum let a buffer leave a machine once", "[nccl_times]") {
+    const auto place = [](const std::string& machine, std::uint32_t machines) {
+        sim::ClusterSpec spec;
+        spec.zones.push_back({machine, machines, {}});
+        spec.zones.front().links = sim::NicLinks{sim::NicKind::infiniband_sharp, {}, {}};
+        const sim::Topology topology = sim::build_cluster(spec);
+        sim::Routes routes(topology);
+        return sim::nccl_place(topology, routes, topology.workers(), "test");
+    };
+    const sim::NcclPlace a100 = place("dgx_a100", 16);
+    const Bytes size = mebibytes(16384);
+    constexpr sim::NcclChoice collnet{sim::NcclAlgorithm::collnet, sim::NcclProtocol::simple};
+    // NVLink limits it: 8 GPUs give 7/8 and get as much; the NICs could do 192 GB/s.
+    CHECK(
+        sim::nccl_seconds(a100, collnet, size) ==
+        Approx(static_cast<double>(size.raw()) * 1.75 / (300e9 * a100.inside_share)).epsilon(1e-3));
+    // H100: NVSwitches and the network's switches, whatever the number of machines.
+    constexpr sim::NcclChoice nvls{sim::NcclAlgorithm::nvls, sim::NcclProtocol::simple};
+    const double few = sim::nccl_seconds(place("dgx_h100", 2), nvls, size);
+    CHECK(sim::nccl_seconds(place("dgx_h100", 32), nvls, size) == Approx(few).epsilon(1e-6));
+    CHECK(
+        few ==
+        Approx(static_cast<double>(size.raw()) * 9 / 8 / (450e9 * 20.6 / 25 * 0.85)).epsilon(1e-2));
+    CHECK_FALSE(place_on("dgx_h100", 2, 8).sums);
+    CHECK(to_string(sim::nccl_choice(place("dgx_a100", 64), mebibytes(4))) == "CollNet/Simple");
+}
+
+TEST_CASE("nccl times: a fit finds the share that made the rows", "[nccl_times]") {
+    sim::NcclPlace place = place_on("polaris", 2, 4);
+    place.between_share = 0.643;
+    std::vector<sim::NcclRow> rows;
+    for (std::int64_t mib = 1; mib <= 1024; mib *= 4) {
+        const Bytes size = mebibytes(mib);
+        rows.push_back({size, sim::nccl_seconds(place, sim::nccl_choice(place, size), size)});
+    }
+    const sim::NcclFit between = sim::fit_share(place_on("polaris", 2, 4), true, rows);
+    CHECK(between.share == 0.643);
+    CHECK(between.off < 1e-9);
 }
 
 TEST_CASE("nccl times: published tables, none of them fitted, from 1 MiB on",

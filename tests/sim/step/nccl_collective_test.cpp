@@ -15,9 +15,7 @@ Duration alone(const std::string& machine, std::uint32_t count, Bytes size) {
     const sim::Topology topology = sim::build_cluster(machine, count);
     sim::ClusterNetwork network(topology);
     const auto workers = topology.workers();
-    const auto each = static_cast<std::int32_t>(workers.size() / count);
-    const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, workers, each,
-                                       "test");
+    const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, workers, "test");
     placed.start(network, size, Instant{});
     return network.runs().run_until(Instant::never())->at.since_start();
 }
@@ -26,8 +24,7 @@ double priced(const std::string& machine, std::uint32_t count, Bytes size) {
     const sim::Topology topology = sim::build_cluster(machine, count);
     const auto workers = topology.workers();
     sim::Routes routes(topology);
-    const sim::NcclPlace place = sim::nccl_place(
-        topology, routes, workers, static_cast<std::int32_t>(workers.size() / count), "test");
+    const sim::NcclPlace place = sim::nccl_place(topology, routes, workers, "test");
     return sim::nccl_seconds(place, sim::nccl_choice(place, size), size);
 }
 
@@ -51,8 +48,7 @@ TEST_CASE("nccl collective: two on the same links take twice as long", "[nccl_co
     const sim::Topology topology = sim::build_cluster("dgx_a100", 2);
     sim::ClusterNetwork network(topology);
     const auto workers = topology.workers();
-    const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, workers, 8,
-                                       "test");
+    const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, workers, "test");
     const Bytes size = mebibytes(1024);
     placed.start(network, size, Instant{});
     placed.start(network, size, Instant{});
@@ -67,7 +63,7 @@ TEST_CASE("nccl collective: gathers count the parts of all ranks", "[nccl_collec
     const sim::Topology topology = sim::build_cluster("dgx_a100", 1);
     sim::ClusterNetwork network(topology);
     const auto workers = topology.workers();
-    const sim::NcclRun gather(network, sim::NcclCollective::all_gather, workers, 8, "test");
+    const sim::NcclRun gather(network, sim::NcclCollective::all_gather, workers, "test");
     gather.start(network, mebibytes(16), Instant{});
     const auto end = network.runs().run_until(Instant::never());
     const Bytes whole = mebibytes(128);
@@ -81,7 +77,7 @@ TEST_CASE("nccl collective: it says what is picked for which messages", "[nccl_c
     const sim::Topology topology = sim::build_cluster("dgx_h100", 1);
     sim::ClusterNetwork network(topology);
     const auto workers = topology.workers();
-    const sim::NcclRun run(network, sim::NcclCollective::all_reduce, workers, 8, "test");
+    const sim::NcclRun run(network, sim::NcclCollective::all_reduce, workers, "test");
     const std::vector<sim::GradientBucket> buckets = {
         {"a", bytes(1000)}, {"b", mebibytes(25)}, {"c", mebibytes(20)}};
     CHECK(
