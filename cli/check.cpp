@@ -27,6 +27,10 @@ void check_steps(const std::string& file, bool print_resolved) {
     }
     const std::size_t jobs = scenario.jobs.size();
     fmt::print("{}: ok ({} job{}, {})\n", file, jobs, jobs == 1 ? "" : "s", scenario.cluster);
+    for (const std::string& fitted : scenario.fitted) fmt::print("  {}\n", one_line(fitted));
+    for (const scenarios::StepJobEntry& entry : scenario.jobs) {
+        if (entry.job.nccl) fmt::print("  {}: nccl: {}\n", entry.job.name, entry.why);
+    }
 }
 
 std::string origin_text(const sim::TransitionCosts& costs, sim::CostOrigin origin) {

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "plots/figures.hpp"
 #include "sim/cluster/cluster_file.hpp"
+#include "sim/cluster/nccl/nccl_times.hpp"
 #include "sim/cluster/rings.hpp"
 #include "sim/cluster/routes.hpp"
 
@@ -43,33 +44,48 @@ std::string devices_text(const sim::Topology& topology) {
     return text;
 }
 
-// What was fitted for its GPUs, if anything was.
-std::optional<sim::RingEfficiency> efficiency_of(const sim::Topology& topology) {
-    const std::string& preset = topology.machines().front().preset;
-    if (preset.empty()) return std::nullopt;
-    const std::string_view gpu = sim::machine_named(preset, "topology").gpu;
-    if (gpu.starts_with("v100_sxm2")) return sim::v100_ring_efficiency();
-    if (gpu.starts_with("a100_sxm4")) return sim::a100_ring_efficiency();
-    return std::nullopt;
-}
-
 std::string rings_text(const sim::Topology& topology) {
     const std::vector<sim::DeviceId> gpus = topology.workers();
     if (topology.machines().size() != 1 || gpus.size() < 2) return {};
-    const auto efficiency = efficiency_of(topology);
+    const bool switched = !topology.devices_of(sim::DeviceKind::nvswitch).empty();
+    const std::string& gpu = topology.machines().front().gpu;
+    const sim::RingEfficiency& efficiency = sim::ring_efficiency(gpu, switched);
     std::string text = fmt::format(
-        "\nrings of an all-reduce over the first GPUs (line rate; estimated bus bandwidth{})\n",
-        efficiency ? fmt::format(", fitted to {}", efficiency->fitted_to)
-                   : std::string(": nothing fitted to this GPU"));
+        "\nrings of an all-reduce over the first GPUs (line rate; estimated bus bandwidth, {})\n",
+        gpu.empty() ? "unknown for these GPUs" : efficiency.source);
     for (std::size_t count = 2; count <= std::min(gpus.size(), ring_rows_max); ++count) {
         const sim::RingPlan plan = sim::find_rings(topology, std::span(gpus).first(count));
         text += fmt::format("{:>4} GPUs {:>4} {:<8}{:>9.4g} GB/s", count, plan.rings.size(),
                             sim::to_string(plan.kind), plan.bandwidth.raw() / 1e9);
-        if (efficiency && plan.kind != sim::RingKind::routed) {
+        if (!gpu.empty() && plan.kind != sim::RingKind::routed) {
             text += fmt::format("{:>9.4g} GB/s",
-                                sim::ring_bus_bandwidth(plan, count, *efficiency).raw() / 1e9);
+                                sim::ring_bus_bandwidth(plan, count, efficiency).raw() / 1e9);
         }
         text += "\n";
+    }
+    return text;
+}
+
+// What NCCL picks, and how long that takes, over all GPUs; nothing where it cannot run.
+std::string nccl_text(const sim::Topology& topology) {
+    const std::vector<sim::DeviceId> gpus = topology.workers();
+    if (gpus.size() < 2) return {};
+    sim::Routes routes(topology);
+    sim::NcclPlace place;
+    try {
+        place = sim::nccl_place(topology, routes, gpus, "nccl");
+    } catch (const InputError&) {
+        return {};
+    }
+    std::string text =
+        fmt::format("\nNCCL's all-reduce over {} GPUs (expected; {})\n", gpus.size(), place.reach);
+    const double ranks = place.ranks();
+    for (std::int64_t size = 1024; size <= std::int64_t{1} << 33; size *= 8) {
+        const sim::NcclChoice choice = sim::nccl_choice(place, bytes(size));
+        const double seconds = sim::nccl_seconds(place, choice, bytes(size));
+        text += fmt::format("{:>10} KiB  {:<16}{:>12.5g} us{:>10.4g} GB/s bus bandwidth\n",
+                            size / 1024, to_string(choice), seconds * 1e6,
+                            2 * (ranks - 1) / ranks * static_cast<double>(size) / seconds / 1e9);
     }
     return text;
 }
@@ -101,7 +117,8 @@ void describe_topology(const std::string& name_or_file, std::uint32_t machines,
     const std::string title =
         machines > 1 ? fmt::format("{} x {}", machines, name_or_file) : name_or_file;
     const std::string text =
-        fmt::format("{}: {}{}", one_line(title), devices_text(topology), rings_text(topology));
+        fmt::format("{}: {}{}", one_line(title), devices_text(topology), rings_text(topology)) +
+        nccl_text(topology);
     if (out == nullptr) return fmt::print("{}", text);
     plots::FigureInput input;
     input.topology = figure_of(topology, "devices and cables of " + title);

@@ -56,7 +56,7 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                    static_cast<double>(entry.gradient.raw()) / 1e6, job.layout ? " a GPU" : "",
                    entry.buckets, entry.buckets == 1 ? "" : "s",
                    sim::launch_kind_names[static_cast<std::size_t>(job.launch.kind)],
-                   result.collective, entry.why.empty() ? "" : " (the cheapest)");
+                   result.collective, entry.cheapest ? " (the cheapest)" : "");
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
     print_fidelity(result);
@@ -112,6 +112,7 @@ void print_tables(std::span<const analysis::SimulatedVariant> variants) {
     const scenarios::StepScenario& first = variants.front().scenario;
     fmt::print("{}: {}, {} workers; means without the first {} steps\n", first.name, first.cluster,
                first.topology.workers().size(), first.warm_up);
+    for (const std::string& fitted : first.fitted) fmt::print("{}\n", one_line(fitted));
     if (!first.varied.empty()) return print_variants(variants);
     for (std::size_t j = 0; j < first.jobs.size(); ++j) {
         print_job(first.jobs[j], variants.front().results[j], variants.front().jobs[j]);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/old_forms.hpp"
+#include "scenarios/reader/read_collective.hpp"
 #include "scenarios/reader/read_compute.hpp"
 #include "scenarios/reader/read_model.hpp"
 #include "scenarios/reader/read_step_codec.hpp"
@@ -17,9 +18,7 @@
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/memory_need.hpp"
 #include "sim/cluster/model_profile.hpp"
-#include "sim/step/collective_choice.hpp"
 #include "sim/step/layer_times.hpp"
-#include "sim/step/placed_collective.hpp"
 
 namespace ukemi::scenarios {
 
@@ -45,9 +44,6 @@ Duration short_duration(ConfigReader& config, std::string_view key, Duration oth
     return given;
 }
 
-// Stands where a Plan has `automatic`, which goes by the number of ranks alone.
-constexpr std::string_view cheapest = "cheapest";
-
 // What a mode of updating variables takes where the scenario does not say.
 struct ModeDefaults {
     sim::BucketKind buckets = sim::BucketKind::tensors;
@@ -57,9 +53,9 @@ struct ModeDefaults {
 ModeDefaults defaults_of(sim::VariableUpdate update) {
     switch (update) {
         case sim::VariableUpdate::all_reduce:
-            return {sim::BucketKind::filled, sim::LaunchKind::in_order, cheapest};
+            return {sim::BucketKind::filled, sim::LaunchKind::in_order, cheapest_collective};
         case sim::VariableUpdate::replicated:
-            return {sim::BucketKind::tensors, sim::LaunchKind::in_order, cheapest};
+            return {sim::BucketKind::tensors, sim::LaunchKind::in_order, cheapest_collective};
         case sim::VariableUpdate::distributed_all_reduce:
             return {sim::BucketKind::tensors, sim::LaunchKind::in_order, "ring"};
         case sim::VariableUpdate::horovod:
@@ -141,12 +137,12 @@ void take_workers(ConfigReader& config, std::span<const sim::DeviceId> left, sim
 
 std::string_view gpu_of(const ConfigReader& config, const sim::Topology& topology,
                         sim::DeviceId worker) {
-    const std::string& preset = topology.machine(topology.device(worker).machine).preset;
-    const std::string_view gpu = sim::machine_named(preset, config.file()).gpu;
-    if (gpu.empty()) {
-        config.fail("", fmt::format("expected machines with GPUs, found {} without", preset));
+    const sim::Machine& machine = topology.machine(topology.device(worker).machine);
+    if (machine.gpu.empty()) {
+        config.fail("",
+                    fmt::format("expected machines with GPUs, found {} without", machine.preset));
     }
-    return gpu;
+    return machine.gpu;
 }
 
 struct MemoryKind {
@@ -273,44 +269,6 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
         (micro_batches_s * shares + longest_update_s * updated) / request.degrees.pipeline;
 }
 
-// Those that add up their gradients: all workers, or the replicas of a layout's first rank.
-std::vector<sim::DeviceId> replicas_of(const sim::StepJob& job) {
-    if (!job.layout) return job.workers;
-    std::vector<sim::DeviceId> replicas;
-    for (std::int32_t d = 0; d < job.layout->degrees.data; ++d) {
-        replicas.push_back(job.workers[static_cast<std::size_t>(job.layout->rank(0, d, 0))]);
-    }
-    return replicas;
-}
-
-void choose_collective(ConfigReader& config, const sim::Topology& topology,
-                       std::string_view otherwise, StepJobEntry& entry) {
-    sim::StepJob& job = entry.job;
-    std::vector<std::string_view> names(policies::collective_names().begin(),
-                                        policies::collective_names().end());
-    names[static_cast<std::size_t>(policies::Collective::automatic)] = cheapest;
-    job.collective = config.choice<policies::Collective>("collective", names, otherwise);
-    job.per_host = sim::workers_per_machine(topology, job.workers);
-    const std::vector<sim::DeviceId> replicas = replicas_of(job);
-    if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
-    const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
-    const std::string where = place(config, "collective");
-    if (job.collective == policies::Collective::automatic) {
-        const auto priced = sim::price_collectives(
-            topology, replicas, per_host,
-            job.layout ? job.layout->stages.front().buckets : reduced_parts(job), where);
-        job.collective = priced.front().algorithm;
-        entry.why = sim::reason_for(priced);
-    }
-    sim::ClusterNetwork network(topology);  // for the complaints
-    const sim::PlacedCollective placed(network, job.collective, replicas, per_host, where);
-    if (entry.request.synchronised_norm) {
-        const std::array sums = {sim::GradientBucket{"norm", bytes(4096)}};  // of 512 channels
-        job.layout->exchange_collective =
-            sim::price_collectives(topology, replicas, per_host, sums, where).front().algorithm;
-    }
-}
-
 // Puts buckets on servers, or leaves them where they are.
 void update_variables(const ConfigReader& config, const sim::Topology& topology,
                       const ServerRequest& request, StepJobEntry& entry) {
@@ -407,7 +365,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology,
     }
     encode_gradients(config, model, entry);
     read_monitor(config, entry);
-    if (job.servers.empty()) choose_collective(config, topology, defaults.collective, entry);
+    if (job.servers.empty()) read_collective(config, topology, defaults.collective, entry);
     job.steps = config.integer("steps", 1, steps_most, 20);
     check_length(config, job);
     config.finish();

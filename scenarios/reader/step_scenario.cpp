@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/complaint_list.hpp"
+#include "scenarios/reader/read_efficiency.hpp"
 #include "scenarios/reader/read_step_events.hpp"
 #include "scenarios/reader/read_step_job.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
@@ -15,16 +16,6 @@
 namespace ukemi::scenarios {
 
 namespace {
-
-void read_efficiency(ConfigReader& root, sim::Topology& topology) {
-    auto config = root.object_if_present("efficiency");
-    if (!config) return;
-    for (const sim::LinkKind kind : {sim::LinkKind::nvlink, sim::LinkKind::pcie,
-                                     sim::LinkKind::socket, sim::LinkKind::network}) {
-        topology.derate(kind, config->number(sim::to_string(kind), 0.001, 1, 1));
-    }
-    config->finish();
-}
 
 void read_jobs(ConfigReader& root, StepScenario& scenario) {
     const bool one = root.has("job");
@@ -118,7 +109,7 @@ void read_step_parts(ConfigReader& root, StepScenario& scenario) {
     const sim::ClusterSpec spec = sim::read_cluster(cluster);
     scenario.cluster = description_of(spec);
     scenario.topology = sim::build_cluster(spec);
-    read_efficiency(root, scenario.topology);
+    scenario.fitted = read_efficiency(root, scenario.topology);
     scenario.network = read_network_rule(root);
     read_jobs(root, scenario);
     read_cross_traffic(root, scenario);

@@ -28,10 +28,11 @@ namespace ukemi::scenarios {
 struct StepJobEntry {
     sim::StepJob job;
     std::string model;
-    std::string gpus;    // kinds of its workers, in the order in which they come
-    std::string curve;   // where the compute time is from
-    std::string why;     // of an automatic collective: what else was priced
-    double alone_s = 0;  // a step on the slowest kind of worker, nothing to wait for
+    std::string gpus;       // kinds of its workers, in the order in which they come
+    std::string curve;      // where the compute time is from
+    bool cheapest = false;  // its collective: of all that were priced
+    std::string why;        // what else was priced; what NCCL picks for its messages
+    double alone_s = 0;     // a step on the slowest kind of worker, nothing to wait for
     // Of all buckets of a worker; in a layout, of the pipeline rank with most bytes.
     Bytes gradient;
     std::int64_t buckets = 0;
@@ -51,6 +52,7 @@ struct StepScenario {
     std::uint64_t seed = 0;
     std::string cluster;  // a line for people
     sim::Topology topology;
+    std::vector<std::string> fitted;  // efficiencies, in words
     std::vector<StepJobEntry> jobs;
     std::vector<sim::CrossTraffic> cross_traffic;
     sim::StepEvents events;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
+#include <utility>
 
 #include "base/link_spec.hpp"
 #include "base/read_file.hpp"
@@ -41,12 +43,77 @@ FabricSpec read_network(ConfigReader& config) {
     return fabric;
 }
 
+std::string place_of(const ConfigReader& config, std::string_view key) {
+    return fmt::format("{}: at {}/{}", config.file(), config.path(), key);
+}
+
+// XML, or the text of nvidia-smi topo -m.
+Topology parse_machine(const std::string& text, const std::string& file, const GpuProfile* gpu) {
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first != std::string::npos && text[first] == '<') return parse_nccl_topology(text, file);
+    return parse_smi_topology(text, file, {gpu});
+}
+
+// A file is looked for beside the one that names it.
+std::filesystem::path machine_file(const ConfigReader& config, const std::string& name) {
+    const std::filesystem::path given = name;
+    if (given.is_absolute()) return given;
+    return std::filesystem::path(config.file()).parent_path() / given;
+}
+
+std::shared_ptr<const Topology> read_machine_file(ConfigReader& config,
+                                                  const std::filesystem::path& file) {
+    const GpuProfile* gpu = nullptr;
+    if (config.has("gpu")) gpu = &gpu_named(config.text("gpu"), place_of(config, "gpu"));
+    Topology topology = parse_machine(read_file(file, cluster_bytes_max), file.string(), gpu);
+    Machine& machine = topology.machine_to_describe(MachineId{0});
+    if (gpu != nullptr) machine.gpu = gpu->name;
+    if (machine.gpu.empty()) {
+        config.fail("gpu", "expected the kind of the machine's GPUs, which its file does not say");
+    }
+    return std::make_shared<const Topology>(std::move(topology));
+}
+
+NicLinks read_links(ConfigReader& config, NicLinks links) {
+    links.kind = config.choice<NicKind>("kind", nic_kind_names,
+                                        nic_kind_names[static_cast<std::size_t>(links.kind)]);
+    const LinkSpec link = read_link(config, LinkSpec{});
+    links.bandwidth = link.bandwidth;
+    links.latency = link.latency;
+    config.finish();
+    return links;
+}
+
 ZoneSpec read_zone(ConfigReader& config) {
     ZoneSpec zone;
     zone.machine = config.text("machine");
-    machine_named(zone.machine, fmt::format("{}: at {}/machine", config.file(), config.path()));
+    NicLinks links;
+    const std::filesystem::path file = machine_file(config, zone.machine);
+    if (std::filesystem::is_regular_file(file)) {
+        zone.inside = read_machine_file(config, file);
+    } else {
+        links.kind = machine_named(zone.machine, place_of(config, "machine")).nics.kind;
+        if (config.has("gpu")) {
+            config.fail("gpu", fmt::format("is for machines from files: {} has its own GPUs",
+                                           zone.machine));
+        }
+    }
     zone.count = static_cast<std::uint32_t>(config.integer("count", 1, machines_max, 1));
+    if (auto section = config.object_if_present("links")) {
+        zone.links = read_links(*section, links);
+    }
     if (auto network = config.object_if_present("network")) zone.fabric = read_network(*network);
+    const bool unknown = zone.inside != nullptr && zone.count > 1 &&
+                         zone.inside->machines().front().nic_gbit_per_s == 0 &&
+                         zone.fabric.bandwidth == BytesPerSecond{} &&
+                         (!zone.links || zone.links->bandwidth == BytesPerSecond{});
+    if (unknown) {
+        config.fail("links", "expected a bandwidth: the machine's file does not say its NICs'");
+    }
+    if (zone.inside != nullptr && zone.count > 1 &&
+        zone.inside->devices_of(DeviceKind::nic).empty()) {
+        config.fail("machine", "expected a machine with NICs: its file has none");
+    }
     return zone;
 }
 
@@ -79,17 +146,25 @@ ClusterSpec read_cluster(ConfigReader& config) {
 Topology topology_of(const std::string& name_or_file, std::uint32_t count) {
     const std::filesystem::path file = name_or_file;
     if (!std::filesystem::is_regular_file(file)) return build_cluster(name_or_file, count);
-    if (count != 1) {
-        throw InputError(name_or_file, "",
-                         fmt::format("a file says how many machines there are: it cannot be taken "
-                                     "{} times",
-                                     count));
-    }
     const std::string text = read_file(file, cluster_bytes_max);
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     const char begins = first == std::string::npos ? ' ' : text[first];
-    if (begins == '<') return parse_nccl_topology(text, name_or_file);
-    if (begins != '{') return parse_smi_topology(text, name_or_file);
+    if (begins != '{') {
+        auto inside = std::make_shared<Topology>(parse_machine(text, name_or_file, nullptr));
+        if (count == 1) return *std::move(inside);
+        if (inside->machines().front().nic_gbit_per_s == 0) {
+            throw InputError(name_or_file, "", "does not say how fast its NICs are");
+        }
+        ClusterSpec spec;
+        spec.zones.push_back({name_or_file, count, {}, std::move(inside), std::nullopt});
+        return build_cluster(spec);
+    }
+    if (count != 1) {
+        throw InputError(name_or_file, "",
+                         fmt::format("a cluster says how many machines there are: it cannot be "
+                                     "taken {} times",
+                                     count));
+    }
     ConfigReader config = ConfigReader::from_text(text, name_or_file);
     return build_cluster(read_cluster(config));
 }

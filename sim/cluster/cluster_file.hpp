@@ -6,7 +6,13 @@
 //   {"zones": [{"machine": …, "count": …, "network": …}, …],
 //    "between_zones": {"bandwidth": "10 Gbit/s", "latency": "1 ms"}}
 //
-// `network` may be left out: one switch, rates of the machine's table.
+//   {"machine": "node.xml", "gpu": "h100_sxm5_80gb", "count": 4,
+//    "links": {"kind": "infiniband", "bandwidth": "400 Gbit/s", "latency": "1.5 us"}}
+//
+// `machine` is a name, or a file beside this one: NCCL's dump (XML) or what nvidia-smi topo -m
+// printed, taken `count` times. `gpu` says what GPUs a file's are, where it does not. `links` says
+// what each NIC is joined by, `network` what joins these; both may be left out: one switch, rates
+// of the machine's table or file.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +29,7 @@ bool names_machines(ConfigReader config);
 ClusterSpec read_cluster(ConfigReader& config);
 
 // A preset's name, or a file: a cluster (JSON), a dump of NCCL (XML), the text of nvidia-smi topo
-// -m. A name is taken `count` times on one switch. Throws InputError; a word that is neither is
+// -m. A machine is taken `count` times on one switch. Throws InputError; a word that is neither is
 // answered with the nearest machine.
 Topology topology_of(const std::string& name_or_file, std::uint32_t count = 1);
 

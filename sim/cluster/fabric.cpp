@@ -17,16 +17,19 @@ namespace {
 class ZoneBuilder {
 public:
     ZoneBuilder(Topology& topology, const ZoneSpec& zone, ZoneId id)
-        : topology_(topology), fabric_(zone.fabric), spec_(machine_named(zone.machine, "cluster")) {
+        : topology_(topology), zone_(zone), fabric_(zone.fabric), spec_(spec_of(zone)) {
         if (zone.count < 1 || zone.count > machines_max) {
             refuse(fmt::format("expected 1 to {} machines, found {}", machines_max, zone.count));
         }
         nic_rate_ = fabric_.bandwidth.raw() > 0 ? fabric_.bandwidth
                                                 : gigabits_per_second(spec_.nics.gbit_per_s);
         // A hop from NIC to NIC is two links.
-        const Duration hop = fabric_.latency > Duration{}
-                                 ? fabric_.latency
-                                 : Duration::of(round_nearest(spec_.nics.latency_us * 1e3));
+        const Duration said = zone.links ? zone.links->latency : Duration{};
+        const Duration hop =
+            fabric_.latency > Duration{} ? fabric_.latency
+            : said > Duration{}
+                ? said
+                : Duration::of(round_nearest(nic_reach(spec_.nics.kind).latency_us * 1e3));
         link_latency_ = Duration::of(hop.raw() / 2);
         if (!(fabric_.oversubscription >= 1 && fabric_.oversubscription <= 1e6)) {
             refuse(fmt::format("expected an oversubscription of at least 1, found {}",
@@ -38,8 +41,7 @@ public:
         for (std::uint32_t i = 0; i < zone.count; ++i) {
             const std::uint32_t rack = racks() ? i / fabric_.machines_per_leaf : 0;
             machines_.push_back(
-                add_machine(topology_, spec_,
-                            {fmt::format("machine{}", topology_.machines().size()), {}, rack, id}));
+                added({fmt::format("machine{}", topology_.machines().size()), {}, rack, id}));
         }
     }
 
@@ -60,6 +62,36 @@ public:
     BytesPerSecond machine_rate() const { return std::int64_t{spec_.nics.count} * nic_rate_; }
 
 private:
+    // Of a file: what its machine and the section "links" say, and nothing of the inside.
+    static MachineSpec spec_of(const ZoneSpec& zone) {
+        MachineSpec spec;
+        if (zone.inside == nullptr) {
+            spec = machine_named(zone.machine, "cluster");
+        } else {
+            const Machine& machine = zone.inside->machines().front();
+            spec.nics.count =
+                static_cast<std::uint32_t>(zone.inside->devices_of(DeviceKind::nic).size());
+            spec.nics.gbit_per_s = machine.nic_gbit_per_s;
+            spec.nics.kind = machine.nics;
+        }
+        if (!zone.links) return spec;
+        spec.nics.kind = zone.links->kind;
+        if (zone.links->bandwidth.raw() > 0) {
+            spec.nics.gbit_per_s = zone.links->bandwidth.raw() * 8 / 1e9;
+        }
+        return spec;
+    }
+
+    AddedMachine added(Machine place) {
+        if (zone_.inside == nullptr) return add_machine(topology_, spec_, std::move(place));
+        const Machine& machine = zone_.inside->machines().front();
+        place.preset = zone_.machine;
+        place.gpu = machine.gpu;
+        place.amd = machine.amd;
+        place.nics = spec_.nics.kind;
+        return add_copy(topology_, *zone_.inside, std::move(place));
+    }
+
     bool racks() const {
         return fabric_.kind == FabricKind::leaf_spine || fabric_.kind == FabricKind::rails;
     }
@@ -72,6 +104,8 @@ private:
         topology_.connect(a, b, LinkKind::network, 1, rate, link_latency_);
     }
     void attach(const AddedMachine& machine, DeviceId to) {
+        // A machine alone may come without its NICs' rate.
+        if (nic_rate_ == BytesPerSecond{} && count() == 1) return;
         for (const DeviceId nic : machine.nics) cable(nic, to, nic_rate_);
     }
 
@@ -172,6 +206,7 @@ private:
     }
 
     Topology& topology_;
+    const ZoneSpec& zone_;
     const FabricSpec& fabric_;
     MachineSpec spec_;
     BytesPerSecond nic_rate_;

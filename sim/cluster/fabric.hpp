@@ -19,6 +19,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,10 +45,19 @@ struct FabricSpec {
     Duration latency;
 };
 
+// What joins a machine to the others, where its table or file does not say it, or otherwise.
+struct NicLinks {
+    NicKind kind = NicKind::infiniband;
+    BytesPerSecond bandwidth;  // of each NIC; zero: as the table or file says
+    Duration latency;          // of a hop; zero: as usual for the kind
+};
+
 struct ZoneSpec {
-    std::string machine;  // a preset
+    std::string machine;  // a preset, or the file that `inside` is from
     std::uint32_t count = 1;
     FabricSpec fabric;
+    std::shared_ptr<const Topology> inside = {};  // one machine; none: the preset
+    std::optional<NicLinks> links = std::nullopt;
 };
 
 struct ClusterSpec {

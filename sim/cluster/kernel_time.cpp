@@ -33,10 +33,13 @@ struct KnownRates {
 // SMs: data sheets. L2: table 3 of Ultrasonics Sonochemistry 99, 106546 (2023) for V100, A100 and
 // H100; the others' as much faster than their memory as V100's (assumed). Products: "maximum
 // achievable matmul FLOPS" (github stas00/ml-engineering, compute/accelerator): A100 267.9 of 312,
-// H100 794.5 of 989 TFLOP/s in bf16; the others' as A100's (assumed).
+// H100 794.5 of 989, B200 1745 of 2250, MI300X 781.9 of 1307.4 TFLOP/s in bf16; the others' as
+// A100's (assumed).
 constexpr double l2_to_memory = 3133.0 / 900;
 constexpr double ampere = 0.859;
 constexpr double hopper = 0.803;
+constexpr double blackwell = 0.776;
+constexpr double cdna_3 = 0.598;
 constexpr std::string_view measured = "achievable products, github stas00/ml-engineering";
 constexpr std::string_view assumed = "assumed: products as on A100";
 constexpr KnownRates known[] = {
@@ -54,6 +57,9 @@ constexpr KnownRates known[] = {
     {"a100_sxm4_80gb", 108, 7219, ampere, measured},
     {"h100_sxm5_80gb", 132, 8986, hopper, measured},
     {"h200_sxm_141gb", 132, 8986, hopper, measured},
+    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell, measured},
+    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell, measured},
+    {"mi300x", 304, 5300 * l2_to_memory, cdna_3, measured},
 };
 
 // Of the memory's rate: assumed, as in known_curves.cpp. PyTorch in eager mode: 2.45 ms of one

@@ -69,6 +69,21 @@ constexpr KnownShares shares[] = {
     {"h200_sxm_141gb", fp16, {0.272, memory, 0}, as_a100},
     {"h200_sxm_141gb", bf16, {0.272, memory, 0}, as_a100},
     {"h200_sxm_141gb", fp8, {0.136, memory, 0}, as_bf16},
+    {"b200_sxm_180gb", fp32, {0.74, memory, 0.382e-3}, as_v100},
+    {"b200_sxm_180gb", tf32, {0.1835, memory, 0}, as_a100},
+    {"b200_sxm_180gb", fp16, {0.272, memory, 0}, as_a100},
+    {"b200_sxm_180gb", bf16, {0.272, memory, 0}, as_a100},
+    {"b200_sxm_180gb", fp8, {0.136, memory, 0}, as_bf16},
+    {"gb200_186gb", fp32, {0.74, memory, 0.382e-3}, as_v100},
+    {"gb200_186gb", tf32, {0.1835, memory, 0}, as_a100},
+    {"gb200_186gb", fp16, {0.272, memory, 0}, as_a100},
+    {"gb200_186gb", bf16, {0.272, memory, 0}, as_a100},
+    {"gb200_186gb", fp8, {0.136, memory, 0}, as_bf16},
+    {"mi300x", fp32, {0.74, memory, 0.382e-3}, as_v100},
+    {"mi300x", tf32, {0.1835, memory, 0}, as_a100},
+    {"mi300x", fp16, {0.272, memory, 0}, as_a100},
+    {"mi300x", bf16, {0.272, memory, 0}, as_a100},
+    {"mi300x", fp8, {0.136, memory, 0}, as_bf16},
 };
 
 }  // namespace

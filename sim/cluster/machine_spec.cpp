@@ -21,6 +21,9 @@ public:
     Chassis(Topology& topology, const MachineSpec& spec, Machine place)
         : topology_(topology), spec_(spec) {
         place.preset = spec.name;
+        place.gpu = spec.gpu;
+        place.nics = spec.nics.kind;
+        place.amd = spec.host.amd;
         added_.id = topology_.add_machine(std::move(place));
     }
 
@@ -160,6 +163,25 @@ MachineSpec machine_named(std::string_view name, std::string_view where) {
 
 AddedMachine add_machine(Topology& topology, const MachineSpec& spec, Machine place) {
     return Chassis(topology, spec, std::move(place)).build();
+}
+
+AddedMachine add_copy(Topology& topology, const Topology& of, Machine place) {
+    constexpr MachineId first{0};
+    AddedMachine added;
+    added.id = topology.add_machine(std::move(place));
+    std::vector<DeviceId> copies;
+    for (const Device& device : of.devices()) {
+        INVARIANT(device.machine == first);
+        copies.push_back(topology.add_device(device.kind, added.id, device.name));
+        if (device.kind == DeviceKind::gpu) added.gpus.push_back(copies.back());
+        if (device.kind == DeviceKind::nic) added.nics.push_back(copies.back());
+    }
+    for (std::size_t i = 0; i < of.links().size(); i += 2) {  // both directions of a cable
+        const Link& link = of.links()[i];
+        topology.connect(copies[ukemi::index_of(link.from)], copies[ukemi::index_of(link.to)],
+                         link.kind, link.lanes, link.bandwidth, link.latency);
+    }
+    return added;
 }
 
 }  // namespace ukemi::sim

@@ -31,6 +31,7 @@ struct MachineSpec {
         std::uint32_t cores = 1;  // hardware threads, as clouds count vCPUs
         std::uint32_t memory_gib = 1;
         double socket_gb_per_s = 0;  // between two sockets, one direction
+        bool amd = false;
     };
     struct Pcie {
         int generation = 3;
@@ -39,7 +40,7 @@ struct MachineSpec {
     struct Nics {
         std::uint32_t count = 1;
         double gbit_per_s = 0;  // each
-        double latency_us = 0;  // from NIC to NIC through one switch
+        NicKind kind = NicKind::infiniband;
     };
 
     std::string_view name;
@@ -63,6 +64,8 @@ struct AddedMachine {
     std::vector<DeviceId> nics;
 };
 AddedMachine add_machine(Topology& topology, const MachineSpec& spec, Machine place);
+// The same of the first machine of another topology, device by device.
+AddedMachine add_copy(Topology& topology, const Topology& of, Machine place);
 
 // The NVLinks between GPUs i and j of a DGX-1 with V100s, 0 ≤ i, j < 8.
 std::uint32_t hybrid_cube_lanes(std::uint32_t i, std::uint32_t j);

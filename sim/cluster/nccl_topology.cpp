@@ -30,6 +30,19 @@ constexpr std::size_t nics_max = 4096;
 constexpr std::array<std::string_view, 8> element_names = {"system", "cpu", "pci", "gpu",
                                                            "nvlink", "c2c", "nic", "net"};
 
+// The GPU of gpus.cpp that is meant most often; empty for others.
+std::string gpu_of_capability(std::int64_t capability) {
+    switch (capability) {
+        case 60: return "p100_sxm2";
+        case 70: return "v100_sxm2_32gb";
+        case 75: return "t4";
+        case 80: return "a100_sxm4_80gb";
+        case 90: return "h100_sxm5_80gb";
+        case 100: return "b200_sxm_180gb";
+        default: return {};
+    }
+}
+
 class Dump {
 public:
     explicit Dump(const XmlFile& file) : file_(file) {
@@ -43,6 +56,10 @@ public:
         join_sockets();
         for (const Gpu& gpu : gpus_) add_nvlinks(gpu);
         if (gpus_.empty()) refuse(root, "expected at least one <gpu>");
+        Machine& machine = topology_.machine_to_describe(machine_);
+        machine.gpu = gpu_of_capability(gpus_.front().capability);
+        machine.nic_gbit_per_s = nic_gbit_per_s_;
+        machine.amd = amd_;
     }
 
     Topology finished() { return std::move(topology_); }
@@ -121,6 +138,7 @@ private:
         const double rate = arch.starts_with("ppc64")  ? machine_tables::x_bus
                             : vendor == "AuthenticAMD" ? machine_tables::xgmi
                                                        : machine_tables::qpi_2;
+        amd_ = amd_ || vendor == "AuthenticAMD";
         sockets_.push_back({id, rate});
         for (const pugi::xml_node child : cpu.children()) {
             const std::string_view name = require(child, {"pci", "nic"});
@@ -166,8 +184,9 @@ private:
     void add_nic(pugi::xml_node nic, DeviceId parent, BytesPerSecond rate) {
         for (const pugi::xml_node net : nic.children()) {
             require(net, {"net"});
-            // Mbit/s; the network that it belongs to is not in the file, so only zero matters.
-            number(net, "speed", 1, 100'000'000, 10'000);
+            // Mbit/s; the network that it belongs to is not in the file.
+            const std::int64_t mbit = number(net, "speed", 1, 100'000'000, 10'000);
+            nic_gbit_per_s_ = std::max(nic_gbit_per_s_, static_cast<double>(mbit) / 1e3);
         }
         if (nics_ == nics_max) refuse(nic, fmt::format("more than {} <nic>", nics_max));
         const DeviceId id =
@@ -191,8 +210,9 @@ private:
     }
 
     void add_nvlinks(const Gpu& gpu) {
-        const double lane = gpu.capability < 70 ? 20 : 25;  // GB/s; P100, and all since
-        std::map<DeviceId, std::uint32_t> lanes;            // a switch has several entries
+        // GB/s: P100; V100 to H200; Blackwell.
+        const double lane = gpu.capability < 70 ? 20 : gpu.capability < 100 ? 25 : 50;
+        std::map<DeviceId, std::uint32_t> lanes;  // a switch has several entries
         for (const pugi::xml_node link : gpu.element.children()) {
             if (link.name() != std::string_view("nvlink")) continue;
             const auto count = static_cast<std::uint32_t>(number(link, "count", 1, 64, {}));
@@ -237,6 +257,8 @@ private:
     std::optional<DeviceId> plane_;
     std::size_t bridges_ = 0;
     std::size_t nics_ = 0;
+    double nic_gbit_per_s_ = 0;
+    bool amd_ = false;
 };
 
 }  // namespace

@@ -251,19 +251,4 @@ BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,
     return BytesPerSecond::of(1 / seconds_per_byte);
 }
 
-// Fitted to limits for large messages (alpha-beta fits of the nccl-tests tables in github
-// VIA-Research/vTrain): busbw in GB/s over V100: 22.57 with 2 GPUs, 37.12 with 5; over A100: 192.95
-// with 2 GPUs and 227.29 with 8. The other rows of those tables are predicted (tests).
-RingEfficiency v100_ring_efficiency() {
-    return {22.57 / 25, 37.12 / (2 * 22.57), 0,
-            "wire: 2 V100; relay: 5 V100 (vTrain's nccl-tests tables)"};
-}
-
-RingEfficiency a100_ring_efficiency() {
-    // 1/192.95 = 1/b + c/2 and 1/227.29 = 1/b + c/14, in s/GB.
-    constexpr double copy = (1 / 192.95 - 1 / 227.29) / (1.0 / 2 - 1.0 / 14);
-    constexpr double ring = 1 / (1 / 192.95 - copy / 2);
-    return {ring / 300, 1, copy / 1e9, "wire and copy: 2 and 8 A100 (vTrain's nccl-tests tables)"};
-}
-
 }  // namespace ukemi::sim

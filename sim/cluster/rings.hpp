@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "sim/cluster/link_reach.hpp"
 #include "sim/cluster/topology.hpp"
 
 namespace ukemi::sim {
@@ -39,22 +40,8 @@ inline constexpr std::size_t ring_gpus_max = 8;
 // Two or more GPUs, all different. Throws InputError if two of them have no path.
 RingPlan find_rings(const Topology& topology, std::span<const DeviceId> gpus);
 
-// What NCCL reaches of line rates. For large messages a ring all-reduce of S bytes over n GPUs
-// takes 2 (n − 1)/n S / (wire × bandwidth) + S/n × copy_s_per_byte: 2 (n − 1) sends, and one step
-// more without a send (NCCL's ring has 2 n − 1 primitives for 2 n − 2 sends).
-struct RingEfficiency {
-    double wire = 1;             // of the line rate, direct hops
-    double relay = 1;            // of that again, if hops are relayed
-    double copy_s_per_byte = 0;  // of the last step
-    std::string_view fitted_to;
-};
-
 // The bus bandwidth as nccl-tests defines it (doc/PERFORMANCE.md): S/t × 2 (n − 1)/n.
 BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,
                                   const RingEfficiency& efficiency);
-
-// V100: NVLink 2 with its own wires. A100: through NVSwitch.
-RingEfficiency v100_ring_efficiency();
-RingEfficiency a100_ring_efficiency();
 
 }  // namespace ukemi::sim

@@ -221,6 +221,7 @@ public:
         add_sockets();
         add_devices();
         add_nvlinks();
+        if (gpu_ != nullptr) topology_.machine_to_describe(machine_).gpu = gpu_->name;
     }
     Topology finished() { return std::move(topology_); }
 

@@ -115,6 +115,11 @@ MachineId Topology::add_machine(Machine machine) {
     return static_cast<MachineId>(machines_.size() - 1);
 }
 
+Machine& Topology::machine_to_describe(MachineId id) {
+    INVARIANT(ukemi::index_of(id) < machines_.size());
+    return machines_[ukemi::index_of(id)];
+}
+
 DeviceId Topology::add_device(DeviceKind kind, MachineId machine, std::string name) {
     if (devices_.size() >= devices_max) {
         throw InputError("topology", "", fmt::format("more than {} devices", devices_max));
@@ -155,6 +160,8 @@ LinkId Topology::connect(DeviceId a, DeviceId b, LinkKind kind, std::uint32_t la
 
 void Topology::derate(LinkKind kind, double factor) {
     INVARIANT(factor > 0 && factor <= 1);
+    std::optional<double>& share = shares_[static_cast<std::size_t>(kind)];
+    share = share.value_or(1) * factor;
     for (Link& link : links_) {
         if (link.kind == kind) link.bandwidth = BytesPerSecond::of(link.bandwidth.raw() * factor);
     }

@@ -7,8 +7,10 @@
 // (routes.hpp). Copies are independent; nothing depends on an address.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@
 
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
+#include "sim/cluster/link_reach.hpp"
 #include "sim/network/link.hpp"
 
 namespace ukemi::sim {
@@ -58,9 +61,13 @@ struct Link {
 
 struct Machine {
     std::string name;
-    std::string preset;  // of machine_spec.hpp; empty if it was read from a dump
+    std::string preset;  // of machine_spec.hpp, or the file that it was read from
     std::uint32_t rack = 0;
     ZoneId zone{};
+    std::string gpu = {};  // of gpus.cpp; empty: none, or unknown
+    NicKind nics = NicKind::infiniband;
+    bool amd = false;           // its CPUs
+    double nic_gbit_per_s = 0;  // of its fastest NIC, where a dump says it
 };
 
 class Topology {
@@ -82,6 +89,7 @@ public:
     std::string full_name(DeviceId id) const;  // "machine0/gpu3"
 
     MachineId add_machine(Machine machine);
+    Machine& machine_to_describe(MachineId id);
     DeviceId add_device(DeviceKind kind, MachineId machine, std::string name);
     // Both directions: the returned link leads from a to b, the next number from b to a.
     // Throws InputError, naming the two devices, if the bandwidth is not above zero and finite, or
@@ -90,11 +98,16 @@ public:
                    BytesPerSecond bandwidth, Duration latency);
     // What software reaches of the line rates: every link of the kind, times 0 < factor ≤ 1.
     void derate(LinkKind kind, double factor);
+    // The factors of all derate() calls of the kind; nothing if there were none.
+    std::optional<double> share(LinkKind kind) const {
+        return shares_[static_cast<std::size_t>(kind)];
+    }
 
 private:
     std::vector<Device> devices_;
     std::vector<Link> links_;
     std::vector<Machine> machines_;
+    std::array<std::optional<double>, 4> shares_;  // by kind of link
 };
 
 }  // namespace ukemi::sim

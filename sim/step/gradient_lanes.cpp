@@ -72,6 +72,13 @@ std::int64_t messages_at_once(const StepJob& job) {
 
 }  // namespace
 
+PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
+                                   std::span<const DeviceId> group, std::int32_t per_host,
+                                   std::int64_t at_once) {
+    if (job.nccl) return {network, NcclCollective::all_reduce, group, job.name};
+    return {network, job.collective, group, per_host, job.name, at_once};
+}
+
 std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob& job,
                                          std::span<const std::vector<DeviceId>> groups) {
     std::vector<GradientLane> lanes(std::size_t{1} + highest_lane(job));
@@ -79,12 +86,16 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
     for (const std::vector<DeviceId>& group : groups) {
         const std::int32_t per_host =
             job.layout ? workers_per_machine(network.topology(), group) : job.per_host;
-        lanes[all_reduce_lane].emplace_back(network, job.collective, group, per_host, job.name,
-                                            at_once);
+        lanes[all_reduce_lane].push_back(placed_all_reduce(network, job, group, per_host, at_once));
         const auto ranks = static_cast<std::int32_t>(group.size());
         if (lanes.size() > gather_lane) {
-            lanes[gather_lane].emplace_back(network, ring_of_parts("all_gather", ranks), group,
-                                            at_once);
+            if (job.nccl) {
+                lanes[gather_lane].emplace_back(network, NcclCollective::all_gather, group,
+                                                job.name);
+            } else {
+                lanes[gather_lane].emplace_back(network, ring_of_parts("all_gather", ranks), group,
+                                                at_once);
+            }
         }
         if (lanes.size() > broadcast_lane) {
             lanes[broadcast_lane].emplace_back(network, binomial_broadcast(ranks), group, at_once);
@@ -93,14 +104,15 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
     return lanes;
 }
 
-PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind,
-                                 policies::Collective collective, std::span<const DeviceId> workers,
-                                 std::string_view where) {
+PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, const StepJob& job,
+                                 std::span<const DeviceId> workers) {
     const auto ranks = static_cast<std::int32_t>(workers.size());
     switch (kind) {
-        case ExchangeKind::all_reduce:
-            return {network, collective, workers, workers_per_machine(network.topology(), workers),
-                    where};
+        case ExchangeKind::all_reduce: {
+            const std::int32_t each = workers_per_machine(network.topology(), workers);
+            if (job.nccl) return placed_all_reduce(network, job, workers, each);
+            return {network, job.layout->exchange_collective, workers, each, job.name};
+        }
         case ExchangeKind::all_gather:
             return {network, ring_of_parts("all_gather", ranks), workers};
         case ExchangeKind::reduce_scatter:

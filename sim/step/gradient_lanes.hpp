@@ -16,10 +16,15 @@ namespace ukemi::sim {
 std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob& job,
                                          std::span<const std::vector<DeviceId>> groups);
 
+// The job's all-reduce over a group of its workers, `per_host` on each machine; `at_once` as of
+// PlacedCollective.
+PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
+                                   std::span<const DeviceId> group, std::int32_t per_host,
+                                   std::int64_t at_once = 1);
+
 // Between replicas; see ExchangeKind, except tensor_all_reduce, for what the bytes mean. Workers:
 // two or more.
-PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind,
-                                 policies::Collective collective, std::span<const DeviceId> workers,
-                                 std::string_view where);
+PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, const StepJob& job,
+                                 std::span<const DeviceId> workers);
 
 }  // namespace ukemi::sim

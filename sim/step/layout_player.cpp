@@ -80,8 +80,13 @@ void LayoutPlayer::place(StepHost& host) {
             cells_.push_back({d, p, State::waiting, 0, 0, {}, {}, {}, {}});
             if (degrees.tensor > 1) {
                 const std::vector<DeviceId> group = cell_workers(d, p);
-                tensor_.emplace_back(network, policies::Collective::ring, group,
-                                     workers_per_machine(network.topology(), group), job().name);
+                const std::int32_t each = workers_per_machine(network.topology(), group);
+                if (job().nccl) {
+                    tensor_.push_back(placed_all_reduce(network, job(), group, each));
+                } else {
+                    tensor_.emplace_back(network, policies::Collective::ring, group, each,
+                                         job().name);
+                }
             }
             if (degrees.pipeline == 1) continue;
             forward_.push_back(towards(d, p, (p + 1) % degrees.pipeline));
@@ -97,8 +102,8 @@ void LayoutPlayer::place_exchanges(ClusterNetwork& network) {
         std::vector<PlacedCollective>& placed = between_[*block.exchange];
         if (!placed.empty() || work_.degrees.data == 1) return;
         for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
-            placed.push_back(placed_exchange(network, *block.exchange, work_.exchange_collective,
-                                             replica_workers(0, p), job().name));
+            placed.push_back(
+                placed_exchange(network, *block.exchange, job(), replica_workers(0, p)));
         }
     };
     for (const StageWork& stage : work_.stages) {

@@ -128,6 +128,12 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, policies::Collective
     });
 }
 
+PlacedCollective::PlacedCollective(ClusterNetwork& network, NcclCollective collective,
+                                   std::span<const DeviceId> workers, std::string_view where)
+    : name_("nccl"), nccl_(std::make_shared<const NcclRun>(network, collective, workers, where)) {
+    links_.assign(nccl_->links().begin(), nccl_->links().end());
+}
+
 PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                                    std::span<const DeviceId> workers, std::int64_t at_once) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
@@ -157,6 +163,7 @@ void PlacedCollective::place(ClusterNetwork& network, const PhasedCollective& ph
 }
 
 RunId PlacedCollective::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
+    if (nccl_ != nullptr) return nccl_->start(network, bytes, at);
     CollectiveRuns& runs = network.runs();
     if (plan_ != nullptr) return runs.start(plan_, bytes, at, play_, window_);
     if (graph_ != nullptr) return runs.start(graph_, bytes, at);

@@ -16,6 +16,7 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/network/collective_runs.hpp"
 #include "sim/network/tree_pipeline.hpp"
+#include "sim/step/nccl_collective.hpp"
 #include "sim/step/network_rule.hpp"
 
 namespace ukemi::sim {
@@ -55,6 +56,10 @@ public:
                      std::span<const DeviceId> workers, std::int32_t per_host,
                      std::string_view where, std::int64_t at_once = 1);
 
+    // As long as NCCL's takes. InputError as of nccl_place().
+    PlacedCollective(ClusterNetwork& network, NcclCollective collective,
+                     std::span<const DeviceId> workers, std::string_view where);
+
     // Any exchange of workers.size() ranks, each of which goes on to its next round when its own
     // part of this one is over.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
@@ -75,6 +80,7 @@ private:
     std::int32_t window_ = 0;                // of a ring
     std::shared_ptr<TreePipeline> pipeline_;
     std::shared_ptr<PlacedGraph> graph_;
+    std::shared_ptr<const NcclRun> nccl_;  // as long as NCCL's takes
     std::vector<LinkId> links_;
 };
 

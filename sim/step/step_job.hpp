@@ -61,6 +61,7 @@ struct StepJob {
     bool asynchronous = false;     // workers do not wait for each other; needs servers
     LaunchRule launch;
     policies::Collective collective = policies::Collective::ring;
+    bool nccl = false;  // instead: all-reduces and gathers of gradients take as long as NCCL's
     std::int32_t per_host = 0;  // of the collective
     Stragglers stragglers;
     InputSupply input;

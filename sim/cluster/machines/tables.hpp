@@ -20,14 +20,6 @@ inline constexpr double upi_3 = 62.4;
 inline constexpr double upi_4 = 128;  // Sapphire Rapids, 16 GT/s
 inline constexpr double xgmi = 128;
 inline constexpr double x_bus = 38.4;
-
-// From NIC to NIC, microseconds. InfiniBand: what NCCL's 2.7 us (NET, ring, LL) leaves after the
-// PCIe hops of both ends. Cloud TCP: 128 us, fitted to point-to-point times of p3.2xlarge by Parcae
-// (liveput/cost.py; includes the software). EFA: 14 us, NCCL's NET constant for Simple. Ethernet of
-// one's own: 50 us, assumed.
-inline constexpr double infiniband_us = 1.5;
-inline constexpr double cloud_tcp_us = 128;
-inline constexpr double efa_us = 14;
-inline constexpr double ethernet_us = 50;
+inline constexpr double nvlink_c2c = 450;
 
 }  // namespace ukemi::sim::machine_tables

@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "base/input_error.hpp"
+#include "sim/cluster/fabric.hpp"
+#include "sim/cluster/nccl/nccl_place.hpp"
 #include "sim/cluster/routes.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/sim/cluster/dumps.hpp"
@@ -65,9 +67,64 @@ TEST_CASE("cluster file: a topology is found by name or by what its file begins 
          {dgx1_xml(), dgx1_smi(), std::string(R"( {"machine": "dgx1_v100"})")}) {
         std::ofstream(file) << text;
         CHECK(sim::topology_of(file.string()).workers().size() == 8);
-        CHECK_THROWS_WITH(sim::topology_of(file.string(), 2),
-                          Catch::Contains("cannot be taken 2 times"));
     }
+    CHECK_THROWS_WITH(sim::topology_of(file.string(), 2),
+                      Catch::Contains("cannot be taken 2 times"));
+    std::ofstream(file) << dgx1_smi();
+    CHECK_THROWS_WITH(sim::topology_of(file.string(), 2), Catch::Contains("how fast its NICs are"));
+    std::ofstream(file) << dgx1_xml();
+    const sim::Topology two = sim::topology_of(file.string(), 2);
+    CHECK(two.workers().size() == 16);
+    CHECK_NOTHROW(sim::check_connected(two));
+}
+
+TEST_CASE("cluster file: a topology file is a machine, taken and wired as the cluster says",
+          "[cluster_file]") {
+    const ScratchFolder folder;
+    std::ofstream(folder / "node.xml") << dgx1_xml();
+    std::ofstream(folder / "node.txt") << dgx1_smi();
+    const auto cluster = [&](const std::string& text) {
+        const auto file = folder / "cluster.json";
+        std::ofstream(file) << text;
+        return sim::topology_of(file.string());
+    };
+    // NCCL's dump says GPUs (sm 70) and NICs (100 Gbit/s); beside it, the preset of that machine.
+    const sim::Topology dumped = cluster(R"({"machine": "node.xml", "count": 3})");
+    const sim::Topology preset = sim::build_cluster("dgx1_v100", 3);
+    REQUIRE(dumped.workers().size() == preset.workers().size());
+    CHECK(dumped.machines()[2].gpu == "v100_sxm2_32gb");
+    CHECK(dumped.machines()[2].preset == "node.xml");
+    sim::Routes dumped_routes(dumped);
+    sim::Routes preset_routes(preset);
+    const auto from = dumped.workers();
+    const auto other = preset.workers();
+    CHECK(dumped_routes.bandwidth(from[0], from[9]) == preset_routes.bandwidth(other[0], other[9]));
+    CHECK(dumped_routes.bandwidth(from[0], from[3]) == preset_routes.bandwidth(other[0], other[3]));
+    const sim::NcclPlace place = sim::nccl_place(dumped, dumped_routes, from, "test");
+    const sim::NcclPlace known = sim::nccl_place(preset, preset_routes, other, "test");
+    CHECK(place.inside == known.inside);
+    CHECK(place.between == known.between);
+    CHECK(place.ll128 == known.ll128);
+
+    const sim::Topology wired = cluster(R"({"machine": "node.txt", "gpu": "v100_sxm2_32gb",
+        "count": 2, "links": {"kind": "efa", "bandwidth": "200 Gbit/s"}})");
+    sim::Routes routes(wired);
+    const sim::NcclPlace slow = sim::nccl_place(wired, routes, wired.workers(), "test");
+    CHECK(slow.between.raw() == 4 * 25e9);
+    CHECK(slow.between_share == 0.61);
+    CHECK(slow.hop_us == Approx(12.5).margin(0.11));
+
+    CHECK_THROWS_WITH(cluster(R"({"machine": "node.txt", "count": 2})"),
+                      Catch::Contains("cluster.json: at /gpu: expected the kind of the machine"));
+    CHECK_THROWS_WITH(cluster(R"({"machine": "node.txt", "gpu": "v100_sxm2_32gb", "count": 2})"),
+                      Catch::Contains("at /links: expected a bandwidth"));
+    CHECK_THROWS_WITH(cluster(R"({"machine": "node.xml", "gpu": "v100", "count": 2})"),
+                      Catch::Contains("at /gpu: there is no GPU \"v100\""));
+    // A preset on other links.
+    const sim::Topology roce =
+        cluster(R"({"machine": "dgx_h100", "count": 2, "links": {"bandwidth": "200 Gbit/s"}})");
+    sim::Routes roce_routes(roce);
+    CHECK(sim::nccl_place(roce, roce_routes, roce.workers(), "test").between.raw() == 200e9);
 }
 
 }  // namespace ukemi

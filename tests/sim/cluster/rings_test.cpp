@@ -44,8 +44,7 @@ std::vector<RingRow> compare(std::string_view machine, const sim::RingEfficiency
                              std::span<const double> recorded,
                              const std::set<std::size_t>& fitted) {
     std::vector<RingRow> rows;
-    fmt::print("{}: {}\nGPUs  rings           bus bandwidth (GB/s)\n", machine,
-               efficiency.fitted_to);
+    fmt::print("{}: {}\nGPUs  rings           bus bandwidth (GB/s)\n", machine, efficiency.source);
     for (std::size_t i = 0; i < recorded.size(); ++i) {
         const std::size_t count = i + 2;
         const sim::RingPlan plan = rings_of(machine, count);
@@ -158,12 +157,14 @@ TEST_CASE("rings: without NVLink there is one, over PCIe and sockets", "[rings]"
 
 TEST_CASE("rings: predicted bandwidths of V100 and A100 machines beside recorded ones",
           "[rings][golden]") {
-    const auto v100 = compare("dgx1_v100", sim::v100_ring_efficiency(), v100_recorded, {2, 5});
+    const auto v100 =
+        compare("dgx1_v100", sim::ring_efficiency("v100_sxm2_32gb", false), v100_recorded, {2, 5});
     for (const RingRow& row : v100) {
         CAPTURE(row.gpus);
         CHECK(std::abs(row.error()) < (row.fitted ? 0.0001 : 0.06));
     }
-    const auto a100 = compare("dgx_a100", sim::a100_ring_efficiency(), a100_recorded, {2, 8});
+    const auto a100 =
+        compare("dgx_a100", sim::ring_efficiency("a100_sxm4_40gb", true), a100_recorded, {2, 8});
     for (const RingRow& row : a100) {
         CAPTURE(row.gpus);
         CHECK(std::abs(row.error()) < (row.fitted ? 0.0001 : 0.01));
@@ -217,7 +218,7 @@ TEST_CASE("rings: five V100 cannot have fallen back to PCIe", "[rings][golden]")
     // more than that, and less than two relayed rings at the rate of direct ones.
     const double recorded = v100_recorded[3];
     CHECK(recorded > 2 * sim::pcie_x16_rate(3).raw() / 1e9);
-    sim::RingEfficiency direct = sim::v100_ring_efficiency();
+    sim::RingEfficiency direct = sim::ring_efficiency("v100_sxm2_32gb", false);
     direct.relay = 1;
     const double bound = sim::ring_bus_bandwidth(rings_of("dgx1_v100", 5), 5, direct).raw() / 1e9;
     fmt::print("dgx1_v100, 5 GPUs: relayed at the direct rate {:.1f}, recorded {:.1f} GB/s\n",
@@ -231,7 +232,7 @@ TEST_CASE("rings: the numbers of A100 fall short on H100", "[rings][golden]") {
     // xxrjun/nccl-tests-cluster, example-cluster01); eight with rings (NVIDIA/nccl-tests#212).
     const auto predicted = [](std::size_t gpus) {
         return sim::ring_bus_bandwidth(rings_of("dgx_h100", gpus), gpus,
-                                       sim::a100_ring_efficiency())
+                                       sim::ring_efficiency("a100_sxm4_40gb", true))
                    .raw() /
                1e9;
     };

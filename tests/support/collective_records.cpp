@@ -1,5 +1,5 @@
 // collective_records.cpp — from tables of files to rows.
-#include "studies/nccl_times/collective_records.hpp"
+#include "tests/support/collective_records.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/text_scan.hpp"
 
-namespace ukemi::studies {
+namespace ukemi::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ std::vector<CollectiveRecord> medians(std::vector<CollectiveRecord> records) {
     return unique;
 }
 
-}  // namespace ukemi::studies
+}  // namespace ukemi::test

@@ -11,7 +11,7 @@
 #include "base/quantity.hpp"
 #include "traces/nccl_tests.hpp"
 
-namespace ukemi::studies {
+namespace ukemi::test {
 
 struct CollectiveRecord {
     std::string series;  // what was not varied: "v100", "polaris nccl_2_21/setup4"
@@ -35,4 +35,4 @@ std::vector<CollectiveRecord> read_collective_folder(const std::filesystem::path
 // Equal rows (all but the time) as one, with the median of their times, by series, ranks and size.
 std::vector<CollectiveRecord> medians(std::vector<CollectiveRecord> records);
 
-}  // namespace ukemi::studies
+}  // namespace ukemi::test

@@ -1,5 +1,5 @@
 // collective_records_test.cpp — recorded collectives, in the forms that others keep them in.
-#include "studies/nccl_times/collective_records.hpp"
+#include "tests/support/collective_records.hpp"
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -32,7 +32,7 @@ TEST_CASE("collective records: every table of a folder is read, and nothing else
     write(folder, "README.md", "not a table");
     write(folder, "notes_1.txt", "not a table");
     write(folder, "v100_all.csv", "not a table");
-    const auto records = studies::read_collective_folder(folder.path());
+    const auto records = test::read_collective_folder(folder.path());
     REQUIRE(records.size() == 2);  // by name: h100 first; a row without a size is left out
     CHECK(records[0].series == "h100");
     CHECK(records[0].per_machine == 16);
@@ -46,14 +46,14 @@ TEST_CASE("collective records: every table of a folder is read, and nothing else
 TEST_CASE("collective records: a table that is none is refused by file and line", "[records]") {
     const ScratchFolder folder;
     write(folder, "v100_2.csv", header + "1048576,262144,float,soon,14.95,69870,15.01\n");
-    CHECK_THROWS_WITH(studies::read_collective_folder(folder.path()),
+    CHECK_THROWS_WITH(test::read_collective_folder(folder.path()),
                       Catch::Contains("v100_2.csv:2:") && Catch::Contains("a time in ns"));
     write(folder, "v100_2.csv", "size,time\n1,2\n");
-    CHECK_THROWS_AS(studies::read_collective_folder(folder.path()), InputError);
+    CHECK_THROWS_AS(test::read_collective_folder(folder.path()), InputError);
 }
 
 TEST_CASE("collective records: joined runs keep what was not varied as a series", "[records]") {
-    const auto records = studies::collective_records(traces::parse_nccl_tests(
+    const auto records = test::collective_records(traces::parse_nccl_tests(
         joined_header +
             "alcf,polaris,A100,8,4,x/setup1,all_reduce,1024,float,65.64,0.02,0.03,66,0.02,0.03,a\n"
             "alcf,polaris,A100,8,4,x/setup1,all_reduce,0,float,8.52,0,0,8.5,0,0,a\n"
@@ -73,17 +73,17 @@ TEST_CASE("collective records: joined runs keep what was not varied as a series"
 }
 
 TEST_CASE("collective records: equal rows become their median", "[records]") {
-    std::vector<studies::CollectiveRecord> records(3);
-    for (studies::CollectiveRecord& record : records) record.size = bytes(8);
+    std::vector<test::CollectiveRecord> records(3);
+    for (test::CollectiveRecord& record : records) record.size = bytes(8);
     records[0].time = nanoseconds(70);
     records[1].time = nanoseconds(10);
     records[2].time = nanoseconds(30);
-    REQUIRE(studies::medians(records).size() == 1);
-    CHECK(studies::medians(records)[0].time == nanoseconds(30));
+    REQUIRE(test::medians(records).size() == 1);
+    CHECK(test::medians(records)[0].time == nanoseconds(30));
     records.pop_back();
-    CHECK(studies::medians(records)[0].time == nanoseconds(40));
+    CHECK(test::medians(records)[0].time == nanoseconds(40));
     records[0].per_machine = 2;
-    CHECK(studies::medians(records).size() == 2);
+    CHECK(test::medians(records).size() == 2);
 }
 
 TEST_CASE("collective records: the recorded folders are read whole", "[records][golden]") {
@@ -92,7 +92,7 @@ TEST_CASE("collective records: the recorded folders are read whole", "[records][
         WARN("skipped: no recorded data: vtrain_nccl");
         return;
     }
-    const auto tables = studies::read_collective_folder(*data / "vtrain_nccl");
+    const auto tables = test::read_collective_folder(*data / "vtrain_nccl");
     REQUIRE(tables.size() >= 1024);
     CHECK(tables.size() % 1024 == 0);  // 1 MiB to 1 GiB in steps of one
 }

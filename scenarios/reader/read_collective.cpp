@@ -1,0 +1,66 @@
+// read_collective.cpp — a schedule by name, the cheapest, or NCCL's.
+#include "scenarios/reader/read_collective.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "scenarios/reader/read_step_codec.hpp"
+#include "sim/step/collective_choice.hpp"
+#include "sim/step/placed_collective.hpp"
+
+namespace ukemi::scenarios {
+
+namespace {
+
+// Those that add up their gradients: all workers, or the replicas of a layout's first rank.
+std::vector<sim::DeviceId> replicas_of(const sim::StepJob& job) {
+    if (!job.layout) return job.workers;
+    std::vector<sim::DeviceId> replicas;
+    for (std::int32_t d = 0; d < job.layout->degrees.data; ++d) {
+        replicas.push_back(job.workers[static_cast<std::size_t>(job.layout->rank(0, d, 0))]);
+    }
+    return replicas;
+}
+
+}  // namespace
+
+void read_collective(ConfigReader& config, const sim::Topology& topology,
+                     std::string_view otherwise, StepJobEntry& entry) {
+    sim::StepJob& job = entry.job;
+    std::vector<std::string_view> names(policies::collective_names().begin(),
+                                        policies::collective_names().end());
+    names[static_cast<std::size_t>(policies::Collective::automatic)] = cheapest_collective;
+    names.push_back(nccl_collective);
+    const std::vector<sim::DeviceId> replicas = replicas_of(job);
+    const auto chosen = config.choice<std::size_t>("collective", names, otherwise);
+    job.nccl = names[chosen] == nccl_collective;
+    job.collective =
+        job.nccl ? policies::Collective::ring : static_cast<policies::Collective>(chosen);
+    job.per_host = sim::workers_per_machine(topology, job.workers);
+    if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
+    const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
+    const std::string where = fmt::format("{}: at {}/collective", config.file(), config.path());
+    const std::vector<sim::GradientBucket> buckets =
+        job.layout ? job.layout->stages.front().buckets : reduced_parts(job);
+    sim::ClusterNetwork network(topology);  // for the complaints
+    if (job.nccl) {
+        const sim::NcclRun run(network, sim::NcclCollective::all_reduce, replicas, where);
+        entry.why = sim::words_of(run.place(), buckets);
+        return;
+    }
+    if (job.collective == policies::Collective::automatic) {
+        const auto priced = sim::price_collectives(topology, replicas, per_host, buckets, where);
+        job.collective = priced.front().algorithm;
+        entry.cheapest = true;
+        entry.why = sim::reason_for(priced);
+    }
+    const sim::PlacedCollective placed(network, job.collective, replicas, per_host, where);
+    if (entry.request.synchronised_norm) {
+        const std::array sums = {sim::GradientBucket{"norm", bytes(4096)}};  // of 512 channels
+        job.layout->exchange_collective =
+            sim::price_collectives(topology, replicas, per_host, sums, where).front().algorithm;
+    }
+}
+
+}  // namespace ukemi::scenarios

@@ -1,0 +1,186 @@
+// nccl_place.cpp — reads off a topology what NCCL's prices depend on.
+#include "sim/cluster/nccl/nccl_place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/input_error.hpp"
+#include "sim/cluster/rings.hpp"
+
+namespace ukemi::sim {
+namespace {
+
+// What NCCL's own constants have for a hop between machines: 2 × 0.6 us inside, 1.5 us between.
+constexpr double known_hop_us = 2.7;
+
+struct Known {
+    std::string_view prefix;
+    NcclGeneration generation{};
+};
+constexpr Known generations[] = {
+    {"k80", NcclGeneration::pascal},      {"titan_x", NcclGeneration::pascal},
+    {"p100", NcclGeneration::pascal},     {"v100", NcclGeneration::volta},
+    {"t4", NcclGeneration::volta},        {"rtx6000", NcclGeneration::volta},
+    {"a100", NcclGeneration::ampere},     {"h100", NcclGeneration::hopper},
+    {"h200", NcclGeneration::hopper},     {"b200", NcclGeneration::blackwell},
+    {"gb200", NcclGeneration::blackwell},
+};
+
+NcclGeneration generation_of_gpu(std::string_view gpu, std::string_view where) {
+    for (const Known& known : generations) {
+        if (gpu.starts_with(known.prefix)) return known.generation;
+    }
+    throw InputError(where, "",
+                     gpu.empty() ? std::string("nccl needs GPUs whose kind is known")
+                                 : fmt::format("nccl does not run on {}", gpu));
+}
+
+using MachineRanks = std::vector<std::span<const DeviceId>>;  // by machine
+
+// The machines of all must be alike.
+MachineRanks groups_of(const Topology& topology, std::span<const DeviceId> workers,
+                       std::string_view where) {
+    if (workers.size() < 2) throw InputError(where, "", "nccl needs two workers");
+    const auto machine_of = [&](DeviceId worker) { return topology.device(worker).machine; };
+    MachineRanks groups;
+    for (std::size_t begin = 0, end = 0; begin < workers.size(); begin = end) {
+        while (end < workers.size() && machine_of(workers[end]) == machine_of(workers[begin])) {
+            ++end;
+        }
+        groups.push_back(workers.subspan(begin, end - begin));
+    }
+    const Machine& first = topology.machine(machine_of(workers.front()));
+    for (const auto& group : groups) {
+        const Machine& other = topology.machine(machine_of(group.front()));
+        if (other.gpu == first.gpu && other.preset == first.preset) continue;
+        throw InputError(where, "",
+                         fmt::format("nccl needs machines of one kind, found {} and {}",
+                                     first.preset, other.preset));
+    }
+    return groups;
+}
+
+double line_rate(const Topology& topology, LinkKind kind, double reached) {
+    return reached / topology.share(kind).value_or(1);
+}
+
+void place_inside(NcclPlace& place, const Topology& topology, std::span<const DeviceId> first,
+                  const Machine& machine) {
+    if (first.size() < 2) return;
+    const RingPlan rings = find_rings(topology, first);
+    place.nvlink = rings.kind != RingKind::routed;
+    const LinkKind kind = place.nvlink ? LinkKind::nvlink : LinkKind::pcie;
+    place.inside = BytesPerSecond::of(line_rate(topology, kind, rings.bandwidth.raw()));
+    const bool switched =
+        !topology.devices_of(DeviceKind::nvswitch, topology.device(first.front()).machine).empty();
+    place.switched = switched;
+    const RingEfficiency& reach = ring_efficiency(place.nvlink ? machine.gpu : "", switched);
+    place.inside_share = topology.share(kind).value_or(reach.wire) *
+                         (rings.kind == RingKind::relayed ? reach.relay : 1);
+    place.copy_s_per_byte = reach.copy_s_per_byte;
+    place.channels = static_cast<std::int32_t>(rings.rings.size());
+    place.nvls = switched && place.generation >= NcclGeneration::hopper && first.size() > 2;
+    place.ll128 = place.nvlink && place.generation >= NcclGeneration::volta;
+    place.reach = fmt::format("{} at {:.3g} of the line rate ({})", reach.links, place.inside_share,
+                              topology.share(kind) ? "efficiency" : reach.source);
+}
+
+// Whether a GPU and the NIC next to it hang on one PCIe switch: else no LL128 between machines.
+bool shares_a_switch(const Topology& topology, DeviceId gpu) {
+    const auto neighbours = [&](DeviceId device, DeviceKind kind) {
+        std::vector<DeviceId> found;
+        for (const Link& link : topology.links()) {
+            if (link.from == device && topology.device(link.to).kind == kind) {
+                found.push_back(link.to);
+            }
+        }
+        return found;
+    };
+    return std::ranges::any_of(neighbours(gpu, DeviceKind::pcie_switch), [&](DeviceId pcie) {
+        return !neighbours(pcie, DeviceKind::nic).empty();
+    });
+}
+
+// Of the network's links, those that are no NIC's: what each lets through, for each of its edges.
+double least_of_switches(const Topology& topology, Routes& routes, const MachineRanks& groups) {
+    std::vector<std::int64_t> crossed(topology.links().size());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const auto next = groups[(g + 1) % groups.size()];
+        for (std::size_t i = 0; i < groups[g].size(); ++i) {
+            for (const LinkId link : routes.route(groups[g][i], next[i % next.size()])) {
+                ++crossed[index_of_link(link)];
+            }
+        }
+    }
+    double least = BytesPerSecond::max().raw();
+    for (std::size_t i = 0; i < crossed.size(); ++i) {
+        const Link& link = topology.links()[i];
+        if (crossed[i] == 0 || link.kind != LinkKind::network) continue;
+        const auto is_nic = [&](DeviceId id) {
+            return topology.device(id).kind == DeviceKind::nic;
+        };
+        if (is_nic(link.from) || is_nic(link.to)) continue;
+        least = std::min(least, link.bandwidth.raw() / static_cast<double>(crossed[i]));
+    }
+    return least;
+}
+
+void place_between(NcclPlace& place, const Topology& topology, Routes& routes,
+                   const MachineRanks& groups, const Machine& machine, std::string_view where) {
+    const DeviceId worker = groups.front().front();
+    const MachineId id = topology.device(worker).machine;
+    const std::vector<DeviceId> nics = topology.devices_of(DeviceKind::nic, id);
+    const std::size_t gpus = topology.devices_of(DeviceKind::gpu, id).size();
+    if (nics.empty()) throw InputError(where, "", "nccl needs NICs between machines");
+    const std::size_t each = std::ranges::min(groups, {}, &MachineRanks::value_type::size).size();
+    // Shared evenly by the GPUs, one at least.
+    const std::size_t used = std::max<std::size_t>(1, nics.size() * each / gpus);
+    double nic = BytesPerSecond::max().raw();
+    for (const Link& link : topology.links()) {
+        if (link.kind != LinkKind::network) continue;
+        if (std::ranges::find(nics, link.from) == nics.end()) continue;
+        nic = std::min(nic, link.bandwidth.raw());
+    }
+    const double all =
+        std::min(static_cast<double>(used) * nic,
+                 static_cast<double>(each) * least_of_switches(topology, routes, groups));
+    place.between = BytesPerSecond::of(line_rate(topology, LinkKind::network, all));
+    const NicReach& reach = nic_reach(machine.nics);
+    place.between_share = topology.share(LinkKind::network).value_or(reach.share);
+    place.channels = static_cast<std::int32_t>(used);
+    place.nvls = place.nvls && reach.nvls_tree;
+    place.sums = reach.sums;
+    place.ll128 = reach.ll128 && place.generation >= NcclGeneration::volta && place.nvlink &&
+                  shares_a_switch(topology, worker);
+    Duration longest;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        longest = std::max(
+            longest, routes.latency(groups[g].front(), groups[(g + 1) % groups.size()].front()));
+    }
+    place.hop_us = std::max(0.0, to_seconds(longest) * 1e6 - known_hop_us);
+    place.reach += fmt::format("{}{} at {:.3g} ({})", place.reach.empty() ? "" : ", ", reach.name,
+                               place.between_share,
+                               topology.share(LinkKind::network) ? "efficiency" : reach.source);
+}
+
+}  // namespace
+
+NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const DeviceId> workers,
+                     std::string_view where) {
+    const MachineRanks groups = groups_of(topology, workers, where);
+    const auto largest = std::ranges::max(groups, {}, &MachineRanks::value_type::size);
+    const Machine& machine = topology.machine(topology.device(workers.front()).machine);
+    NcclPlace place;
+    place.machines = static_cast<std::int32_t>(groups.size());
+    place.per_machine = static_cast<std::int32_t>(largest.size());
+    place.fewer = place.ranks() - static_cast<std::int32_t>(workers.size());
+    place.generation = generation_of_gpu(machine.gpu, where);
+    place.amd = machine.amd;
+    place_inside(place, topology, largest, machine);
+    if (groups.size() > 1) place_between(place, topology, routes, groups, machine, where);
+    return place;
+}
+
+}  // namespace ukemi::sim

@@ -1,0 +1,49 @@
+// nccl_place.hpp — what the ranks of one communicator of NCCL stand on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/quantity.hpp"
+#include "sim/cluster/routes.hpp"
+#include "sim/cluster/topology.hpp"
+
+namespace ukemi::sim {
+
+enum class NcclGeneration : std::uint8_t { pascal, volta, ampere, hopper, blackwell };
+
+struct NcclPlace {
+    std::int32_t machines = 1;
+    std::int32_t per_machine = 1;  // on the one with most
+    std::int32_t fewer = 0;        // ranks that the others lack
+    NcclGeneration generation = NcclGeneration::volta;
+    // Line rates and what large messages reach of them (link_reach.hpp, or what a scenario says).
+    BytesPerSecond inside = BytesPerSecond::max();   // all rings together; max() for one GPU
+    BytesPerSecond between = BytesPerSecond::max();  // the NICs of a machine's ranks, each way, if
+                                                     // no switch carries less; max() for a machine
+    double inside_share = 1;
+    double between_share = 1;
+    double copy_s_per_byte = 0;  // RingEfficiency
+    std::int32_t channels = 1;   // rings inside a machine; NICs where there are several machines
+    double hop_us = 0;           // of a hop between machines, beyond what NCCL's constants have
+    bool nvlink = true;          // else the rings are on PCIe
+    bool switched = false;       // NVSwitches
+    bool nvls = false;           // NVSwitches that can sum; between machines, NICs that NCCL
+                                 // combines with it
+    bool sums = false;           // switches of the network that can
+    bool ll128 = true;
+    bool amd = false;   // CPUs of AMD: other constants between machines
+    std::string reach;  // in words, with sources
+
+    std::int32_t ranks() const { return machines * per_machine - fewer; }
+};
+
+// Of these workers, those of a machine standing together. Unequal machines have the NICs that the
+// smallest group uses. InputError(WHERE …) if there are fewer than two, machines of several kinds,
+// or GPUs that NCCL does not know.
+NcclPlace nccl_place(const Topology& topology, Routes& routes, std::span<const DeviceId> workers,
+                     std::string_view where);
+
+}  // namespace ukemi::sim

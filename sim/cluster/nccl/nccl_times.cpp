@@ -1,0 +1,95 @@
+// nccl_times.cpp — from a choice to a time.
+#include "sim/cluster/nccl/nccl_times.hpp"
+
+#include <algorithm>
+
+#include "base/exact_math.hpp"
+
+namespace ukemi::sim {
+namespace {
+
+// GB/s, of all rings or NICs together.
+struct Rates {
+    double inside = 0;
+    double between = 0;
+};
+
+double ring_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, double kilobytes,
+               NcclCollective collective, const NcclNumbers& numbers) {
+    const double ranks = place.ranks();
+    double rate = std::min(rates.inside, rates.between);
+    if (choice.protocol == NcclProtocol::ll128) {
+        rate = std::min(rates.inside * numbers.ll128_inside, rates.between);
+    }
+    const double passes = collective == NcclCollective::all_reduce ? 2 : 1;
+    double us = kilobytes * passes * (ranks - 1) / ranks / nccl_protocol_rate(place, choice, rate);
+    if (choice.protocol == NcclProtocol::simple && place.machines == 1) {
+        us += kilobytes / ranks * place.copy_s_per_byte * 1e9;
+    }
+    return us;
+}
+
+double tree_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, Bytes bytes,
+               double kilobytes) {
+    // In bus bandwidth, of which the buffer goes at half.
+    double rate = std::min(0.92 * rates.inside, nccl_tree_limit(place, choice.algorithm));
+    if (place.machines > 1) {
+        rate = std::min(rate, 2 * rates.between / nccl_tree_crossings(place.machines));
+    }
+    rate = nccl_protocol_rate(place, choice, rate) / 2;
+    return kilobytes / (rate * nccl_size_correction(choice, bytes));
+}
+
+// The network's switches add up: the buffer leaves a machine once. Inside, each GPU gives parts of
+// it to the others, and gets them back.
+double collnet_us(const NcclPlace& place, const Rates& rates, double kilobytes) {
+    const double gpus = place.per_machine;
+    const double inside = rates.inside * gpus / std::max(1.0, 2 * (gpus - 1));
+    return kilobytes / std::min(inside, rates.between);
+}
+
+double nvls_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, Bytes bytes,
+               double kilobytes, NcclCollective collective, const NcclNumbers& numbers) {
+    const double ranks = place.per_machine;
+    const double carried = collective == NcclCollective::all_reduce ? (ranks + 1) / ranks : 1;
+    const double fill = exact::pow(nccl_size_correction(choice, bytes), numbers.nvls_fill);
+    double us = kilobytes * carried / (rates.inside * nvls_efficiency(place.generation) * fill);
+    if (place.machines > 1) us = std::max(us, kilobytes / rates.between);
+    return us;
+}
+
+double nvls_tree_us(const NcclPlace& place, NcclChoice choice, const Rates& rates, Bytes bytes,
+                    double kilobytes) {
+    const double gpus = place.per_machine;
+    const double ranks = place.ranks();
+    const double inside = rates.inside * nvls_efficiency(place.generation) * gpus / (gpus + 1);
+    const double between = rates.between / nccl_tree_crossings(place.machines);
+    const double limit = nccl_tree_limit(place, choice.algorithm) * ranks / (2 * (ranks - 1));
+    return kilobytes / (std::min({inside, between, limit}) * nccl_size_correction(choice, bytes));
+}
+
+}  // namespace
+
+double nccl_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
+                    NcclCollective collective, const NcclNumbers& numbers) {
+    const Rates rates{place.inside_share * place.inside.raw() / 1e9,
+                      place.between_share * place.between.raw() / 1e9};
+    const double kilobytes = static_cast<double>(bytes.raw()) / 1e3;
+    double us = numbers.launch_us + nccl_latency_us(place, choice, bytes, collective);
+    switch (choice.algorithm) {
+        case NcclAlgorithm::ring:
+            us += ring_us(place, choice, rates, kilobytes, collective, numbers);
+            break;
+        case NcclAlgorithm::tree: us += tree_us(place, choice, rates, bytes, kilobytes); break;
+        case NcclAlgorithm::collnet: us += collnet_us(place, rates, kilobytes); break;
+        case NcclAlgorithm::nvls:
+            us += nvls_us(place, choice, rates, bytes, kilobytes, collective, numbers);
+            break;
+        case NcclAlgorithm::nvls_tree:
+            us += nvls_tree_us(place, choice, rates, bytes, kilobytes);
+            break;
+    }
+    return us / 1e6;
+}
+
+}  // namespace ukemi::sim

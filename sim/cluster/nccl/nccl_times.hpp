@@ -1,0 +1,29 @@
+// nccl_times.hpp — how long a collective of NCCL takes, once it has picked.
+//
+// NCCL's latencies and protocols (nccl_model.hpp) on the rates that links reach (link_reach.hpp). A
+// ring sends 2 (n − 1)/n S over each of its edges. NVLS in one machine: every GPU asks the switches
+// for the sum of its part, which they read from all, and stores it to all, so its links carry
+// (n + 1)/n S each way. Trees between machines: the busiest machine sends nccl_tree_crossings() S.
+//
+// Three numbers are fitted, all of them round; bench_published_collectives prints what others
+// give. What is fitted to and what is predicted stands in bench/README.md.
+#pragma once
+
+#include "base/quantity.hpp"
+#include "sim/cluster/nccl/nccl_model.hpp"
+
+namespace ukemi::sim {
+
+struct NcclNumbers {
+    double launch_us = 15;      // before the first byte: the kernel's launch
+    double ll128_inside = 0.8;  // of what NCCL takes LL128 for inside a machine
+    // Of NCCL's own correction of trees (0.5 for 256 KiB to 1 for 1 GiB), by which sums in the
+    // switches of one machine fill up: its square root.
+    double nvls_fill = 0.5;
+};
+
+double nccl_seconds(const NcclPlace& place, NcclChoice choice, Bytes bytes,
+                    NcclCollective collective = NcclCollective::all_reduce,
+                    const NcclNumbers& numbers = {});
+
+}  // namespace ukemi::sim

@@ -1,0 +1,126 @@
+// nccl_collective.cpp — NCCL's rings as one flow, and the bytes that take as long as it would.
+#include "sim/step/nccl_collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/invariant.hpp"
+#include "sim/cluster/rings.hpp"
+#include "sim/step/placed_collective.hpp"
+
+namespace ukemi::sim {
+namespace {
+
+// The orders of ranks, one for each ring. Between machines each enters at another GPU, and so by
+// another NIC; on unequal machines all are in the order of ranks.
+std::vector<std::vector<std::int32_t>> ring_orders(const Topology& topology,
+                                                   std::span<const DeviceId> workers,
+                                                   const NcclPlace& place) {
+    if (place.fewer > 0) {
+        std::vector<std::int32_t> order(workers.size());
+        std::iota(order.begin(), order.end(), 0);
+        return {static_cast<std::size_t>(place.channels), order};
+    }
+    const auto each = static_cast<std::size_t>(place.per_machine);
+    const auto first = workers.first(each);
+    std::vector<std::vector<std::size_t>> inside;  // orders of a machine's GPUs
+    if (each == 1) {
+        inside.push_back({0});
+    } else {
+        for (const std::vector<DeviceId>& ring : find_rings(topology, first).rings) {
+            std::vector<std::size_t>& order = inside.emplace_back();
+            for (const DeviceId gpu : ring) {
+                order.push_back(
+                    static_cast<std::size_t>(std::ranges::find(first, gpu) - first.begin()));
+            }
+        }
+    }
+    std::vector<std::vector<std::int32_t>> orders;
+    const auto count = static_cast<std::size_t>(place.channels);
+    for (std::size_t ring = 0; ring < count; ++ring) {
+        const std::vector<std::size_t>& order = inside[ring % inside.size()];
+        const std::size_t enters = place.machines == 1 ? 0 : ring * each / count;
+        std::vector<std::int32_t>& ranks = orders.emplace_back();
+        for (std::size_t machine = 0; machine < workers.size(); machine += each) {
+            for (std::size_t i = 0; i < each; ++i) {
+                ranks.push_back(static_cast<std::int32_t>(machine + order[(i + enters) % each]));
+            }
+        }
+    }
+    return orders;
+}
+
+PhasedCollective phase_of(const std::vector<std::vector<std::int32_t>>& orders, std::size_t ranks) {
+    CollectivePhase phase;
+    for (const std::vector<std::int32_t>& order : orders) {
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            phase.edges.push_back({order[i], order[(i + 1) % order.size()]});
+        }
+    }
+    std::ranges::sort(phase.edges, {}, [](const TransferGraph::Edge& edge) {
+        return std::pair(edge.from, edge.to);
+    });
+    return {"nccl", static_cast<std::int32_t>(ranks), {std::move(phase)}};
+}
+
+}  // namespace
+
+NcclRun::NcclRun(ClusterNetwork& network, NcclCollective collective,
+                 std::span<const DeviceId> workers, std::string_view where)
+    : place_(nccl_place(network.topology(), network.routes(), workers, where)),
+      collective_(collective) {
+    const Router router = network.router(workers);
+    const PhasedCollective phases =
+        phase_of(ring_orders(network.topology(), workers, place_), workers.size());
+    plan_ = network.runs().plan_of(phases, router, RingEdges::coupled);
+    std::map<LinkId, double> edges_on;
+    Duration longest;
+    for (const TransferGraph::Edge& edge : phases.phases.front().edges) {
+        Duration latency;
+        for (const LinkId link : router(edge.from, edge.to)) {
+            edges_on[link] += 1;
+            latency += network.topology().link(link).latency;
+        }
+        longest = std::max(longest, latency);
+    }
+    latency_s_ = to_seconds(longest);
+    rate_ = BytesPerSecond::max().raw();
+    for (const auto& [link, edges] : edges_on) {
+        links_.push_back(link);
+        rate_ = std::min(rate_, network.topology().link(link).bandwidth.raw() / edges);
+    }
+}
+
+RunId NcclRun::start(ClusterNetwork& network, Bytes bytes, Instant at) const {
+    const bool whole = collective_ == NcclCollective::all_reduce;
+    const Bytes buffer = whole ? bytes : std::int64_t{place_.ranks()} * bytes;
+    const NcclChoice choice = nccl_choice(place_, buffer, collective_);
+    const double seconds = nccl_seconds(place_, choice, buffer, collective_);
+    const double moved = std::max(0.0, seconds - latency_s_) * rate_;
+    return network.runs().start(plan_, Bytes::of(round_nearest(moved)), at);
+}
+
+std::string words_of(const NcclPlace& place, std::span<const GradientBucket> buckets) {
+    struct Messages {
+        std::size_t count = 0;
+        Bytes largest;
+    };
+    std::map<std::string, Messages> picked;
+    for (const GradientBucket& bucket : buckets) {
+        Messages& messages = picked[to_string(nccl_choice(place, bucket.bytes))];
+        ++messages.count;
+        messages.largest = std::max(messages.largest, bucket.bytes);
+    }
+    std::string text;
+    for (const auto& [choice, messages] : picked) {
+        text += fmt::format("{}{} for {} message{} up to {:.3g} MB", text.empty() ? "" : ", ",
+                            choice, messages.count, messages.count == 1 ? "" : "s",
+                            static_cast<double>(messages.largest.raw()) / 1e6);
+    }
+    return fmt::format("{}; {}", text, place.reach);
+}
+
+}  // namespace ukemi::sim

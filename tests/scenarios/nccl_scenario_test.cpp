@@ -1,0 +1,109 @@
+// nccl_scenario_test.cpp — "collective": "nccl" in scenarios of steps and in replays' step times.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "scenarios/reader/simulated_steps.hpp"
+#include "scenarios/reader/step_scenario.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace ukemi {
+namespace {
+
+constexpr std::string_view text = R"({
+  "name": "nccl", "seed": 1, "cluster": {"machine": "dgx_h100", "count": 2},
+  "job": {"model": "bert_large", "batch": 8, "precision": "bf16", "collective": "nccl", "steps": 3}
+})";
+
+// All gradients at once, after the whole backward pass, so that a step is a sum.
+constexpr std::string_view in_one = R"({
+  "name": "one", "seed": 1, "cluster": {"machine": "dgx_a100", "count": 2},
+  "job": {"model": "resnet50", "batch": 8, "collective": "nccl", "steps": 3,
+          "buckets": {"rule": "one"}, "launch": {"rule": "in_order", "overhead": "0 s"}}
+})";
+
+double step_s(const scenarios::StepScenario& scenario) {
+    const std::vector<sim::StepJob> jobs = {scenario.jobs.front().job};
+    const auto steps = sim::run_steps(scenario.topology, jobs, {}, {}).front().steps;
+    return to_seconds(steps.back().end - steps.back().begin);
+}
+
+}  // namespace
+
+TEST_CASE("nccl scenario: a step waits for what NCCL takes", "[scenario]") {
+    const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(in_one, "one.json");
+    const sim::StepJob& job = scenario.jobs.front().job;
+    CHECK(job.nccl);
+    sim::Routes routes(scenario.topology);
+    const sim::NcclPlace place = sim::nccl_place(scenario.topology, routes, job.workers, "test");
+    const Bytes gradients = bytes(4 * std::int64_t{25'557'032});
+    const double exchange = sim::nccl_seconds(place, sim::nccl_choice(place, gradients), gradients);
+    CHECK(step_s(scenario) == Approx(to_seconds(job.compute.front()) + exchange).epsilon(1e-6));
+}
+
+TEST_CASE("nccl scenario: it says what is picked, and with which rates", "[scenario]") {
+    const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(text, "n.json");
+    const std::string& why = scenario.jobs.front().why;
+    CHECK_THAT(why, Catch::Contains("NVLSTree/Simple for 21 messages"));
+    CHECK_THAT(why, Catch::Contains("InfiniBand or RoCE at 0.96"));
+    const std::vector<ConfigOverride> slow = {{"/efficiency", R"({"network": 0.1})", "--set"}};
+    const scenarios::StepScenario slower = scenarios::step_scenario_from_text(text, "n.json", slow);
+    CHECK_THAT(slower.jobs.front().why, Catch::Contains("at 0.1 (efficiency)"));
+    CHECK(step_s(slower) > 1.5 * step_s(scenario));
+}
+
+TEST_CASE("nccl scenario: what NCCL cannot do is refused with its place", "[scenario]") {
+    const std::vector<ConfigOverride> amd = {{"/cluster/machine", "mi300x_8", "--set"}};
+    CHECK_THROWS_WITH(scenarios::step_scenario_from_text(text, "n.json", amd),
+                      "n.json: at /job/collective: nccl does not run on mi300x");
+}
+
+TEST_CASE("nccl scenario: layouts take NCCL's times for their groups, too", "[scenario]") {
+    const std::vector<ConfigOverride> layout = {
+        {"/job/layout", R"({"tensor": 8, "data": 2})", "--set"}};
+    const scenarios::StepScenario with = scenarios::step_scenario_from_text(text, "n.json", layout);
+    const std::vector<ConfigOverride> ring = {
+        {"/job/layout", R"({"tensor": 8, "data": 2})", "--set"},
+        {"/job/collective", "ring", "--set"}};
+    const scenarios::StepScenario without =
+        scenarios::step_scenario_from_text(text, "n.json", ring);
+    CHECK(step_s(with) > step_s(without));  // launches and latencies of small tensor sums
+}
+
+TEST_CASE("nccl scenario: a log of nccl-tests is a link's efficiency", "[scenario]") {
+    const ScratchFolder folder;
+    std::ofstream(folder / "log.csv")
+        << "source,system,gpu,nodes,gpus_per_node,setup,collective,size_bytes,dtype,oop_time_us,"
+           "oop_algbw_GBps,oop_busbw_GBps,ip_time_us,ip_algbw_GBps,ip_busbw_GBps,file\n"
+           "a,b,A100,2,8,s,all_reduce,1073741824,float,20132.66,53.3,100,20132.66,53.3,100,f\n";
+    const auto file = folder / "steps.json";
+    std::ofstream(file) << in_one;
+    const std::vector<ConfigOverride> fit = {
+        {"/efficiency", R"({"network": {"nccl_tests": "log.csv"}})", "--set"}};
+    const scenarios::StepScenario scenario = scenarios::read_step_scenario(file, fit);
+    REQUIRE(scenario.fitted.size() == 1);
+    // 100 GB/s of bus bandwidth is half of eight NICs of 25 GB/s.
+    CHECK_THAT(scenario.fitted.front(),
+               Catch::StartsWith("network at 0.5") &&
+                   Catch::Contains("fitted to log.csv (2 x 8 GPUs, 1 rows"));
+    const std::vector<ConfigOverride> inside = {
+        {"/efficiency", R"({"nvlink": {"nccl_tests": "log.csv"}})", "--set"}};
+    CHECK_THROWS_WITH(scenarios::read_step_scenario(file, inside),
+                      Catch::Contains("at /efficiency/nvlink/nccl_tests") &&
+                          Catch::Contains("expected a log of one node, found 2 nodes"));
+}
+
+TEST_CASE("nccl scenario: a replay's step times come from it", "[simulated_steps]") {
+    const ScratchFolder folder;
+    const auto file = folder.path() / "steps.json";
+    std::ofstream(file) << in_one;
+    const std::vector<std::int64_t> batches = {8};
+    const policies::StepTime time = scenarios::simulated_steps(file, batches, 2, "test");
+    const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(in_one, "one.json");
+    REQUIRE(time.groups.size() == 2);
+    CHECK(to_seconds(time.groups.back().steps.front().time) ==
+          Approx(step_s(scenario)).epsilon(1e-4));
+}
+
+}  // namespace ukemi

@@ -1,0 +1,89 @@
+// nccl_collective_test.cpp — NCCL's times on an idle network to the nanosecond, and what others on
+// its links make of them.
+#include "sim/step/nccl_collective.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "sim/cluster/fabric.hpp"
+#include "sim/step/placed_collective.hpp"
+
+namespace ukemi {
+namespace {
+
+Duration alone(const std::string& machine, std::uint32_t count, Bytes size) {
+    const sim::Topology topology = sim::build_cluster(machine, count);
+    sim::ClusterNetwork network(topology);
+    const auto workers = topology.workers();
+    const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, workers, "test");
+    placed.start(network, size, Instant{});
+    return network.runs().run_until(Instant::never())->at.since_start();
+}
+
+double priced(const std::string& machine, std::uint32_t count, Bytes size) {
+    const sim::Topology topology = sim::build_cluster(machine, count);
+    const auto workers = topology.workers();
+    sim::Routes routes(topology);
+    const sim::NcclPlace place = sim::nccl_place(topology, routes, workers, "test");
+    return sim::nccl_seconds(place, sim::nccl_choice(place, size), size);
+}
+
+}  // namespace
+
+TEST_CASE("nccl collective: on an idle network it takes what NCCL would", "[nccl_collective]") {
+    for (const char* machine : {"dgx1_v100", "dgx_a100", "dgx_h100", "polaris", "g4dn.xlarge"}) {
+        for (const std::uint32_t count : {1U, 2U, 4U}) {
+            if (std::string(machine) == "g4dn.xlarge" && count == 1) continue;
+            for (const Bytes size : {bytes(4), bytes(100'000), mebibytes(25), mebibytes(4096)}) {
+                CAPTURE(machine, count, size.raw());
+                const double off =
+                    to_seconds(alone(machine, count, size)) - priced(machine, count, size);
+                CHECK(std::abs(off) < 3e-9);
+            }
+        }
+    }
+}
+
+TEST_CASE("nccl collective: two on the same links take twice as long", "[nccl_collective]") {
+    const sim::Topology topology = sim::build_cluster("dgx_a100", 2);
+    sim::ClusterNetwork network(topology);
+    const auto workers = topology.workers();
+    const sim::PlacedCollective placed(network, sim::NcclCollective::all_reduce, workers, "test");
+    const Bytes size = mebibytes(1024);
+    placed.start(network, size, Instant{});
+    placed.start(network, size, Instant{});
+    network.runs().run_until(Instant::never());
+    const auto last = network.runs().run_until(Instant::never());
+    REQUIRE(last);
+    CHECK(to_seconds(last->at.since_start()) ==
+          Approx(2 * priced("dgx_a100", 2, size)).epsilon(0.001));
+}
+
+TEST_CASE("nccl collective: gathers count the parts of all ranks", "[nccl_collective]") {
+    const sim::Topology topology = sim::build_cluster("dgx_a100", 1);
+    sim::ClusterNetwork network(topology);
+    const auto workers = topology.workers();
+    const sim::NcclRun gather(network, sim::NcclCollective::all_gather, workers, "test");
+    gather.start(network, mebibytes(16), Instant{});
+    const auto end = network.runs().run_until(Instant::never());
+    const Bytes whole = mebibytes(128);
+    const auto choice = sim::nccl_choice(gather.place(), whole, sim::NcclCollective::all_gather);
+    CHECK(
+        to_seconds(end->at.since_start()) ==
+        Approx(sim::nccl_seconds(gather.place(), choice, whole, sim::NcclCollective::all_gather)));
+}
+
+TEST_CASE("nccl collective: it says what is picked for which messages", "[nccl_collective]") {
+    const sim::Topology topology = sim::build_cluster("dgx_h100", 1);
+    sim::ClusterNetwork network(topology);
+    const auto workers = topology.workers();
+    const sim::NcclRun run(network, sim::NcclCollective::all_reduce, workers, "test");
+    const std::vector<sim::GradientBucket> buckets = {
+        {"a", bytes(1000)}, {"b", mebibytes(25)}, {"c", mebibytes(20)}};
+    CHECK(
+        sim::words_of(run.place(), buckets) ==
+        "NVLS/Simple for 2 messages up to 26.2 MB, ring/LL for 1 message up to 0.001 MB; NVLink 4 "
+        "at 0.824 of the line rate (NCCL's topo.h: 20.6 of 25 GB/s)");
+}
+
+}  // namespace ukemi

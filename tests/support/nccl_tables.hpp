@@ -1,0 +1,51 @@
+// nccl_tables.hpp — recorded collectives of NCCL beside what the simulator says they take.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "sim/cluster/nccl/nccl_times.hpp"
+
+namespace ukemi::test {
+
+// `fitted`: a number of the model or of a link was chosen for its rows. `predicted`: none was; the
+// form of the model was chosen with most of them in sight.
+struct NcclTable {
+    struct Row {
+        Bytes size;
+        double seconds = 0;
+    };
+    std::string name;
+    std::string machine;  // of machine_spec.hpp
+    std::int32_t machines = 1;
+    std::int32_t per_machine = 8;
+    sim::NcclCollective collective = sim::NcclCollective::all_reduce;
+    bool fitted = false;
+    std::string source;
+    std::vector<Row> rows;
+};
+
+// Of the data sets in a folder (vtrain_nccl, nccl_bench), as far as they are there, sizes that are
+// powers of two. Runs that bypass the network's own way (sockets on Slingshot, plugins left out)
+// are none of ours.
+std::vector<NcclTable> recorded_nccl_tables(const std::filesystem::path& data);
+// Those that were published where no data set has them. None of their rows is fitted.
+std::vector<NcclTable> published_nccl_tables();
+
+// Mean errors of one table from a size on.
+struct NcclErrors {
+    double ours = 0;
+    double worst = 0;
+    double own = 0;    // NCCL's own prices
+    double naive = 0;  // a ring at the line rate, no latency
+    std::size_t rows = 0;
+};
+NcclErrors errors_of(const NcclTable& table, Bytes from, const sim::NcclNumbers& numbers = {});
+
+sim::NcclPlace place_of(const NcclTable& table);
+
+}  // namespace ukemi::test
