@@ -36,30 +36,30 @@ struct KnownRates {
 // H100 794.5 of 989, B200 1745 of 2250, MI300X 781.9 of 1307.4 TFLOP/s in bf16; the others' as
 // A100's (assumed).
 constexpr double l2_to_memory = 3133.0 / 900;
-constexpr double ampere = 0.859;
-constexpr double hopper = 0.803;
-constexpr double blackwell = 0.776;
-constexpr double cdna_3 = 0.598;
+constexpr double ampere_share = 0.859;
+constexpr double hopper_share = 0.803;
+constexpr double blackwell_share = 0.776;
+constexpr double cdna_3_share = 0.598;
 constexpr std::string_view measured = "achievable products, github stas00/ml-engineering";
 constexpr std::string_view assumed = "assumed: products as on A100";
 constexpr KnownRates known[] = {
-    {"k80", 13, 240 * l2_to_memory, ampere, assumed},
-    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere, assumed},
-    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere, assumed},
-    {"p100_pcie", 56, 732 * l2_to_memory, ampere, assumed},
-    {"p100_sxm2", 56, 732 * l2_to_memory, ampere, assumed},
-    {"v100_pcie_16gb", 80, 3133, ampere, assumed},
-    {"v100_sxm2_16gb", 80, 3133, ampere, assumed},
-    {"v100_sxm2_32gb", 80, 3133, ampere, assumed},
-    {"t4", 40, 320 * l2_to_memory, ampere, assumed},
-    {"rtx6000", 72, 672 * l2_to_memory, ampere, assumed},
-    {"a100_sxm4_40gb", 108, 7219, ampere, measured},
-    {"a100_sxm4_80gb", 108, 7219, ampere, measured},
-    {"h100_sxm5_80gb", 132, 8986, hopper, measured},
-    {"h200_sxm_141gb", 132, 8986, hopper, measured},
-    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell, measured},
-    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell, measured},
-    {"mi300x", 304, 5300 * l2_to_memory, cdna_3, measured},
+    {"k80", 13, 240 * l2_to_memory, ampere_share, assumed},
+    {"titan_x_maxwell", 24, 336.5 * l2_to_memory, ampere_share, assumed},
+    {"titan_x_pascal", 28, 480 * l2_to_memory, ampere_share, assumed},
+    {"p100_pcie", 56, 732 * l2_to_memory, ampere_share, assumed},
+    {"p100_sxm2", 56, 732 * l2_to_memory, ampere_share, assumed},
+    {"v100_pcie_16gb", 80, 3133, ampere_share, assumed},
+    {"v100_sxm2_16gb", 80, 3133, ampere_share, assumed},
+    {"v100_sxm2_32gb", 80, 3133, ampere_share, assumed},
+    {"t4", 40, 320 * l2_to_memory, ampere_share, assumed},
+    {"rtx6000", 72, 672 * l2_to_memory, ampere_share, assumed},
+    {"a100_sxm4_40gb", 108, 7219, ampere_share, measured},
+    {"a100_sxm4_80gb", 108, 7219, ampere_share, measured},
+    {"h100_sxm5_80gb", 132, 8986, hopper_share, measured},
+    {"h200_sxm_141gb", 132, 8986, hopper_share, measured},
+    {"b200_sxm_180gb", 148, 7700 * l2_to_memory, blackwell_share, measured},
+    {"gb200_186gb", 152, 8000 * l2_to_memory, blackwell_share, measured},
+    {"mi300x", 304, 5300 * l2_to_memory, cdna_3_share, measured},
 };
 
 // Of the memory's rate: assumed, as in known_curves.cpp. PyTorch in eager mode: 2.45 ms of one
