@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <system_error>
+#include <thread>
 
 #include "analysis/written_files.hpp"
 #include "base/file_kind.hpp"
@@ -188,7 +190,10 @@ bool exchanged(const fs::path& one, const fs::path& other) {
 
 OutputLock::OutputLock(const fs::path& target, const fs::path& shown)
     : file_(beside(target, "lock")) {
-    for (;;) {
+    // A process that was killed may have had a child between fork and exec, which holds its files
+    // for a moment more.
+    constexpr std::chrono::milliseconds moment{20};
+    for (int looks = 25;;) {
         descriptor_ = ::open(file_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (descriptor_ < 0) fail(folder_of(target), "cannot be written to", errno);
         struct stat held {};
@@ -201,6 +206,10 @@ OutputLock::OutputLock(const fs::path& target, const fs::path& shown)
         if (locked && same && held.st_size == 0) return;
         ::close(descriptor_);
         if (!locked && error == EWOULDBLOCK) {
+            if (--looks > 0) {
+                std::this_thread::sleep_for(moment);
+                continue;
+            }
             refuse(shown, fmt::format("another process is writing there now (it holds {})",
                                       file_.string()));
         }
