@@ -22,7 +22,9 @@ StepParts mean_parts(const StepParts& sums, std::int64_t workers) {
 
 std::string_view fidelity_of(const JobSteps& result) {
     if (result.exact > 0 && result.fluid > 0) return "mixed";
-    return result.exact > 0 ? "exact" : result.fluid > 0 ? "fluid" : "none";
+    if (result.exact > 0) return "exact";
+    if (result.fluid == 0) return "none";
+    return result.collective == "nccl" ? "nccl" : "fluid";  // as long as NCCL's, as one flow
 }
 
 }  // namespace ukemi::sim

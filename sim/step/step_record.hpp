@@ -123,7 +123,7 @@ struct JobSteps {
     std::int64_t fluid = 0;
 };
 
-// "exact", "fluid", "mixed" or, if nothing was sent, "none".
+// "exact", "fluid", "nccl" (as long as NCCL's take), "mixed" or, if nothing was sent, "none".
 std::string_view fidelity_of(const JobSteps& result);
 
 struct StepOptions {
