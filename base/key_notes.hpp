@@ -44,9 +44,9 @@ struct KeyNote {
     std::optional<double> most = {};
     std::vector<std::string> names = {};
     std::string file_ending = {};  // ".json": or a file that ends so
-    std::string unit = {};       // of a rate
-    std::string limits = {};     // of a duration, for people: "from 1 s to 30 d"
-    std::string otherwise = {};  // the default as JSON, or empty
+    std::string unit = {};         // of a rate
+    std::string limits = {};       // of a duration, for people: "from 1 s to 30 d"
+    std::string otherwise = {};    // the default as JSON, or empty
 };
 
 // What one reading asks for, and what it is told. While one lives, in this thread, readers of the
