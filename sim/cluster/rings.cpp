@@ -240,6 +240,29 @@ RingPlan find_rings(const Topology& topology, std::span<const DeviceId> gpus) {
     return routed_ring(topology, gpus);
 }
 
+std::vector<std::vector<std::size_t>> ring_places(const RingPlan& plan,
+                                                  std::span<const DeviceId> gpus) {
+    std::vector<std::vector<std::size_t>> places;
+    for (const std::vector<DeviceId>& ring : plan.rings) {
+        std::vector<std::size_t>& order = places.emplace_back();
+        for (const DeviceId gpu : ring) {
+            order.push_back(static_cast<std::size_t>(std::ranges::find(gpus, gpu) - gpus.begin()));
+        }
+    }
+    return places;
+}
+
+std::vector<std::int32_t> ring_through(std::span<const std::size_t> inside, std::size_t ring,
+                                       std::size_t count, std::size_t ranks) {
+    const std::size_t each = inside.size();
+    const std::size_t enters = ring * each / count;
+    std::vector<std::int32_t> order;
+    for (std::size_t i = 0; i < ranks; ++i) {
+        order.push_back(static_cast<std::int32_t>(i - i % each + inside[(i + enters) % each]));
+    }
+    return order;
+}
+
 BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,
                                   const RingEfficiency& efficiency) {
     INVARIANT(gpus >= 2);

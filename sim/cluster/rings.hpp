@@ -40,6 +40,16 @@ inline constexpr std::size_t ring_gpus_max = 8;
 // Two or more GPUs, all different. Throws InputError if two of them have no path.
 RingPlan find_rings(const Topology& topology, std::span<const DeviceId> gpus);
 
+// A plan's rings as places among the GPUs that it was made for: 0 is the first of them.
+std::vector<std::vector<std::size_t>> ring_places(const RingPlan& plan,
+                                                  std::span<const DeviceId> gpus);
+
+// Ring `ring` of `count` through all machines, in the order of ranks; `inside` is its order in each
+// of them, all alike. Each ring enters a machine at another GPU, and so by another NIC where there
+// are several.
+std::vector<std::int32_t> ring_through(std::span<const std::size_t> inside, std::size_t ring,
+                                       std::size_t count, std::size_t ranks);
+
 // The bus bandwidth as nccl-tests defines it (doc/PERFORMANCE.md): S/t × 2 (n − 1)/n.
 BytesPerSecond ring_bus_bandwidth(const RingPlan& plan, std::size_t gpus,
                                   const RingEfficiency& efficiency);

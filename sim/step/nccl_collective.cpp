@@ -14,8 +14,7 @@
 namespace ukemi::sim {
 namespace {
 
-// The orders of ranks, one for each ring. Between machines each enters at another GPU, and so by
-// another NIC; on unequal machines all are in the order of ranks.
+// The orders of ranks, one for each ring; on unequal machines all are in the order of ranks.
 std::vector<std::vector<std::int32_t>> ring_orders(const Topology& topology,
                                                    std::span<const DeviceId> workers,
                                                    const NcclPlace& place) {
@@ -24,31 +23,13 @@ std::vector<std::vector<std::int32_t>> ring_orders(const Topology& topology,
         std::iota(order.begin(), order.end(), 0);
         return {static_cast<std::size_t>(place.channels), order};
     }
-    const auto each = static_cast<std::size_t>(place.per_machine);
-    const auto first = workers.first(each);
-    std::vector<std::vector<std::size_t>> inside;  // orders of a machine's GPUs
-    if (each == 1) {
-        inside.push_back({0});
-    } else {
-        for (const std::vector<DeviceId>& ring : find_rings(topology, first).rings) {
-            std::vector<std::size_t>& order = inside.emplace_back();
-            for (const DeviceId gpu : ring) {
-                order.push_back(
-                    static_cast<std::size_t>(std::ranges::find(first, gpu) - first.begin()));
-            }
-        }
-    }
+    const auto first = workers.first(static_cast<std::size_t>(place.per_machine));
+    std::vector<std::vector<std::size_t>> inside{{0}};  // of a machine with one GPU
+    if (first.size() > 1) inside = ring_places(find_rings(topology, first), first);
     std::vector<std::vector<std::int32_t>> orders;
     const auto count = static_cast<std::size_t>(place.channels);
     for (std::size_t ring = 0; ring < count; ++ring) {
-        const std::vector<std::size_t>& order = inside[ring % inside.size()];
-        const std::size_t enters = place.machines == 1 ? 0 : ring * each / count;
-        std::vector<std::int32_t>& ranks = orders.emplace_back();
-        for (std::size_t machine = 0; machine < workers.size(); machine += each) {
-            for (std::size_t i = 0; i < each; ++i) {
-                ranks.push_back(static_cast<std::int32_t>(machine + order[(i + enters) % each]));
-            }
-        }
+        orders.push_back(ring_through(inside[ring % inside.size()], ring, count, workers.size()));
     }
     return orders;
 }

@@ -42,17 +42,10 @@ PhasedCollective all_rings(const RingPlan& plan, std::span<const DeviceId> worke
     using Edge = TransferGraph::Edge;
     const std::size_t count = plan.rings.size();
     const std::size_t ranks = workers.size();
+    const std::vector<std::vector<std::size_t>> places = ring_places(plan, workers.first(each));
     std::vector<std::vector<Edge>> rings(count);
     for (std::size_t ring = 0; ring < count; ++ring) {
-        // Each ring enters a machine at another GPU, and so by another NIC where there are several.
-        std::vector<std::int32_t> order;
-        for (std::size_t i = 0; i < ranks; ++i) {
-            const std::size_t place = (i + ring * each / count) % each;
-            const auto first = workers.first(each);
-            const auto at = std::ranges::find(first, plan.rings[ring][place]) - first.begin();
-            order.push_back(static_cast<std::int32_t>(i - i % each) +
-                            static_cast<std::int32_t>(at));
-        }
+        const std::vector<std::int32_t> order = ring_through(places[ring], ring, count, ranks);
         for (std::size_t i = 0; i < ranks; ++i) {
             rings[ring].push_back({order[i], order[(i + 1) % ranks]});
         }
