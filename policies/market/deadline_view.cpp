@@ -24,9 +24,7 @@ bool DeadlineView::ahead_by(Duration work) const {
 std::optional<Duration> DeadlineView::meets_line_in(Duration ahead) const {
     const double slope = work_total / limit;
     const double expected_s = to_seconds(elapsed + ahead) * slope;
-    const double in_s = (expected_s - to_seconds(done())) / (pace - slope);
-    if (!(in_s >= 0) || in_s > 1e9) return std::nullopt;
-    return seconds(in_s) + milliseconds(1);
+    return in_seconds((expected_s - to_seconds(done())) / (pace - slope));
 }
 
 namespace {
@@ -140,6 +138,15 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view) {
 bool bears_a_change(const DeadlineView& view, std::int64_t changes) {
     return round_up_to(view.work_at_risk + (changes + 1) * view.overhead, view.tick) <
            round_down_to(view.remaining, view.tick);
+}
+
+std::optional<Duration> sooner_of(std::optional<Duration> one, std::optional<Duration> other) {
+    return one && other ? std::min(*one, *other) : one ? one : other;
+}
+
+std::optional<Duration> in_seconds(double in_s) {
+    if (!(in_s >= 0) || in_s > 1e9) return std::nullopt;
+    return seconds(in_s) + milliseconds(1);
 }
 
 std::optional<Duration> safety_net_due(const DeadlineView& view) {

@@ -69,6 +69,11 @@ std::optional<Market> safety_net(SafetyNet kind, const DeadlineView& view);
 // Whether there is time for changes that are not needed: so many changeovers, and then the net.
 bool bears_a_change(const DeadlineView& view, std::int64_t changes = 1);
 
+// The earlier of two moments to ask again; nothing is never.
+std::optional<Duration> sooner_of(std::optional<Duration> one, std::optional<Duration> other);
+// So many seconds from now, a little later; nothing for what is past, no number or beyond 30 years.
+std::optional<Duration> in_seconds(double in_s);
+
 // When the net will have to be asked again in a world without a tick; nothing if events suffice.
 std::optional<Duration> safety_net_due(const DeadlineView& view);
 

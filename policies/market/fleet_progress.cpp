@@ -169,9 +169,8 @@ private:
     // Without a tick: when what is done meets the line, or the net is due; whichever comes first.
     std::optional<Duration> ask_again(const DeadlineView& now) const {
         if (now.tick > Duration{}) return std::nullopt;
-        const std::optional<Duration> net = safety_net_due(now);
-        const auto line = now.meets_line_in(behind_ ? 2 * now.overhead : Duration{});
-        return net && line ? std::min(*net, *line) : net ? net : line;
+        return sooner_of(safety_net_due(now),
+                         now.meets_line_in(behind_ ? 2 * now.overhead : Duration{}));
     }
 
     DeadlineWatch watch_;

@@ -85,9 +85,7 @@ private:
                                (share_s_ - done_s + to_seconds(now.overhead));
         std::optional<Duration> due = safety_net_due(now);
         for (const double in_s : {slice_end_s - to_seconds(now.elapsed), slack_s}) {
-            if (!(in_s > 0) || in_s > 1e9) continue;
-            const Duration in = seconds(in_s) + milliseconds(1);
-            if (!due || in < *due) due = in;
+            if (in_s > 0) due = sooner_of(due, in_seconds(in_s));
         }
         return due;
     }

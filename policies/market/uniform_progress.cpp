@@ -62,28 +62,23 @@ private:
     std::optional<Duration> ask_again(const DeadlineView& now) const {
         if (now.tick > Duration{} || now.work_left <= Duration{}) return std::nullopt;
         std::optional<Duration> due = safety_net_due(now);
-        const auto sooner_of = [&](std::optional<Duration> in) {
-            if (in && (!due || *in < *due)) due = in;
-        };
-        const auto sooner = [&](double in_s) {
-            if (in_s >= 0 && in_s <= 1e9) sooner_of(seconds(in_s) + milliseconds(1));
-        };
+        const auto sooner = [&](std::optional<Duration> in) { due = sooner_of(due, in); };
         const double slope = now.work_total / now.limit;
         const double done_s = to_seconds(now.done());
         const double elapsed_s = to_seconds(now.elapsed);
-        if (now.held == Market::none) sooner(done_s / slope - elapsed_s);
+        if (now.held == Market::none) sooner(in_seconds(done_s / slope - elapsed_s));
         if (now.held == Market::spot && !now.spot_keeps_pace) {
-            sooner_of(now.meets_line_in(Duration{}));
+            sooner(now.meets_line_in(Duration{}));
         }
         // On-demand at full speed keeps its distance to the net.
         const bool falls_behind = now.held == Market::none || now.in_transition || !now.full_speed;
         if (now.held != Market::spot && falls_behind) {
-            sooner(to_seconds(now.remaining - now.work_at_risk - 2 * now.overhead));
+            sooner(in_seconds(to_seconds(now.remaining - now.work_at_risk - 2 * now.overhead)));
         }
         if (now.held == Market::on_demand && slope < 1) {
             const double target_s = hysteresis_ ? (elapsed_s + 2 * to_seconds(now.overhead)) * slope
                                                 : elapsed_s * slope + to_seconds(least_ahead_);
-            sooner((target_s - done_s) / (1 - slope));
+            sooner(in_seconds((target_s - done_s) / (1 - slope)));
         }
         return due;
     }
