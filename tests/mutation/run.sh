@@ -170,8 +170,9 @@ prepare() {
     mkdir -p "$work/mutants"
     copy_tree
     add_programs
-    (cd "$tree" && cmake --preset "$preset" -DUKEMI_BENCH=OFF -DUKEMI_CUDA=OFF) >"$log" 2>&1 ||
-        { cat "$log" >&2; return 1; }
+    # A source an object: a mutant compiles its own file and no other.
+    (cd "$tree" && cmake --preset "$preset" -DUKEMI_BENCH=OFF -DUKEMI_CUDA=OFF \
+        -DUKEMI_UNITY=OFF) >"$log" 2>&1 || { cat "$log" >&2; return 1; }
     echo "building what the tests need"
     programs=$(while IFS=$'\037' read -r _ _ _ _ tests links _; do
         program_of "$tests" "$links"
