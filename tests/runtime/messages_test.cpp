@@ -6,7 +6,7 @@
 #include "base/rng.hpp"
 #include "runtime/plan_text.hpp"
 
-namespace ukemi::live {
+namespace ukemi::runtime {
 
 namespace {
 
@@ -199,4 +199,4 @@ TEST_CASE("plan text: a Plan comes back equal, and its digest tells Plans apart"
     CHECK(plan_digest(other) != plan_digest(plan));
 }
 
-}  // namespace ukemi::live
+}  // namespace ukemi::runtime
