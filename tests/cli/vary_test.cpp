@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "analysis/results.hpp"
 #include "analysis/variation_figures.hpp"
 #include "tests/cli/child.hpp"
 
@@ -148,6 +149,13 @@ TEST_CASE("ukemi replay --vary: what varies is part of the folder's name", "[cli
     CHECK(vary(scratch.path(), {"--vary", "/seed=1"}).code == 0);
     CHECK(vary(scratch.path(), {"--vary", "/seed=1,2"}).code == 0);
     CHECK(names_in(scratch.path() / "results").size() == 3);
+}
+
+TEST_CASE("folders of variants: names that would be alike are told apart", "[vary]") {
+    analysis::FolderNames folders;
+    CHECK(folders.of("/job/restart=0 s") == "job-restart-0-s");
+    CHECK(folders.of("/job/restart=0-s") == "job-restart-0-s-");
+    CHECK(folders.of("/job/restart=0 s") == "job-restart-0-s");
 }
 
 TEST_CASE("ukemi replay --vary: a wrong value, key or combination is one line", "[cli][vary]") {
