@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "base/rng.hpp"
+
 namespace ukemi {
 
 namespace {
