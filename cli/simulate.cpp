@@ -39,6 +39,31 @@ void print_fidelity(const sim::JobSteps& result) {
     fmt::print("\n");
 }
 
+// What `step_time.codecs` of a replay's scenario has keys for, with their names.
+void print_codec(const scenarios::StepJobEntry& entry) {
+    const sim::CodedBytes& coded = entry.coded;
+    const double message_mb = static_cast<double>(coded.message.raw()) / 1e6;
+    const double encode_ms = to_seconds(coded.encode) * 1e3;
+    const double decode_ms = to_seconds(coded.decode) * 1e3;
+    fmt::print(
+        "  {}: {:.4g} MB a worker instead of {:.4g}, {}; {:.3g} ms to encode, {:.3g} to decode\n",
+        entry.codec.name, message_mb, static_cast<double>(coded.gradient.raw()) / 1e6,
+        coded.reduces ? "all-reduced" : "all-gathered", encode_ms, decode_ms);
+    if (entry.codec.encode_rate == 0) {
+        sim::KernelSum both = coded.kernels.encode;
+        both += coded.kernels.decode;
+        fmt::print("  {} kernels, {:.3g} ms on {}; {}\n", both.launches, both.device_s * 1e3,
+                   entry.codec.gpu->name,
+                   sim::CodecClock::host_bound(both) ? "launching them takes longer"
+                                                     : "launching them takes less");
+    }
+    const std::string level = entry.codec.level == 0 ? "" : fmt::format(":{}", entry.codec.level);
+    fmt::print(
+        "  for step_time.codecs: {{\"codec\": \"{}{}\", \"bytes\": \"{:.4g} MB\", \"encoding\": "
+        "\"{:.3g} ms\"}}\n",
+        entry.codec.name, level, message_mb, encode_ms + decode_ms);
+}
+
 void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,
                const analysis::SimulatedJob& summary) {
     const sim::StepJob& job = entry.job;
@@ -60,15 +85,7 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
     print_fidelity(result);
-    if (entry.coded.message > Bytes{}) {
-        fmt::print(
-            "  {}: {:.4g} MB a worker instead of {:.4g}, {}; {:.3g} ms to encode, {:.3g} to "
-            "decode\n",
-            entry.codec.name, static_cast<double>(entry.coded.message.raw()) / 1e6,
-            static_cast<double>(entry.coded.gradient.raw()) / 1e6,
-            entry.coded.reduces ? "all-reduced" : "all-gathered",
-            to_seconds(entry.coded.encode) * 1e3, to_seconds(entry.coded.decode) * 1e3);
-    }
+    if (entry.coded.message > Bytes{}) print_codec(entry);
     if (!job.servers.empty()) {
         fmt::print("  {}: at most {:.4g} MB on one of {} servers\n",
                    sim::variable_update_names[static_cast<std::size_t>(entry.update)],

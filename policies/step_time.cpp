@@ -29,12 +29,13 @@ Int128 exchange_in(const TimeBySize& times, std::int32_t workers) {
     return time_for_size(times, workers).raw();
 }
 
-// What the whole step of a group takes longer than computing.
-Int128 exposed_of(const StepTime& time, std::int64_t batch, std::int32_t workers) {
-    const Int128 whole = nanoseconds_for_size(
-        time.groups, workers,
-        [batch](const GroupTime& group) { return compute_of(group.steps, batch); });
-    return std::max<Int128>(whole - compute_of(time.compute, batch), 0);
+// What the whole step of a group takes longer than computing and `coding`.
+Int128 exposed_of(const std::vector<GroupTime>& groups, const StepTime& time, std::int64_t batch,
+                  std::int32_t workers, Duration coding = {}) {
+    const Int128 whole = nanoseconds_for_size(groups, workers, [batch](const GroupTime& group) {
+        return compute_of(group.steps, batch);
+    });
+    return std::max<Int128>(whole - compute_of(time.compute, batch) - coding.raw(), 0);
 }
 
 }  // namespace
@@ -86,14 +87,17 @@ Parts parts_of(const StepTime& time, const Plan& plan, std::int32_t workers) {
     const auto exchange =
         std::ranges::find(time.exchanges, plan.synchronisation, &ExchangeTime::synchronisation);
     parts.row = workers > 1 ? codec_time(time, plan) : nullptr;  // alone nothing is sent
-    if (parts.row != nullptr) {
+    if (parts.row != nullptr && !parts.row->groups.empty()) {
+        parts.communication =
+            exposed_of(parts.row->groups, time, batch, workers, parts.row->encoding);
+    } else if (parts.row != nullptr) {
         parts.communication = time_for_size(parts.row->synchronisation, workers).raw();
     } else if (exchange != time.exchanges.end()) {
         parts.communication = exchange_in(exchange->times, workers);
     } else if (time.groups.empty()) {
         parts.communication = exchange_in(time.synchronisation, workers);
     } else {
-        parts.communication = exposed_of(time, batch, workers);
+        parts.communication = exposed_of(time.groups, time, batch, workers);
     }
     parts.encoding = parts.row != nullptr ? parts.row->encoding.raw() : 0;
     return parts;

@@ -40,6 +40,9 @@ struct CodecTime {
     TimeBySize synchronisation;  // of its messages
     std::int64_t bytes = 0;      // that one worker hands in, as shown to policies
     double relative_error = 0;   // as shown to policies; real gradients show theirs
+    // Not empty: takes the place of `synchronisation`, whole steps as in StepTime::groups; the
+    // codec's are what they take longer than computing and `encoding`.
+    std::vector<GroupTime> groups = {};
 };
 
 // Of a step whose workers are kept together in another way than by S-SGD.

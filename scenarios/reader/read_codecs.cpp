@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/link_spec.hpp"
 #include "kernels/codec.hpp"
@@ -28,12 +29,17 @@ policies::TimeBySize times_of(const LinkSpec& link, std::int64_t bytes, bool red
     return times;
 }
 
-policies::CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>& link) {
-    policies::CodecTime row;
+policies::CodecChoice read_sent_codec(ConfigReader& config) {
     const policies::CodecChoice choice = read_codec(config);
     if (choice.codec == policies::Codec::none) {
         config.fail("codec", "expected a codec other than none");
     }
+    return choice;
+}
+
+policies::CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>& link) {
+    policies::CodecTime row;
+    const policies::CodecChoice choice = read_sent_codec(config);
     row.codec = choice.codec;
     row.level = kernels::level_meant(choice.codec, choice.level);
     row.usual_level = row.level == kernels::level_meant(row.codec, 0);
@@ -54,6 +60,21 @@ policies::CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>
     }
     config.finish();
     return row;
+}
+
+// Of each in the list "codecs", if there is one.
+void read_rows(ConfigReader& config, policies::StepTime& time,
+               const std::function<policies::CodecTime(ConfigReader& one)>& read) {
+    if (!config.has("codecs")) return;
+    for (ConfigReader& one : config.objects("codecs")) {
+        policies::CodecTime row = read(one);
+        for (const policies::CodecTime& before : time.codecs) {
+            if (before.codec == row.codec && before.level == row.level) {
+                one.fail("codec", "stands in the list twice with this level");
+            }
+        }
+        time.codecs.push_back(std::move(row));
+    }
 }
 
 }  // namespace
@@ -83,16 +104,22 @@ void read_codec_times(ConfigReader& config, policies::StepTime& time) {
         }
         time.synchronisation = times_of(*link, time.bytes, true);
     }
-    if (!config.has("codecs")) return;
-    for (ConfigReader& one : config.objects("codecs")) {
-        policies::CodecTime row = read_row(one, link);
-        for (const policies::CodecTime& before : time.codecs) {
-            if (before.codec == row.codec && before.level == row.level) {
-                one.fail("codec", "stands in the list twice with this level");
-            }
+    read_rows(config, time, [&](ConfigReader& one) { return read_row(one, link); });
+}
+
+void read_simulated_codecs(ConfigReader& config, policies::StepTime& time,
+                           const SimulatedCodec& simulate) {
+    read_rows(config, time, [&](ConfigReader& one) {
+        const policies::CodecChoice choice = read_sent_codec(one);
+        for (const std::string_view key : {"bytes", "encoding", "synchronisation"}) {
+            if (one.has(key)) one.fail(key, "comes out of the simulated steps: leave it out");
         }
-        time.codecs.push_back(std::move(row));
-    }
+        const double error = one.number("relative_error", 0, 1e6, 0);
+        one.finish();
+        policies::CodecTime row = simulate(choice);
+        row.relative_error = error;
+        return row;
+    });
 }
 
 }  // namespace ukemi::scenarios

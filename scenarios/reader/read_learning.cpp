@@ -173,7 +173,7 @@ std::shared_ptr<const sim::LearningModel> read_curves(ConfigReader& config, sim:
 policies::StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& folder,
                                   std::int32_t machines) {
     for (const std::string_view key :
-         {"fixed", "per_sample", "table", "synchronisation", "gradient", "link", "codecs"}) {
+         {"fixed", "per_sample", "table", "synchronisation", "gradient", "link"}) {
         if (!step_time.has(key)) continue;
         step_time.fail(key, "stands beside \"simulated\": expected one of them");
     }
@@ -195,8 +195,12 @@ policies::StepTime read_simulated(ConfigReader& step_time, const std::filesystem
                                            batches_most, batches.size()));
     }
     config.finish();
-    return simulated_steps(file, batches, machines,
-                           fmt::format("{}: at {}", config.file(), config.path()));
+    const std::string where = fmt::format("{}: at {}", config.file(), config.path());
+    policies::StepTime time = simulated_steps(file, batches, machines, where);
+    read_simulated_codecs(step_time, time, [&](const policies::CodecChoice& choice) {
+        return simulated_codec(file, batches, machines, choice, where);
+    });
+    return time;
 }
 
 }  // namespace

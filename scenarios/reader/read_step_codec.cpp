@@ -45,9 +45,7 @@ void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model
         config.fail("codec",
                     fmt::format("codecs are for at most {} workers", kernels::codec_ranks_max));
     }
-    if (choice.encode_rate == 0) {
-        choice.encode_rate = choice.decode_rate = entry.least_memory_gb_per_s * 1e9 * 0.75 / 4;
-    }
+    choice.gpu = entry.least_gpu;
     const std::string where = fmt::format("{}: at {}/codec", config.file(), config.path());
     entry.coded =
         sim::encode_buckets(job.buckets, model, entry.request.buckets, entry.request.value_bytes,

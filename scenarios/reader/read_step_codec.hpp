@@ -10,8 +10,8 @@ namespace ukemi::scenarios {
 // "codec" and "codec_rates".
 sim::StepCodec read_step_codec(ConfigReader& config);
 
-// What the entry's codec makes of its buckets. Without rates, an operation moves one value of four
-// bytes through the memory of the slowest kind of GPU, at three quarters of its rate.
+// What the entry's codec makes of its buckets. Without rates, encoding and decoding take the
+// kernels of the kind of GPU whose memory is slowest (sim/step/codec_kernels.hpp).
 void encode_gradients(const ConfigReader& config, const sim::ModelProfile& model,
                       StepJobEntry& entry);
 

@@ -209,8 +209,10 @@ void read_compute(ConfigReader& config, const sim::Topology& topology,
             last = gpu;
             const sim::GpuProfile& profile = sim::gpu_named(gpu, config.file());
             const std::string where = place(config, "batch");
-            double& least = entry.least_memory_gb_per_s;
-            least = least == 0 ? profile.memory_gb_per_s : std::min(least, profile.memory_gb_per_s);
+            const sim::GpuProfile*& least = entry.least_gpu;
+            if (least == nullptr || profile.memory_gb_per_s < least->memory_gb_per_s) {
+                least = &profile;
+            }
             if (entry.request.is_plain()) {
                 sim::check_memory(model, profile, entry.job.batch, memory.rule, where);
             } else {
@@ -322,8 +324,11 @@ void check_length(const ConfigReader& config, const sim::StepJob& job) {
             static_cast<double>(job.validation.samples) / static_cast<double>(job.batch);
         step_s += pass_s * (share + 1);
     }
+    for (const sim::GradientBucket& bucket : job.buckets) {
+        step_s += to_seconds(bucket.encode + bucket.decode);
+    }
     if (!(step_s * static_cast<double>(job.steps) <= to_seconds(days(366)))) {
-        config.fail("steps", "expected at most a year of steps, input and validation");
+        config.fail("steps", "expected at most a year of steps, input, codec and validation");
     }
 }
 

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "base/bounded_duration.hpp"
+#include "policies/codec_text.hpp"
 #include "scenarios/reader/scenario.hpp"
 
 namespace ukemi::sim {
@@ -64,6 +66,11 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
 void read_plan_codec(ConfigReader& training, policies::Plan& plan, bool& error_feedback);
 // At "step_time": what each codec makes of a step's exchange ("gradient", "link", "codecs").
 void read_codec_times(ConfigReader& step_time, policies::StepTime& time);
+// The same beside "simulated": of "codecs" only names and relative errors; `simulate` says the
+// rest.
+using SimulatedCodec = std::function<policies::CodecTime(const policies::CodecChoice& choice)>;
+void read_simulated_codecs(ConfigReader& step_time, policies::StepTime& time,
+                           const SimulatedCodec& simulate);
 // What only job and cluster together can say: how long the work takes on the fewest instances.
 void check_work(const ConfigReader& root, const sim::JobSpec& job);
 

@@ -64,11 +64,14 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
 struct MeanStep {
     Duration whole;
     Duration compute;  // of the slowest kind of worker, nothing to wait for
+    sim::CodedBytes coded;
 };
 
-MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std::int64_t batch) {
+MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std::int64_t batch,
+                   const policies::CodecChoice& codec) {
     const std::vector<ConfigOverride> overrides = {{"/job/workers", fmt::format("{}", workers)},
-                                                   {"/job/batch", fmt::format("{}", batch)}};
+                                                   {"/job/batch", fmt::format("{}", batch)},
+                                                   {"/job/codec", policies::text_of(codec)}};
     const StepScenario scenario = read_step_scenario(file, overrides);
     const sim::StepJob& job = scenario.jobs.front().job;
     const std::vector<sim::StepJob> jobs = {job};
@@ -81,7 +84,21 @@ MeanStep mean_step(const std::filesystem::path& file, std::int64_t workers, std:
         std::span(result.steps).subspan(static_cast<std::size_t>(scenario.warm_up));
     const Duration total = counted.back().end - counted.front().begin;
     return {nanoseconds(total.raw() / static_cast<std::int64_t>(counted.size())),
-            std::ranges::max(job.compute)};
+            std::ranges::max(job.compute), scenario.jobs.front().coded};
+}
+
+// Steps of so many machines at each batch of one GPU, which never fall with it.
+policies::GroupTime group_time(const std::filesystem::path& file, std::int32_t count,
+                               std::int32_t gpus, std::span<const std::int64_t> batches,
+                               const policies::CodecChoice& codec, std::vector<MeanStep>& steps) {
+    policies::GroupTime group{count, {}};
+    Duration longest;
+    for (const std::int64_t batch : batches) {
+        steps.push_back(mean_step(file, static_cast<std::int64_t>(gpus) * count, batch, codec));
+        longest = std::max(longest, steps.back().whole);
+        group.steps.push_back({batch * gpus, longest});
+    }
+    return group;
 }
 
 }  // namespace
@@ -94,18 +111,34 @@ policies::StepTime simulated_steps(const std::filesystem::path& file,
     policies::StepTime time;
     time.bytes = scenario.jobs.front().gradient.raw();
     for (const std::int32_t count : machine_counts(machines)) {
-        policies::GroupTime group{count, {}};
-        Duration longest;
-        for (const std::int64_t batch : batches) {
-            const MeanStep step = mean_step(file, static_cast<std::int64_t>(gpus) * count, batch);
-            longest = std::max(longest, step.whole);
-            group.steps.push_back({batch * gpus, longest});
-            if (count == 1) time.compute.push_back({batch * gpus, step.compute});
+        std::vector<MeanStep> steps;
+        time.groups.push_back(group_time(file, count, gpus, batches, {}, steps));
+        if (count > 1) continue;
+        for (std::size_t i = 0; i < batches.size(); ++i) {
+            time.compute.push_back({batches[i] * gpus, steps[i].compute});
         }
-        time.groups.push_back(std::move(group));
     }
     time.worker_batch_max = batches.back() * gpus;
     return time;
+}
+
+policies::CodecTime simulated_codec(const std::filesystem::path& file,
+                                    std::span<const std::int64_t> batches, std::int32_t machines,
+                                    const policies::CodecChoice& choice, std::string_view where) {
+    const std::int32_t gpus = workers_of_a_machine(read_step_scenario(file), machines, where);
+    policies::CodecTime row;
+    row.codec = choice.codec;
+    row.level = kernels::level_meant(choice.codec, choice.level);
+    row.usual_level = row.level == kernels::level_meant(choice.codec, 0);
+    for (const std::int32_t count : machine_counts(machines)) {
+        if (count < 2) continue;  // alone nothing is sent
+        std::vector<MeanStep> steps;
+        row.groups.push_back(group_time(file, count, gpus, batches, choice, steps));
+        if (row.groups.size() > 1) continue;
+        row.encoding = steps.front().coded.encode + steps.front().coded.decode;
+        row.bytes = steps.front().coded.message.raw();
+    }
+    return row;
 }
 
 }  // namespace ukemi::scenarios

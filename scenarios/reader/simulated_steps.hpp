@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "policies/codec_text.hpp"
 #include "policies/step_time.hpp"
 
 namespace ukemi::scenarios {
@@ -25,5 +26,13 @@ namespace ukemi::scenarios {
 policies::StepTime simulated_steps(const std::filesystem::path& file,
                                    std::span<const std::int64_t> batches, std::int32_t machines,
                                    std::string_view where);
+
+// The same steps with a codec, whose level is one that it has: whole steps of groups, what encoding
+// and decoding take among two machines (what decoding takes longer among more counts as
+// communication), and bytes. No relative error: nothing simulated says it. InputError as above, and
+// if the file's job cannot be encoded.
+policies::CodecTime simulated_codec(const std::filesystem::path& file,
+                                    std::span<const std::int64_t> batches, std::int32_t machines,
+                                    const policies::CodecChoice& choice, std::string_view where);
 
 }  // namespace ukemi::scenarios

@@ -36,7 +36,7 @@ struct StepJobEntry {
     // Of all buckets of a worker; in a layout, of the pipeline rank with most bytes.
     Bytes gradient;
     std::int64_t buckets = 0;
-    double least_memory_gb_per_s = 0;  // of its kinds of GPUs
+    const sim::GpuProfile* least_gpu = nullptr;  // of its kinds the one with the slowest memory
     sim::StepCodec codec;
     sim::CodedBytes coded;  // with a codec
     sim::VariableUpdate update = sim::VariableUpdate::all_reduce;

@@ -17,6 +17,8 @@ constexpr ModelEntry models[] = {
      [] { return cifar_resnet("resnet32", 5); }},
     {"resnet56", "ResNet-56 on CIFAR-10", "He et al., CVPR 2016, section 4.2",
      [] { return cifar_resnet("resnet56", 9); }},
+    {"resnet18_cifar", "ResNet-18 on CIFAR-10", "Vogels et al., arXiv:1905.13727 (github kuangliu)",
+     cifar_resnet18},
     {"resnet50", "ResNet-50 on ImageNet", "He et al., CVPR 2016, table 1; stride as torchvision",
      [] {
          return imagenet_resnet("resnet50", {{3, 4, 6, 3}});

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -23,9 +23,15 @@ std::uint32_t lane_of(kernels::Combination combination) {
 // What one bucket's tensors need, round by round.
 class BucketCoder {
 public:
-    BucketCoder(const StepCodec& choice, int ranks) : choice_(choice), ranks_(ranks) {}
+    BucketCoder(const StepCodec& choice, const CodecClock* clock, int ranks)
+        : choice_(choice),
+          codec_(*kernels::find_codec(choice.name)),
+          clock_(clock),
+          ranks_(ranks) {}
 
     void add(const kernels::TensorShape& shape) {
+        elements_ += shape.elements();
+        if (clock_ != nullptr) add_kernels(clock_->tensor(codec_, choice_.level, shape, ranks_));
         const kernels::CodecLayout layout =
             kernels::codec_layout(choice_.name, choice_.level, shape, ranks_);
         for (std::size_t round = 0; round < layout.rounds.size(); ++round) {
@@ -38,13 +44,21 @@ public:
         reduces_ = reduces_ && layout.reduces();
     }
 
-    void finish(GradientBucket& bucket, CodedBytes& sums) const {
+    void finish(GradientBucket& bucket, CodedBytes& sums) {
         bucket.legs.clear();
         for (const auto& [where, size] : rounds_) {
             if (size > Bytes{}) bucket.legs.push_back({where.second, size});
         }
-        bucket.encode = seconds(static_cast<double>(encode_) / choice_.encode_rate);
-        bucket.decode = seconds(static_cast<double>(decode_) / choice_.decode_rate);
+        if (clock_ != nullptr) {
+            add_kernels(clock_->message(codec_, elements_, ranks_));
+            bucket.encode = CodecClock::time(kernels_.encode);
+            bucket.decode = CodecClock::time(kernels_.decode);
+            sums.kernels.encode += kernels_.encode;
+            sums.kernels.decode += kernels_.decode;
+        } else {
+            bucket.encode = seconds(static_cast<double>(encode_) / choice_.encode_rate);
+            bucket.decode = seconds(static_cast<double>(decode_) / choice_.decode_rate);
+        }
         sums.encode += bucket.encode;
         sums.decode += bucket.decode;
         sums.message += message_;
@@ -52,8 +66,17 @@ public:
     }
 
 private:
+    void add_kernels(const CodecKernels& more) {
+        kernels_.encode += more.encode;
+        kernels_.decode += more.decode;
+    }
+
     const StepCodec& choice_;
+    const kernels::CodecEntry& codec_;
+    const CodecClock* clock_;  // none: rates
     int ranks_;
+    std::int64_t elements_ = 0;
+    CodecKernels kernels_;
     std::map<std::pair<std::size_t, std::uint32_t>, Bytes> rounds_;  // by round and lane
     std::int64_t encode_ = 0;
     std::int64_t decode_ = 0;
@@ -85,7 +108,12 @@ CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile&
                           const StepCodec& choice, int ranks, std::string_view where) {
     const kernels::CodecEntry* codec = kernels::find_codec(choice.name);
     INVARIANT(codec != nullptr);
-    INVARIANT(choice.encode_rate > 0 && choice.decode_rate > 0);
+    std::optional<CodecClock> clock;
+    if (choice.encode_rate == 0) {
+        INVARIANT(choice.gpu != nullptr);
+        clock.emplace(*choice.gpu, where);
+    }
+    INVARIANT(clock || (choice.encode_rate > 0 && choice.decode_rate > 0));
     const bool pieces = rule.kind == BucketKind::chunks;
     if (pieces && rule.size.raw() % bytes_per_element != 0) {
         throw InputError(where, "",
@@ -102,7 +130,7 @@ CodedBytes encode_buckets(std::span<GradientBucket> buckets, const ModelProfile&
     std::size_t tensor = model.tensors.size();
     CodedBytes sums;
     for (GradientBucket& bucket : buckets) {
-        BucketCoder coder(choice, ranks);
+        BucketCoder coder(choice, clock ? &*clock : nullptr, ranks);
         const std::int64_t elements = bucket.bytes.raw() / bytes_per_element;
         sums.gradient += bytes(4 * elements);
         if (pieces) {

@@ -3,8 +3,9 @@
 // Every tensor goes through the codec by itself (kernels/codec.hpp), and its bytes are exact: sums
 // and maxima of a round ride the job's all-reduce, gathers an all-gather over a ring, broadcasts a
 // binomial tree. Rounds of a bucket's tensors travel together. Codecs take single precision: a
-// gradient of half precision is encoded from its widened values. Encoding and decoding cost the
-// codec's operations at a given rate, and nothing else of a worker is slowed by them.
+// gradient of half precision is encoded from its widened values. Encoding and decoding take the
+// kernels of a GPU (codec_kernels.hpp), or the codec's operations at a given rate; they hold up
+// the backward pass (data_parallel_player.hpp).
 //
 // A weight is a matrix of as many rows as the layer has outputs: as the bias or scale after it has
 // elements; embeddings of transformers have hidden columns. Everything else is a vector.
@@ -18,14 +19,16 @@
 #include "kernels/codec.hpp"
 #include "sim/cluster/model_profile.hpp"
 #include "sim/step/buckets.hpp"
+#include "sim/step/codec_kernels.hpp"
 
 namespace ukemi::sim {
 
 struct StepCodec {
     std::string name = "none";
     double level = 0;        // 0: the codec's default
-    double encode_rate = 0;  // operations a second (CodecLayout)
+    double encode_rate = 0;  // operations a second (CodecLayout); 0: the kernels of `gpu`
     double decode_rate = 0;
+    const GpuProfile* gpu = nullptr;
 };
 
 // The lanes that carry the rounds.
@@ -42,6 +45,7 @@ struct CodedBytes {
     bool reduces = true;  // no round gathers
     Duration encode;
     Duration decode;
+    CodecKernels kernels;  // where no rates are given
 };
 // Gives buckets, which gradient_buckets() made of this model and rule, their legs and costs.
 // InputError(WHERE …) if the codec, which must exist, cannot take pieces of tensors.

@@ -31,6 +31,7 @@ DataParallelPlayer::DataParallelPlayer(StepHost& host, const StepJob& job,
     for (const GradientLane& lane : lanes) {
         for (const PlacedCollective& one : lane) note_links(one.links());
     }
+    for (const GradientBucket& bucket : job.buckets) encoding_ += bucket.encode;
     sender_.emplace(host, *this, job.launch, job.buckets, std::move(lanes), job.workers.size(),
                     latency, sender_tokens);
 }
@@ -44,21 +45,24 @@ void DataParallelPlayer::play_step(Instant begin) {
     parts.compute = Duration::of(all.raw() / static_cast<std::int64_t>(computing.size()));
     parts.straggler = longest - parts.compute;
     if (record().detailed) record().computing = computing;
-    set_computed_at(begin + longest);
+    set_computed_at(begin + longest + encoding_);
     computed_ = false;
-    if (sender_) plan_buckets(longest);
+    if (sender_) plan_buckets(begin + longest, longest);
     host().wake(*this, computed_at(), computed_token);
 }
 
-void DataParallelPlayer::plan_buckets(Duration longest) {
+// `computed`: when all would have, were nothing encoded.
+void DataParallelPlayer::plan_buckets(Instant computed, Duration longest) {
     sender_->begin_step();
     // Counted from the end, so that what is ready last is so when the slowest has computed.
     const double last_pass = static_cast<double>(longest.raw()) /
                              static_cast<double>(job().accumulation) * (1 - job().forward_share);
+    Duration encoded;
     for (std::uint32_t i = 0; i < job().buckets.size(); ++i) {
-        const Duration early =
-            Duration::of(round_nearest(last_pass * (1 - job().buckets[i].ready)));
-        host().wake(*this, computed_at() - early, i);
+        const GradientBucket& bucket = job().buckets[i];
+        const Duration early = Duration::of(round_nearest(last_pass * (1 - bucket.ready)));
+        encoded += bucket.encode;
+        host().wake(*this, computed - early + encoded, i);
     }
 }
 
@@ -83,7 +87,7 @@ void DataParallelPlayer::end_if_done(Instant now) {
     const StepParts exposed_parts = exposed(now);
     StepParts& parts = record().parts;
     parts.sending = exposed_parts.sending;
-    parts.coding = exposed_parts.coding;
+    parts.coding = exposed_parts.coding + encoding_;
     parts.agreeing = exposed_parts.agreeing;
     computed_ = false;
     finish_step(now);

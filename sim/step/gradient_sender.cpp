@@ -1,4 +1,4 @@
-// gradient_sender.cpp — a message's way: encoded, leg after leg, decoded.
+// gradient_sender.cpp — a message's way: leg after leg, then decoded.
 #include "sim/step/gradient_sender.hpp"
 
 #include <algorithm>
@@ -55,13 +55,9 @@ void GradientSender::woken(std::uint64_t token, Instant now) {
         launcher_.due(now);
         return go_on(now);
     }
-    const auto number = static_cast<std::uint32_t>(what & ~decoded_bit);
-    if ((what & decoded_bit) != 0) {
-        owner_.messages_changed(now, 0, -1);
-        return end(number, now);
-    }
-    owner_.messages_changed(now, 1, -1);
-    start_leg(number, now);
+    INVARIANT((what & decoded_bit) != 0);
+    owner_.messages_changed(now, 0, -1);
+    end(static_cast<std::uint32_t>(what & ~decoded_bit));
 }
 
 void GradientSender::arrived(std::uint64_t token, Instant now) {
@@ -69,13 +65,16 @@ void GradientSender::arrived(std::uint64_t token, Instant now) {
     Message& message = messages_.at(number);
     if (--message.flights > 0) return;
     if (++message.leg < message.legs.size()) return start_leg(number, now);
-    if (message.decode > Duration{}) {
-        owner_.messages_changed(now, -1, 1);
-        host_.wake(owner_, coded_at(now, message.decode), tokens_ + (number | decoded_bit));
-        return;
+    message.note.end = now;
+    const bool coded = message.decode > Duration{};
+    owner_.messages_changed(now, -1, coded ? 1 : 0);
+    if (coded) {
+        host_.wake(owner_, decoded_at(now, message.decode), tokens_ + (number | decoded_bit));
+    } else {
+        end(number);
     }
-    owner_.messages_changed(now, -1, 0);
-    end(number, now);
+    launcher_.message_sent();  // the next one does not wait until this is decoded
+    go_on(now);
 }
 
 void GradientSender::go_on(Instant now) {
@@ -89,10 +88,7 @@ void GradientSender::start(BucketLauncher::Message launched, Instant now) {
     const std::uint32_t number = message_count_++;
     Message& message = messages_[number];
     message.legs = legs_of(buckets_, launched.buckets);
-    for (const std::uint32_t bucket : launched.buckets) {
-        message.encode += buckets_[bucket].encode;
-        message.decode += buckets_[bucket].decode;
-    }
+    for (const std::uint32_t bucket : launched.buckets) message.decode += buckets_[bucket].decode;
     Bytes sent;
     for (const BucketLeg& leg : message.legs) sent += leg.bytes;
     message.note = {buckets_[launched.buckets.front()].name,
@@ -101,11 +97,6 @@ void GradientSender::start(BucketLauncher::Message launched, Instant now) {
                     now,
                     {}};
     message.buckets = std::move(launched.buckets);
-    if (message.encode > Duration{}) {
-        owner_.messages_changed(now, 0, 1);
-        host_.wake(owner_, coded_at(now, message.encode), tokens_ + number);
-        return;
-    }
     owner_.messages_changed(now, 1, 0);
     start_leg(number, now);
 }
@@ -121,20 +112,16 @@ void GradientSender::start_leg(std::uint32_t number, Instant now) {
     }
 }
 
-void GradientSender::end(std::uint32_t number, Instant now) {
+void GradientSender::end(std::uint32_t number) {
     auto node = messages_.extract(number);
     Message& message = node.mapped();
     buckets_left_ -= message.buckets.size();
-    message.note.end = now;
     owner_.note_message(std::move(message.note));
-    launcher_.message_sent();
-    go_on(now);
 }
 
-// Coders take one message after the other.
-Instant GradientSender::coded_at(Instant now, Duration time) {
-    coder_free_ = std::max(coder_free_, now) + time;
-    return coder_free_;
+Instant GradientSender::decoded_at(Instant now, Duration time) {
+    decoder_free_ = std::max({decoder_free_, now, owner_.computed_at()}) + time;
+    return decoder_free_;
 }
 
 }  // namespace ukemi::sim

@@ -1,8 +1,8 @@
 // gradient_sender.hpp — sends the buckets of a set of replicas when the launch rule lets them go.
 //
 // A lane is a way to send: collectives that run at once (one for each tensor rank, say). A message
-// is encoded, goes over its buckets' lanes one after the other, and is decoded; buckets that travel
-// together are one message on each lane. Workers encode and decode one message at a time.
+// goes over its buckets' lanes one after the other, and is decoded; buckets that travel together
+// are one message on each lane. Workers decode one message at a time, after they have computed.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,6 @@ private:
         std::vector<BucketLeg> legs;
         std::size_t leg = 0;
         std::size_t flights = 0;  // collectives of this leg that are on their way
-        Duration encode;
         Duration decode;
         SentMessage note;
     };
@@ -48,8 +47,8 @@ private:
     void go_on(Instant now);
     void start(BucketLauncher::Message launched, Instant now);
     void start_leg(std::uint32_t number, Instant now);
-    void end(std::uint32_t number, Instant now);
-    Instant coded_at(Instant now, Duration time);
+    void end(std::uint32_t number);
+    Instant decoded_at(Instant now, Duration time);
 
     StepHost& host_;
     StepPlayer& owner_;
@@ -62,7 +61,7 @@ private:
     std::size_t buckets_left_ = 0;
     std::map<std::uint32_t, Message> messages_;
     std::uint32_t message_count_ = 0;
-    Instant coder_free_;
+    Instant decoder_free_;
 };
 
 // Of a message with these buckets: legs of equal place and lane are one.

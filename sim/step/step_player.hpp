@@ -52,7 +52,8 @@ public:
     // now on so many more.
     void messages_changed(Instant now, int on_the_network, int coded);
     void note_played(bool exact) { ++(exact ? result_.exact : result_.fluid); }  // what it sent
-    void note_message(SentMessage message);  // that has arrived, if details are kept
+    void note_message(SentMessage message);               // that has arrived, if details are kept
+    Instant computed_at() const { return computed_at_; }  // when all have, in this step
 
 protected:
     // Begins to compute at `begin`, when the input is there.
@@ -66,7 +67,6 @@ protected:
     void note_links(std::span<const LinkId> links);  // that gradients cross
     // From then on time counts as sending, coding or agreeing.
     void set_computed_at(Instant at) { computed_at_ = at; }
-    Instant computed_at() const { return computed_at_; }
     StepParts exposed(Instant now);  // these three since then
     // Adds the record, whose parts must be complete, and begins the next step if there is one.
     void finish_step(Instant now);

@@ -12,7 +12,8 @@
 //   transfer    a worker of a pipeline waits for what is on its way to it
 //   sending     after all have computed: while a collective of the job is on its way (exposed
 //               communication)
-//   coding      after that: while none is, but gradients are encoded or decoded
+//   coding      encoding gradients, while the backward pass waits; after all have computed: while
+//               no collective is on its way, but gradients are decoded
 //   agreeing    after that: the rest (cycles and negotiation of the launch rule)
 //   validation  after the step, before the next one
 #pragma once

@@ -1,9 +1,11 @@
 // codec_scenario_test.cpp — what codecs cost a simulated step, and which a scenario may name.
 #include <catch2/catch.hpp>
 
+#include "policies/codec_text.hpp"
 #include "policies/policy.hpp"
 #include "records/decision_log.hpp"
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/reader/step_scenario.hpp"
 #include "sim/job/world.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
@@ -172,6 +174,26 @@ TEST_CASE("codec scenario: the first Plan's codec is read, and what cannot be is
     CHECK_THAT(time(link + R"(, "codecs": [{"codec": "fp16", "bytes": "1 MB"},
                                            {"codec": "fp16", "bytes": "2 MB"}])"),
                Contains("twice"));
+}
+
+TEST_CASE("codec scenario: codecs_on_slow_links states what simulate says", "[scenario][codec]") {
+    const std::filesystem::path shipped = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios";
+    const scenarios::Scenario scenario =
+        scenarios::read_scenario(shipped / "exchange/codecs_on_slow_links.json");
+    REQUIRE(scenario.job.profile.step_time);
+    REQUIRE(scenario.job.profile.step_time->codecs.size() == 4);
+    for (const policies::CodecTime& row : scenario.job.profile.step_time->codecs) {
+        const std::string codec = policies::text_of({row.codec, row.level});
+        CAPTURE(codec);
+        const scenarios::StepScenario steps = scenarios::read_step_scenario(
+            shipped / "steps/resnet50_on_p3.json",
+            std::vector<ConfigOverride>{{"/job/workers", "16"}, {"/job/codec", codec}});
+        const sim::CodedBytes& coded = steps.jobs.front().coded;
+        CHECK(static_cast<double>(row.bytes) ==
+              Approx(static_cast<double>(coded.message.raw())).epsilon(0.01));
+        CHECK(to_seconds(row.encoding) ==
+              Approx(to_seconds(coded.encode + coded.decode)).epsilon(0.05));
+    }
 }
 
 TEST_CASE("codec scenario: codecs_on_slow_links shows that compression pays there",

@@ -23,10 +23,11 @@ policies::Plan plan_of(std::int64_t batch, std::int32_t accumulation = 1) {
 }
 
 // What `ukemi simulate` shows for these workers and this batch.
-double simulated_s(std::int64_t workers, std::int64_t batch) {
+double simulated_s(std::int64_t workers, std::int64_t batch, const std::string& codec = "none") {
     const scenarios::StepScenario scenario = scenarios::read_step_scenario(
         steps_scenario, std::vector<ConfigOverride>{{"/job/workers", fmt::format("{}", workers)},
-                                                    {"/job/batch", fmt::format("{}", batch)}});
+                                                    {"/job/batch", fmt::format("{}", batch)},
+                                                    {"/job/codec", codec}});
     const std::vector<sim::StepJob> jobs = {scenario.jobs.front().job};
     sim::StepOptions options;
     options.seed = scenario.seed;
@@ -53,6 +54,40 @@ TEST_CASE("simulated steps: a table holds what the scenario of steps shows", "[s
             const Duration step = policies::step_of(time, plan_of(workers * batch), workers);
             CHECK(to_seconds(step) == Approx(simulated_s(workers, batch)).epsilon(1e-6));
         }
+    }
+}
+
+TEST_CASE("simulated steps: a codec's steps are those that simulate shows with it",
+          "[simulated_steps][codec]") {
+    const std::vector<std::int64_t> batches = {16, 64};
+    policies::StepTime time = scenarios::simulated_steps(steps_scenario, batches, 6, "test");
+    for (const policies::CodecChoice& choice :
+         {policies::CodecChoice{policies::Codec::power_sgd, 4},
+          policies::CodecChoice{policies::Codec::top_k, 0.01}}) {
+        const policies::CodecTime row =
+            scenarios::simulated_codec(steps_scenario, batches, 6, choice, "test");
+        CHECK(row.codec == choice.codec);
+        CHECK(row.encoding > milliseconds(20));
+        CHECK(row.bytes < time.bytes / 40);
+        time.codecs = {row};
+        for (const std::int32_t workers : {2, 6}) {
+            for (const std::int64_t batch : batches) {
+                policies::Plan plan = plan_of(workers * batch);
+                plan.codec = choice.codec;
+                plan.codec_level = choice.level;
+                const double step_s = to_seconds(policies::step_of(time, plan, workers));
+                CHECK(step_s ==
+                      Approx(simulated_s(workers, batch, policies::text_of(choice))).epsilon(1e-6));
+                const policies::ExchangeView view = policies::exchange_of(time, plan, workers);
+                CHECK(view.encoding == row.encoding);
+                CHECK(view.bytes == row.bytes);
+            }
+        }
+        // Alone nothing is sent.
+        policies::Plan alone = plan_of(64);
+        alone.codec = choice.codec;
+        alone.codec_level = choice.level;
+        CHECK(policies::step_of(time, alone, 1) == policies::step_of(time, plan_of(64), 1));
     }
 }
 
@@ -116,6 +151,13 @@ TEST_CASE("simulated steps: a scenario says which file and which batches", "[sim
                                            "batches": [32, 16]}})"),
                Catch::Contains("/job/step_time/simulated/batches: expected whole numbers of "
                                "samples, each above the one before"));
+    CHECK(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json", "batches": [16]},
+                        "codecs": [{"codec": "fp16", "relative_error": 0.001}]})") ==
+          "(no complaint)");
+    CHECK_THAT(complaint(R"({"simulated": {"steps": "steps/resnet50_on_p3.json", "batches": [16]},
+                             "codecs": [{"codec": "fp16", "encoding": "5 ms"}]})"),
+               Catch::Contains("/job/step_time/codecs/0/encoding: comes out of the simulated "
+                               "steps: leave it out"));
     CHECK_THAT(complaint(R"({"simulated": {}, "per_sample": "1 ms"})"),
                Catch::Contains("/job/step_time/per_sample: stands beside \"simulated\""));
 }

@@ -57,6 +57,32 @@ ModelProfile cifar_resnet(std::string name, std::int64_t blocks_per_stage) {
     return net.finished();
 }
 
+ModelProfile cifar_resnet18() {
+    LayerStack net("resnet18_cifar", "image of 32 x 32", {3, 32, 32});
+    const auto unit = [&](const std::string& at, std::int64_t channels,
+                          const LayerStack::Window& window) {
+        net.convolution(at + ".conv", channels, window, false);
+        net.batch_norm(at + ".norm");
+    };
+    unit("stem", 64, LayerStack::square(3, 1, 1));
+    for (int stage = 0; stage < 4; ++stage) {
+        const std::int64_t channels = std::int64_t{64} << stage;
+        for (int block = 0; block < 2; ++block) {
+            const std::string at = fmt::format("stage{}.block{}", stage + 1, block);
+            const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+            const LayerStack::Shape input = net.shape();
+            unit(at + ".a", channels, LayerStack::square(3, stride, 1));
+            unit(at + ".b", channels, LayerStack::square(3, 1, 1));
+            if (stride == 1) continue;
+            net.set(input);
+            unit(at + ".shortcut", channels, LayerStack::square(1, stride, 0));
+        }
+    }
+    net.global_pool();
+    net.dense("fc", 10);
+    return net.finished();
+}
+
 ModelProfile imagenet_resnet(std::string name, const BottleneckStages& stages) {
     LayerStack net(std::move(name), "image of 224 x 224", {3, 224, 224});
     const auto unit = [&](const std::string& at, std::int64_t channels,

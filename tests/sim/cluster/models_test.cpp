@@ -18,10 +18,11 @@ TEST_CASE("models: parameters add up to the published counts", "[models]") {
         {"vgg16", 138'357'544},      // KungFu's tensor list
         {"bert_base", 109'482'240},  // KungFu's tensor list without the SQuAD head
         // Published totals, unverified here:
-        {"lenet5", 431'080},           // Caffe's MNIST example
-        {"resnet56", 853'018},         // Keras' CIFAR example
-        {"resnet101", 44'549'160},     // torchvision
-        {"inception_v3", 23'834'568},  // torchvision without the auxiliary head
+        {"lenet5", 431'080},             // Caffe's MNIST example
+        {"resnet56", 853'018},           // Keras' CIFAR example
+        {"resnet18_cifar", 11'173'962},  // 1023 MiB an epoch of 16 workers (arXiv:1905.13727)
+        {"resnet101", 44'549'160},       // torchvision
+        {"inception_v3", 23'834'568},    // torchvision without the auxiliary head
         {"inception_v3_224", 23'834'568},
         {"bert_large", 335'141'888},  // Hugging Face bert-large-uncased
         {"gpt2", 124'439'808},        // Hugging Face gpt2
@@ -65,6 +66,7 @@ TEST_CASE("models: multiply-adds of the forward pass are the published ones", "[
     // adds); for CIFAR, He et al. and the reference implementations.
     const auto [name, giga] = GENERATE(table<std::string, double>({{"resnet32", 0.069},
                                                                    {"resnet56", 0.125},
+                                                                   {"resnet18_cifar", 0.556},
                                                                    {"resnet50", 4.09},
                                                                    {"resnet101", 7.80},
                                                                    {"vgg16", 15.47},

@@ -114,6 +114,51 @@ TEST_CASE("codec plan: a step encodes, sends what is left, and decodes", "[codec
           Approx(to_seconds(whole.sending) / 1.5 * 3 / 4).epsilon(0.01));
 }
 
+TEST_CASE("codec plan: encoding holds up the backward pass, and decoding waits for its end",
+          "[codec_plan]") {
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    sim::StepJob job;
+    job.name = "job";
+    job.workers = topology.workers();
+    job.compute.assign(4, milliseconds(90));
+    job.launch = {sim::LaunchKind::in_order, {}};
+    // Sent and there long before the pass of 60 ms ends.
+    job.buckets = {{"early", bytes(4), 0.1}, {"late", bytes(4), 1.0}};
+    const auto step = [&] {
+        return sim::run_steps(topology, std::span(&job, 1), {}, {}).front().steps[0];
+    };
+    const sim::StepRecord plain = step();
+    for (sim::GradientBucket& bucket : job.buckets) {
+        bucket.encode = milliseconds(5);
+        bucket.decode = milliseconds(3);
+    }
+    const sim::StepRecord coded = step();
+    // Twice 5 ms in the pass; the first message is decoded while the second one is on its way.
+    CHECK((coded.end - coded.begin).raw() == milliseconds(90 + 10 + 6).raw());
+    CHECK(coded.parts.compute == plain.parts.compute);
+    CHECK((coded.parts.coding + coded.parts.sending).raw() == milliseconds(16).raw());
+    CHECK(coded.parts.sending == plain.parts.sending);
+    CHECK(coded.parts.total() == coded.end - coded.begin);
+}
+
+TEST_CASE("codec plan: without rates, kernels of a GPU are what coding takes", "[codec_plan]") {
+    sim::StepCodec choice{"power_sgd", 4};
+    choice.gpu = &sim::gpu_named("v100_sxm2_16gb", "test");
+    const Coded one = coded("resnet50", choice, sim::BucketKind::one, 16);
+    const Coded by_tensor = coded("resnet50", choice, sim::BucketKind::tensors, 16);
+    // 54 matrices (the last keeps its bias), 107 vectors, and what a message needs once.
+    CHECK(one.bytes.kernels.encode.launches == 54 * (2 + 2 + 9 * 4 - 4) + 107 * 2 + 1);
+    CHECK(one.bytes.kernels.decode.launches == 54 * 3 + 107 + 2);
+    CHECK(by_tensor.bytes.kernels.encode.launches == one.bytes.kernels.encode.launches + 160);
+    CHECK(to_seconds(one.bytes.encode + one.bytes.decode) == Approx(0.0272).epsilon(0.02));
+    // A GPU of today launches no faster, and its library decomposes in ten operations.
+    choice.gpu = &sim::gpu_named("h100_sxm5_80gb", "test");
+    const Coded later = coded("resnet50", choice, sim::BucketKind::one, 16);
+    CHECK(later.bytes.kernels.encode.launches ==
+          one.bytes.kernels.encode.launches - 54 * (9 * 4 - 4 - 10));
+    CHECK(later.bytes.decode == one.bytes.decode);
+}
+
 TEST_CASE("codec plan: workers code one message after the other", "[codec_plan]") {
     const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
     sim::StepJob job;

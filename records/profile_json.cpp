@@ -1,0 +1,268 @@
+// profile_json.cpp — how long a job's steps and changes take, in decision logs.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "records/json_record.hpp"
+#include "records/plan_json.hpp"
+
+namespace ukemi::records {
+
+using nlohmann::json;
+
+namespace {
+
+json batch_times_json(const std::vector<policies::BatchTime>& times) {
+    json points = json::array();
+    for (const policies::BatchTime& point : times) {
+        points.push_back({{"batch", point.batch}, {"time_ns", point.time.raw()}});
+    }
+    return points;
+}
+
+constexpr std::uint64_t learner_speed_max = 100'000;
+
+json sized_times_json(const policies::TimeBySize& times) {
+    json points = json::array();
+    for (const policies::SizedTime& point : times) {
+        points.push_back({{"workers", point.workers}, {"time_ns", point.time.raw()}});
+    }
+    return points;
+}
+
+void read_sized_times(Fields& fields, const char* key, policies::TimeBySize& times) {
+    fields.list(key, [&](const json& element) {
+        policies::SizedTime point;
+        Fields parts(element);
+        parts.integer_from("workers", 1, point.workers);
+        parts.time("time_ns", point.time, policies::step_part_longest);
+        parts.finish();
+        if (!times.empty() && point.workers <= times.back().workers) {
+            Fields::refuse(key, "increasing numbers of workers");
+        }
+        times.push_back(point);
+    });
+}
+
+void read_learner_speeds(Fields& fields, std::vector<std::int32_t>& speeds) {
+    fields.list("learner_speeds_per_mille", [&](const json& speed) {
+        const bool fits = speed.is_number_unsigned() && speed.get<std::uint64_t>() >= 1 &&
+                          speed.get<std::uint64_t>() <= learner_speed_max;
+        if (!fits) Fields::refuse("learner_speeds_per_mille", "numbers from 1 to 100000");
+        speeds.push_back(speed.get<std::int32_t>());
+    });
+}
+
+// One point is the time at any size; logs have said that with a bare number from the beginning.
+json communication_json(const policies::ExposedCommunication& one) {
+    json object = {{"collective", value_json(one.collective)}};
+    if (one.times.size() == 1) {
+        object["time_ns"] = one.times.front().time.raw();
+    } else {
+        object["times"] = sized_times_json(one.times);
+    }
+    return object;
+}
+
+policies::ExposedCommunication communication_from(const json& object) {
+    policies::ExposedCommunication one;
+    Fields fields(object);
+    fields.name("collective", policies::collective_names(), one.collective);
+    read_sized_times(fields, "times", one.times);
+    if (one.times.empty()) {
+        policies::SizedTime& at_any_size = one.times.emplace_back();
+        fields.need("time_ns");
+        fields.time("time_ns", at_any_size.time, policies::step_part_longest);
+    }
+    fields.finish();
+    return one;
+}
+
+json group_times_json(const std::vector<policies::GroupTime>& groups) {
+    json all = json::array();
+    for (const policies::GroupTime& group : groups) {
+        all.push_back({{"workers", group.workers}, {"steps", batch_times_json(group.steps)}});
+    }
+    return all;
+}
+
+std::vector<policies::BatchTime> batch_times_from(Fields& fields, const char* key) {
+    std::vector<policies::BatchTime> times;
+    fields.list(key, [&](const json& element) {
+        policies::BatchTime point;
+        Fields parts(element);
+        parts.integer_from("batch", std::int64_t{1}, point.batch);
+        parts.time("time_ns", point.time, policies::step_part_longest);
+        parts.finish();
+        if (point.batch > 1'000'000'000) Fields::refuse("batch", "at most 10^9");
+        const bool rises =
+            times.empty() || (point.batch > times.back().batch && point.time >= times.back().time);
+        if (!rises) Fields::refuse(key, "increasing batches, and times that do not fall");
+        times.push_back(point);
+    });
+    if (times.empty()) Fields::refuse(key, "at least one point");
+    return times;
+}
+
+void read_group_times(Fields& fields, std::vector<policies::GroupTime>& groups) {
+    fields.list("groups", [&](const json& element) {
+        policies::GroupTime group;
+        Fields parts(element);
+        parts.integer_from("workers", 1, group.workers);
+        group.steps = batch_times_from(parts, "steps");
+        parts.finish();
+        if (!groups.empty() && group.workers <= groups.back().workers) {
+            Fields::refuse("groups", "increasing numbers of workers");
+        }
+        groups.push_back(std::move(group));
+    });
+}
+
+json codec_time_json(const policies::CodecTime& row) {
+    json object = {{"codec", value_json(row.codec)},
+                   {"level", real_json(row.level)},
+                   {"usual_level", row.usual_level},
+                   {"encoding_ns", row.encoding.raw()},
+                   {"bytes", row.bytes},
+                   {"relative_error", real_json(row.relative_error)},
+                   {"synchronisation", sized_times_json(row.synchronisation)}};
+    if (!row.groups.empty()) object["groups"] = group_times_json(row.groups);
+    return object;
+}
+
+policies::CodecTime codec_time_from(const json& object) {
+    policies::CodecTime row;
+    Fields fields(object);
+    fields.name("codec", policies::codec_names(), row.codec);
+    fields.real("level", row.level);
+    fields.flag("usual_level", row.usual_level);
+    fields.time("encoding_ns", row.encoding, policies::step_part_longest);
+    fields.integer_from("bytes", std::int64_t{0}, row.bytes);
+    fields.real("relative_error", row.relative_error);
+    read_sized_times(fields, "synchronisation", row.synchronisation);
+    read_group_times(fields, row.groups);
+    fields.finish();
+    return row;
+}
+
+json step_time_json(const policies::StepTime& time) {
+    json object = {{"compute", batch_times_json(time.compute)},
+                   {"worker_batch_max", time.worker_batch_max},
+                   {"synchronisation", sized_times_json(time.synchronisation)}};
+    if (!time.groups.empty()) object["groups"] = group_times_json(time.groups);
+    if (time.bytes != 0) object["bytes"] = time.bytes;
+    for (const policies::CodecTime& row : time.codecs) {
+        object["codecs"].push_back(codec_time_json(row));
+    }
+    for (const policies::ExchangeTime& row : time.exchanges) {
+        object["exchanges"].push_back({{"synchronisation", value_json(row.synchronisation)},
+                                       {"times", sized_times_json(row.times)}});
+    }
+    if (!time.learner_speeds.empty()) object["learner_speeds_per_mille"] = time.learner_speeds;
+    return object;
+}
+
+policies::StepTime step_time_from(const json& object) {
+    policies::StepTime time;
+    Fields fields(object);
+    time.compute = batch_times_from(fields, "compute");
+    fields.integer_from("worker_batch_max", std::int64_t{0}, time.worker_batch_max);
+    read_sized_times(fields, "synchronisation", time.synchronisation);
+    fields.integer_from("bytes", std::int64_t{0}, time.bytes);
+    read_group_times(fields, time.groups);
+    fields.list("codecs", [&](const json& one) { time.codecs.push_back(codec_time_from(one)); });
+    fields.list("exchanges", [&](const json& one) {
+        policies::ExchangeTime row;
+        Fields parts(one);
+        parts.name("synchronisation", policies::synchronisation_names(), row.synchronisation);
+        read_sized_times(parts, "times", row.times);
+        parts.finish();
+        time.exchanges.push_back(std::move(row));
+    });
+    read_learner_speeds(fields, time.learner_speeds);
+    fields.finish();
+    return time;
+}
+
+}  // namespace
+
+json to_json(const policies::JobProfile& profile) {
+    json points = json::array();
+    for (const policies::ThroughputPoint& point : profile.throughput) {
+        points.push_back({{"workers", point.workers},
+                          {"steps", point.rate.steps},
+                          {"per_ns", point.rate.per.raw()}});
+    }
+    json object = {{"throughput", points},
+                   {"provisioning_ns", profile.provisioning.raw()},
+                   {"restart_ns", profile.restart.raw()},
+                   {"resize_ns", profile.resize.raw()},
+                   {"lossless", profile.lossless},
+                   {"checkpoint_ns", profile.checkpoint.raw()},
+                   {"restore_ns", profile.restore.raw()},
+                   {"sharded", profile.sharded}};
+    if (profile.step_time) object["step_time"] = step_time_json(*profile.step_time);
+    for (const policies::ExposedCommunication& one : profile.communication) {
+        object["communication"].push_back(communication_json(one));
+    }
+    if (!profile.learner_speeds.empty())
+        object["learner_speeds_per_mille"] = profile.learner_speeds;
+    if (profile.spawn > Duration{}) object["spawn_ns"] = profile.spawn.raw();
+    return object;
+}
+
+// What a profile may hold, so that sums of its times stay far below what a Duration holds.
+namespace {
+constexpr Duration transition_max = days(366);
+constexpr double step_s_min = 1e-15;
+constexpr double step_s_max = 366.0 * 86'400;
+}  // namespace
+
+policies::JobProfile profile_from(const json& object) {
+    policies::JobProfile profile;
+    Fields fields(object);
+    fields.list("throughput", [&](const json& element) {
+        policies::ThroughputPoint point;
+        Fields parts(element);
+        parts.integer("workers", point.workers);
+        parts.integer("steps", point.rate.steps);
+        parts.quantity("per_ns", point.rate.per);
+        parts.finish();
+        if (point.workers < 1 || point.rate.steps < 1 || point.rate.per <= Duration{}) {
+            Fields::refuse("throughput", "positive numbers");
+        }
+        if (!profile.throughput.empty() && point.workers <= profile.throughput.back().workers) {
+            Fields::refuse("throughput", "increasing numbers of workers");
+        }
+        const double step_s = to_seconds(point.rate.per) / static_cast<double>(point.rate.steps);
+        if (!(step_s >= step_s_min && step_s <= step_s_max)) {
+            Fields::refuse("throughput", "steps that take a femtosecond to a year");
+        }
+        profile.throughput.push_back(point);
+    });
+    if (profile.throughput.empty()) Fields::refuse("throughput", "at least one point");
+    fields.list("communication", [&](const json& element) {
+        policies::ExposedCommunication one = communication_from(element);
+        const auto same = std::ranges::find(profile.communication, one.collective,
+                                            &policies::ExposedCommunication::collective);
+        if (same != profile.communication.end()) {
+            Fields::refuse("communication", "each collective once");
+        }
+        profile.communication.push_back(std::move(one));
+    });
+    read_learner_speeds(fields, profile.learner_speeds);
+    fields.time("provisioning_ns", profile.provisioning, transition_max);
+    fields.time("restart_ns", profile.restart, transition_max);
+    fields.time("resize_ns", profile.resize, transition_max);
+    fields.time("spawn_ns", profile.spawn, transition_max);
+    if (const json* step_time = fields.find("step_time")) {
+        profile.step_time = step_time_from(*step_time);
+    }
+    fields.flag("lossless", profile.lossless);
+    fields.time("checkpoint_ns", profile.checkpoint, transition_max);
+    fields.time("restore_ns", profile.restore, transition_max);
+    fields.flag("sharded", profile.sharded);
+    fields.finish();
+    return profile;
+}
+
+}  // namespace ukemi::records
