@@ -116,8 +116,9 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     for (const char* key : {"steps", "step_s_mean", "loss", "accuracy"}) {
         CHECK(plain.at(key).is_null());
     }
-    CHECK_THAT(runs_csv(std::vector{run}),
-               Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0\n"));
+    CHECK_THAT(
+        runs_csv(std::vector{run}),
+        Catch::EndsWith(",00ff,,,,,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0,,,,,\n"));
     run.steps = 12;
     run.step_mean = milliseconds(250);
     run.loss = std::nan("");
@@ -127,9 +128,10 @@ TEST_CASE("run json: what a run cannot say is null and an empty field", "[run_js
     CHECK(full["step_s_mean"] == 0.25);
     CHECK(full["loss"] == "nan");
     CHECK(full["accuracy"] == 0.75);
-    CHECK_THAT(runs_csv(std::vector{run}),
-               Catch::EndsWith(
-                   ",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0\n"));
+    CHECK_THAT(
+        runs_csv(std::vector{run}),
+        Catch::EndsWith(
+            ",00ff,12,0.25,nan,0.75,0,0,,,,,,,,,,,,,false,exact,,0,0,,,,,,,0,0,0,0,0,,,,,\n"));
 }
 
 TEST_CASE("run json: numbers are written in the shortest form that reads back", "[run_json]") {
