@@ -12,11 +12,13 @@ namespace {
 
 // {"1": "1200 ms", "2": "1085 ms"}: a step with so many pipelines, without a gap.
 std::vector<Duration> read_steps(ConfigReader& config, bool whole_milliseconds) {
-    constexpr std::size_t most = 10'000;
     ConfigReader table = config.object("step");
     std::vector<Duration> steps;
-    const std::size_t count = table.keys().size();
-    for (std::size_t number = 1; number <= std::min(count, most); ++number) {
+    const std::int64_t count = std::min(std::ssize(table.keys()), std::ptrdiff_t{10'000});
+    for (const std::string& key : table.keys()) {
+        number_of(table, key, count, "numbers of pipelines without a gap,");
+    }
+    for (std::int64_t number = 1; number <= count; ++number) {
         const std::string key = fmt::format("{}", number);
         steps.push_back(bounded_duration(table, key, nanoseconds(1000), step_longest));
         if (!whole_milliseconds || steps.back().raw() % milliseconds(1).raw() == 0) continue;

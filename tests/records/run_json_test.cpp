@@ -209,7 +209,7 @@ TEST_CASE("run json: work that is a time is in hours, and such a job has no samp
     CHECK(timed["on_demand_h"] == 2);
     CHECK(timed["on_demand_usd"] == 6);
     CHECK(timed["worker_h"] == 31);
-    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",200,30,2,27,6,31\n"));
+    CHECK_THAT(runs_csv(std::vector{run}), Catch::EndsWith(",200,30,2,27,6,31,,,,,\n"));
     const auto samples = ordered_json::parse(runs_json(std::vector{example()}))["runs"][0];
     CHECK(samples["samples"] == 1);
     CHECK(samples["work_h"].is_null());
