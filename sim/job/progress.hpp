@@ -41,6 +41,8 @@ public:
         reached(begin.samples);
     }
     void reached(std::int64_t samples_done);
+    // A step of a job that loses nothing was counted and is not made after all.
+    void taken_back(std::int64_t samples_done) { samples_most_ = samples_done; }
     void steps_made(std::int64_t steps, Duration time, Instant until);  // its last step's end
     // Time to be counted until the next checkpoint.
     void ran(Duration time) { run_since_checkpoint_ += time; }

@@ -169,22 +169,29 @@ void Training::go_on(bool slowed, bool member_gone, Instant now) {
     }
     if (phase_ != policies::JobPhase::running) return;
     report(now);
-    const Instant boundary = segment_.boundary_before(now);
+    // What ends now may yet be torn; the step is not over while it can be.
+    if (job_->pipelines->as_simulated) take_back_step(now);
+    const Instant boundary = segment_.end_of(steps_reported_);
     Instant next = segment_.end_of(steps_reported_ + 1);
     if (slowed) next = next + slowed_more(*job_->pipelines, next - now);
     settle_whole_steps();
     run_from(boundary, boundary == now ? Duration{} : next - boundary);
 }
 
+// One that ends at this very moment.
+void Training::take_back_step(Instant now) {
+    if (steps_reported_ == 0 || segment_.end_of(steps_reported_) != now) return;
+    --steps_reported_;
+    controller_->rolled_back(controller_->samples_done() - segment_.samples_per_step,
+                             controller_->steps_done() - 1);
+    progress_.taken_back(controller_->samples_done());
+    if (learning_) learned_ = learning_->after(learned_at_start_, steps_reported_, step_);
+}
+
 void Training::tear(Instant now) {
     if (phase_ != policies::JobPhase::running) return;
     report(now);
-    if (steps_reported_ > 0 && segment_.end_of(steps_reported_) == now) {
-        --steps_reported_;
-        controller_->rolled_back(controller_->samples_done() - segment_.samples_per_step,
-                                 controller_->steps_done() - 1);
-        if (learning_) learned_ = learning_->after(learned_at_start_, steps_reported_, step_);
-    }
+    take_back_step(now);
     settle_whole_steps();
     ledger_->elapse(now, records::Cause::wasted);
     phase_ = policies::JobPhase::waiting;

@@ -65,6 +65,7 @@ public:
 private:
     void settle(Instant now);
     void settle_whole_steps();
+    void take_back_step(Instant now);
     void run_from(Instant since, Duration first_step);
     Instant next_step_boundary(Instant now) const;  // now, or the end of the step in progress
     void cancel_what_is_due();

@@ -121,6 +121,32 @@ TEST_CASE("world: in the simulator's way the steps go on until the meeting is ov
     CHECK(result.steps == 3);
 }
 
+TEST_CASE("world: a step that ends as a meeting does is not made, whatever else happens then",
+          "[world][pipelines]") {
+    sim::JobSpec spec = job_in_pipelines(8, 3);
+    spec.profile.throughput = {{2, {1, whole_seconds(1)}}, {4, {1, whole_seconds(6)}}};
+    spec.pipelines->as_simulated = true;
+    spec.profile.spawn = whole_seconds(45);
+    // Steps of two pipelines end at 55 and 61 s, when the meeting of 57 s does. The one pipeline
+    // that is left then would end its first step at 62 s; so does the meeting of 58 s, and a
+    // machine that has not started yet is lost.
+    sim::MarketData data = losing(8, {{0, whole_seconds(57)},
+                                      {1, whole_seconds(57)},
+                                      {2, whole_seconds(58)},
+                                      {3, whole_seconds(58)},
+                                      {7, whole_seconds(62)}});
+    sim::ZoneData& only = data.zones.front();
+    only.capacity.steps.front().value = 7;
+    only.capacity.steps.insert(only.capacity.steps.begin() + 1, {at(whole_seconds(50)), 8});
+    only.machines.machines[7].from = at(whole_seconds(50));
+    sim::prepare(data);
+    const auto result = run(data, spec, {});
+    CHECK(result.pipelines == records::PipelineCounts{3, 2, 2});
+    CHECK(result.steps == 1);
+    CHECK(result.trained == std::pair(whole_seconds(49), whole_seconds(55)));
+    CHECK_FALSE(result.finished);  // nobody comes any more
+}
+
 TEST_CASE("world: a machine that is added makes one pipeline more", "[world][pipelines]") {
     sim::MarketData data = losing(4, {});
     sim::ZoneData& only = data.zones.front();
