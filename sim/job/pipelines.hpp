@@ -2,7 +2,7 @@
 // that is lost, when that is fatal, and when all meet to take their places anew.
 //
 // Each machine also holds, as a shadow, the stage of the one behind it, and takes that over when it
-// is lost; whoever computes two stages has no shadow left, so the loss of two neighbours is fatal
+// is lost. A machine with two stages has no shadow left, so the loss of two neighbours is fatal
 // (Thorpe et al., NSDI'23). Without shadows every loss is, and the work goes back to its last
 // checkpoint. A value: told what happened, it says what is to be done and does
 // nothing itself. Where its authors' simulator does something else than the system that they

@@ -52,12 +52,12 @@ double mean_instances(const records::RunResult& run) {
 
 // The shipped one, or for a model without one GPT-2's with that model's constants.
 scenarios::Scenario scenario_of(const std::string& model, const json& constants) {
-    const std::map<std::string, std::string> files{
-        {"GPT-2", "bamboo_gpt2"}, {"BERT", "bamboo_bert"}, {"ResNet", "bamboo_resnet"}};
+    const std::map<std::string, std::string> files{{"GPT-2", "bamboo_gpt2.json"},
+                                                   {"BERT", "bamboo_bert.json"},
+                                                   {"ResNet", "bamboo_resnet.json"}};
     const auto folder = scenario_folder / "size";
     const auto shipped = files.find(model);
-    if (shipped != files.end())
-        return scenarios::read_scenario(folder / (shipped->second + ".json"));
+    if (shipped != files.end()) return scenarios::read_scenario(folder / shipped->second);
     json steps;
     for (const auto& [pipelines, step_ms] : constants.at("step_ms").items()) {
         steps[pipelines] = fmt::format("{} ms", step_ms.get<int>());
