@@ -44,7 +44,7 @@ std::string pipeline_table(std::span<const records::RunResult> runs) {
     for (const records::RunResult& run : runs) {
         if (!run.pipelines) continue;
         const std::string variant = scenarios::variant_label(run.varied);
-        const std::string name = variant.empty() ? run.policy : run.policy + ", " + variant;
+        const std::string name = variant.empty() ? run.policy : variant + ": " + run.policy;
         auto row = std::ranges::find(rows, name, &PipelineMeans::name);
         if (row == rows.end()) row = rows.insert(rows.end(), {name});
         add(*row, run);
