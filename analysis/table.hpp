@@ -30,4 +30,8 @@ std::string policy_table(std::span<const records::RunResult> runs,
 // What transitions cost by phase, where a scenario tells phases apart; else empty.
 std::string phase_table(std::span<const records::RunResult> runs);
 
+// What became of pipelines, where a job trains in some; else empty. Samples a second are those from
+// the first group to the last step; the last column divides them by what an hour of the run cost.
+std::string pipeline_table(std::span<const records::RunResult> runs);
+
 }  // namespace ukemi::analysis

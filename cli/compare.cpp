@@ -43,11 +43,12 @@ plots::FigureResult write_files(analysis::OutputFolder& folder, const PreparedRu
 
 void print_tables(const PreparedRuns& runs, const Compared& compared) {
     constexpr std::string_view quantities[] = {"hours", "cost_usd"};
-    fmt::print("{}{}{}{}",
+    fmt::print("{}{}{}{}{}",
                analysis::comparison_table(compared.candidates,
                                           terminal_columns().value_or(analysis::table_width_least)),
                analysis::pairs_table(compared.pairs, quantities),
-               analysis::phase_table(compared.results), analysis::how_sure(runs.scenarios));
+               analysis::phase_table(compared.results), analysis::pipeline_table(compared.results),
+               analysis::how_sure(runs.scenarios));
     print_notes(runs, compared.results);
 }
 

@@ -31,9 +31,9 @@ scenarios::Details details_of(const std::string& name) {
 
 void print_tables(const PreparedRuns& runs, std::span<const records::RunResult> results) {
     fmt::print(
-        "{}{}",
+        "{}{}{}",
         analysis::policy_table(results, terminal_columns().value_or(analysis::table_width_least)),
-        analysis::phase_table(results));
+        analysis::phase_table(results), analysis::pipeline_table(results));
     const std::string& baseline = runs.inputs.baseline;
     if (!baseline.empty()) {
         constexpr std::string_view cost[] = {"cost_usd"};

@@ -93,9 +93,17 @@ void Ledger::join(Lease lease, Instant now) {
 }
 
 void Ledger::leave(Lease lease, Instant now) {
+    INVARIANT(members_at_ == now);
+    leave_torn(lease, now);
+}
+
+void Ledger::leave_torn(Lease lease, Instant now) {
     Entry& entry = entries_.at(lease);
-    INVARIANT(entry.member);
-    settle(entry, now);
+    INVARIANT(entry.member && members_at_ <= now);
+    settle(entry, members_at_);
+    const Duration torn = now - members_at_;
+    entry.spent[static_cast<std::size_t>(Cause::wasted)] += torn;
+    as_members_ += torn;
     entry.member = false;
     entry.alone_since = now;
     entry.alone = Cause::idle;

@@ -78,6 +78,8 @@ public:
     void set_alone(Lease lease, Instant now, Cause cause);  // what it does while no member
     void join(Lease lease, Instant now);                    // becomes a member
     void leave(Lease lease, Instant now);                   // idle again
+    // It leaves while the others go on with the step in progress, whose time is wasted for it.
+    void leave_torn(Lease lease, Instant now);
     // Released now, paid for `paid` in all; what was paid after release is wasted.
     void close(Lease lease, Instant now, Duration paid, Dollars bill);
 

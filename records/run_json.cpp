@@ -57,6 +57,21 @@ void add_market_totals(std::vector<Column>& columns, const RunResult& run) {
     columns.push_back({"worker_h", to_hours(run.worker_time)});
 }
 
+// What only a job in pipelines has.
+void add_pipelines(std::vector<Column>& columns, const RunResult& run) {
+    const auto count = [&](std::int64_t PipelineCounts::*of) {
+        return run.pipelines ? Value((*run.pipelines).*of) : Value(std::monostate{});
+    };
+    columns.push_back({"meetings", count(&PipelineCounts::meetings)});
+    columns.push_back({"takeovers", count(&PipelineCounts::takeovers)});
+    columns.push_back({"fatal_failures", count(&PipelineCounts::fatal_failures)});
+    std::optional<double> from_s, until_s;
+    if (run.trained) from_s = to_seconds(run.trained->first);
+    if (run.trained) until_s = to_seconds(run.trained->second);
+    columns.push_back({"trained_from_s", real_or_nothing(from_s)});
+    columns.push_back({"trained_until_s", real_or_nothing(until_s)});
+}
+
 // The columns before which those of varied keys stand.
 constexpr std::size_t columns_that_name = 4;
 
@@ -124,6 +139,7 @@ std::vector<Column> columns_of(const RunResult& run) {
     add_judgement(columns, run);
     columns.push_back({"variant", variant_label(run.varied)});
     add_market_totals(columns, run);
+    add_pipelines(columns, run);
     return columns;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/quantity.hpp"
@@ -18,6 +19,14 @@ struct VariedValue {
     std::string pointer;  // "/job/deadline"
     std::string value;    // as it was given: JSON, or else text
     friend bool operator==(const VariedValue&, const VariedValue&) = default;
+};
+
+// What became of the pipelines of a job that trains in some.
+struct PipelineCounts {
+    std::int64_t meetings = 0;  // at which all machines found their places
+    std::int64_t takeovers = 0;
+    std::int64_t fatal_failures = 0;
+    friend bool operator==(const PipelineCounts&, const PipelineCounts&) = default;
 };
 
 struct RunResult {
@@ -80,6 +89,8 @@ struct RunResult {
     std::optional<double> accuracy;     // at the end, from 0 to 1
 
     std::optional<PhaseCosts> phases;  // of transitions, where they are told apart
+    std::optional<PipelineCounts> pipelines;
+    std::optional<std::pair<Duration, Duration>> trained;  // from the first group to the last step
 
     Timeline timeline;  // only if asked for
 

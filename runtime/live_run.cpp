@@ -71,6 +71,10 @@ std::size_t check_training(const scenarios::Scenario& scenario, const CrewSetup&
                          "a live group changes without ending the program: \"whole_program\" is "
                          "for simulations");
     }
+    if (job.pipelines) {
+        throw InputError(scenario.file.string(), "/job/pipelines",
+                         "real workers are replicas: pipelines are for simulations");
+    }
     const scenarios::MarketSource& market = scenario.market;
     if (market.rules.uneven() || !job.profile.communication.empty()) {
         throw InputError(scenario.file.string(), market.rules.uneven() ? "/market" : "/job",

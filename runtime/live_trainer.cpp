@@ -334,7 +334,7 @@ void LiveTrainer::take(const StepDone& event, Instant at) {
     progress_.reached(event.position);
     if (!late) {
         ledger_->elapse(at, again ? records::Cause::redone : records::Cause::useful);
-        progress_.steps_made(1, at - last_step_at_);
+        progress_.steps_made(1, at - last_step_at_, at);
         last_step_at_ = at;
     }
     last_report_ = event.report;

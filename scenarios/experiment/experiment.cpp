@@ -60,6 +60,7 @@ NamedMarket calm_market(const Scenario& scenario) {
     market.data.rules.on_demand_billing = rules.on_demand_billing;
     for (sim::ZoneData& zone : market.data.zones) {
         zone.capacity.steps = {{Instant{}, scenario.job.instances_max}};
+        zone.machines = {};
     }
     sim::prepare(market.data);
     return market;

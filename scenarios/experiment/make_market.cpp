@@ -31,6 +31,16 @@ sim::ZoneData zone_of(const traces::TraceSeries& series, const ZoneSource& sourc
     zone.speed_per_mille = source.speed_per_mille;
     zone.one_is_undated = series.one_is_undated;
     zone.on_demand_price = source.on_demand_price;
+    if (scenario.market.recorded_losses) {
+        if (series.nodes.empty()) {
+            throw InputError(file, "",
+                             "names no machines, which \"losses\": \"recorded\" at /market needs "
+                             "(ukemi list traces: bamboo_events)");
+        }
+        zone.machines = sim::recorded_group(series.nodes);
+        const bool ends = scenario.market.after_last_row == sim::AfterLastRow::end;
+        if (ends) sim::end_all(zone.machines, series.availability->end);
+    }
     const bool own_price = series.price && scenario.market.price_from_trace;
     if (!own_price && !source.spot_price) {
         throw InputError(file, "",

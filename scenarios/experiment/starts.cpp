@@ -185,6 +185,7 @@ sim::MarketData begun_later(const sim::MarketData& market, Duration start) {
     for (sim::ZoneData& zone : rest.zones) {
         zone.capacity = later(zone.capacity, start, repeats);
         zone.spot_price = later(zone.spot_price, start, repeats);
+        zone.machines = sim::begun_later(zone.machines, start);
     }
     prepare(rest);
     return rest;

@@ -246,7 +246,9 @@ void read_job(ConfigReader config, Scenario& scenario) {
         job.samples_per_epoch = config.integer("samples_per_epoch", 1, most, job.samples_total);
         job.noise_scale = read_noise_scale(config, job.samples_total);
     }
-    if (config.has("costs")) {
+    if (read_pipelines(config, by_time, job)) {
+        // They say how long a step takes.
+    } else if (config.has("costs")) {
         read_costs_file(config, by_time, scenario);
     } else if (!read_step_time(config, by_time, scenario)) {
         job.profile.throughput = read_throughput(config, by_time, job.plan);
@@ -261,6 +263,7 @@ void read_job(ConfigReader config, Scenario& scenario) {
     policies::JobProfile& profile = job.profile;
     if (!job.transition) read_pauses(config, profile);
     read_checkpoint(config, profile);
+    check_pipelines(config, job);
     read_clock(config, job);
     if (config.has("give_up_after")) {
         scenario.give_up_after =

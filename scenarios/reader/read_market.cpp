@@ -135,6 +135,16 @@ void read_market(ConfigReader config, const std::filesystem::path& folder, Scena
     const std::string after = config.one_of("after_last_row", rules, "end");
     source.after_last_row =
         static_cast<sim::AfterLastRow>(std::ranges::find(rules, after) - rules.begin());
+    static constexpr std::array<std::string_view, 2> losses{"drawn", "recorded"};
+    source.recorded_losses = config.one_of("losses", losses, losses[0]) == losses[1];
+    if (source.recorded_losses && source.after_last_row == sim::AfterLastRow::repeat) {
+        config.fail("losses",
+                    "\"recorded\" goes with \"end\" or \"hold\" at after_last_row: a "
+                    "machine is lost once");
+    }
+    if (source.recorded_losses && !source.generator.empty()) {
+        config.fail("losses", "\"recorded\" needs a trace, and this market is generated");
+    }
     source.provisioning =
         bounded_duration(config, "provisioning", Duration{}, pause_longest, Duration{});
     read_market_rules(config, scenario);

@@ -64,6 +64,7 @@ struct MarketSource {
     traces::Polarity polarity = traces::Polarity::as_documented;
     std::string instance_type;
     sim::AfterLastRow after_last_row = sim::AfterLastRow::end;
+    bool recorded_losses = false;  // of the machines that a trace names; else they are drawn
     Duration notice;
     Duration provisioning;
     sim::MarketRules rules;

@@ -36,6 +36,9 @@ policies::TimeBySize read_times_by_size(ConfigReader& config, std::string_view k
 void read_job(ConfigReader config, Scenario& scenario);  // after the cluster
 // "step_time" of the job: how long a step takes, by batch. False if there is none.
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario);
+// "pipelines" of the job, instead of its throughput. False if there are none.
+bool read_pipelines(ConfigReader& job_config, bool by_time, sim::JobSpec& job);
+void check_pipelines(const ConfigReader& job_config, const sim::JobSpec& job);  // once all is read
 // "transition" of the job: what changes of the group cost, if there is more to say of it than
 // "restart" and "resize".
 void read_transition(ConfigReader& job_config, std::optional<Bytes> model_size, sim::JobSpec& job);

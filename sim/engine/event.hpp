@@ -53,12 +53,18 @@ struct ZoneGivesAgain {  // after a failed launch, or a while after a loss
     ZoneId zone;
 };
 struct PhaseBegan {};  // of a transition whose phases are told apart
+struct MeetingOver {   // of machines in pipelines, at which they find their places
+    bool of_all = false;
+};
+struct MachinesTaken {  // recorded ones of a zone: their losses are announced now
+    ZoneId zone;
+};
 
-using Event =
-    std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost, TransitionEnded,
-                 CheckpointDue, CheckpointEnded, WorkFinished, PlanDue, ClockTicked, AskedAgain,
-                 Settled, GaveUp, WorkerStarted, WorkerFailed, PlanAgreed, StepReached,
-                 LaunchFailed, LifetimeOver, ZoneGivesAgain, PhaseBegan>;
+using Event = std::variant<CapacityChanged, PriceChanged, InstanceReady, InstanceLost,
+                           TransitionEnded, CheckpointDue, CheckpointEnded, WorkFinished, PlanDue,
+                           ClockTicked, AskedAgain, Settled, GaveUp, WorkerStarted, WorkerFailed,
+                           PlanAgreed, StepReached, LaunchFailed, LifetimeOver, ZoneGivesAgain,
+                           PhaseBegan, MeetingOver, MachinesTaken>;
 
 std::string_view event_kind(const Event& event);  // "capacity_changed", …
 // The number that an event carries (a zone, an instance), or −1.

@@ -11,6 +11,7 @@
 #include "policies/plan.hpp"
 #include "policies/predictor_choice.hpp"
 #include "sim/engine/event.hpp"
+#include "sim/job/pipelines.hpp"
 #include "sim/job/transition_costs.hpp"
 #include "sim/learning/learning_model.hpp"
 
@@ -48,6 +49,9 @@ struct JobSpec {
     // What changes of the group cost, phase by phase. Empty: the profile's restart and resize are
     // all that is known. The profile's totals are what policies expect, and agree with it.
     std::optional<TransitionCosts> transition;
+    // It trains in whole pipelines, of the Plan's layout; a meeting of all takes as long as a start
+    // of the group does, one among those that are well as long as growing does.
+    std::optional<PipelineRules> pipelines;
     // With a tick the policies are asked at its multiples only, and the end of the work is noticed
     // there; without one they are asked on events.
     Duration tick;

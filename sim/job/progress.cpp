@@ -9,9 +9,11 @@ void Progress::reached(std::int64_t samples_done) {
     samples_most_ = std::max(samples_most_, samples_done);
 }
 
-void Progress::steps_made(std::int64_t steps, Duration time) {
+void Progress::steps_made(std::int64_t steps, Duration time, Instant until) {
     made_.steps += steps;
     made_.time += time;
+    made_.from = std::min(made_.from, until - time);
+    if (steps > 0) made_.until = until;
 }
 
 std::optional<Duration> Progress::until_checkpoint(Duration interval) const {
@@ -42,11 +44,13 @@ std::optional<Instant> latest_save(Instant deadline, Duration takes, Instant now
 }
 
 std::int64_t Segment::steps_by(Instant now) const {
-    return policies::steps_within(rate, now - since);
+    const Duration time = now - since - first_later;
+    return time < Duration{} ? 0 : policies::steps_within(rate, time);
 }
 
 Instant Segment::end_of(std::int64_t steps) const {
-    return since + policies::time_for(rate, steps);
+    const Instant even = since + policies::time_for(rate, steps);
+    return steps > 0 ? even + first_later : even;
 }
 
 Instant Segment::boundary_after(Instant now) const {
@@ -66,8 +70,8 @@ std::int64_t Segment::steps_until(Instant moment) const {
 
 std::optional<std::int64_t> Segment::steps_to_checkpoint(Duration rest, std::int64_t least,
                                                          std::int64_t steps_left) const {
-    if (rest >= policies::time_for(rate, steps_left)) return std::nullopt;
-    const std::int64_t steps = std::max(least, policies::steps_within(rate, rest));
+    if (rest >= end_of(steps_left) - since) return std::nullopt;
+    const std::int64_t steps = std::max(least, steps_by(since + rest));
     return steps < steps_left ? std::optional(steps) : std::nullopt;
 }
 

@@ -17,6 +17,8 @@ namespace ukemi::sim {
 struct StepsMade {
     std::int64_t steps = 0;
     Duration time;
+    Instant from = Instant::never();  // when a group trained first
+    Instant until;                    // the end of the last of them
 };
 
 // How much of the job a checkpoint holds.
@@ -39,7 +41,9 @@ public:
         reached(begin.samples);
     }
     void reached(std::int64_t samples_done);
-    void steps_made(std::int64_t steps, Duration time);
+    // A step of a job that loses nothing was counted and is not made after all.
+    void taken_back(std::int64_t samples_done) { samples_most_ = samples_done; }
+    void steps_made(std::int64_t steps, Duration time, Instant until);  // its last step's end
     // Time to be counted until the next checkpoint.
     void ran(Duration time) { run_since_checkpoint_ += time; }
     // What is left until a checkpoint is due, zero if it is overdue; nothing if none ever is.
@@ -66,12 +70,13 @@ std::int64_t steps_for(std::int64_t samples_left, std::int64_t samples_per_step)
 // nothing if that is past.
 std::optional<Instant> latest_save(Instant deadline, Duration takes, Instant now);
 
-// Steps of equal size at a constant rate, from a moment on.
+// Steps of equal size at a constant rate, from a moment on; the first may take another time.
 struct Segment {
     Instant since;
     policies::StepRate rate;
     std::int64_t samples_per_step = 1;
     std::int64_t samples_to_redo = 0;  // from its beginning: they were done before
+    Duration first_later{};            // how much later than at that rate the first step ends
 
     std::int64_t steps_by(Instant now) const;  // whole ones
     Instant end_of(std::int64_t steps) const;  // of so many

@@ -41,6 +41,7 @@ struct TransitionOrder {
     bool workers_shown = false;            // in Observation::worker_views
     bool workers_differ = false;           // perhaps, by their machines' speeds
     bool phases_told_apart = false;        // PhaseBegan follows at the beginning of each but one
+    bool provisional = false;              // another order follows when it is over
 };
 
 class Trainer {
@@ -72,6 +73,13 @@ public:
     // its Plan or its members now. If not, await_boundary() has PlanDue follow when it is so.
     virtual bool at_boundary(Instant now) const = 0;
     virtual void await_boundary(Instant now) = 0;
+    // A machine is gone and those that train go on without it; in pipelines perhaps more slowly
+    // from now on, until the next transition. Members' time is in the ledger up to the last
+    // boundary.
+    virtual void go_on(bool, bool, Instant) {}
+    // Ends a step in progress for good, also one that ends at this very moment; stop() follows.
+    virtual void tear(Instant) {}
+
     // At a boundary: has every member take over the next Plan. True if they have; otherwise they
     // are asked, and PlanAgreed follows unless a member is lost before.
     virtual bool agree(const policies::Plan& next, Instant now) = 0;

@@ -81,14 +81,13 @@ Instant Training::next_step_boundary(Instant now) const {
     return phase_ == policies::JobPhase::running ? segment_.boundary_after(now) : now;
 }
 
-void Training::settle_steps(Instant now) {
-    report(now);
+// Those that were reported, which is all but the step in progress.
+void Training::settle_whole_steps() {
     const Instant worked_until = segment_.end_of(steps_reported_);
     ledger_->elapse(segment_.redone_until(steps_reported_), records::Cause::redone);
     ledger_->elapse(worked_until, records::Cause::useful);
-    ledger_->elapse(now, records::Cause::wasted);
     progress_.ran(worked_until - segment_.since);
-    progress_.steps_made(steps_reported_, worked_until - segment_.since);
+    progress_.steps_made(steps_reported_, worked_until - segment_.since, worked_until);
 }
 
 void Training::settle(Instant now) {
@@ -98,7 +97,11 @@ void Training::settle(Instant now) {
             records::add_phases(phase_costs_, phases_, now - since_, workers_);
             ledger_->elapse(now, records::Cause::transition);
             break;
-        case policies::JobPhase::running: settle_steps(now); break;
+        case policies::JobPhase::running:
+            report(now);
+            settle_whole_steps();
+            ledger_->elapse(now, records::Cause::wasted);
+            break;
         case policies::JobPhase::checkpointing:
             ledger_->elapse(now, records::Cause::checkpoint);
             break;
@@ -157,86 +160,41 @@ std::optional<std::uint64_t> Training::model_digest() const {
     return learning_ ? learning_->digest(learned_) : std::nullopt;
 }
 
-// What a step waits for, with whatever else is on the network.
-Duration Training::communication_at(Instant now) const {
-    Duration time = policies::exposed_communication(job_->profile, controller_->plan(), workers_);
-    for (const Interference& one : job_->interference) {
-        const bool now_there = one.from <= now && now < one.until;
-        if (now_there && one.collective == controller_->plan().collective) {
-            time = seconds(to_seconds(time) * one.factor);
-        }
+void Training::go_on(bool slowed, bool member_gone, Instant now) {
+    workers_ -= member_gone ? 1 : 0;
+    slowed_ = slowed_ || slowed;
+    if (phase_ == policies::JobPhase::transition) ledger_->elapse(now, records::Cause::transition);
+    if (phase_ == policies::JobPhase::checkpointing) {
+        ledger_->elapse(now, records::Cause::checkpoint);
     }
-    return time;
+    if (phase_ != policies::JobPhase::running) return;
+    report(now);
+    // What ends now may yet be torn; the step is not over while it can be.
+    if (job_->pipelines->as_simulated) take_back_step(now);
+    const Instant boundary = segment_.end_of(steps_reported_);
+    Instant next = segment_.end_of(steps_reported_ + 1);
+    if (slowed) next = next + slowed_more(*job_->pipelines, next - now);
+    settle_whole_steps();
+    run_from(boundary, boundary == now ? Duration{} : next - boundary);
 }
 
-// The slow compute more slowly; the network is what it is.
-policies::StepRate Training::pace() const {
-    const policies::Plan& plan = controller_->plan();
-    const policies::StepRate rate = policies::rate_of(job_->profile, plan, workers_);
-    if (communication_ <= Duration{}) return policies::scaled(rate, speed_per_mille_);
-    const Duration calm = policies::exposed_communication(job_->profile, plan, workers_);
-    const policies::StepRate computing{1, policies::time_for(rate, 1) - calm};
-    return policies::slowed(policies::scaled(computing, speed_per_mille_), communication_);
+// One that ends at this very moment.
+void Training::take_back_step(Instant now) {
+    if (steps_reported_ == 0 || segment_.end_of(steps_reported_) != now) return;
+    --steps_reported_;
+    controller_->rolled_back(controller_->samples_done() - segment_.samples_per_step,
+                             controller_->steps_done() - 1);
+    progress_.taken_back(controller_->samples_done());
+    if (learning_) learned_ = learning_->after(learned_at_start_, steps_reported_, step_);
 }
 
-// Steps until the network has changed, at least one.
-std::optional<std::int64_t> Training::steps_to_other_pace(Instant now) const {
-    Instant next = Instant::never();
-    for (const Interference& one : job_->interference) {
-        if (one.from > now) next = std::min(next, one.from);
-        if (one.until > now) next = std::min(next, one.until);
-    }
-    if (next == Instant::never()) return std::nullopt;
-    return segment_.steps_until(next);
-}
-
-// Of a step, what the slowest worker computes. A table of whole steps says nothing of their parts.
-Duration Training::computing_in(Duration step) const {
-    const Duration rest = step - communication_;
-    if (!job_->profile.step_time) return rest;
-    const policies::ExchangeView parts =
-        policies::exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
-    const Int128 whole = Int128{parts.compute.raw()} + parts.exposed.raw();
-    if (whole <= 0) return rest;
-    return nanoseconds(static_cast<std::int64_t>(rest.raw() * Int128{parts.compute.raw()} / whole));
-}
-
-// In a synchronous step all wait for the slowest. Where nothing is known of a step's parts, they
-// are not shown; unless workers differ, which would not be seen otherwise: then all of it is taken
-// for computing.
-void Training::observe_workers(policies::Observation& seen) const {
-    seen.worker_views.clear();
-    if (phase_ != policies::JobPhase::running || members_.empty()) return;
-    const Duration step = policies::time_for(segment_.rate, 1);
-    if (step < nanoseconds(1000)) return;  // time is its work
-    const Duration computing = computing_in(step);
-    for (const auto& [instance, speed] : members_) {
-        policies::WorkerView view{instance, step, {}, {}, {}};
-        if (parts_known_) {
-            const Int128 own = static_cast<Int128>(computing.raw()) * speed_per_mille_ / speed;
-            view.compute = nanoseconds(static_cast<std::int64_t>(own));
-            view.exposed_communication = step - view.compute;
-        }
-        seen.worker_views.push_back(view);
-    }
-}
-
-void Training::observe(policies::Observation& seen) const {
-    observe_workers(seen);
-    seen.exchange = {};
-    if (job_->profile.step_time && workers_ > 0) {
-        seen.exchange =
-            policies::exchange_of(*job_->profile.step_time, controller_->plan(), workers_);
-    }
-    if (learning_) {
-        const LearningStep step = step_settings();
-        seen.gradient = learning_->gradient(learned_, step);
-        const auto error = learning_->codec_error(learned_, step);
-        if (error && workers_ > 0) seen.exchange.relative_error = *error;
-        return;
-    }
-    if (job_->noise_scale.empty()) return;
-    seen.gradient.noise_scale = noise_scale_at(job_->noise_scale, controller_->samples_done());
+void Training::tear(Instant now) {
+    if (phase_ != policies::JobPhase::running) return;
+    report(now);
+    take_back_step(now);
+    settle_whole_steps();
+    ledger_->elapse(now, records::Cause::wasted);
+    phase_ = policies::JobPhase::waiting;
 }
 
 void Training::stop(Instant now) {
@@ -248,9 +206,11 @@ void Training::stop(Instant now) {
 
 void Training::begin_transition(const TransitionOrder& order, Instant now) {
     const auto workers = static_cast<std::int32_t>(order.members.size());
-    INVARIANT(phase_ == policies::JobPhase::waiting && workers >= job_->workers_min);
+    INVARIANT(phase_ == policies::JobPhase::waiting);
+    INVARIANT(workers >= job_->workers_min || order.provisional);
     settle(now);
-    workers_ = workers;
+    workers_ = workers_formed_ = workers;
+    slowed_ = false;
     speed_per_mille_ = std::ranges::min(order.speeds);
     members_.clear();
     for (std::size_t rank = 0; order.workers_shown && rank < order.members.size(); ++rank) {
@@ -263,7 +223,7 @@ void Training::begin_transition(const TransitionOrder& order, Instant now) {
         ranks_ =
             std::make_shared<std::vector<InstanceId>>(order.members.begin(), order.members.end());
     }
-    ++transitions_;
+    if (!order.provisional) ++transitions_;
     phase_ = policies::JobPhase::transition;
     phases_ = order.phases;
     until_ = now + records::sum_of(phases_);
@@ -294,14 +254,23 @@ LookAhead Training::look_ahead(std::int64_t samples_left, std::int64_t most) con
 }
 
 void Training::begin_running(Instant now) {
-    INVARIANT(workers_ >= job_->workers_min);
+    INVARIANT(workers_formed_ >= job_->workers_min && workers_ > 0);
     settle(now);
-    cancel_what_is_due();
     phase_ = policies::JobPhase::running;
-    communication_ = communication_at(now);
+    run_from(now, {});
+}
+
+// From a boundary in the past, if the step in progress goes on; the first step takes as long as it
+// is said, if it is.
+void Training::run_from(Instant since, Duration first_step) {
+    cancel_what_is_due();
+    communication_ = communication_at(since);
     const std::int64_t done = controller_->samples_done();
-    segment_ = {now, pace(), policies::samples_per_step(controller_->plan(), workers_),
-                progress_.samples_most() - done};
+    segment_ = {since, pace(), policies::samples_per_step(controller_->plan(), workers_),
+                progress_.samples_most() - done, Duration{}};
+    if (first_step > Duration{}) {
+        segment_.first_later = first_step - policies::time_for(segment_.rate, 1);
+    }
     step_ = step_settings();
     learned_at_start_ = learned_;
     steps_reported_ = 0;
@@ -312,7 +281,7 @@ void Training::begin_running(Instant now) {
     const Int128 fit = static_cast<Int128>(longest_segment.raw()) * rate.steps / rate.per.raw();
     const auto farthest = static_cast<std::int64_t>(std::max<Int128>(fit, 1));
     auto hook_in = controller_->steps_until_hook(workers_);
-    const auto other_pace_in = steps_to_other_pace(now);
+    const auto other_pace_in = steps_to_other_pace(since);
     if (other_pace_in) hook_in = std::min(hook_in.value_or(*other_pace_in), *other_pace_in);
     const LookAhead ahead = look_ahead(left, std::min(farthest, hook_in.value_or(farthest)));
     const std::int64_t steps_left = ahead.target ? ahead.steps : farthest;
@@ -327,7 +296,8 @@ void Training::begin_running(Instant now) {
     if (job_->profile.lossless || !rest) return;
     // Where steps are looked at, what is due at this boundary is saved here: a look at every step
     // would put it off for ever. Elsewhere a step comes first.
-    const bool looked_at = look_in < steps_left && progress_.ran_since_checkpoint();
+    const bool looked_at =
+        first_step <= Duration{} && look_in < steps_left && progress_.ran_since_checkpoint();
     const auto steps = segment_.steps_to_checkpoint(*rest, looked_at ? 0 : 1, steps_left);
     if (!steps) return;
     checkpoint_due_ = queue_->schedule(segment_.end_of(*steps), Phase::completion, CheckpointDue{});

@@ -46,6 +46,8 @@ public:
     void await_boundary(Instant now) override;
     bool agree(const policies::Plan&, Instant) override { return true; }
 
+    void go_on(bool slowed, bool member_gone, Instant now) override;
+    void tear(Instant now) override;
     void stop(Instant now) override;
     void begin_transition(const TransitionOrder& order, Instant now) override;
     void phase_began(Instant now) override;
@@ -62,7 +64,9 @@ public:
 
 private:
     void settle(Instant now);
-    void settle_steps(Instant now);
+    void settle_whole_steps();
+    void take_back_step(Instant now);
+    void run_from(Instant since, Duration first_step);
     Instant next_step_boundary(Instant now) const;  // now, or the end of the step in progress
     void cancel_what_is_due();
     Duration computing_in(Duration step) const;
@@ -82,7 +86,9 @@ private:
     RunQueue* queue_;
     policies::JobPhase phase_ = policies::JobPhase::waiting;
     std::int32_t workers_ = 0;
-    std::int32_t speed_per_mille_ = 1000;                       // of the slowest
+    std::int32_t workers_formed_ = 0;      // with which the group began: whose pace it has
+    bool slowed_ = false;                  // somebody computes two stages of a pipeline
+    std::int32_t speed_per_mille_ = 1000;  // of the slowest
     std::vector<std::pair<InstanceId, std::int32_t>> members_;  // and their speeds, if shown
     bool parts_known_ = false;                                  // of a step of theirs
 

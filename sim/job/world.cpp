@@ -43,6 +43,7 @@ World::World(WorldSetup setup)
       oracle_(*setup_.market),
       controller_(controller_setup(setup_, oracle_)),
       fleet_(market_, ledger_, queue_, setup_.seed) {
+    if (job_.pipelines) pipelines_.emplace(*job_.pipelines);
     if (setup_.make_trainer) {
         trainer_ = setup_.make_trainer(controller_, ledger_, queue_);
     } else {
@@ -68,6 +69,7 @@ records::RunResult World::run() {
         if (price_at < Instant::never()) {
             queue_.schedule(price_at, Phase::environment, PriceChanged{zone});
         }
+        await_recorded_losses(zone);
     }
     if (job_.give_up_at < Instant::never()) {
         queue_.schedule(job_.give_up_at, Phase::measurement, GaveUp{});
@@ -360,6 +362,10 @@ records::RunResult World::result() {
     if (mean >= nanoseconds(1000)) {  // else time is its work
         result.steps = controller_.steps_done();
         result.step_mean = mean;
+    }
+    if (pipelines_) {
+        result.pipelines = pipelines_->counts();
+        if (made.steps > 0) result.trained = {made.from.since_start(), made.until.since_start()};
     }
     if (const auto learned = trainer_->learned()) {
         result.learned = learned->share;

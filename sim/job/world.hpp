@@ -25,6 +25,7 @@
 #include "sim/job/group.hpp"
 #include "sim/job/group_change.hpp"
 #include "sim/job/job_spec.hpp"
+#include "sim/job/pipelines.hpp"
 #include "sim/job/trainer.hpp"
 #include "sim/market/fleet.hpp"
 #include "sim/market/market.hpp"
@@ -89,6 +90,8 @@ private:
     void handle(const LifetimeOver& event);
     void handle(const ZoneGivesAgain& event);
     void handle(const PhaseBegan&);
+    void handle(const MeetingOver& event);
+    void handle(const MachinesTaken& event);
     void heed_notices(std::int32_t announced_count);
 
     // Membership (world_fleet.cpp).
@@ -98,6 +101,7 @@ private:
     void lose(InstanceId id);     // it is gone, and with it what it was doing
     // It refuses for longer than before: looks at it again when it no longer does.
     void await_zone(ZoneId zone, Instant refused_before);
+    void await_recorded_losses(ZoneId zone);
     static Dollars in_all(Dollars a, Dollars b);
     void model_stays_where_it_is();
     std::optional<ZoneId> model_kept_at() const;  // where a checkpoint of it is
@@ -107,6 +111,17 @@ private:
     void save_before_loss();
     bool unsaved() const { return controller_.samples_done() > trainer_->samples_safe(); }
 
+    // Pipelines (world_pipelines.cpp).
+    void carry_out(PipelineOrder order);
+    void join_pipelines(Instance& instance);
+    void call_together(bool of_all);
+    void form_pipelines();
+    void settle_pipelines();  // at a boundary: do they meet?
+    PipelineOrder lose_place(Instance& instance);
+    policies::Layout wanted_layout() const;
+    Instant model_lost_at() const;  // by what is announced; never() if it will survive
+    bool meeting_ends_now() const;
+
     // Transitions (world_transitions.cpp).
     void reconcile();  // at a boundary: makes the training group what the fleet allows
     void disband();    // the training group, at this moment
@@ -115,6 +130,8 @@ private:
     void end_spawn(Instance& instance);
     void reattach();
     void form(std::vector<Instance*>& group);
+    void list_members(std::span<Instance* const> group);
+    void begin_transition(const records::PhaseTimes& phases, bool provisional);
     void begin_drain();
     policies::TransitionPhase transition_phase() const;
 
@@ -143,6 +160,9 @@ private:
     WorldSetup setup_;
     const JobSpec& job_;
     GroupRules rules_;
+    std::optional<Pipelines> pipelines_;  // of a job that has them
+    std::vector<Instant> meetings_end_;   // of those that are under way
+    RunQueue::Ticket meeting_due_;        // the last of them
     TransitionCosts change_costs_;
     RunQueue queue_;
     SpotMarket market_;

@@ -18,6 +18,15 @@ void World::handle(const CapacityChanged& event) {
     record_timeline();
 }
 
+void World::handle(const MachinesTaken& event) {
+    heed_notices(fleet_.take_machines(event.zone, queue_.now()));
+    await_recorded_losses(event.zone);
+    if (!closing_) acquire();
+    if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
+    note(policies::EventKind::capacity_changed);
+    record_timeline();
+}
+
 void World::heed_notices(std::int32_t announced_count) {
     if (announced_count == 0 || market_.data().notice <= Duration{}) return;
     note(policies::EventKind::revocation_notice);
@@ -82,21 +91,28 @@ void World::handle(const WorkerFailed& event) {
 
 void World::lose(InstanceId id) {
     const Instant now = queue_.now();
-    const Instance* instance = fleet_.find(id);
+    Instance* instance = fleet_.find(id);
     INVARIANT(instance != nullptr);
     const bool had_state = instance->has_state;
     trainer_->report(now);
     if (controller_.finished() && trainer_->phase() == policies::JobPhase::running) finish_work();
     if (ended_) return;  // the work was done at this very moment
     const bool saving = trainer_->phase() == policies::JobPhase::checkpointing;
-    if (instance->member || (saving && had_state)) disband();
+    PipelineOrder order = PipelineOrder::none;
+    if (pipelines_) {
+        order = lose_place(*instance);
+    } else if (instance->member || (saving && had_state)) {
+        disband();
+    }
     release(id, true);
-    if (had_state && rules_.falls_together) forget_model();
+    const bool part_lost = pipelines_ ? pipelines_->ends(order) : rules_.falls_together;
+    if (had_state && part_lost) forget_model();
     if (!state_held(fleet_.instances()) && unsaved() &&
         trainer_->phase() != policies::JobPhase::finished) {
         disband();
         trainer_->roll_back();
     }
+    carry_out(order);
     // A machine that is no member takes no part in an agreement.
     if (!agreeing_) discard_pending("an instance was lost before the step boundary");
     if (!closing_) acquire();
@@ -110,6 +126,7 @@ void World::handle(const WorkerStarted& event) {
     if (instance == nullptr) return;
     instance->started = true;
     end_spawn(*instance);
+    if (pipelines_) join_pipelines(*instance);
     trainer_->await_boundary(queue_.now());  // others may be there at this very moment
     note(policies::EventKind::instances_ready);
     record_timeline();
@@ -133,7 +150,7 @@ void World::handle(const PhaseBegan&) {
 
 void World::handle(const CheckpointDue&) {
     if (trainer_->phase() == policies::JobPhase::running) {
-        if (state_lost_at(fleet_.instances(), rules_) < Instant::never()) {
+        if (model_lost_at() < Instant::never()) {
             begin_drain();
         } else {
             trainer_->begin_checkpoint(queue_.now());
@@ -166,6 +183,10 @@ void World::handle(const WorkFinished&) {
 }
 
 void World::handle(const PlanDue&) {
+    if (meeting_ends_now()) {  // which comes before the end of a step
+        trainer_->await_boundary(queue_.now());
+        return;
+    }
     trainer_->report(queue_.now());
     if (controller_.finished()) {
         if (trainer_->phase() == policies::JobPhase::running) finish_work();

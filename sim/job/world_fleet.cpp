@@ -19,6 +19,7 @@ Dollars World::in_all(Dollars a, Dollars b) {
 void World::acquire() {
     const Instant now = queue_.now();
     const policies::Plan& plan = controller_.plan();
+    fleet_.let_machines_come(now);
     spot_room_.clear();
     for (const policies::FleetLine& line : plan.fleet) {
         const bool spot = line.market == policies::Market::spot;
@@ -53,7 +54,7 @@ void World::resume_running() {
 
 void World::save_before_loss() {
     if (!controller_.plan().checkpoint_on_notice) return;
-    const Instant lost_at = state_lost_at(fleet_.instances(), rules_);
+    const Instant lost_at = model_lost_at();
     if (lost_at < Instant::never()) trainer_->save_before(lost_at, queue_.now());
 }
 
@@ -90,6 +91,11 @@ void World::await_zone(ZoneId zone, Instant refused_before) {
     if (at > std::max(queue_.now(), refused_before) && !ended_) {
         queue_.schedule(at, Phase::environment, ZoneGivesAgain{zone});
     }
+}
+
+void World::await_recorded_losses(ZoneId zone) {
+    const Instant next = fleet_.machines_taken_at(zone);
+    if (next < Instant::never()) queue_.schedule(next, Phase::environment, MachinesTaken{zone});
 }
 
 void World::model_stays_where_it_is() {

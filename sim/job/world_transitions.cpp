@@ -33,8 +33,11 @@ void World::disband() {
 void World::start_worker(Instance& instance) {
     instance.spawning_since = queue_.now();
     instance.started = trainer_->start(instance.id, queue_.now());
-    if (!instance.started)
+    if (!instance.started) {
         ledger_.set_alone(instance.lease, queue_.now(), records::Cause::transition);
+    } else if (pipelines_) {
+        join_pipelines(instance);
+    }
 }
 
 // Its worker can join from now on, or it is gone before.
@@ -54,6 +57,7 @@ void World::release(InstanceId id, bool lost) {
     }
     const Instant refused_before = fleet_.spot_refused_until(zone);
     fleet_.release(id, now, ended_);
+    if (pipelines_ && !lost) carry_out(pipelines_->given_back(id));
     await_zone(zone, refused_before);
     if (was_held) trainer_->leave(id, lost, now);
 }
@@ -84,6 +88,10 @@ void World::reconcile() {
         finish_work();
         return;
     }
+    if (pipelines_) {
+        settle_pipelines();
+        return;
+    }
     reattach();
     std::vector<Instance*> group = next_group(fleet_.instances(), controller_.plan().workers_max);
     switch (next_order(fleet_.instances(), group, rules_, {phase, restart_due_, unsaved()})) {
@@ -109,28 +117,40 @@ void World::form(std::vector<Instance*>& group) {
         return std::tuple(!one->has_state,
                           ukemi::index_of(one->id));  // who has the model ranks first
     });
-    members_ids_.clear();
-    member_speeds_.clear();
     std::int32_t holders = 0;
     for (Instance* one : group) {
         ledger_.join(one->lease, now);
         one->member = true;
         one->detached = false;
         if (one->has_state) ++holders;
-        members_ids_.push_back(one->id);
-        member_speeds_.push_back(speed_there(market_.data(), *one));
     }
+    list_members(group);
     egress_ = in_all(egress_, move.cost);
     const Formation formation{static_cast<std::int32_t>(group.size()), holders,
                               state_held(fleet_.instances()), trainer_->samples_safe() > 0,
                               move.time};
-    TransitionOrder order{members_ids_, member_speeds_,
-                          formation_times(change_costs_, job_.profile, formation)};
+    // Of pipelines, the meeting took as long as the change itself does.
+    const TransitionCosts& costs = pipelines_ ? TransitionCosts{} : change_costs_;
+    begin_transition(formation_times(costs, job_.profile, formation), false);
+}
+
+void World::list_members(std::span<Instance* const> group) {
+    members_ids_.clear();
+    member_speeds_.clear();
+    for (const Instance* one : group) {
+        members_ids_.push_back(one->id);
+        member_speeds_.push_back(speed_there(market_.data(), *one));
+    }
+}
+
+void World::begin_transition(const records::PhaseTimes& phases, bool provisional) {
+    TransitionOrder order{members_ids_, member_speeds_, phases};
+    order.provisional = provisional;
     order.phases_told_apart = change_costs_.phases_known;
     order.workers_differ = market_.data().rules.uneven();
     order.workers_shown = order.workers_differ || !job_.profile.communication.empty() ||
                           controller_.looks_at_workers();
-    trainer_->begin_transition(order, now);
+    trainer_->begin_transition(order, queue_.now());
 }
 
 }  // namespace ukemi::sim

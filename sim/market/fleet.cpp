@@ -20,6 +20,7 @@ Fleet::Fleet(const SpotMarket& market, records::Ledger& ledger, RunQueue& queue,
         notices_.emplace_back(seed, fmt::format("market/{}/notices", zone.name));
         speeds_.emplace_back(seed, fmt::format("market/{}/speeds", zone.name));
         failures_.emplace_back(seed, fmt::format("market/{}/launches", zone.name));
+        recorded_.emplace_back(zone.machines);
     }
 }
 
@@ -86,7 +87,41 @@ std::int32_t Fleet::spot_room(ZoneId zone, Price bid, Instant now) const {
         if (market_->price_changes_at(zone) <= now) return 0;  // asked again when it has
     }
     const Counts& held = counts(zone);
-    return market_->spot_capacity(zone) - held.spot_held - held.spot_pending;
+    const std::int32_t room = market_->spot_capacity(zone) - held.spot_held - held.spot_pending;
+    if (!is_recorded(zone)) return room;
+    const auto free = recorded_[ukemi::index_of(zone)].free_count();
+    return std::min(room, static_cast<std::int32_t>(free));
+}
+
+bool Fleet::is_recorded(ZoneId zone) const {
+    return !market_->data().zones[ukemi::index_of(zone)].machines.empty();
+}
+
+void Fleet::let_machines_come(Instant now) {
+    for (GroupCursor& zone : recorded_) zone.advance(now);
+}
+
+Instant Fleet::machines_taken_at(ZoneId zone) const {
+    return recorded_[ukemi::index_of(zone)].next_loss_announced(market_->data().notice);
+}
+
+std::int32_t Fleet::take_machines(ZoneId zone, Instant now) {
+    GroupCursor& recorded = recorded_[ukemi::index_of(zone)];
+    std::int32_t announced_count = 0;
+    while (machines_taken_at(zone) <= now) {
+        const std::uint32_t machine = recorded.lose_next();
+        const auto found = std::ranges::find_if(instances_, [&](const Instance& one) {
+            return one.zone == zone && one.machine == machine;
+        });
+        if (found == instances_.end() || found->lost_at) continue;
+        if (!found->ready) {
+            release(found->id, now);
+            continue;
+        }
+        take(*found, recorded.lost_at(machine));
+        announced_count += found->unannounced ? 0 : 1;
+    }
+    return announced_count;
 }
 
 std::int32_t Fleet::visible_capacity(ZoneId zone, Price bid, Instant now) const {
@@ -122,6 +157,9 @@ void Fleet::launch(ZoneId zone, policies::Market market, Price bid, Instant now)
     instance.market = market;
     instance.bid = bid;
     instance.speed_per_mille = speed_of(instance);
+    if (market == policies::Market::spot && is_recorded(zone)) {
+        instance.machine = recorded_[ukemi::index_of(zone)].take_free();
+    }
     ++launches_;
     const MarketRules& rules = market_->data().rules;
     const Duration provisioning = market_->data().provisioning;
@@ -208,6 +246,7 @@ void Fleet::close(Instance& instance, Instant now) {
 void Fleet::erase(InstanceId id) {
     const auto found = std::ranges::lower_bound(instances_, id, {}, &Instance::id);
     INVARIANT(found != instances_.end() && found->id == id);
+    if (found->machine) recorded_[ukemi::index_of(found->zone)].give_back(*found->machine);
     instances_.erase(found);
 }
 
@@ -234,6 +273,7 @@ void Fleet::release(InstanceId id, Instant now, bool run_is_over) {
 }
 
 std::int32_t Fleet::revoke_excess(ZoneId zone, Instant now) {
+    if (is_recorded(zone)) return 0;
     const std::int32_t capacity = market_->spot_capacity(zone);
     if (counts(zone).spot_held + counts(zone).spot_pending <= capacity) return 0;
     std::vector<InstanceId> pending;

@@ -34,6 +34,7 @@ struct Instance {
     std::optional<Instant> lost_at;  // decided
     std::int32_t speed_per_mille = 1000;  // of what the market promises
     Price bid;
+    std::optional<std::uint32_t> machine;  // of a recorded group
     Instant opened;
     Instant spawning_since;  // while it is not started
     Charge meter_at_opening;
@@ -96,7 +97,11 @@ public:
     // Spot instances beyond the zone's capacity: those still pending are cancelled, others, drawn
     // at random, are announced as lost. Returns how many were announced.
     std::int32_t revoke_excess(ZoneId zone, Instant now);
-    // The same for those whose bid the price has risen above.
+    // The same where machines are recorded: those whose loss is announced by now.
+    std::int32_t take_machines(ZoneId zone, Instant now);
+    Instant machines_taken_at(ZoneId zone) const;  // when that is to be called; perhaps never()
+    void let_machines_come(Instant now);           // recorded ones; call it before spot_room
+    // Those whose bid the price has risen above.
     std::int32_t revoke_outbid(ZoneId zone, Instant now);
 
 private:
@@ -104,6 +109,7 @@ private:
     void close(Instance& instance, Instant now);
     void take(Instance& instance, Instant lost_at);
     bool notice_arrives(ZoneId zone);
+    bool is_recorded(ZoneId zone) const;
     void count(const Instance& instance, std::int32_t change, Instant now);
     void erase(InstanceId id);
     std::int32_t speed_of(const Instance& instance);
@@ -115,6 +121,7 @@ private:
     std::vector<RandomStream> notices_;   // a stream a zone
     std::vector<RandomStream> failures_;  // a stream a zone
     std::vector<RandomStream> speeds_;    // a stream a zone
+    std::vector<GroupCursor> recorded_;   // by zone
     std::vector<Instant> refused_until_;  // by zone: no spot launches before
     std::vector<Instance> instances_;
     struct Meter {  // of one zone, since its counts last changed

@@ -16,6 +16,7 @@
 #include "base/quantity.hpp"
 #include "policies/predictor.hpp"
 #include "sim/market/market_rules.hpp"
+#include "sim/market/recorded_group.hpp"
 #include "sim/market/transfer.hpp"
 #include "traces/series.hpp"
 
@@ -34,6 +35,7 @@ struct ZoneData {
     traces::AvailabilitySeries launchable;  // announced(capacity, …): see prepare()
     traces::PriceSeries spot_price;
     Price on_demand_price;
+    RecordedGroup machines;       // whose losses are as recorded; empty: those lost are drawn
     bool one_is_undated = false;  // of capacity and prices: nobody knows whether they fit
 };
 

@@ -90,6 +90,25 @@ TEST_CASE("ledger: a lease counts the group's time only while it is a member", "
     CHECK(ledger.held() == whole_seconds(110));
 }
 
+TEST_CASE("ledger: who leaves in the middle of a step wastes its part of it", "[ledger]") {
+    Ledger ledger;
+    const auto first = ledger.open(at(0));
+    const auto second = ledger.open(at(0));
+    ledger.join(first, at(0));
+    ledger.join(second, at(0));
+    ledger.elapse(at(10), Cause::useful);
+    ledger.leave_torn(first, at(14));
+    CHECK(ledger.members_at() == at(10));
+    ledger.close(first, at(15), whole_seconds(15), Dollars{});
+    CHECK(ledger.totals().time_of(Cause::useful) == whole_seconds(10));
+    CHECK(ledger.totals().time_of(Cause::wasted) == whole_seconds(4));
+    CHECK(ledger.totals().time_of(Cause::idle) == whole_seconds(1));
+    CHECK(ledger.as_members() == whole_seconds(14));
+    ledger.elapse(at(20), Cause::useful);  // the other one goes on with it
+    ledger.close(second, at(20), whole_seconds(20), Dollars{});
+    CHECK(ledger.totals().time_of(Cause::useful) == whole_seconds(30));
+}
+
 TEST_CASE("ledger: what is paid for a lease that was never held is wasted", "[ledger]") {
     Ledger ledger;
     const auto lease = ledger.open(at(5));

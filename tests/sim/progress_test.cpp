@@ -64,8 +64,8 @@ TEST_CASE("progress: steps and the most that was ever done", "[progress]") {
     progress.reached(120);
     progress.reached(110);  // after falling back
     CHECK(progress.samples_most() == 120);
-    progress.steps_made(2, whole_seconds(20));
-    progress.steps_made(1, whole_seconds(7));
+    progress.steps_made(2, whole_seconds(20), after(whole_seconds(25)));
+    progress.steps_made(1, whole_seconds(7), after(whole_seconds(40)));
     CHECK(progress.made().steps == 3);
     CHECK(progress.made().time == whole_seconds(27));
 }
@@ -98,6 +98,26 @@ TEST_CASE("progress: a step under way ends at the next boundary", "[progress]") 
     // Work that is counted in nanoseconds can be interrupted anywhere.
     const sim::Segment fluid{second(100), {3, nanoseconds(2)}, 1, 0};
     CHECK(fluid.boundary_after(second(121) + nanoseconds(1)) == second(121) + nanoseconds(1));
+}
+
+TEST_CASE("progress: the first step of a segment may be longer or shorter than the others",
+          "[progress]") {
+    const auto second = [](std::int64_t number) { return after(whole_seconds(number)); };
+    for (const std::int64_t later : {7, 0, -4}) {
+        CAPTURE(later);
+        sim::Segment segment = ten_seconds();
+        segment.first_later = whole_seconds(later);
+        CHECK(segment.end_of(0) == second(100));
+        CHECK(segment.end_of(1) == second(110 + later));
+        CHECK(segment.end_of(3) == second(130 + later));
+        CHECK(segment.steps_by(second(100)) == 0);
+        CHECK(segment.steps_by(second(109 + later)) == 0);
+        CHECK(segment.steps_by(second(110 + later)) == 1);
+        CHECK(segment.steps_by(second(129 + later)) == 2);
+        CHECK(segment.boundary_before(second(105)) == second(100));
+        CHECK(segment.boundary_after(second(105)) == second(110 + later));
+        CHECK(segment.steps_to_checkpoint(whole_seconds(25), 1, 9) == (later == 7 ? 1 : 2));
+    }
 }
 
 TEST_CASE("progress: steps redo what was done before, a part of a step counting as one",

@@ -105,6 +105,10 @@ public:
         return group_->agree(next, now);
     }
     void stop(Instant now) override { group_->stop(now); }
+    void tear(Instant now) override { group_->tear(now); }
+    void go_on(bool slowed, bool member_gone, Instant now) override {
+        group_->go_on(slowed, member_gone, now);
+    }
     void phase_began(Instant now) override { group_->phase_began(now); }
     void begin_running(Instant now) override { group_->begin_running(now); }
     void save_before(Instant deadline, Instant now) override { group_->save_before(deadline, now); }
