@@ -46,9 +46,10 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                job.workers.size(), job.workers.size() == 1 ? "" : "s", entry.gpus, job.batch,
                job.replicas() * job.accumulation, job.samples_per_step());
     if (job.layout) fmt::print("  {}\n", analysis::words_of(entry.request));
-    fmt::print("  {:.4g} GB a GPU: {:.4g} parameters, gradients and optimiser, {:.4g} kept",
-               gigabytes(entry.memory.need.total()), gigabytes(entry.memory.need.parameters),
-               gigabytes(entry.memory.need.kept));
+    const sim::MemoryNeed& need = entry.memory.need;
+    fmt::print("  {:.4g} GB a GPU: {:.4g} weights, {:.4g} gradients, {:.4g} optimiser, {:.4g} kept",
+               gigabytes(need.total()), gigabytes(need.weights), gigabytes(need.gradients),
+               gigabytes(need.states), gigabytes(need.kept));
     if (job.layout) fmt::print(" (the whole model: {:.4g})", gigabytes(entry.whole.total()));
     fmt::print("\n  compute time: {}\n", entry.curve);
     if (!result.collective.empty()) {
