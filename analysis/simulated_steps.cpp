@@ -94,7 +94,10 @@ json job_json(const SimulatedVariant& variant, std::size_t number) {
         {"layout", words_of(entry.request)},
         {"bytes_per_gpu",
          {{"total", entry.memory.need.total().raw()},
-          {"parameters", entry.memory.need.parameters.raw()},
+          {"parameters", entry.memory.need.parameters().raw()},
+          {"weights", entry.memory.need.weights.raw()},
+          {"gradients", entry.memory.need.gradients.raw()},
+          {"optimiser_states", entry.memory.need.states.raw()},
           {"kept", entry.memory.need.kept.raw()},
           {"whole_model", entry.whole.total().raw()}}},
         {"gradient_bytes", entry.gradient.raw()},
@@ -142,12 +145,26 @@ double mean_staleness(const sim::Staleness& staleness) {
 std::string words_of(const sim::LayoutRequest& request) {
     std::string text = fmt::format("tensor {} x pipeline {} x data {}", request.degrees.tensor,
                                    request.degrees.pipeline, request.degrees.data);
+    if (request.context > 1) text += fmt::format(" x context {}", request.context);
     if (request.degrees.pipeline > 1) {
         text += fmt::format(", {}",
                             sim::pipeline_kind_names[static_cast<std::size_t>(request.schedule)]);
         if (request.chunks > 1) text += fmt::format(" in {} chunks", request.chunks);
     }
-    if (request.recompute) text += ", blocks computed again";
+    if (request.recompute && request.recompute_blocks > 0) {
+        text += fmt::format(", {} blocks a stage computed again", request.recompute_blocks);
+    } else if (request.recompute) {
+        text += ", blocks computed again";
+    }
+    if (request.recompute_scores) text += ", scores computed again";
+    if (request.sequence_parallel) text += ", sequence parallel";
+    if (request.shard != sim::Shard::none) {
+        text +=
+            fmt::format(", {} divided", sim::shard_names[static_cast<std::size_t>(request.shard)]);
+        if (request.shard == sim::Shard::parameters) {
+            text += fmt::format(", {} prefetched", request.prefetch);
+        }
+    }
     if (request.split_dense) text += ", fully connected layers split";
     if (request.synchronised_norm) text += ", batch normalisation synchronised";
     return text;
@@ -223,9 +240,10 @@ std::string steps_csv(std::span<const SimulatedVariant> variants) {
     return csv.text();
 }
 
-std::string simulated_json(std::span<const SimulatedVariant> variants) {
+std::string simulated_json(std::span<const SimulatedVariant> variants, const std::string& layouts) {
     const scenarios::StepScenario& first = variants.front().scenario;
     json document = {{"scenario", first.name}};
+    if (!layouts.empty()) document["layouts"] = json::parse(layouts);
     if (first.varied.empty()) {
         document.update(variant_json(variants.front()));
         return document.dump(2) + "\n";

@@ -51,7 +51,9 @@ double mean_staleness(const sim::Staleness& staleness);
 // A column for each varied key: its number, with its unit in the name, or what was given.
 std::string simulated_csv(std::span<const SimulatedVariant> variants);
 std::string steps_csv(std::span<const SimulatedVariant> variants);
-std::string simulated_json(std::span<const SimulatedVariant> variants);
+// `layouts`: what a search for them says (layout_search.hpp), JSON; empty: there was none.
+std::string simulated_json(std::span<const SimulatedVariant> variants,
+                           const std::string& layouts = {});
 
 // What a scenario of steps is read from: a file of its own, or the run.json of results, which says
 // what was varied.

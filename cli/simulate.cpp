@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/layout_search.hpp"
 #include "analysis/output_folder.hpp"
 #include "analysis/simulated_steps.hpp"
 #include "base/input_error.hpp"
@@ -25,6 +26,8 @@ struct SimulateOptions {
     OutputOptions output;
     std::string perfetto;
     std::int64_t traced_steps = 2;
+    std::string search;
+    std::size_t runners_up = 4;
 };
 
 double gigabytes(Bytes bytes) { return static_cast<double>(bytes.raw()) / 1e9; }
@@ -71,9 +74,10 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                job.workers.size(), job.workers.size() == 1 ? "" : "s", entry.gpus, job.batch,
                job.replicas() * job.accumulation, job.samples_per_step());
     if (job.layout) fmt::print("  {}\n", analysis::words_of(entry.request));
-    fmt::print("  {:.4g} GB a GPU: {:.4g} parameters, gradients and optimiser, {:.4g} kept",
-               gigabytes(entry.memory.need.total()), gigabytes(entry.memory.need.parameters),
-               gigabytes(entry.memory.need.kept));
+    const sim::MemoryNeed& need = entry.memory.need;
+    fmt::print("  {:.4g} GB a GPU: {:.4g} weights, {:.4g} gradients, {:.4g} optimiser, {:.4g} kept",
+               gigabytes(need.total()), gigabytes(need.weights), gigabytes(need.gradients),
+               gigabytes(need.states), gigabytes(need.kept));
     if (job.layout) fmt::print(" (the whole model: {:.4g})", gigabytes(entry.whole.total()));
     fmt::print("\n  compute time: {}\n", entry.curve);
     if (!result.collective.empty()) {
@@ -136,12 +140,26 @@ void print_tables(std::span<const analysis::SimulatedVariant> variants) {
     }
 }
 
-std::vector<scenarios::StepScenario> scenarios_of(const SimulateOptions& options,
-                                                  analysis::StepDocument& document) {
-    std::vector<ConfigOverride> overrides;
-    for (const std::string& setting : options.variation.settings) {
-        overrides.push_back(parse_override(setting));
+// The fastest layout becomes the scenario's.
+std::optional<analysis::LayoutSearch> search(const SimulateOptions& options,
+                                             const analysis::StepDocument& document,
+                                             std::vector<ConfigOverride>& overrides) {
+    if (options.search.empty()) return std::nullopt;
+    if (!options.variation.varied.empty() || !document.varied.empty()) {
+        throw InputError("--search", "", "is for one scenario: leave out --vary");
     }
+    const std::size_t kept = options.runners_up + 1;
+    analysis::LayoutSearch found = analysis::search_layouts(document, overrides, kept);
+    for (ConfigOverride& one : analysis::layout_overrides(found.layouts.front())) {
+        overrides.push_back(std::move(one));
+    }
+    if (!options.output.json) fmt::print("{}\n", analysis::layouts_table(found, kept));
+    return found;
+}
+
+std::vector<scenarios::StepScenario> scenarios_of(const SimulateOptions& options,
+                                                  std::span<const ConfigOverride> overrides,
+                                                  analysis::StepDocument& document) {
     if (!options.variation.varied.empty()) document.varied.clear();
     for (const std::string& argument : options.variation.varied) {
         document.varied.push_back(scenarios::parse_varied_key(argument));
@@ -158,8 +176,13 @@ void simulate(const SimulateOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
     analysis::StepDocument document = analysis::read_step_document(options.scenario);
-    std::vector<scenarios::StepScenario> scenarios = scenarios_of(options, document);
     expect_folder(output, !options.perfetto.empty());
+    std::vector<ConfigOverride> overrides;
+    for (const std::string& setting : options.variation.settings) {
+        overrides.push_back(parse_override(setting));
+    }
+    const auto found = search(options, document, overrides);
+    std::vector<scenarios::StepScenario> scenarios = scenarios_of(options, overrides, document);
     if (scenarios.size() > 1 && !options.perfetto.empty()) {
         throw InputError(
             "--perfetto", "",
@@ -179,9 +202,11 @@ void simulate(const SimulateOptions& options) {
         perfetto->write(sim::perfetto_trace(only.scenario.topology, jobs, only.results));
     }
     plots::FigureResult figures;
+    const std::string layouts = found ? analysis::layouts_json(*found) : "";
+    if (folder && found) folder->write("layouts.json", layouts);
     if (folder) figures = analysis::write_simulated(*folder, document, variants, draw);
     if (output.json) {
-        fmt::print("{}", analysis::simulated_json(variants));
+        fmt::print("{}", analysis::simulated_json(variants, layouts));
     } else {
         print_tables(variants);
     }
@@ -207,6 +232,13 @@ void add_simulate(CLI::App& app) {
                         "write a trace of the first steps to this file (ui.perfetto.dev)");
     command->add_option("--traced-steps", options->traced_steps, "how many steps of each job")
         ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    command
+        ->add_option("--search", options->search,
+                     "layouts: which layout is the fastest that fits; its step is then shown")
+        ->check(CLI::IsMember({"layouts"}));
+    command->add_option("--runners-up", options->runners_up, "how many more layouts are shown")
+        ->check(CLI::Range(0, 1000))
         ->capture_default_str();
     add_output_options(*command, options->output,
                        {"print JSON instead of tables", "write a row a step to this file",

@@ -13,14 +13,10 @@ namespace ukemi::scenarios {
 
 namespace {
 
-// Those that add up their gradients: all workers, or the replicas of a layout's first rank.
+// Those that add up their gradients: all workers, or those who hold what a layout's first does.
 std::vector<sim::DeviceId> replicas_of(const sim::StepJob& job) {
     if (!job.layout) return job.workers;
-    std::vector<sim::DeviceId> replicas;
-    for (std::int32_t d = 0; d < job.layout->degrees.data; ++d) {
-        replicas.push_back(job.workers[static_cast<std::size_t>(job.layout->rank(0, d, 0))]);
-    }
-    return replicas;
+    return job.layout->holders_of(job.workers, 0, 0);
 }
 
 }  // namespace
@@ -44,9 +40,20 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     const std::vector<sim::GradientBucket> buckets =
         job.layout ? job.layout->stages.front().buckets : reduced_parts(job);
     sim::ClusterNetwork network(topology);  // for the complaints
+    if (entry.request.shard != sim::Shard::none && !job.nccl) {
+        if (job.collective != policies::Collective::automatic &&
+            job.collective != policies::Collective::ring) {
+            config.fail("collective",
+                        "replicas that divide what they hold (\"shard\") send in rings: expected "
+                        "ring or nccl");
+        }
+        job.collective = policies::Collective::ring;
+        return;
+    }
     if (job.nccl) {
         const sim::NcclRun run(network, sim::NcclCollective::all_reduce, replicas, where);
-        entry.why = sim::words_of(run.place(), buckets);
+        const bool sums = entry.request.shard == sim::Shard::none;  // and scatters no parts
+        if (sums) entry.why = sim::words_of(run.place(), buckets);
         return;
     }
     if (job.collective == policies::Collective::automatic) {

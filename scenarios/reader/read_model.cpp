@@ -23,6 +23,8 @@ sim::ModelProfile read_transformer(ConfigReader& config, const std::string& name
     shape.vocabulary = config.integer("vocabulary", 1, 1 << 24);
     shape.sequence_length = config.integer("sequence", 1, 1 << 22);
     shape.positions = shape.sequence_length;
+    shape.gated = config.flag("gated", false);
+    shape.flash = config.flag("flash_attention", false);
     if (shape.hidden % shape.heads != 0) {
         config.fail("heads", fmt::format("expected a divisor of the hidden size {}, found {}",
                                          shape.hidden, shape.heads));

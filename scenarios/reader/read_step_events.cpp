@@ -147,6 +147,11 @@ sim::StepEvents read_step_events(ConfigReader& root, const StepScenario& scenari
                                             "for each other, or layers are split over them",
                                             job.name));
             }
+            if (entry.request.shard != sim::Shard::none) {
+                config.fail("", fmt::format("{} cannot go on with fewer workers: each holds a part "
+                                            "of what they divide (\"shard\")",
+                                            job.name));
+            }
             departure.ranks = read_ranks(config, scenario.topology, job);
             departure.delay = config.duration("delay");
             if (departure.delay > days(30)) config.fail("delay", "expected at most 30 d");

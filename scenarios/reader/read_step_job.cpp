@@ -198,7 +198,7 @@ PassTime pass_time(const ConfigReader& config, const ComputeCurves& curves,
 }
 
 // Fills in what each worker computes, after it has been checked that the batch fits.
-void read_compute(ConfigReader& config, const sim::Topology& topology,
+void read_compute(ConfigReader& config, const sim::Topology& topology, MemoryCheck check,
                   const sim::ModelProfile& model, const MemoryKind& memory, StepJobEntry& entry) {
     const ComputeCurves curves(config, model.transformer && config.is_object("model"));
     std::string_view last;
@@ -206,18 +206,22 @@ void read_compute(ConfigReader& config, const sim::Topology& topology,
     for (const sim::DeviceId worker : entry.job.workers) {
         const std::string_view gpu = gpu_of(config, topology, worker);
         if (gpu != last) {
-            last = gpu;
             const sim::GpuProfile& profile = sim::gpu_named(gpu, config.file());
             const std::string where = place(config, "batch");
             const sim::GpuProfile*& least = entry.least_gpu;
             if (least == nullptr || profile.memory_gb_per_s < least->memory_gb_per_s) {
                 least = &profile;
             }
-            if (entry.request.is_plain()) {
+            entry.gpu_memory =
+                last.empty() ? profile.memory : std::min(entry.gpu_memory, profile.memory);
+            if (check == MemoryCheck::skip) {
+                // What it needs and what there is stands in the entry.
+            } else if (entry.request.is_plain()) {
                 sim::check_memory(model, profile, entry.job.batch, memory.rule, where);
             } else {
                 sim::check_layout_memory(model, profile, entry.request, memory.rule, where);
             }
+            last = gpu;
             time = pass_time(config, curves, model, profile, memory, entry);
             entry.gpus += fmt::format("{}{}", entry.gpus.empty() ? "" : ", ", gpu);
         }
@@ -250,7 +254,8 @@ void cut_model(ConfigReader& config, const sim::ModelProfile& model, const Memor
     std::vector<std::int64_t> counts(sizes.size());
     for (std::size_t stage = 0; stage < job.layout->stages.size(); ++stage) {
         const sim::StageWork& work = job.layout->stages[stage];
-        for (const std::vector<sim::ModelBlock>& pass : {work.forward, work.backward}) {
+        for (const std::vector<sim::ModelBlock>& pass :
+             {work.forward, work.backward, work.weights}) {
             double device = 0;
             double launches = 0;
             for (const sim::ModelBlock& block : pass) device += block.share;
@@ -334,11 +339,11 @@ void check_length(const ConfigReader& config, const sim::StepJob& job) {
 
 }  // namespace
 
-StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology,
+StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, MemoryCheck check,
                            std::span<const sim::DeviceId>& left) {
     StepJobEntry entry;
     sim::StepJob& job = entry.job;
-    const sim::ModelProfile model = read_model(config);
+    sim::ModelProfile model = read_model(config);
     entry.model = model.name;
     job.name = config.text("name", entry.model);
     if (job.name.empty()) config.fail("name", "expected a name, found \"\"");
@@ -351,6 +356,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology,
     job.launch = read_launch(config, defaults.launch);
     entry.codec = read_step_codec(config);
     const MemoryKind memory = read_memory_kind(config);
+    entry.memory_rule = memory.rule;
     entry.request = read_step_layout(config, static_cast<std::int64_t>(job.workers.size()));
     entry.request.micro_batches = job.accumulation;
     entry.request.batch = job.batch;
@@ -359,14 +365,17 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology,
     if (!entry.request.is_plain()) {
         job.layout = sim::make_layout(model, entry.request, place(config, "layout"));
     }
-    read_compute(config, topology, model, memory, entry);
+    read_compute(config, topology, check, model, memory, entry);
     cut_model(config, model, memory, entry);
     read_hindrances(config, job);
     update_variables(config, topology, servers, entry);
     const policies::Layout& degrees = entry.request.degrees;
-    if (job.validation.every > 0 &&
-        (job.asynchronous || degrees.tensor > 1 || degrees.pipeline > 1)) {
+    if (job.validation.every > 0 && (job.asynchronous || degrees.tensor > 1 ||
+                                     degrees.pipeline > 1 || entry.request.context > 1)) {
         config.fail("validation", "is for synchronous workers that hold the whole model");
+    }
+    if (entry.request.shard != sim::Shard::none && entry.codec.name != "none") {
+        config.fail("codec", "expected none where replicas divide what they hold (\"shard\")");
     }
     encode_gradients(config, model, entry);
     read_monitor(config, entry);
@@ -374,6 +383,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology,
     job.steps = config.integer("steps", 1, steps_most, 20);
     check_length(config, job);
     config.finish();
+    entry.profile = std::move(model);
     return entry;
 }
 

@@ -35,7 +35,7 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
     }
     const StepJobEntry& entry = scenario.jobs.front();
     const policies::Layout& degrees = entry.request.degrees;
-    if (degrees.tensor > 1 || degrees.pipeline > 1) {
+    if (degrees.tensor > 1 || degrees.pipeline > 1 || entry.request.context > 1) {
         refuse("expected no \"layout\" that cuts the model: workers here are replicas");
     }
     if (entry.codec.name != "none") refuse("expected no \"codec\": a Plan says which there is");

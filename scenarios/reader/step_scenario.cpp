@@ -17,7 +17,7 @@ namespace ukemi::scenarios {
 
 namespace {
 
-void read_jobs(ConfigReader& root, StepScenario& scenario) {
+void read_jobs(ConfigReader& root, MemoryCheck memory, StepScenario& scenario) {
     const bool one = root.has("job");
     if (one == root.has("jobs")) {
         root.fail("", fmt::format("expected either \"job\" or \"jobs\" (a list), found {}",
@@ -34,7 +34,7 @@ void read_jobs(ConfigReader& root, StepScenario& scenario) {
     std::span<const sim::DeviceId> left = workers;
     std::int64_t messages = 0;
     for (ConfigReader& section : sections) {
-        StepJobEntry entry = read_step_job(section, scenario.topology, left);
+        StepJobEntry entry = read_step_job(section, scenario.topology, memory, left);
         const bool twice = std::ranges::any_of(scenario.jobs, [&](const StepJobEntry& other) {
             return other.job.name == entry.job.name;
         });
@@ -93,7 +93,7 @@ std::string description_of(const sim::ClusterSpec& spec) {
     return text;
 }
 
-void read_step_parts(ConfigReader& root, StepScenario& scenario) {
+void read_step_parts(ConfigReader& root, MemoryCheck memory, StepScenario& scenario) {
     scenario.name = root.text("name");
     if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
     root.text("description", "");
@@ -111,7 +111,7 @@ void read_step_parts(ConfigReader& root, StepScenario& scenario) {
     scenario.topology = sim::build_cluster(spec);
     scenario.fitted = read_efficiency(root, scenario.topology);
     scenario.network = read_network_rule(root);
-    read_jobs(root, scenario);
+    read_jobs(root, memory, scenario);
     read_cross_traffic(root, scenario);
     scenario.events = read_step_events(root, scenario);
     const auto fewest = std::ranges::min(scenario.jobs, {}, [](const StepJobEntry& entry) {
@@ -122,18 +122,20 @@ void read_step_parts(ConfigReader& root, StepScenario& scenario) {
     root.finish();
 }
 
-StepScenario read_step_root(ConfigReader& root, const std::filesystem::path& file) {
+StepScenario read_step_root(ConfigReader& root, const std::filesystem::path& file,
+                            MemoryCheck memory = MemoryCheck::refuse) {
     StepScenario scenario;
     scenario.file = file;
     ComplaintList complaints(root.file());
-    complaints.attempt([&] { read_step_parts(root, scenario); });
+    complaints.attempt([&] { read_step_parts(root, memory, scenario); });
     complaints.throw_all();
     scenario.resolved = root.resolved();
     return scenario;
 }
 
-StepScenario read_whole_steps(ConfigReader root, const std::filesystem::path& file) {
-    return read_step_root(root, file);
+StepScenario read_whole_steps(ConfigReader root, const std::filesystem::path& file,
+                              MemoryCheck memory) {
+    return read_step_root(root, file, memory);
 }
 
 }  // namespace
@@ -144,8 +146,10 @@ std::int64_t messages_a_step(const sim::StepJob& job) {
     if (!job.layout) return count;
     const std::int64_t passes = job.accumulation * job.layout->degrees.data;
     for (const sim::StageWork& stage : job.layout->stages) {
-        count += passes * static_cast<std::int64_t>(stage.forward.size() + stage.backward.size());
+        count += passes * static_cast<std::int64_t>(stage.forward.size() + stage.backward.size() +
+                                                    stage.weights.size());
         count += static_cast<std::int64_t>(stage.buckets.size()) *
+                 (job.layout->sends_every_pass ? job.accumulation : 1) *
                  std::max(job.layout->degrees.tensor, job.layout->degrees.data);
     }
     return count;
@@ -158,12 +162,13 @@ bool is_step_scenario(const std::filesystem::path& file) {
 
 StepScenario read_step_scenario(const std::filesystem::path& file,
                                 std::span<const ConfigOverride> overrides) {
-    return read_whole_steps(ConfigReader::from_file(file, overrides), file);
+    return read_whole_steps(ConfigReader::from_file(file, overrides), file, MemoryCheck::refuse);
 }
 
 StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,
-                                     std::span<const ConfigOverride> overrides) {
-    return read_whole_steps(ConfigReader::from_text(text, file.string(), overrides), file);
+                                     std::span<const ConfigOverride> overrides,
+                                     MemoryCheck memory) {
+    return read_whole_steps(ConfigReader::from_text(text, file.string(), overrides), file, memory);
 }
 
 std::vector<KeyNote> step_scenario_keys(std::span<const std::string> examples) {

@@ -44,7 +44,13 @@ struct StepJobEntry {
     sim::LayoutRequest request;
     sim::LayoutMemory memory;  // of a worker
     sim::MemoryNeed whole;     // if the worker held the whole model, and kept one micro-batch
+    sim::MemoryRule memory_rule;
+    Bytes gpu_memory;  // of the smallest of its kinds
+    sim::ModelProfile profile;
 };
+
+// Whether a job that needs more memory than its GPUs have is refused, or is read all the same.
+enum class MemoryCheck : std::uint8_t { refuse, skip };
 
 struct StepScenario {
     std::string name;
@@ -75,6 +81,7 @@ bool is_step_scenario(const std::filesystem::path& file);
 StepScenario read_step_scenario(const std::filesystem::path& file,
                                 std::span<const ConfigOverride> overrides = {});
 StepScenario step_scenario_from_text(std::string_view text, const std::filesystem::path& file,
-                                     std::span<const ConfigOverride> overrides = {});
+                                     std::span<const ConfigOverride> overrides = {},
+                                     MemoryCheck memory = MemoryCheck::refuse);
 
 }  // namespace ukemi::scenarios

@@ -18,14 +18,14 @@ public:
         : clock_(clock),
           shape_(shape),
           cut_(cut),
-          tokens_(cut.batch * shape.sequence_length),
+          queries_(divided(shape.sequence_length, cut.context)),
+          tokens_(cut.batch * queries_),
           hidden_(shape.hidden),
           heads_(divided(shape.heads, cut.tensor)),
           head_(shape.hidden / shape.heads),
           value_(static_cast<double>(clock.bytes_a_value())),
-          width_(static_cast<double>(tokens_ * hidden_)),
-          scores_(static_cast<double>(cut.batch * heads_ * shape.sequence_length *
-                                      shape.sequence_length)) {}
+          width_(static_cast<double>(divided(tokens_, cut.sequence ? cut.tensor : 1) * hidden_)),
+          scores_(static_cast<double>(cut.batch * heads_ * queries_ * shape.sequence_length)) {}
 
     LayerKernels attention() {
         const std::int64_t own = heads_ * head_;
@@ -34,11 +34,18 @@ public:
         const double all_width = static_cast<double>(tokens_ * all);
         norm();
         dense(hidden_, all, true);
-        between_heads(shape_.sequence_length, head_);                   // scores
-        moves(2 * value_ * scores_, 3 * value_ * scores_);              // masked softmax
-        moves((2 * value_ + 1) * scores_, (2 * value_ + 1) * scores_);  // dropout and its mask
-        between_heads(head_, shape_.sequence_length);                   // weighted sum
-        moves(2 * value_ * own_width, 2 * value_ * own_width);          // heads side by side
+        const LayerKernels before = sum_;
+        if (shape_.flash) {
+            flash(value_ * (all_width + own_width));
+        } else {
+            between_heads(shape_.sequence_length, head_);                   // scores
+            moves(2 * value_ * scores_, 3 * value_ * scores_);              // masked softmax
+            moves((2 * value_ + 1) * scores_, (2 * value_ + 1) * scores_);  // dropout and its mask
+            between_heads(head_, shape_.sequence_length);                   // weighted sum
+        }
+        sum_.scores = difference(sum_.forward, before.forward);
+        sum_.scores_back = difference(sum_.backward, before.backward);
+        moves(2 * value_ * own_width, 2 * value_ * own_width);  // heads side by side
         moves_back(2 * value_ * all_width);  // the gradients of query, key and value side by side
         dense(own, hidden_, false);
         dropout_and_residual();
@@ -49,10 +56,15 @@ public:
         const std::int64_t inner = divided(shape_.inner(), cut_.tensor);
         const double inner_width = static_cast<double>(tokens_ * inner);
         norm();
-        dense(hidden_, inner, false);
-        // GELU and its bias: one value read and one written; backward one more, and the bias's sum.
-        moves(2 * value_ * inner_width, 3 * value_ * inner_width);
-        moves_back(value_ * inner_width);
+        dense(hidden_, shape_.gated ? 2 * inner : inner, false);
+        if (shape_.gated) {  // two values read and one written; backward their gradients
+            moves(3 * value_ * inner_width, 5 * value_ * inner_width);
+        } else {
+            // GELU and its bias: one value read and one written; backward one more, and the bias's
+            // sum.
+            moves(2 * value_ * inner_width, 3 * value_ * inner_width);
+            moves_back(value_ * inner_width);
+        }
         dense(inner, hidden_, false);
         dropout_and_residual();
         return sum_;
@@ -61,7 +73,7 @@ public:
     // Table look-ups, their sum and its dropout; backward the gradients of both tables.
     LayerKernels embeddings() {
         for (int i = 0; i < 3; ++i) moves(2 * value_ * width_, 3 * value_ * width_);
-        moves_back(value_ * table());
+        of_weights(clock_.traffic(value_ * table()));
         small(6, 4);
         return sum_;
     }
@@ -77,14 +89,14 @@ public:
         const double values = static_cast<double>(tokens_ * vocabulary);
         forward(clock_.product({tokens_, vocabulary, hidden_, 1, 0, vocabulary}));
         backward(clock_.product({tokens_, hidden_, vocabulary, 1, 0, vocabulary}));
-        backward(clock_.product({vocabulary, hidden_, tokens_, 1, 0, vocabulary}));
+        of_weights(clock_.product({vocabulary, hidden_, tokens_, 1, 0, vocabulary}));
         moves(2 * value_ * values, 2 * value_ * values);      // samples before sequence
         moves((value_ + 4) * values, (value_ + 4) * values);  // to fp32 and back
         moves(4 * values, 8 * values);  // the greatest; the gradient times the loss's
         for (int i = 0; i < 3; ++i) forward(clock_.traffic(8 * values));  // − greatest, exp, ÷ sum
         forward(clock_.traffic(4 * values));                              // the sum
         small(12, 8);  // of the targets: a value a token
-        if (cut_.accumulates) moves_back(3 * value_ * table());
+        if (cut_.accumulates) of_weights(clock_.traffic(3 * value_ * table()));
         return sum_;
     }
 
@@ -93,13 +105,22 @@ public:
         if (!cut_.accumulates || layer.parameters == 0) return;
         constexpr int tensors = 6;  // of a half of a block
         const double parameters = static_cast<double>(divided(layer.parameters, cut_.tensor));
-        for (int i = 0; i < tensors; ++i) moves_back(3 * value_ * parameters / tensors);
+        for (int i = 0; i < tensors; ++i) {
+            of_weights(clock_.traffic(3 * value_ * parameters / tensors));
+        }
     }
     const LayerKernels& sum() const { return sum_; }
 
 private:
+    static KernelSum difference(const KernelSum& whole, const KernelSum& part) {
+        return {whole.device_s - part.device_s, whole.launches - part.launches};
+    }
     void forward(const KernelSum& kernels) { sum_.forward += kernels; }
     void backward(const KernelSum& kernels) { sum_.backward += kernels; }
+    void of_weights(const KernelSum& kernels) {
+        backward(kernels);
+        sum_.weights += kernels;
+    }
     void moves(double ahead, double back) {
         forward(clock_.traffic(ahead));
         backward(clock_.traffic(back));
@@ -114,7 +135,7 @@ private:
     void dense(std::int64_t inputs, std::int64_t outputs, bool bias) {
         forward(clock_.product({tokens_, outputs, inputs, 1, 0, 0, true}));
         backward(clock_.product({tokens_, inputs, outputs, 1, 0, 0, true}));
-        backward(clock_.product({outputs, inputs, tokens_, 1, 0, 0, true}));
+        of_weights(clock_.product({outputs, inputs, tokens_, 1, 0, 0, true}));
         if (clock_.is_fp8()) {  // made eight bits, as they are and transposed
             forward(clock_.traffic(4.0 * static_cast<double>(tokens_ * inputs)));
             forward(clock_.traffic(4.0 * static_cast<double>(inputs * outputs)));
@@ -122,18 +143,39 @@ private:
         }
         if (!bias) return;
         const double values = static_cast<double>(tokens_ * outputs);
-        moves(2 * value_ * values, value_ * values);
+        forward(clock_.traffic(2 * value_ * values));
+        of_weights(clock_.traffic(value_ * values));
     }
 
     // Of all heads at once: sequence × columns from a depth, and the same backward, twice.
     void between_heads(std::int64_t columns, std::int64_t depth) {
-        const std::int64_t sequence = shape_.sequence_length;
+        const std::int64_t keys = shape_.sequence_length;
         const std::int64_t batch = cut_.batch * heads_;
-        forward(clock_.product({sequence, columns, depth, batch}));
-        backward(clock_.product({sequence, head_, sequence, batch}));
-        const bool to_scores = columns == sequence;
-        backward(to_scores ? clock_.product({sequence, head_, sequence, batch})
-                           : clock_.product({sequence, sequence, head_, batch}));
+        forward(clock_.product({queries_, columns, depth, batch}));
+        const bool to_scores = columns == keys;
+        if (to_scores) {  // of queries, of keys
+            backward(clock_.product({queries_, head_, keys, batch}));
+            backward(clock_.product({keys, head_, queries_, batch}));
+        } else {  // of values, of scores
+            backward(clock_.product({keys, head_, queries_, batch}));
+            backward(clock_.product({queries_, keys, head_, batch}));
+        }
+    }
+
+    // Inputs and results are so many bytes; backward twice as many.
+    void flash(double bytes) {
+        const std::int64_t batch = cut_.batch * heads_;
+        const std::int64_t keys = divided(shape_.sequence_length, 2);  // of a token, in the mean
+        const auto one_kernel = [&](int to_scores, int from_scores, double moved) {
+            const KernelSum scores = clock_.product({queries_, keys, head_, batch, moved});
+            const KernelSum values = clock_.product({queries_, head_, keys, batch, moved});
+            const double start_s = clock_.traffic(0).device_s;
+            return KernelSum{to_scores * (scores.device_s - start_s) +
+                                 from_scores * (values.device_s - start_s) + start_s,
+                             1};
+        };
+        forward(one_kernel(1, 1, bytes / 2));
+        backward(one_kernel(2, 3, 2 * bytes / 5));
     }
 
     // Backward: of the input, of scale and shift in two kernels, and the residual's sum.
@@ -157,6 +199,7 @@ private:
     const KernelClock& clock_;
     const TransformerShape& shape_;
     const KernelCut& cut_;
+    std::int64_t queries_;  // of a sample
     std::int64_t tokens_;
     std::int64_t hidden_;
     std::int64_t heads_;

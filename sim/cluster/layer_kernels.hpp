@@ -4,8 +4,11 @@
 // softmax, bias-GELU and bias-dropout-add, attention that writes its scores): 15 kernels forward
 // and 32 backward a block, and one more a tensor where gradients of micro-batches are added up. In
 // a tensor group of t, each rank has 1/t of every product's columns or rows; norms, dropout and
-// residuals are whole on each. The loss is a cross entropy in fp32. Other layers: a product with
-// its two backward products, and bytes.
+// residuals are whole on each, or of 1/t of the tokens (sequence parallelism: Korthikanti et al.
+// 2022). Flash attention is one kernel each way, of two products forward and five backward over
+// half of the pairs (those that a causal mask leaves), which moves its inputs and results only (Dao
+// et al., NeurIPS 2022). A gated inner layer has two products side by side. The loss is a cross
+// entropy in fp32. Other layers: a product with its two backward products, and bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +22,16 @@ struct KernelCut {
     std::int64_t batch = 1;    // samples of a micro-batch
     std::int64_t tensor = 1;   // ranks that share a layer
     bool accumulates = false;  // adds gradients to those of earlier micro-batches
+    std::int64_t context = 1;  // ranks that have a part of every sample's tokens each
+    bool sequence = false;     // norms, dropout and residuals are divided, too, by tokens
 };
 
 struct LayerKernels {
     KernelSum forward;
     KernelSum backward;  // without computing the layer again
+    KernelSum scores;    // of the forward ones: from queries and keys to the sum of values
+    KernelSum scores_back;
+    KernelSum weights;  // of the backward ones: gradients of weights and biases
 };
 // Whether the arithmetic of every layer is a product whose shape is known.
 bool has_kernel_shapes(const ModelProfile& model);

@@ -21,16 +21,17 @@ Bytes kept_by_sample(const ModelProfile& model, const MemoryRule& rule) {
 MemoryRule MemoryRule::of(Precision precision, Optimizer optimizer) {
     MemoryRule rule;
     rule.bytes_a_value = value_bytes(precision);
-    rule.bytes_a_parameter = 8;  // fp32: 4 + 4; mixed: 2 + 2 + 4
-    if (optimizer == Optimizer::momentum) rule.bytes_a_parameter += 4;
-    if (optimizer == Optimizer::adam) rule.bytes_a_parameter += 8;
+    rule.bytes_a_state = rule.bytes_a_value == 4 ? 0 : 4;
+    if (optimizer == Optimizer::momentum) rule.bytes_a_state += 4;
+    if (optimizer == Optimizer::adam) rule.bytes_a_state += 8;
     return rule;
 }
 
 MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const MemoryRule& rule) {
     INVARIANT(batch >= 0);
-    return {rule.bytes_a_parameter * bytes(model.parameters()), batch * kept_by_sample(model, rule),
-            rule.reserve};
+    const Bytes values = rule.bytes_a_value * bytes(model.parameters());
+    return {values, values, rule.bytes_a_state * bytes(model.parameters()),
+            batch * kept_by_sample(model, rule), rule.reserve};
 }
 
 std::int64_t batch_max(const ModelProfile& model, const GpuProfile& gpu, const MemoryRule& rule) {
@@ -51,7 +52,7 @@ void check_memory(const ModelProfile& model, const GpuProfile& gpu, std::int64_t
         where, "",
         fmt::format("{} with a batch of {} needs {} bytes (parameters, gradients and optimiser {}, "
                     "kept for the backward pass {}, reserve {}), {} has {}: {}",
-                    model.name, batch, need.total().raw(), need.parameters.raw(), need.kept.raw(),
+                    model.name, batch, need.total().raw(), need.parameters().raw(), need.kept.raw(),
                     need.reserve.raw(), gpu.name, gpu.memory.raw(), largest));
 }
 

@@ -17,8 +17,8 @@ namespace ukemi::sim {
 enum class Optimizer : std::uint8_t { sgd, momentum, adam };
 
 struct MemoryRule {
-    std::int64_t bytes_a_parameter = 12;  // weight + gradient + state
-    std::int64_t bytes_a_value = 4;       // kept for the backward pass
+    std::int64_t bytes_a_state = 4;  // of the optimiser, a parameter, its own copy of it included
+    std::int64_t bytes_a_value = 4;  // of a weight, a gradient, and what the backward pass needs
     Bytes reserve = mebibytes(1024);
 
     // fp32: 4 + 4 and 0, 4 or 8 for the optimiser. fp16 and bf16 (mixed precision): 2 + 2, the
@@ -27,10 +27,13 @@ struct MemoryRule {
 };
 
 struct MemoryNeed {
-    Bytes parameters;  // with gradients and states
-    Bytes kept;        // by all samples of the batch
+    Bytes weights;
+    Bytes gradients;
+    Bytes states;  // of the optimiser
+    Bytes kept;    // by all samples of the batch
     Bytes reserve;
-    Bytes total() const { return parameters + kept + reserve; }
+    Bytes parameters() const { return weights + gradients + states; }
+    Bytes total() const { return parameters() + kept + reserve; }
 };
 
 MemoryNeed memory_need(const ModelProfile& model, std::int64_t batch, const MemoryRule& rule);

@@ -45,10 +45,24 @@ struct TransformerShape {
     std::int64_t sequence_length = 0;  // of one sample
     std::int64_t kv_heads = 0;         // heads of keys and values; 0: as many as queries have
     std::int64_t feed_forward = 0;     // inner width; 0: four times the hidden one
+    bool gated = false;                // two inner products, one of which gates the other (SwiGLU)
+    bool flash = false;                // scores stay on the chip (FlashAttention)
 
+    std::int64_t head() const { return hidden / heads; }
     std::int64_t kv() const { return kv_heads > 0 ? kv_heads : heads; }
     std::int64_t inner() const { return feed_forward > 0 ? feed_forward : 4 * hidden; }
 };
+
+// What a block keeps of one sample for the backward pass: values at the step's precision and single
+// bytes, whole on every rank of a tensor group or divided among them (Korthikanti et al., 2022,
+// section 4.1, by inner width and heads). Flash attention keeps a sum in fp32 a head and token.
+struct BlockKept {
+    std::int64_t whole_values = 0;  // inputs of norms and of products
+    std::int64_t whole_bytes = 0;   // masks of dropout
+    std::int64_t values = 0;        // divided: heads and inner values
+    std::int64_t bytes = 0;
+};
+BlockKept block_kept(const TransformerShape& shape, bool scores = true);
 
 struct ModelProfile {
     std::string name;

@@ -35,6 +35,7 @@ struct StepCodec {
 inline constexpr std::uint32_t all_reduce_lane = 0;
 inline constexpr std::uint32_t gather_lane = 1;
 inline constexpr std::uint32_t broadcast_lane = 2;
+inline constexpr std::uint32_t scatter_lane = 3;  // of a layout: replicas keep a part each
 
 // By tensor of the model, in forward order.
 std::vector<kernels::TensorShape> tensor_shapes(const ModelProfile& model);

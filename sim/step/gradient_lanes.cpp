@@ -1,6 +1,8 @@
 // gradient_lanes.cpp — all-reduces, rings that gather, and exchanges of all with all.
 #include "sim/step/gradient_lanes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/invariant.hpp"
@@ -100,8 +102,33 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
         if (lanes.size() > broadcast_lane) {
             lanes[broadcast_lane].emplace_back(network, binomial_broadcast(ranks), group, at_once);
         }
+        if (lanes.size() > scatter_lane) {
+            lanes[scatter_lane].push_back(
+                placed_parts(network, ExchangeKind::reduce_scatter, job, group, at_once));
+        }
     }
     return lanes;
+}
+
+PlacedCollective placed_parts(ClusterNetwork& network, ExchangeKind kind, const StepJob& job,
+                              std::span<const DeviceId> group, std::int64_t at_once) {
+    const bool gathers = kind == ExchangeKind::all_gather;
+    INVARIANT(gathers || kind == ExchangeKind::reduce_scatter);
+    if (job.nccl) {
+        return {network, gathers ? NcclCollective::all_gather : NcclCollective::reduce_scatter,
+                group, job.name};
+    }
+    const char* name = gathers ? "all_gather" : "reduce_scatter";
+    const auto ranks = static_cast<std::int32_t>(group.size());
+    auto rings =
+        nvlink_rings(network.topology(), group, workers_per_machine(network.topology(), group));
+    if (!rings) return {network, ring_of_parts(name, ranks), group, at_once};
+    // Half of an all-reduce, whose buffer is all parts.
+    CollectivePhase& phase = rings->phases.front();
+    phase.rounds /= 2;
+    phase.share *= ranks;
+    rings->name = fmt::format("{} in {}", name, rings->name);
+    return {network, *rings, group, at_once};
 }
 
 PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, const StepJob& job,
@@ -118,7 +145,8 @@ PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, con
         case ExchangeKind::reduce_scatter:
             return {network, ring_of_parts("reduce_scatter", ranks), workers};
         case ExchangeKind::all_to_all: return {network, all_to_all(ranks), workers};
-        case ExchangeKind::tensor_all_reduce: break;
+        case ExchangeKind::tensor_all_reduce:
+        case ExchangeKind::context_ring: break;
     }
     INVARIANT(false);
 }

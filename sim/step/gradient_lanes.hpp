@@ -11,8 +11,8 @@
 namespace ukemi::sim {
 
 // The lanes of a job's buckets, over groups of workers that each send at once: lane 0 is the job's
-// all-reduce; lane 1 and 2, where a bucket needs them, an all-gather of messages of the given size
-// and a broadcast (codec_plan.hpp).
+// all-reduce; lane 1 to 3, where a bucket needs them, an all-gather of messages of the given size,
+// a broadcast (codec_plan.hpp) and a reduce-scatter to parts of the given size.
 std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob& job,
                                          std::span<const std::vector<DeviceId>> groups);
 
@@ -22,7 +22,12 @@ PlacedCollective placed_all_reduce(ClusterNetwork& network, const StepJob& job,
                                    std::span<const DeviceId> group, std::int32_t per_host,
                                    std::int64_t at_once = 1);
 
-// Between replicas; see ExchangeKind, except tensor_all_reduce, for what the bytes mean. Workers:
+// Of parts that the replicas of a layout divide among themselves: each brings one, or ends with the
+// sum of one. `kind`: all_gather or reduce_scatter. In NVLink's rings, as an all-reduce in a ring.
+PlacedCollective placed_parts(ClusterNetwork& network, ExchangeKind kind, const StepJob& job,
+                              std::span<const DeviceId> group, std::int64_t at_once = 1);
+
+// Between replicas; see ExchangeKind, but those of a cell, for what the bytes mean. Workers:
 // two or more.
 PlacedCollective placed_exchange(ClusterNetwork& network, ExchangeKind kind, const StepJob& job,
                                  std::span<const DeviceId> workers);

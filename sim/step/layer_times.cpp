@@ -10,7 +10,8 @@ namespace ukemi::sim {
 
 LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
                        const KernelClock& clock) {
-    const KernelCut cut{request.batch, request.degrees.tensor, request.micro_batches > 1};
+    const KernelCut cut{request.batch, request.degrees.tensor, request.micro_batches > 1,
+                        request.context, request.sequence_parallel};
     LayerTimes times;
     for (const LayerCost& layer : model.layers) {
         LayerKernels kernels = layer_kernels(clock, model, layer, cut);
@@ -24,6 +25,9 @@ LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
         };
         times.forward.push_back(pass(kernels.forward));
         times.backward.push_back(pass(kernels.backward));
+        times.scores.push_back(pass(kernels.scores));
+        times.scores_back.push_back(pass(kernels.scores_back));
+        times.weights.push_back(pass(kernels.weights));
         times.whole_s += kernels.forward.device_s + kernels.backward.device_s;
     }
     return times;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
@@ -12,13 +13,15 @@ namespace ukemi::sim {
 namespace {
 
 // Of one block and sample.
-Bytes block_kept(const TransformerShape& shape, std::int64_t tensor, const MemoryRule& rule) {
-    const std::int64_t width = shape.sequence_length * shape.hidden;
-    const std::int64_t scores = shape.heads * shape.sequence_length * shape.sequence_length;
-    const std::int64_t whole = 4 * rule.bytes_a_value * width + 2 * width;
-    const std::int64_t divided =
-        12 * rule.bytes_a_value * width + 2 * rule.bytes_a_value * scores + scores;
-    return bytes(whole + (divided + tensor - 1) / tensor);
+Bytes bytes_kept(const TransformerShape& shape, const LayoutRequest& request,
+                 const MemoryRule& rule, bool scores) {
+    const BlockKept kept = block_kept(shape, scores);
+    const std::int64_t ranks = std::int64_t{request.degrees.tensor} * request.context;
+    std::int64_t whole = rule.bytes_a_value * kept.whole_values + kept.whole_bytes;
+    const std::int64_t parts = request.sequence_parallel ? ranks : request.context;
+    whole = (whole + parts - 1) / parts;
+    const std::int64_t divided = rule.bytes_a_value * kept.values + kept.bytes;
+    return bytes(whole + (divided + ranks - 1) / ranks);
 }
 
 // Of one micro-batch's sample on one stage; and what is there once, whatever is kept.
@@ -39,34 +42,38 @@ Kept kept_by_stage(const ModelProfile& model, const LayerRange& range, const Lay
         return kept;
     }
     const TransformerShape& shape = *model.transformer;
-    const Bytes block = block_kept(shape, request.degrees.tensor, rule);
+    const Bytes block = bytes_kept(shape, request, rule, true);
+    const Bytes other = bytes_kept(shape, request, rule, !request.recompute_scores);
+    const std::int64_t parts =
+        request.context * (request.sequence_parallel ? request.degrees.tensor : 1);
+    const Bytes input =
+        rule.bytes_a_value * bytes((shape.sequence_length * shape.hidden + parts - 1) / parts);
     for (std::size_t i = range.begin; i < range.end; ++i) {
         if (!is_attention(model.layers[i])) continue;
-        kept.each += request.recompute
-                         ? rule.bytes_a_value * bytes(shape.sequence_length * shape.hidden)
-                         : block;
+        const bool again = is_computed_again(model, range, i, request);
+        kept.each += again ? input : other;
+        kept.once = std::max(kept.once, block - (again ? Bytes{} : other));
     }
-    if (request.recompute) kept.once = block;
     if (model.layers[range.end - 1].name == "logits") {
-        kept.each += rule.bytes_a_value *
-                     bytes(shape.sequence_length * (shape.vocabulary / request.degrees.tensor));
+        kept.each += rule.bytes_a_value * bytes(shape.sequence_length / request.context *
+                                                (shape.vocabulary / request.degrees.tensor));
     }
     return kept;
 }
 
 // The most micro-batches whose activations a worker keeps at once, of each of its chunks.
 std::vector<std::int64_t> most_kept(const LayoutRequest& request, std::int32_t stage_rank) {
-    const PipelineSpec spec =
-        LayoutWork{request.degrees, request.schedule, request.chunks, {}, {}}.pipeline(
-            request.micro_batches);
+    const PipelineSpec spec = request.pipeline();
     std::vector<std::int64_t> kept(static_cast<std::size_t>(request.chunks));
     std::vector<std::int64_t> most = kept;
     std::int64_t all = 0;
     std::int64_t most_of_all = 0;
     for (const PipelinePass& pass : pipeline_passes(spec, stage_rank)) {
         const auto chunk = static_cast<std::size_t>(pass.stage / request.degrees.pipeline);
-        kept[chunk] += pass.forward ? 1 : -1;
-        all += pass.forward ? 1 : -1;
+        const bool apart = spec.kind == PipelineKind::zero_bubble;
+        const std::int64_t more = pass.forward ? 1 : apart && !pass.weights ? 0 : -1;
+        kept[chunk] += more;
+        all += more;
         if (all > most_of_all) {
             most_of_all = all;
             most = kept;
@@ -77,27 +84,58 @@ std::vector<std::int64_t> most_kept(const LayoutRequest& request, std::int32_t s
 
 }  // namespace
 
+namespace {
+
+// Parameters, gradients and states of the ranges that a pipeline rank holds, on one of its workers.
+MemoryNeed held_by(const ModelProfile& model, std::span<const LayerRange> ranges,
+                   const LayoutRequest& request, const MemoryRule& rule) {
+    std::int64_t all = 0;
+    std::int64_t largest = 0;  // unit
+    for (const LayerRange& range : ranges) {
+        for (const LayerRange& unit : layer_units(model, range)) {
+            const std::int64_t held = parameters_held(model, unit, request);
+            all += held;
+            largest = std::max(largest, held);
+        }
+    }
+    const std::int64_t replicas = request.holders();
+    const bool divides = request.shard != Shard::none && replicas > 1;
+    const std::int64_t part = divides ? (all + replicas - 1) / replicas : all;
+    const Bytes value = bytes(rule.bytes_a_value);
+    MemoryNeed need{all * value, all * value, rule.bytes_a_state * bytes(part), {}, rule.reserve};
+    if (divides && request.shard != Shard::optimiser) need.gradients = (part + largest) * value;
+    if (divides && request.shard == Shard::parameters) {
+        const std::int64_t whole = std::min((request.prefetch + 1) * largest, all);
+        need.weights = (part + whole) * value;
+    }
+    return need;
+}
+
+}  // namespace
+
 LayoutMemory layout_memory(const ModelProfile& model, const LayoutRequest& request,
                            const MemoryRule& rule) {
     const std::vector<LayerRange> ranges =
         stage_ranges(model, request.degrees.pipeline * request.chunks);
     LayoutMemory worst;
     for (std::int32_t rank = 0; rank < request.degrees.pipeline; ++rank) {
-        LayoutMemory here{rank, 0, {{}, {}, rule.reserve}};
+        LayoutMemory here{rank, 0, {}};
+        Bytes all_kept;
         Bytes once;
         const std::vector<std::int64_t> most = most_kept(request, rank);
+        std::vector<LayerRange> held;
         for (std::size_t chunk = 0; chunk < most.size(); ++chunk) {
             const LayerRange& range =
                 ranges[static_cast<std::size_t>(rank) +
                        chunk * static_cast<std::size_t>(request.degrees.pipeline)];
-            here.need.parameters +=
-                rule.bytes_a_parameter * bytes(parameters_held(model, range, request));
+            held.push_back(range);
             const Kept kept = kept_by_stage(model, range, request, rule);
-            here.need.kept += request.batch * (most[chunk] * kept.each);
+            all_kept += request.batch * (most[chunk] * kept.each);
             once = std::max(once, request.batch * kept.once);
             here.micro_batches_kept += most[chunk];
         }
-        here.need.kept += once;
+        here.need = held_by(model, held, request, rule);
+        here.need.kept = all_kept + once;
         if (rank == 0 || here.need.total() > worst.need.total()) worst = here;
     }
     return worst;
@@ -111,7 +149,7 @@ void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
     LayoutRequest one = request;
     one.batch = 1;
     const LayoutMemory of_one = layout_memory(model, one, rule);
-    const Bytes free = gpu.memory - of_one.need.parameters - of_one.need.reserve;
+    const Bytes free = gpu.memory - of_one.need.parameters() - of_one.need.reserve;
     const std::int64_t most = free < of_one.need.kept
                                   ? 0
                                   : free.raw() / std::max<std::int64_t>(of_one.need.kept.raw(), 1);
@@ -121,7 +159,7 @@ void check_layout_memory(const ModelProfile& model, const GpuProfile& gpu,
                     "gradients and optimiser {}, kept for {} backward pass{} {}, "
                     "reserve {}), {} has {}: {}",
                     model.name, request.batch, memory.need.total().raw(), memory.stage_rank,
-                    memory.need.parameters.raw(), memory.micro_batches_kept,
+                    memory.need.parameters().raw(), memory.micro_batches_kept,
                     memory.micro_batches_kept == 1 ? "" : "es", memory.need.kept.raw(),
                     memory.need.reserve.raw(), gpu.name, gpu.memory.raw(),
                     most > 0 ? fmt::format("the largest batch that fits is {}", most)

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
+#include "sim/step/codec_plan.hpp"
 #include "sim/step/model_pieces.hpp"
 
 namespace ukemi::sim {
@@ -16,21 +18,39 @@ void check(const ModelProfile& model, const LayoutRequest& request, std::string_
     const auto refuse = [&](const std::string& problem) { throw InputError(where, "", problem); };
     const policies::Layout& degrees = request.degrees;
     INVARIANT(degrees.tensor >= 1 && degrees.data >= 1 && degrees.pipeline >= 1);
-    check_pipeline(LayoutWork{degrees, request.schedule, request.chunks, {}, {}}.pipeline(
-                       request.micro_batches),
-                   where);
-    const bool cut = degrees.tensor > 1 || degrees.pipeline > 1 || request.chunks > 1;
+    check_pipeline(request.pipeline(), where);
+    const bool cut =
+        degrees.tensor > 1 || degrees.pipeline > 1 || request.chunks > 1 || request.context > 1;
+    if (request.shard != Shard::none && request.split_dense) {
+        refuse("\"split_dense\" divides parameters already: expected \"shard\": \"none\"");
+    }
     if (!model.transformer) {
-        if (cut || request.recompute) {
+        if (request.shard == Shard::parameters) {
+            refuse(
+                fmt::format("only transformers' parameters are divided, and {} is none: "
+                            "expected \"optimiser\" or \"gradients\"",
+                            model.name));
+        }
+        if (cut || request.recompute || request.recompute_scores) {
             refuse(fmt::format("only transformers are cut or computed again, and {} is none",
                                model.name));
         }
         return;
     }
     const TransformerShape& shape = *model.transformer;
+    if (request.recompute_scores && shape.flash) {
+        refuse(fmt::format(
+            "flash attention keeps no scores: expected no \"recompute_scores\" of {}", model.name));
+    }
     if (shape.hidden % degrees.tensor != 0 || shape.heads % degrees.tensor != 0) {
         refuse(fmt::format("{} has {} heads of a hidden size of {}: no multiples of tensor {}",
                            model.name, shape.heads, shape.hidden, degrees.tensor));
+    }
+    if (shape.sequence_length % (2 * request.context) != 0 && request.context > 1) {
+        refuse(
+            fmt::format("{} has samples of {} tokens: no multiple of two parts for each of "
+                        "context {}",
+                        model.name, shape.sequence_length, request.context));
     }
     const std::int64_t stages = std::int64_t{degrees.pipeline} * request.chunks;
     if (shape.layers % stages != 0) {
@@ -54,35 +74,82 @@ public:
         stage_flops_ = 0;
         for (std::size_t i = range.begin; i < range.end; ++i)
             stage_flops_ += layers[i].forward_flops;
-        for (std::size_t i = range.begin; i < range.end; ++i) forward_layer(layers[i]);
-        for (std::size_t i = range.end; i-- > range.begin;) {
-            // The two halves of a block are computed again together.
-            if (request_.recompute && i > range.begin && is_feed_forward(layers[i])) {
-                again(layers[i - 1]);
-                again(layers[i]);
-            }
-            backward_layer(layers[i]);
+        for (const LayerRange& unit : layer_units(model_, range)) {
+            const std::size_t first = stage_.forward.size();
+            for (std::size_t i = unit.begin; i < unit.end; ++i) forward_layer(layers[i]);
+            stage_.forward[first].gathered = part_of(unit);
+        }
+        std::vector<LayerRange> units = layer_units(model_, range);
+        for (const LayerRange& unit : units | std::views::reverse) {
+            const std::size_t first = stage_.backward.size();
+            backward_unit(unit, range);
+            stage_.backward[first].gathered = part_of(unit);
         }
         stage_.backward.back().gradients_ready = 1;
-        if (model_.transformer) stage_.activations = activations();
-        const ModelProfile held = piece_of(model_, range, request_);
-        if (!held.tensors.empty()) {
-            stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_);
-        }
+        if (!stage_.weights.empty()) stage_.weights.back().gradients_ready = 1;
+        if (model_.transformer) stage_.activations = handed_on();
+        make_buckets(range);
         return std::move(stage_);
     }
 
 private:
+    void backward_unit(const LayerRange& unit, const LayerRange& range) {
+        const std::vector<LayerCost>& layers = model_.layers;
+        for (std::size_t i = unit.end; i-- > unit.begin;) {
+            // The two halves of a block are computed again together.
+            if (is_feed_forward(layers[i]) && is_computed_again(model_, range, i, request_)) {
+                again(layers[i - 1]);
+                again(layers[i]);
+            }
+            if (is_attention(layers[i]) && request_.recompute_scores &&
+                !is_computed_again(model_, range, i, request_)) {
+                scores_again(layers[i]);
+            }
+            backward_layer(layers[i]);
+        }
+        if (request_.shard != Shard::parameters) return;
+        const Bytes whole = held_by(unit);
+        if (whole > Bytes{}) stage_.buckets.push_back({layers[unit.begin].name, whole, ready()});
+    }
+
+    void make_buckets(const LayerRange& range) {
+        const ModelProfile held = piece_of(model_, range, request_);
+        if (request_.shard != Shard::parameters && !held.tensors.empty()) {
+            stage_.buckets = gradient_buckets(held, request_.buckets, request_.value_bytes, where_);
+        }
+        if (request_.shard == Shard::none || request_.holders() == 1) return;
+        for (GradientBucket& bucket : stage_.buckets) {
+            bucket.legs = {{scatter_lane, divided(bucket.bytes)}};
+        }
+    }
+
+    Bytes held_by(const LayerRange& unit) const {
+        return request_.value_bytes * bytes(parameters_held(model_, unit, request_));
+    }
+    Bytes divided(Bytes whole) const {
+        return bytes((whole.raw() + request_.holders() - 1) / request_.holders());
+    }
+    Bytes part_of(const LayerRange& unit) const {
+        const bool gathers = request_.shard == Shard::parameters && request_.holders() > 1;
+        return gathers ? divided(held_by(unit)) : Bytes{};
+    }
+
     Bytes activations() const {
         const TransformerShape& shape = *model_.transformer;
-        return tensor_parallel_traffic(shape.layers, request_.batch, shape.sequence_length,
-                                       shape.hidden, request_.value_bytes)
+        return tensor_parallel_traffic(shape.layers, request_.batch,
+                                       shape.sequence_length / request_.context, shape.hidden,
+                                       request_.value_bytes)
             .each;
+    }
+    // By each rank of a tensor group: all, or its own tokens'.
+    Bytes handed_on() const {
+        const std::int64_t parts = request_.sequence_parallel ? request_.degrees.tensor : 1;
+        return bytes((activations().raw() + parts - 1) / parts);
     }
     // Without times of layers, a third of the arithmetic goes forward, two thirds back.
     ModelBlock block_of(const LayerCost& layer, bool forward) const {
         if (times_ == nullptr) {
-            const double share = layer.forward_flops / flops_ / 3 / request_.degrees.tensor;
+            const double share = layer.forward_flops / flops_ / 3 / ranks();
             return {forward ? share : 2 * share};
         }
         const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
@@ -91,6 +158,51 @@ private:
         block.launch_share = pass.launch_s / times_->whole_s;
         return block;
     }
+    double ranks() const { return request_.degrees.tensor * request_.context; }
+
+    // Of attention, from queries and keys to the sum of values.
+    ModelBlock scores_of(const LayerCost& layer, bool forward) const {
+        ModelBlock block;
+        if (times_ == nullptr) {
+            const TransformerShape& shape = *model_.transformer;
+            const auto sequence = static_cast<double>(shape.sequence_length);
+            const double flops = 4 * sequence * sequence * static_cast<double>(shape.hidden);
+            block.share = (forward ? 1 : 2) * flops / flops_ / 3 / ranks();
+            return block;
+        }
+        const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
+        const LayerTimes::Pass& pass = (forward ? times_->scores : times_->scores_back)[index];
+        block.share = pass.device_s / times_->whole_s;
+        block.launch_share = pass.launch_s / times_->whole_s;
+        return block;
+    }
+
+    // Keys and values of one head are as wide as a query; backward their gradients go with them.
+    void send_round(ModelBlock& scores, bool forward) const {
+        if (request_.context == 1) return;
+        const TransformerShape& shape = *model_.transformer;
+        const std::int64_t heads =
+            (shape.kv() + request_.degrees.tensor - 1) / request_.degrees.tensor;
+        const std::int64_t tokens = request_.batch * shape.sequence_length / request_.context;
+        scores.exchange = ExchangeKind::context_ring;
+        scores.bytes =
+            (forward ? 2 : 4) * (request_.value_bytes * bytes(tokens * heads * shape.head()));
+    }
+
+    // Of attention, scores are a block of their own where tokens are divided.
+    void add_blocks(std::vector<ModelBlock>& blocks, ModelBlock whole, const LayerCost& layer,
+                    bool forward) const {
+        if (request_.context > 1 && is_attention(layer)) {
+            ModelBlock scores = scores_of(layer, forward);
+            whole.share -= scores.share;
+            whole.launch_share -= scores.launch_share;
+            scores.gradients_ready = blocks.empty() ? 0 : blocks.back().gradients_ready;
+            send_round(scores, forward);
+            blocks.push_back(scores);
+        }
+        blocks.push_back(whole);
+    }
+
     void reduce_activations(ModelBlock& block, const LayerCost& layer) const {
         if (request_.degrees.tensor == 1 || !(is_attention(layer) || is_feed_forward(layer)))
             return;
@@ -114,14 +226,37 @@ private:
             block.exchange = ExchangeKind::all_to_all;
             block.bytes = values(dense.outputs);
         }
-        stage_.forward.push_back(block);
+        add_blocks(stage_.forward, block, layer, true);
     }
 
     void again(const LayerCost& layer) {
         ModelBlock block = block_of(layer, true);
         block.gradients_ready = ready();
         reduce_activations(block, layer);
+        add_blocks(stage_.backward, block, layer, true);
+    }
+
+    // Scores, softmax and the weighted sum.
+    void scores_again(const LayerCost& layer) {
+        ModelBlock block = scores_of(layer, true);
+        send_round(block, true);
+        block.gradients_ready = ready();
         stage_.backward.push_back(block);
+    }
+
+    // Of a layer's backward pass; without times of kernels, one of two products of each matrix.
+    void split_off_weights(ModelBlock& block, const LayerCost& layer) {
+        const double scores = is_attention(layer) ? scores_of(layer, false).share : 0;
+        ModelBlock weights{(block.share - scores) / 2};
+        if (times_ != nullptr) {
+            const auto index = static_cast<std::size_t>(&layer - model_.layers.data());
+            weights.share = times_->weights[index].device_s / times_->whole_s;
+            weights.launch_share = times_->weights[index].launch_s / times_->whole_s;
+        }
+        weights.gradients_ready = block.gradients_ready;
+        block.share -= weights.share;
+        block.launch_share -= weights.launch_share;
+        stage_.weights.push_back(weights);
     }
 
     void backward_layer(const LayerCost& layer) {
@@ -129,6 +264,7 @@ private:
         flops_back_ += layer.forward_flops;
         ModelBlock block = block_of(layer, false);
         block.gradients_ready = ready();
+        if (request_.schedule == PipelineKind::zero_bubble) split_off_weights(block, layer);
         reduce_activations(block, layer);
         if (request_.synchronised_norm && norm_channels(layer) > 0) {
             block.exchange = ExchangeKind::all_reduce;
@@ -140,7 +276,7 @@ private:
             block.exchange = ExchangeKind::reduce_scatter;
             block.bytes = values(dense.inputs);
         }
-        stage_.backward.push_back(block);
+        add_blocks(stage_.backward, block, layer, false);
     }
 
     double ready() const { return stage_flops_ > 0 ? flops_back_ / stage_flops_ : 0; }
@@ -157,9 +293,22 @@ private:
 
 }  // namespace
 
+std::vector<DeviceId> LayoutWork::holders_of(std::span<const DeviceId> workers, std::int32_t tensor,
+                                             std::int32_t stage_rank) const {
+    std::vector<DeviceId> all;
+    for (std::int32_t d = 0; d < degrees.data; ++d) {
+        for (std::int32_t c = 0; c < context; ++c) {
+            const std::int32_t number = rank(tensor + degrees.tensor * c, d, stage_rank);
+            all.push_back(workers[static_cast<std::size_t>(number)]);
+        }
+    }
+    return all;
+}
+
 bool LayoutRequest::is_plain() const {
-    return degrees.tensor == 1 && degrees.pipeline == 1 && chunks == 1 && !recompute &&
-           !synchronised_norm && !split_dense;
+    return degrees.tensor == 1 && degrees.pipeline == 1 && context == 1 && chunks == 1 &&
+           !recompute && !recompute_scores && !sequence_parallel && !synchronised_norm &&
+           !split_dense && shard == Shard::none;
 }
 
 LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
@@ -179,15 +328,24 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
     }
     LayoutWork work;
     work.degrees = request.degrees;
+    work.context = request.context;
     work.schedule = request.schedule;
     work.chunks = request.chunks;
+    work.prefetch = request.prefetch;
+    work.sends_every_pass = request.shard == Shard::gradients || request.shard == Shard::parameters;
     for (const LayerRange& range : stage_ranges(model, request.degrees.pipeline * request.chunks)) {
         const std::size_t rank =
             work.stages.size() % static_cast<std::size_t>(request.degrees.pipeline);
         work.stages.push_back(StageMaker(model, request, where, times).make(range));
         work.update_shares.resize(std::max(work.update_shares.size(), rank + 1));
-        work.update_shares[rank] += static_cast<double>(parameters_held(model, range, request)) /
-                                    static_cast<double>(model.parameters());
+        const std::int64_t held = parameters_held(model, range, request);
+        const std::int64_t shards = request.shard == Shard::none ? 1 : request.holders();
+        work.update_shares[rank] +=
+            static_cast<double>(held) / static_cast<double>(shards * model.parameters());
+        if (request.shard == Shard::optimiser || request.shard == Shard::gradients) {
+            work.updated_parts.resize(work.update_shares.size());
+            work.updated_parts[rank] += request.value_bytes * bytes((held + shards - 1) / shards);
+        }
     }
     return work;
 }

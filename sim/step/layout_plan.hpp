@@ -10,6 +10,10 @@
 // counted: the all-reduces of the embedding's output, of the loss, and of a tied embedding between
 // the first and the last stage.
 //
+// Ranks of a context group have their part of every sample's tokens, so parts of as many tokens in
+// all layers; keys and values go round in a ring while attention computes, backward with their
+// gradients. Pairs that a causal mask leaves are divided evenly (by cutting twice as fine).
+//
 // Networks of images may have two other things:
 //   synchronised_norm  a batch normalisation all-reduces a mean and a variance a channel and its
 //                      count forward, two sums a channel backward, in fp32
@@ -19,6 +23,7 @@
 //                      reverse. Its gradients are complete where they are, and not sent.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -28,18 +33,39 @@
 
 namespace ukemi::sim {
 
+// What replicas divide among themselves in place of holding it all (ZeRO: Rajbhandari et al., SC
+// 2020, sections 5 and 7); each has what stands before it, too. Gradients are then
+// reduce-scattered.
+//   optimiser   states of the optimiser: the updated parameters are gathered after each step
+//   gradients   with every micro-batch, as none keeps them whole
+//   parameters  gathered unit by unit before each pass over them, and not after the step (PyTorch's
+//               fully sharded data parallelism, DeepSpeed's stage 3)
+enum class Shard : std::uint8_t { none, optimiser, gradients, parameters };
+inline constexpr std::array<std::string_view, 4> shard_names = {"none", "optimiser", "gradients",
+                                                                "parameters"};
+
 struct LayoutRequest {
     policies::Layout degrees;
+    std::int32_t context = 1;  // ranks that divide a sample's tokens
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
     std::int64_t micro_batches = 1;
-    std::int64_t batch = 1;  // samples of a micro-batch
-    bool recompute = false;  // blocks keep their input only, and are computed again
+    std::int64_t batch = 1;             // samples of a micro-batch
+    bool recompute = false;             // blocks keep their input only, and are computed again
+    std::int64_t recompute_blocks = 0;  // so many of a stage, its first; 0: all
+    bool recompute_scores = false;      // attention's, of blocks that are not computed again
+    bool sequence_parallel = false;     // what a tensor group does not divide, it divides by tokens
     bool synchronised_norm = false;
     bool split_dense = false;
+    Shard shard = Shard::none;
+    std::int32_t prefetch = 1;  // units of parameters that are gathered ahead
     std::int64_t value_bytes = 4;
     BucketRule buckets;
 
+    PipelineSpec pipeline() const {
+        return {schedule, degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks};
+    }
+    std::int64_t holders() const { return std::int64_t{context} * degrees.data; }  // of a parameter
     bool is_plain() const;  // every worker does the same, and nothing is sent but gradients
 };
 
@@ -51,7 +77,10 @@ struct LayerTimes {
     };
     std::vector<Pass> forward;
     std::vector<Pass> backward;
-    double whole_s = 0;  // of the device, both passes of all layers
+    std::vector<Pass> scores;       // of forward: attention between queries, keys and values
+    std::vector<Pass> scores_back;  // of backward
+    std::vector<Pass> weights;      // of backward: gradients of weights
+    double whole_s = 0;             // of the device, both passes of all layers
 };
 
 // InputError(WHERE …) if the model cannot be cut so. With `times`, blocks are shares of their
@@ -60,8 +89,11 @@ LayoutWork make_layout(const ModelProfile& model, const LayoutRequest& request,
                        std::string_view where, const LayerTimes* times = nullptr);
 
 // Of the pipeline rank that needs most. Kept a block, sample and worker, at two bytes a value:
-// s h (10 + 24/t + 5 a s/(h t)) bytes (Korthikanti et al. 2022, eq. 2); 2 s h with recompute, and
-// the whole of one block once. As many micro-batches as the schedule keeps.
+// s h (10 + 24/t + 5 a s/(h t)) bytes (Korthikanti et al. 2022, eq. 2; BlockKept), without the last
+// term where scores are computed again, the first over t, too, with sequence parallelism; 2 s h
+// with recompute, and the whole of one block once. As many micro-batches as the schedule keeps. Of
+// what replicas divide, the n-th part; of divided gradients also those of the largest unit, of
+// divided parameters as many whole units as may be gathered at once.
 struct LayoutMemory {
     std::int32_t stage_rank = 0;
     std::int64_t micro_batches_kept = 1;

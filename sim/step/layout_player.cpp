@@ -7,21 +7,19 @@
 #include <utility>
 
 #include "base/invariant.hpp"
+#include "sim/step/codec_plan.hpp"
 
 namespace ukemi::sim {
 namespace {
 
 constexpr double rounding = 1e-9;  // of shares
 
-// Tokens: what, and of which cell, input or pipeline rank.
-constexpr int layout_kind_bits = 56;
-enum class LayoutToken : std::uint8_t { begin, computed, exchanged, met, input, sender, updated };
-std::uint64_t token_of(LayoutToken kind, std::uint64_t number) {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} << layout_kind_bits | number;
+bool is_of_a_cell(ExchangeKind kind) {
+    return kind == ExchangeKind::tensor_all_reduce || kind == ExchangeKind::context_ring;
 }
 
 std::string name_of(const PipelinePass& pass, std::int32_t chunks, std::int32_t workers) {
-    const char* way = pass.forward ? "forward" : "backward";
+    const char* way = pass.forward ? "forward" : pass.weights ? "weights" : "backward";
     if (chunks == 1) return fmt::format("{} {}", way, pass.micro_batch);
     return fmt::format("{} {} chunk {}", way, pass.micro_batch, pass.stage / workers);
 }
@@ -42,23 +40,18 @@ LayoutPlayer::LayoutPlayer(StepHost& host, const StepJob& job, const StepOptions
     place(host);
     place_exchanges(host.network());
     place_gradients(host);
+    place_gathers(host.network());
 }
 
 std::vector<DeviceId> LayoutPlayer::cell_workers(std::int32_t replica,
                                                  std::int32_t stage_rank) const {
     const auto first = static_cast<std::ptrdiff_t>(work_.rank(0, replica, stage_rank));
     const auto begin = job().workers.begin() + first;
-    return {begin, begin + work_.degrees.tensor};
+    return {begin, begin + work_.cell()};
 }
 
-std::vector<DeviceId> LayoutPlayer::replica_workers(std::int32_t tensor,
-                                                    std::int32_t stage_rank) const {
-    std::vector<DeviceId> workers;
-    for (std::int32_t d = 0; d < work_.degrees.data; ++d) {
-        workers.push_back(
-            job().workers[static_cast<std::size_t>(work_.rank(tensor, d, stage_rank))]);
-    }
-    return workers;
+std::vector<DeviceId> LayoutPlayer::holders(std::int32_t tensor, std::int32_t stage_rank) const {
+    return work_.holders_of(job().workers, tensor, stage_rank);
 }
 
 // Within cells, and between those of neighbouring stages.
@@ -70,24 +63,15 @@ void LayoutPlayer::place(StepHost& host) {
         const std::vector<DeviceId> there = cell_workers(replica, to);
         ends.insert(ends.end(), there.begin(), there.end());
         CollectivePhase phase;
-        for (std::int32_t t = 0; t < degrees.tensor; ++t) {
-            phase.edges.push_back({t, degrees.tensor + t});
+        for (std::int32_t inner = 0; inner < work_.cell(); ++inner) {
+            phase.edges.push_back({inner, work_.cell() + inner});
         }
-        return PlacedCollective(network, {"transfer", 2 * degrees.tensor, {phase}}, ends);
+        return PlacedCollective(network, {"transfer", 2 * work_.cell(), {phase}}, ends);
     };
     for (std::int32_t p = 0; p < degrees.pipeline; ++p) {
         for (std::int32_t d = 0; d < degrees.data; ++d) {
-            cells_.push_back({d, p, State::waiting, 0, 0, {}, {}, {}, {}});
-            if (degrees.tensor > 1) {
-                const std::vector<DeviceId> group = cell_workers(d, p);
-                const std::int32_t each = workers_per_machine(network.topology(), group);
-                if (job().nccl) {
-                    tensor_.push_back(placed_all_reduce(network, job(), group, each));
-                } else {
-                    tensor_.emplace_back(network, policies::Collective::ring, group, each,
-                                         job().name);
-                }
-            }
+            cells_.push_back({d, p, State::waiting, 0, 0, {}, {}, {}, {}, {}, 0, 0});
+            place_cell(network, cell_workers(d, p));
             if (degrees.pipeline == 1) continue;
             forward_.push_back(towards(d, p, (p + 1) % degrees.pipeline));
             backward_.push_back(towards(d, p, (p + degrees.pipeline - 1) % degrees.pipeline));
@@ -95,15 +79,38 @@ void LayoutPlayer::place(StepHost& host) {
     }
 }
 
+// Its tensor groups, one for each context rank; and its rings of these, one for each tensor rank.
+void LayoutPlayer::place_cell(ClusterNetwork& network, const std::vector<DeviceId>& workers) {
+    const auto tensor = static_cast<std::size_t>(work_.degrees.tensor);
+    if (tensor > 1) {
+        std::vector<PlacedCollective>& placed = tensor_.emplace_back();
+        for (std::size_t first = 0; first < workers.size(); first += tensor) {
+            const auto group = std::span(workers).subspan(first, tensor);
+            const std::int32_t each = workers_per_machine(network.topology(), group);
+            if (job().nccl) {
+                placed.push_back(placed_all_reduce(network, job(), group, each));
+            } else {
+                placed.emplace_back(network, policies::Collective::ring, group, each, job().name);
+            }
+        }
+    }
+    if (work_.context == 1) return;
+    std::vector<PlacedCollective>& placed = rings_.emplace_back();
+    for (std::size_t t = 0; t < tensor; ++t) {
+        std::vector<DeviceId> ring;
+        for (std::size_t i = t; i < workers.size(); i += tensor) ring.push_back(workers[i]);
+        placed.push_back(placed_parts(network, ExchangeKind::all_gather, job(), ring));
+    }
+}
+
 void LayoutPlayer::place_exchanges(ClusterNetwork& network) {
     const auto place_kind = [&](const ModelBlock& block) {
-        if (!block.exchange || *block.exchange == ExchangeKind::tensor_all_reduce) return;
-        INVARIANT(work_.degrees.tensor == 1);
+        if (!block.exchange || is_of_a_cell(*block.exchange)) return;
+        INVARIANT(work_.cell() == 1);
         std::vector<PlacedCollective>& placed = between_[*block.exchange];
         if (!placed.empty() || work_.degrees.data == 1) return;
         for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
-            placed.push_back(
-                placed_exchange(network, *block.exchange, job(), replica_workers(0, p)));
+            placed.push_back(placed_exchange(network, *block.exchange, job(), holders(0, p)));
         }
     };
     for (const StageWork& stage : work_.stages) {
@@ -120,21 +127,25 @@ void LayoutPlayer::place_gradients(StepHost& host) {
              stage += static_cast<std::size_t>(work_.degrees.pipeline)) {
             first_bucket_[stage] = all.size();
             const std::vector<GradientBucket>& buckets = work_.stages[stage].buckets;
-            all.insert(all.end(), buckets.begin(), buckets.end());
+            const std::int32_t times = work_.sends_every_pass ? micro_batches_ : 1;
+            for (std::int32_t i = 0; i < times; ++i) {
+                all.insert(all.end(), buckets.begin(), buckets.end());
+            }
         }
     }
-    if (work_.degrees.data == 1) return;
+    if (work_.holders() == 1) return;
     for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
         std::vector<std::vector<DeviceId>> groups;
         for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
-            groups.push_back(replica_workers(t, p));
+            groups.push_back(holders(t, p));
         }
         Duration latency;
         for (const DeviceId worker : std::span(groups[0]).subspan(1)) {
             latency = std::max(latency, host.network().routes().latency(groups[0][0], worker));
         }
         std::vector<GradientLane> lanes = gradient_lanes(host.network(), job(), groups);
-        result().collective = lanes.front().front().name();
+        const bool scatters = lanes.size() > scatter_lane;
+        result().collective = (scatters ? lanes[scatter_lane] : lanes.front()).front().name();
         for (const GradientLane& lane : lanes) {
             for (const PlacedCollective& one : lane) note_links(one.links());
         }
@@ -153,9 +164,18 @@ const PipelinePass& LayoutPlayer::pass_of(const Cell& cell) const {
     return passes_[static_cast<std::size_t>(cell.stage_rank)][cell.pass];
 }
 
+std::size_t LayoutPlayer::chunk_of(const PipelinePass& pass) const {
+    return static_cast<std::size_t>(pass.stage / work_.degrees.pipeline);
+}
+
 const std::vector<ModelBlock>& LayoutPlayer::blocks_of(const PipelinePass& pass) const {
     const StageWork& stage = work_.stages[static_cast<std::size_t>(pass.stage)];
-    return pass.forward ? stage.forward : stage.backward;
+    return pass.forward ? stage.forward : pass.weights ? stage.weights : stage.backward;
+}
+
+bool LayoutPlayer::gives_gradients(const PipelinePass& pass) const {
+    const bool apart = work_.schedule == PipelineKind::zero_bubble;
+    return !pass.forward && pass.weights == apart;
 }
 
 std::size_t LayoutPlayer::slot(std::int32_t replica, bool forward, std::int32_t stage,
@@ -168,7 +188,7 @@ std::size_t LayoutPlayer::slot(std::int32_t replica, bool forward, std::int32_t 
 // Null if it needs nothing from elsewhere: the batch itself, or the worker's own forward pass.
 LayoutPlayer::Input* LayoutPlayer::input_of(const Cell& cell, const PipelinePass& pass) {
     const auto last = static_cast<std::int32_t>(work_.stages.size()) - 1;
-    if (pass.forward ? pass.stage == 0 : pass.stage == last) return nullptr;
+    if (pass.weights || (pass.forward ? pass.stage == 0 : pass.stage == last)) return nullptr;
     return &inputs_[slot(cell.replica, pass.forward, pass.stage, pass.micro_batch)];
 }
 
@@ -188,8 +208,16 @@ void LayoutPlayer::play_step(Instant begin) {
                 begin,
                 begin,
                 begin,
-                std::vector<std::size_t>(chunks)};
+                begin,
+                std::vector<std::size_t>(chunks),
+                0,
+                0};
     }
+    for (ParameterGathers& gathers : gathers_) {
+        gathers.begin_step();
+        for (std::int32_t d = 0; d < work_.degrees.data; ++d) gathers.come_to(0);
+    }
+    gathers_left_.assign(gathers_.size(), 0);
     cells_left_ = cells_.size();
     updating_ = false;
     inputs_.assign(slot(work_.degrees.data, true, 0, 0), {});
@@ -207,11 +235,14 @@ void LayoutPlayer::woken(std::uint64_t token, Instant now) {
     const std::uint64_t number = token & ((std::uint64_t{1} << layout_kind_bits) - 1);
     switch (static_cast<LayoutToken>(token >> layout_kind_bits)) {
         case LayoutToken::begin:
+            for (std::size_t p = 0; p < gathers_.size(); ++p) {
+                start_gather(static_cast<std::int32_t>(p), now);
+            }
             for (std::size_t cell = 0; cell < cells_.size(); ++cell) try_pass(cell, now);
             break;
         case LayoutToken::computed: block_computed(number, now); break;
         case LayoutToken::sender: senders_[number >> 32].woken(token, now); break;
-        case LayoutToken::updated: return end_step(now);
+        case LayoutToken::updated: return updated(now);
         default: INVARIANT(false);
     }
     end_if_done(now);
@@ -221,8 +252,10 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
     const std::uint64_t number = token & ((std::uint64_t{1} << layout_kind_bits) - 1);
     switch (static_cast<LayoutToken>(token >> layout_kind_bits)) {
         case LayoutToken::exchanged: {
-            const Cell& cell = cells_[number];
-            sums_.exchange += work_.degrees.tensor * (now - cell.since);
+            Cell& cell = cells_[number];
+            if (--cell.left > 0) break;
+            if (cell.state == State::computing) return ring_arrived(number, now);
+            sums_.exchange += work_.cell() * (now - cell.since);
             note_span(cell, "all-reduce", cell.since, now);
             next_block(number, now);
             break;
@@ -239,6 +272,8 @@ void LayoutPlayer::arrived(std::uint64_t token, Instant now) {
             break;
         }
         case LayoutToken::sender: senders_[number >> 32].arrived(token, now); break;
+        case LayoutToken::gathered: gather_arrived(static_cast<std::int32_t>(number), now); break;
+        case LayoutToken::shared: return update_arrived(now);
         default: INVARIANT(false);
     }
     end_if_done(now);
@@ -253,6 +288,7 @@ void LayoutPlayer::try_pass(std::size_t index, Instant now) {
     count_wait(cell, input, now);
     cell.pass_begin = now;
     cell.block = 0;
+    if (gives_gradients(pass)) cell.buckets_ready[chunk_of(pass)] = 0;
     // The host waits for what comes from another stage; else it runs ahead of the device.
     if (work_.degrees.pipeline > 1) cell.launched = std::max(cell.launched, now);
     begin_block(index, now);
@@ -261,8 +297,8 @@ void LayoutPlayer::try_pass(std::size_t index, Instant now) {
 // From when it was idle to now: nothing was on its way to it, then something was.
 void LayoutPlayer::count_wait(const Cell& cell, const Input* input, Instant now) {
     const Instant sent = input == nullptr ? now : std::clamp(input->sent, cell.since, now);
-    sums_.bubble += work_.degrees.tensor * (sent - cell.since);
-    sums_.transfer += work_.degrees.tensor * (now - sent);
+    sums_.bubble += work_.cell() * (sent - cell.since);
+    sums_.transfer += work_.cell() * (now - sent);
     note_span(cell, "bubble", cell.since, sent);
     note_span(cell, "transfer", sent, now);
 }
@@ -271,27 +307,54 @@ void LayoutPlayer::begin_block(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
     const PipelinePass& pass = pass_of(cell);
     const ModelBlock& block = blocks_of(pass)[cell.block];
+    if (waits_for_parameters(index, block, now)) return;
     double slowest_ns = 0;
-    for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
-        const auto rank = static_cast<std::size_t>(work_.rank(t, cell.replica, cell.stage_rank));
+    for (std::int32_t inner = 0; inner < work_.cell(); ++inner) {
+        const auto rank =
+            static_cast<std::size_t>(work_.rank(inner, cell.replica, cell.stage_rank));
         slowest_ns = std::max(slowest_ns, pace_ns_[rank]);
     }
     cell.launched = cell.launched + Duration::of(round_nearest(block.launch_share * slowest_ns));
     const Duration launches = std::max(cell.launched - now, Duration{});
     Duration longest;
     Duration all;
-    for (std::int32_t t = 0; t < work_.degrees.tensor; ++t) {
-        const auto rank = static_cast<std::size_t>(work_.rank(t, cell.replica, cell.stage_rank));
+    for (std::int32_t inner = 0; inner < work_.cell(); ++inner) {
+        const auto rank =
+            static_cast<std::size_t>(work_.rank(inner, cell.replica, cell.stage_rank));
         const Duration own =
             std::max(Duration::of(round_nearest(block.share * pace_ns_[rank])), launches);
         longest = std::max(longest, own);
         all += own;
     }
     sums_.compute += all;
-    sums_.straggler += work_.degrees.tensor * longest - all;
+    sums_.straggler += work_.cell() * longest - all;
     cell.state = State::computing;
     cell.since = now;
-    host().wake(*this, now + longest, token_of(LayoutToken::computed, index));
+    cell.until = now + longest;
+    if (block.exchange == ExchangeKind::context_ring && work_.context > 1) {
+        return send_within(index, rings_[index], block.bytes, now);
+    }
+    host().wake(*this, cell.until, token_of(LayoutToken::computed, index));
+}
+
+// Of a cell: all at once, `left` until they are over.
+void LayoutPlayer::send_within(std::size_t index, const std::vector<PlacedCollective>& placed,
+                               Bytes size, Instant now) {
+    cells_[index].left = placed.size();
+    for (const PlacedCollective& one : placed) {
+        host().send(*this, one, size, now + job().launch.overhead,
+                    token_of(LayoutToken::exchanged, index));
+    }
+}
+
+// Keys and values of the last rank are there: what computes with them is one part of all.
+void LayoutPlayer::ring_arrived(std::size_t index, Instant now) {
+    Cell& cell = cells_[index];
+    const Duration last = Duration::of((cell.until - cell.since).raw() / work_.context);
+    const Instant end = std::max(cell.until, now + last);
+    sums_.exchange += work_.cell() * (end - cell.until);
+    note_span(cell, "wait for keys and values", cell.until, end);
+    host().wake(*this, end, token_of(LayoutToken::computed, index));
 }
 
 void LayoutPlayer::block_computed(std::size_t index, Instant now) {
@@ -299,7 +362,8 @@ void LayoutPlayer::block_computed(std::size_t index, Instant now) {
     const PipelinePass& pass = pass_of(cell);
     const ModelBlock& block = blocks_of(pass)[cell.block];
     gradients_ready(cell, pass, block, now);
-    if (block.exchange && block.bytes > Bytes{}) return begin_exchange(index, block, now);
+    const bool sends = block.exchange && *block.exchange != ExchangeKind::context_ring;
+    if (sends && block.bytes > Bytes{}) return begin_exchange(index, block, now);
     next_block(index, now);
 }
 
@@ -310,8 +374,7 @@ void LayoutPlayer::begin_exchange(std::size_t index, const ModelBlock& block, In
     cell.state = State::exchanging;
     cell.since = now;
     if (!within) return meet(index, block, now);
-    host().send(*this, tensor_[index], block.bytes, now + job().launch.overhead,
-                token_of(LayoutToken::exchanged, index));
+    send_within(index, tensor_[index], block.bytes, now);
 }
 
 void LayoutPlayer::meet(std::size_t index, const ModelBlock& block, Instant now) {
@@ -328,8 +391,8 @@ void LayoutPlayer::all_met(std::int32_t stage_rank, Instant now) {
     for (std::int32_t replica = 0; replica < work_.degrees.data; ++replica) {
         const std::size_t index = index_of(replica, stage_rank);
         const Cell& cell = cells_[index];
-        sums_.straggler += work_.degrees.tensor * (met.since - cell.since);
-        sums_.exchange += work_.degrees.tensor * (now - met.since);
+        sums_.straggler += work_.cell() * (met.since - cell.since);
+        sums_.exchange += work_.cell() * (now - met.since);
         note_span(cell, "wait for the slowest", cell.since, met.since);
         note_span(cell, "exchange", met.since, now);
     }
@@ -340,21 +403,27 @@ void LayoutPlayer::all_met(std::int32_t stage_rank, Instant now) {
 
 void LayoutPlayer::next_block(std::size_t index, Instant now) {
     Cell& cell = cells_[index];
-    if (++cell.block < blocks_of(pass_of(cell)).size()) return begin_block(index, now);
-    end_pass(index, now);
+    const std::vector<ModelBlock>& blocks = blocks_of(pass_of(cell));
+    if (++cell.block == blocks.size()) return end_pass(index, now);
+    if (blocks[cell.block].gathered > Bytes{}) come_to_unit(cell, now);
+    begin_block(index, now);
 }
 
 void LayoutPlayer::gradients_ready(Cell& cell, const PipelinePass& pass, const ModelBlock& block,
                                    Instant now) {
-    if (pass.forward || pass.micro_batch + 1 < micro_batches_ || senders_.empty()) return;
+    if (!gives_gradients(pass) || senders_.empty()) return;
+    const bool last = pass.micro_batch + 1 == micro_batches_;
+    if (!last && !work_.sends_every_pass) return;
     const auto stage = static_cast<std::size_t>(pass.stage);
     const auto number = static_cast<std::size_t>(cell.stage_rank);
     const std::vector<GradientBucket>& buckets = work_.stages[stage].buckets;
-    std::size_t& next =
-        cell.buckets_ready[stage / static_cast<std::size_t>(work_.degrees.pipeline)];
+    const std::size_t first =
+        first_bucket_[stage] +
+        (work_.sends_every_pass ? static_cast<std::size_t>(pass.micro_batch) * buckets.size() : 0);
+    std::size_t& next = cell.buckets_ready[chunk_of(pass)];
     for (; next < buckets.size() && buckets[next].ready <= block.gradients_ready + rounding;
          ++next) {
-        const std::size_t bucket = first_bucket_[stage] + next;
+        const std::size_t bucket = first + next;
         if (--bucket_left_[number][bucket] > 0) continue;
         senders_[number].bucket_ready(static_cast<std::uint32_t>(bucket), now);
     }
@@ -367,6 +436,7 @@ void LayoutPlayer::end_pass(std::size_t index, Instant now) {
     cell.since = now;
     const bool last = ++cell.pass == passes_[static_cast<std::size_t>(cell.stage_rank)].size();
     cell.state = last ? State::done : State::waiting;
+    if (!pass.weights) come_to_unit(cell, now);
     hand_on(cell, pass, now);
     if (!last) return try_pass(index, now);
     if (--cells_left_ == 0) all_computed(now);
@@ -374,7 +444,7 @@ void LayoutPlayer::end_pass(std::size_t index, Instant now) {
 
 void LayoutPlayer::hand_on(const Cell& cell, const PipelinePass& pass, Instant now) {
     const auto last = static_cast<std::int32_t>(work_.stages.size()) - 1;
-    if (pass.forward ? pass.stage == last : pass.stage == 0) return;
+    if (pass.weights || (pass.forward ? pass.stage == last : pass.stage == 0)) return;
     const std::int32_t next = pass.stage + (pass.forward ? 1 : -1);
     const std::size_t number = slot(cell.replica, pass.forward, next, pass.micro_batch);
     inputs_[number].sent = now;
@@ -393,7 +463,7 @@ void LayoutPlayer::all_computed(Instant now) {
     for (const Cell& cell : cells_) {
         const Duration idle = now - cell.since;
         const bool in_pipeline = work_.degrees.pipeline > 1;
-        (in_pipeline ? sums_.bubble : sums_.straggler) += work_.degrees.tensor * idle;
+        (in_pipeline ? sums_.bubble : sums_.straggler) += work_.cell() * idle;
         note_span(cell, in_pipeline ? "bubble" : "wait for the slowest", cell.since, now);
     }
     set_computed_at(now);
@@ -423,12 +493,12 @@ void LayoutPlayer::end_if_done(Instant now) {
 // Every worker its own parameters; the step ends with the slowest.
 void LayoutPlayer::update(Instant now) {
     const std::vector<double>& shares = work_.update_shares;
-    if (job().update.empty() || shares.empty()) return end_step(now);
+    if (job().update.empty() || shares.empty()) return updated(now);
     Duration longest;
     Duration all;
     for (std::int32_t p = 0; p < work_.degrees.pipeline; ++p) {
         const double share = shares[static_cast<std::size_t>(p)];
-        for (std::int32_t i = 0; i < work_.degrees.tensor * work_.degrees.data; ++i) {
+        for (std::int32_t i = 0; i < work_.cell() * work_.degrees.data; ++i) {
             const auto rank = static_cast<std::size_t>(work_.rank(i, 0, p));
             const Duration own =
                 Duration::of(round_nearest(share * static_cast<double>(job().update[rank].raw())));
@@ -450,8 +520,8 @@ void LayoutPlayer::end_step(Instant now) {
 
 void LayoutPlayer::note_span(const Cell& cell, std::string name, Instant begin, Instant end) {
     if (!record().detailed || end <= begin) return;
-    record().spans.push_back({work_.rank(0, cell.replica, cell.stage_rank), work_.degrees.tensor,
-                              std::move(name), begin, end});
+    record().spans.push_back(
+        {work_.rank(0, cell.replica, cell.stage_rank), work_.cell(), std::move(name), begin, end});
 }
 
 }  // namespace ukemi::sim

@@ -5,7 +5,10 @@
 // as soon as its input has arrived. A pass is a row of blocks; after a block its exchange must be
 // over before the next begins. Activations and their gradients travel between stages as flows, one
 // for each tensor rank, while the sender goes on. Buckets of gradients become ready in the last
-// micro-batch's backward pass, and are sent between the replicas when all have them.
+// micro-batch's backward pass (of every one, where replicas divide them), and are sent between the
+// replicas when all have them. Parameters that are divided are gathered before the units that need
+// them (parameter_gathers.hpp); waiting for them counts as an exchange. Updated parameters that
+// replicas have a part of each are gathered at the step's end, which counts as sending.
 //
 // A tensor group computes as slowly as its slowest worker. Sending takes no time from computing.
 #pragma once
@@ -15,6 +18,7 @@
 
 #include "sim/step/gradient_lanes.hpp"
 #include "sim/step/gradient_sender.hpp"
+#include "sim/step/parameter_gathers.hpp"
 #include "sim/step/step_player.hpp"
 
 namespace ukemi::sim {
@@ -28,7 +32,23 @@ public:
     void arrived(std::uint64_t token, Instant now) override;
 
 private:
-    enum class State : std::uint8_t { waiting, computing, exchanging, done };
+    // Tokens: what, and of which cell, input or pipeline rank.
+    enum class LayoutToken : std::uint8_t {
+        begin,
+        computed,
+        exchanged,
+        met,
+        input,
+        sender,
+        updated,
+        gathered,
+        shared,
+    };
+    static constexpr int layout_kind_bits = 56;
+    static std::uint64_t token_of(LayoutToken kind, std::uint64_t number) {
+        return std::uint64_t{static_cast<std::uint8_t>(kind)} << layout_kind_bits | number;
+    }
+    enum class State : std::uint8_t { waiting, computing, exchanging, gathering, done };
     struct Cell {
         std::int32_t replica = 0;
         std::int32_t stage_rank = 0;
@@ -38,7 +58,10 @@ private:
         Instant since;                           // in this state
         Instant pass_begin;                      // of the pass under way
         Instant launched;                        // its host has launched all blocks up to this one
+        Instant until;                           // the block under way is computed
         std::vector<std::size_t> buckets_ready;  // by chunk
+        std::size_t unit = 0;                    // of the step's, to which it has come
+        std::size_t left = 0;                    // of what it exchanges
     };
     // What a pass needs from another stage.
     struct Input {
@@ -52,13 +75,17 @@ private:
 
     void play_step(Instant begin) override;
     void place(StepHost& host);
+    void place_cell(ClusterNetwork& network, const std::vector<DeviceId>& workers);
     void place_exchanges(ClusterNetwork& network);
     void place_gradients(StepHost& host);
+    void place_gathers(ClusterNetwork& network);
     std::vector<DeviceId> cell_workers(std::int32_t replica, std::int32_t stage_rank) const;
-    std::vector<DeviceId> replica_workers(std::int32_t tensor, std::int32_t stage_rank) const;
+    std::vector<DeviceId> holders(std::int32_t tensor, std::int32_t stage_rank) const;
 
     std::size_t index_of(std::int32_t replica, std::int32_t stage_rank) const;
     const PipelinePass& pass_of(const Cell& cell) const;
+    std::size_t chunk_of(const PipelinePass& pass) const;
+    bool gives_gradients(const PipelinePass& pass) const;  // of weights
     const std::vector<ModelBlock>& blocks_of(const PipelinePass& pass) const;
     Input* input_of(const Cell& cell, const PipelinePass& pass);
     std::size_t slot(std::int32_t replica, bool forward, std::int32_t stage,
@@ -68,8 +95,15 @@ private:
     void begin_block(std::size_t index, Instant now);
     void block_computed(std::size_t index, Instant now);
     void begin_exchange(std::size_t index, const ModelBlock& block, Instant now);
+    void send_within(std::size_t index, const std::vector<PlacedCollective>& placed, Bytes size,
+                     Instant now);
+    void ring_arrived(std::size_t index, Instant now);
     void meet(std::size_t index, const ModelBlock& block, Instant now);
     void all_met(std::int32_t stage_rank, Instant now);
+    bool waits_for_parameters(std::size_t index, const ModelBlock& block, Instant now);
+    void come_to_unit(Cell& cell, Instant now);
+    void start_gather(std::int32_t stage_rank, Instant now);
+    void gather_arrived(std::int32_t stage_rank, Instant now);
     void next_block(std::size_t index, Instant now);
     void end_pass(std::size_t index, Instant now);
     void hand_on(const Cell& cell, const PipelinePass& pass, Instant now);
@@ -79,20 +113,25 @@ private:
     void all_computed(Instant now);
     void end_if_done(Instant now);
     void update(Instant now);
+    void updated(Instant now);
+    void update_arrived(Instant now);
     void end_step(Instant now);
     void note_span(const Cell& cell, std::string name, Instant begin, Instant end);
 
     const LayoutWork& work_;
     StragglerDraws draws_;
     std::int32_t micro_batches_ = 1;
-    std::vector<std::vector<PipelinePass>> passes_;  // by pipeline rank
-    std::vector<PlacedCollective> tensor_;           // by cell, if there are tensor groups
-    std::vector<PlacedCollective> forward_;          // by cell: to the next stage, and back
+    std::vector<std::vector<PipelinePass>> passes_;      // by pipeline rank
+    std::vector<std::vector<PlacedCollective>> tensor_;  // by cell, if there are tensor groups
+    std::vector<std::vector<PlacedCollective>> rings_;   // by cell, if there are context groups
+    std::vector<PlacedCollective> forward_;              // by cell: to the next stage, and back
     std::vector<PlacedCollective> backward_;
     std::map<ExchangeKind, std::vector<PlacedCollective>> between_;  // by pipeline rank
     std::deque<std::vector<GradientBucket>> buckets_;                // by pipeline rank
     std::vector<std::size_t> first_bucket_;                          // by stage
     std::deque<GradientSender> senders_;                             // by pipeline rank, or none
+    std::vector<ParameterGathers> gathers_;                // by pipeline rank, if there are any
+    std::vector<std::vector<PlacedCollective>> gathered_;  // by pipeline and tensor rank, if so
 
     std::vector<double> pace_ns_;  // by rank: job.compute times this step's factor
     std::vector<Cell> cells_;      // replicas of pipeline rank 0 first
@@ -100,6 +139,9 @@ private:
     std::vector<Rendezvous> met_;                         // by pipeline rank
     std::vector<std::vector<std::int32_t>> bucket_left_;  // by pipeline rank: replicas without
     std::size_t cells_left_ = 0;
+    std::vector<std::int32_t> gathers_left_;  // by pipeline rank: tensor ranks of the one under way
+    std::size_t updates_left_ = 0;            // gathers of updated parameters
+    Instant updated_at_;
     bool updating_ = false;  // or about to end
     StepParts sums_;         // over all workers
 };

@@ -1,16 +1,18 @@
 // layout_work.hpp — what a layout makes each worker compute and send in one micro-batch.
 //
-// Workers are tensor × data × pipeline; ranks are numbered tensor first, then data, then pipeline,
-// as Megatron-LM numbers them, so that tensor groups share machines. Stage s of the model is on
+// Workers are tensor × context × data × pipeline; ranks are numbered in this order, as Megatron-LM
+// numbers them, so that tensor groups share machines. Stage s of the model is on
 // pipeline rank s mod p. layout_plan.hpp makes these values from a model.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/quantity.hpp"
 #include "policies/plan.hpp"
+#include "sim/cluster/topology.hpp"
 #include "sim/step/buckets.hpp"
 #include "sim/step/pipeline.hpp"
 
@@ -18,6 +20,9 @@ namespace ukemi::sim {
 
 enum class ExchangeKind : std::uint8_t {
     tensor_all_reduce,  // of so many bytes over a tensor group
+    // Keys and values of so many bytes on each rank, past all ranks that divide a sample's tokens,
+    // while attention computes with those that are there (Liu et al. 2023, ring attention).
+    context_ring,
     // Over the replicas of a stage, all of which must have come to it:
     all_reduce,      // of so many bytes
     all_gather,      // each replica brings so many bytes, and has all of them afterwards
@@ -32,28 +37,42 @@ struct ModelBlock {
     std::optional<ExchangeKind> exchange = {};
     Bytes bytes = {};
     double launch_share = 0;  // of StepJob::compute: what the host needs to launch it
+    // Where a unit of divided parameters begins: what each replica brings of it, for each tensor
+    // rank (parameter_gathers.hpp).
+    Bytes gathered = {};
 };
 
 struct StageWork {
     std::vector<ModelBlock> forward;
     std::vector<ModelBlock> backward;  // in the order in which they are computed
     Bytes activations;                 // that each tensor rank sends to its peer of the next stage
-    std::vector<GradientBucket> buckets;  // of one tensor rank
+    std::vector<GradientBucket> buckets;   // of one tensor rank
+    std::vector<ModelBlock> weights = {};  // zero_bubble: of backward, the gradients of weights
 };
 
 struct LayoutWork {
     policies::Layout degrees;
+    std::int32_t context = 1;  // ranks that divide a sample's tokens
     PipelineKind schedule = PipelineKind::one_forward_one_backward;
     std::int32_t chunks = 1;
     std::vector<StageWork> stages;      // pipeline × chunks
     std::vector<double> update_shares;  // of StepJob::update, by pipeline rank; none: all nothing
     // Of exchanges between replicas.
     policies::Collective exchange_collective = policies::Collective::ring;
+    std::int32_t prefetch = 1;         // units that are gathered ahead
+    bool sends_every_pass = false;     // gradients, and not those of the last micro-batch only
+    std::vector<Bytes> updated_parts;  // by pipeline rank: gathered after the update; or none
 
-    std::int32_t workers() const { return degrees.tensor * degrees.data * degrees.pipeline; }
-    std::int32_t rank(std::int32_t tensor, std::int32_t replica, std::int32_t stage_rank) const {
-        return tensor + degrees.tensor * (replica + degrees.data * stage_rank);
+    std::int32_t cell() const { return degrees.tensor * context; }  // that compute a pass together
+    std::int32_t workers() const { return cell() * degrees.data * degrees.pipeline; }
+    // `inner`: of the cell, tensor rank + tensor × context rank.
+    std::int32_t rank(std::int32_t inner, std::int32_t replica, std::int32_t stage_rank) const {
+        return inner + cell() * (replica + degrees.data * stage_rank);
     }
+    // How many hold the same parameters; and who, of a job's workers.
+    std::int32_t holders() const { return context * degrees.data; }
+    std::vector<DeviceId> holders_of(std::span<const DeviceId> workers, std::int32_t tensor,
+                                     std::int32_t stage_rank) const;
     PipelineSpec pipeline(std::int64_t micro_batches) const {
         return {schedule, degrees.pipeline, static_cast<std::int32_t>(micro_batches), chunks};
     }

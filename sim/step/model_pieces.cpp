@@ -2,6 +2,7 @@
 #include "sim/step/model_pieces.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "base/invariant.hpp"
 
@@ -52,6 +53,29 @@ std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t sta
     ranges.front().begin = 0;
     ranges.back().end = model.layers.size();
     return ranges;
+}
+
+bool is_computed_again(const ModelProfile& model, const LayerRange& range, std::size_t layer,
+                       const LayoutRequest& request) {
+    if (!request.recompute) return false;
+    if (request.recompute_blocks == 0) return true;
+    const auto stage = std::span(model.layers).subspan(range.begin, layer - range.begin + 1);
+    return std::ranges::count_if(stage, is_attention) <= request.recompute_blocks;
+}
+
+std::vector<LayerRange> layer_units(const ModelProfile& model, const LayerRange& range) {
+    std::vector<LayerRange> units;
+    const auto is_half = [](const LayerCost& layer) {
+        return is_attention(layer) || is_feed_forward(layer);
+    };
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+        const LayerCost& layer = model.layers[i];
+        const bool begins = !model.transformer || i == range.begin || is_attention(layer) ||
+                            is_half(layer) != is_half(model.layers[i - 1]);
+        if (begins) units.push_back({i, i});
+        units.back().end = i + 1;
+    }
+    return units;
 }
 
 namespace {

@@ -27,6 +27,14 @@ struct LayerRange {
 // model has one.
 std::vector<LayerRange> stage_ranges(const ModelProfile& model, std::int32_t stages);
 
+// Whether a layer of a transformer's block keeps its input only.
+bool is_computed_again(const ModelProfile& model, const LayerRange& range, std::size_t layer,
+                       const LayoutRequest& request);
+
+// What is gathered at once where parameters are divided among replicas: a transformer's blocks,
+// what stands before them and what stands after them; in another model every layer.
+std::vector<LayerRange> layer_units(const ModelProfile& model, const LayerRange& range);
+
 // The layers of the range with the parameters that one worker holds and whose gradients replicas
 // add up: split layers without theirs.
 ModelProfile piece_of(const ModelProfile& model, const LayerRange& range,

@@ -45,7 +45,8 @@ std::vector<PipelinePass> pipeline_passes(const PipelineSpec& spec, std::int32_t
     const std::int32_t p = spec.workers;
     const std::int32_t all = spec.micro_batches * spec.chunks;
     std::int32_t warm_up = all;  // gpipe
-    if (spec.kind == PipelineKind::one_forward_one_backward) warm_up = p - worker - 1;
+    const bool apart = spec.kind == PipelineKind::zero_bubble;
+    if (apart || spec.kind == PipelineKind::one_forward_one_backward) warm_up = p - worker - 1;
     if (spec.kind == PipelineKind::interleaved) {
         warm_up = spec.chunks == 1 ? p - worker - 1 : (p - worker - 1) * 2 + (spec.chunks - 1) * p;
     }
@@ -54,6 +55,11 @@ std::vector<PipelinePass> pipeline_passes(const PipelineSpec& spec, std::int32_t
     for (std::int32_t k = 0; k < all + warm_up; ++k) {
         if (k < all) passes.push_back(numbered(spec, worker, k, true));
         if (k >= warm_up) passes.push_back(numbered(spec, worker, k - warm_up, false));
+        const std::int32_t of_weights = k - warm_up - worker;  // put off by so many micro-batches
+        if (apart && of_weights >= 0) passes.push_back({false, worker, of_weights, true});
+    }
+    for (std::int32_t k = std::max(all - worker, 0); apart && k < all; ++k) {
+        passes.push_back({false, worker, k, true});
     }
     return passes;
 }

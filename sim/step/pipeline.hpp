@@ -5,8 +5,12 @@
 //   one_forward_one_backward   after a warm-up, one of each in turn: as long, but at most as many
 //                micro-batches as stages are kept (Narayanan et al., SC 2021, section 2.2.1)
 //   interleaved  each worker has `chunks` stages, p apart (section 2.2.2)
-// Without transfers the bubble is (p − 1)/m of the ideal time, interleaved (p − 1)/(v m); tests
-// hold the lists to that.
+//   zero_bubble  the gradients of weights are a pass of their own, which nobody waits for; worker i
+//                puts it off for i micro-batches and fills its waiting with it. As many are kept as
+//                the first worker of one_forward_one_backward keeps (ZB-H1: Qi et al. 2023, 2.1)
+// Without transfers the bubble is (p − 1)/m of the ideal time, interleaved (p − 1)/(v m),
+// zero_bubble p − 1 times a forward and a backward pass less one of weights; tests hold the lists
+// to that.
 #pragma once
 
 #include <array>
@@ -18,9 +22,14 @@
 
 namespace ukemi::sim {
 
-enum class PipelineKind : std::uint8_t { gpipe, one_forward_one_backward, interleaved };
-inline constexpr std::array<std::string_view, 3> pipeline_kind_names = {
-    "gpipe", "one_forward_one_backward", "interleaved"};
+enum class PipelineKind : std::uint8_t {
+    gpipe,
+    one_forward_one_backward,
+    interleaved,
+    zero_bubble
+};
+inline constexpr std::array<std::string_view, 4> pipeline_kind_names = {
+    "gpipe", "one_forward_one_backward", "interleaved", "zero_bubble"};
 
 struct PipelineSpec {
     PipelineKind kind = PipelineKind::one_forward_one_backward;
@@ -36,6 +45,7 @@ struct PipelinePass {
     bool forward = true;
     std::int32_t stage = 0;  // of workers × chunks
     std::int32_t micro_batch = 0;
+    bool weights = false;  // zero_bubble: of the backward pass, the gradients of weights
 };
 
 // InputError(WHERE …) if a number is below 1, if only interleaved has chunks and this is another,

@@ -115,9 +115,8 @@ private:
 std::vector<std::size_t> ranks_left(const StepJob& job, std::span<const std::int32_t> first_ranks) {
     const auto replica_of = [&](std::size_t rank) {
         if (!job.layout) return rank;
-        const policies::Layout& degrees = job.layout->degrees;
-        return rank / static_cast<std::size_t>(degrees.tensor) %
-               static_cast<std::size_t>(degrees.data);
+        return rank / static_cast<std::size_t>(job.layout->cell()) %
+               static_cast<std::size_t>(job.layout->degrees.data);
     };
     std::vector<bool> lost(job.workers.size());  // by replica
     for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
@@ -151,7 +150,7 @@ StepJob without(const StepJob& job, const Topology& topology,
     if (left.layout) {
         policies::Layout& degrees = left.layout->degrees;
         degrees.data =
-            static_cast<std::int32_t>(ranks.size()) / (degrees.tensor * degrees.pipeline);
+            static_cast<std::int32_t>(ranks.size()) / (left.layout->cell() * degrees.pipeline);
     }
     left.per_host = workers_per_machine(topology, left.workers);
     ++left.departures;

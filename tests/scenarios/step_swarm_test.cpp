@@ -50,13 +50,22 @@ public:
             const std::int64_t tensor = std::int64_t{1} << random_.integer(0, 2);
             const std::int64_t pipeline = std::int64_t{1} << random_.integer(0, 2);
             json layout = {{"tensor", tensor}, {"pipeline", pipeline}};
+            if (random_.chance(0.2)) layout["context"] = 2;
+            if (random_.chance(0.2)) layout["sequence_parallel"] = true;
+            if (random_.chance(0.2)) layout["recompute_scores"] = true;
             if (workers % (tensor * pipeline) != 0) job["workers"] = tensor * pipeline;
-            layout["schedule"] = one_of({"gpipe", "one_forward_one_backward", "interleaved"});
+            layout["schedule"] =
+                one_of({"gpipe", "one_forward_one_backward", "interleaved", "zero_bubble"});
             if (layout["schedule"] == "interleaved") layout["chunks"] = random_.integer(1, 3);
             if (random_.chance(0.3)) layout["recompute"] = true;
+            if (random_.chance(0.4)) {
+                layout["shard"] = one_of({"optimiser", "gradients", "parameters"});
+                if (layout["shard"] == "parameters") layout["prefetch"] = random_.integer(0, 3);
+            }
             job["layout"] = layout;
         }
         common(job);
+        if (job.contains("layout") && job["layout"].contains("shard")) job["collective"] = "ring";
         scenario["job"] = job;
         add_events(scenario);
         return scenario;

@@ -60,9 +60,9 @@ public:
     }
 
     void keep_block() {
-        const std::int64_t scores = shape_.heads * shape_.sequence_length * shape_.sequence_length;
-        profile_.values_kept += 16 * width() + 2 * scores;
-        profile_.mask_bytes_kept += 2 * width() + scores;
+        const BlockKept kept = block_kept(shape_);
+        profile_.values_kept += kept.whole_values + kept.values;
+        profile_.mask_bytes_kept += kept.whole_bytes + kept.bytes;
     }
 
     void logits() {  // the embedding's matrix again
@@ -85,6 +85,23 @@ private:
 };
 
 }  // namespace
+
+BlockKept block_kept(const TransformerShape& shape, bool scores) {
+    const std::int64_t sequence = shape.sequence_length;
+    const std::int64_t width = sequence * shape.hidden;
+    BlockKept kept{4 * width, 2 * width, 0, 0};
+    // Queries and what the heads give; keys and values; before and after the inner function.
+    kept.values = 2 * width + 2 * sequence * shape.kv() * shape.head() +
+                  (shape.gated ? 3 : 2) * sequence * shape.inner();
+    const std::int64_t pairs = shape.heads * sequence * sequence;
+    if (shape.flash) {
+        kept.bytes = 4 * shape.heads * sequence;
+    } else if (scores) {  // after the softmax and after its dropout
+        kept.values += 2 * pairs;
+        kept.bytes = pairs;
+    }
+    return kept;
+}
 
 ModelProfile bert(std::string name, const TransformerShape& shape) {
     Transformer net(std::move(name), shape);
@@ -126,6 +143,7 @@ ModelProfile gpt2(std::string name, const TransformerShape& shape) {
         net.dense("output", h, h);
         net.layer(fmt::format("layer{}.feed_forward", i));
         net.norm("norm");
+        if (shape.gated) net.dense("gate", h, shape.inner());
         net.dense("inner", h, shape.inner());
         net.dense("outer", shape.inner(), h);
         net.keep_block();

@@ -96,6 +96,37 @@ TEST_CASE("layout: with free transfers the bubble is (p - 1)/m, interleaved (p -
     }
 }
 
+TEST_CASE("layout: weights' gradients apart fill the bubble", "[layout]") {
+    const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
+    sim::StepJob job = pipeline_job(topology, sim::PipelineKind::zero_bubble, 4, 8);
+    for (sim::StageWork& stage : job.layout->stages) {
+        stage.backward = {{1.0 / 3 / 4}};
+        stage.weights = {{1.0 / 3 / 4, 1}};
+    }
+    const sim::StepRecord step = steps_of(topology, job).back();
+    CHECK(step.end - step.begin == 8 * milliseconds(6) + 3 * milliseconds(2));
+    CHECK(step.parts.bubble == 3 * milliseconds(2));
+    // Cut from a model: the same arithmetic, and gradients leave with their own pass.
+    const sim::ModelProfile model = sim::model_named("bert_base", "test");
+    sim::LayoutRequest request = request_of({2, 4, 1}, 2);
+    request.micro_batches = 8;
+    const auto of = [&](sim::PipelineKind kind) {
+        request.schedule = kind;
+        sim::StepJob cut = job_on(sim::build_cluster("p3.2xlarge", 8), 8);
+        cut.layout = sim::make_layout(model, request, "test");
+        cut.compute.assign(8, milliseconds(80));
+        cut.accumulation = 8;
+        return steps_of(sim::build_cluster("p3.2xlarge", 8), cut).back();
+    };
+    const sim::StepRecord before = of(sim::PipelineKind::one_forward_one_backward);
+    const sim::StepRecord after = of(sim::PipelineKind::zero_bubble);
+    CHECK(after.parts.compute.raw() == Approx(before.parts.compute.raw()).epsilon(1e-4));
+    CHECK(after.parts.bubble < before.parts.bubble);
+    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
+    const sim::LayoutMemory whole = sim::layout_memory(model, request, rule);
+    CHECK(whole.micro_batches_kept == 4);
+}
+
 TEST_CASE("layout: activations between stages are flows on real links", "[layout]") {
     const sim::Topology topology = sim::build_cluster("p3.2xlarge", 4);
     sim::StepJob job = pipeline_job(topology, sim::PipelineKind::gpipe, 4, 1);
@@ -208,10 +239,12 @@ TEST_CASE("layout: parts add up for random layouts, schedules and stragglers",
             return std::int32_t{1} << random.integer(0, most - 1);
         };
         sim::LayoutRequest request = request_of({power(3), power(2), power(3)}, 4);
-        request.schedule = static_cast<sim::PipelineKind>(random.integer(0, 2));
+        request.schedule = static_cast<sim::PipelineKind>(random.integer(0, 3));
         if (request.schedule == sim::PipelineKind::interleaved) request.chunks = power(2);
         request.micro_batches = request.degrees.pipeline * power(3);
         request.recompute = random.integer(0, 1) == 0;
+        request.shard = static_cast<sim::Shard>(random.integer(0, 3));
+        request.prefetch = static_cast<std::int32_t>(random.integer(0, 2));
         const policies::Layout& degrees = request.degrees;
         sim::StepJob job = job_on(
             topology, static_cast<std::size_t>(degrees.data * degrees.pipeline * degrees.tensor));
@@ -244,7 +277,7 @@ TEST_CASE("layout: what is kept is Korthikanti's s b h (10 + 24/t + 5 a s/(h t))
     }
     // One rank of one: as the model's own profile counts it.
     const sim::LayoutMemory one = sim::layout_memory(model, request_of({1, 1, 1}, 3), rule);
-    CHECK(one.need.parameters == sim::memory_need(model, 3, rule).parameters);
+    CHECK(one.need.parameters() == sim::memory_need(model, 3, rule).parameters());
     CHECK(one.need.kept / sim::memory_need(model, 3, rule).kept == Approx(1).epsilon(0.01));
     sim::LayoutRequest cut = request_of({64, 1, 8}, 8);
     cut.recompute = true;
@@ -282,9 +315,9 @@ TEST_CASE("layout: fully connected layers split over devices save their paramete
     request.value_bytes = 4;
     const sim::MemoryRule rule =
         sim::MemoryRule::of(sim::Precision::fp32, sim::Optimizer::momentum);
-    const Bytes whole = sim::layout_memory(model, request, rule).need.parameters;
+    const Bytes whole = sim::layout_memory(model, request, rule).need.parameters();
     request.split_dense = true;
-    const Bytes split = sim::layout_memory(model, request, rule).need.parameters;
+    const Bytes split = sim::layout_memory(model, request, rule).need.parameters();
     // fc6, fc7 and fc8 hold 123,642,856 of 138,357,544 parameters; an eighth of them stays.
     CHECK(whole - split == 12 * bytes(123'642'856 - 123'642'856 / 8));
     const sim::LayoutWork work = sim::make_layout(model, request, "test");

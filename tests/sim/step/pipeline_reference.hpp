@@ -16,7 +16,8 @@ namespace ukemi {
 struct PassTimes {
     Duration forward;  // of one micro-batch on one of a worker's chunks
     Duration backward;
-    Duration transfer;  // of activations or their gradients, between two stages
+    Duration transfer;      // of activations or their gradients, between two stages
+    Duration weights = {};  // zero_bubble: after the backward pass
 };
 
 struct PipelineStep {
@@ -52,7 +53,8 @@ public:
                 while (done_[worker] < lists_[worker].size() && play(worker)) {
                     moved = true;
                     const sim::PipelinePass& pass = lists_[worker][done_[worker]++];
-                    kept[worker] += pass.forward ? 1 : -1;
+                    const bool apart = spec_.kind == sim::PipelineKind::zero_bubble;
+                    kept[worker] += pass.forward ? 1 : apart && !pass.weights ? 0 : -1;
                     step.most_kept[worker] = std::max(step.most_kept[worker], kept[worker]);
                 }
             }
@@ -61,8 +63,8 @@ public:
             INVARIANT(done_[worker] == lists_[worker].size());
             step.length = std::max(step.length, free_at_[worker].since_start());
         }
-        step.ideal =
-            (std::int64_t{spec_.micro_batches} * spec_.chunks) * (times_.forward + times_.backward);
+        step.ideal = (std::int64_t{spec_.micro_batches} * spec_.chunks) *
+                     (times_.forward + times_.backward + times_.weights);
         return step;
     }
 
@@ -75,6 +77,10 @@ private:
     // Whether the worker's next pass could run: what it needs is known.
     bool play(std::size_t worker) {
         const sim::PipelinePass& pass = lists_[worker][done_[worker]];
+        if (pass.weights) {
+            free_at_[worker] = free_at_[worker] + times_.weights;
+            return true;
+        }
         Instant ready;
         const bool first = pass.forward && pass.stage == 0;
         const bool turning = !pass.forward && pass.stage == stages_ - 1;

@@ -52,6 +52,24 @@ TEST_CASE("pipeline: interleaved, the bubble is (p - 1)/(v m)", "[pipeline]") {
     }
 }
 
+TEST_CASE("pipeline: ZB-H1's bubble is (p - 1) (F + B - W), and it keeps p micro-batches at most",
+          "[pipeline]") {
+    for (const PassTimes& times : {PassTimes{milliseconds(5), milliseconds(5), {}, milliseconds(5)},
+                                   PassTimes{milliseconds(4), milliseconds(6), {}, milliseconds(3)},
+                                   PassTimes{milliseconds(4), milliseconds(4), {}, {}}}) {
+        for (const std::int32_t p : {1, 2, 4, 8}) {
+            for (const std::int32_t m : {p, 2 * p, 5 * p}) {
+                CAPTURE(p, m, times.weights.raw());
+                const PipelineStep step =
+                    pipeline_step(spec_of(sim::PipelineKind::zero_bubble, p, m), times);
+                CHECK(step.length - step.ideal ==
+                      (p - 1) * (times.forward + times.backward - times.weights));
+                for (const std::int32_t kept : step.most_kept) CHECK(kept <= p);
+            }
+        }
+    }
+}
+
 TEST_CASE("pipeline: transfers lengthen the way there and back", "[pipeline]") {
     // One micro-batch: p - 1 transfers each way, nothing to hide them.
     PassTimes times = two_and_four;

@@ -1,0 +1,75 @@
+// layout_space.cpp — divisors of divisors.
+#include "sim/step/layout_space.hpp"
+
+#include "base/invariant.hpp"
+
+namespace ukemi::sim {
+namespace {
+
+constexpr std::int64_t degree_most = 1024;          // of tensor and pipeline, as scenarios have it
+constexpr std::int64_t accumulation_most = 10'000;  // and of micro-batches
+constexpr std::int64_t batch_most = 1'000'000;
+
+std::vector<std::int64_t> divisors_of(std::int64_t number, std::int64_t most) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t one = 1; one <= number && one <= most; ++one) {
+        if (number % one == 0) all.push_back(one);
+    }
+    return all;
+}
+
+// One schedule, or one and so many chunks, that the request's degrees and micro-batches allow.
+void add_schedules(const ModelProfile& model, LayoutRequest request,
+                   std::vector<LayoutRequest>& all) {
+    const bool apart =
+        request.schedule == PipelineKind::zero_bubble && request.degrees.pipeline > 1;
+    request.schedule = apart ? PipelineKind::zero_bubble : PipelineKind::one_forward_one_backward;
+    request.chunks = 1;
+    all.push_back(request);
+    const std::int32_t pipeline = request.degrees.pipeline;
+    if (pipeline == 1 || request.micro_batches % pipeline != 0) return;
+    request.schedule = PipelineKind::interleaved;
+    for (const std::int64_t chunks :
+         divisors_of(model.transformer->layers / pipeline, degree_most)) {
+        request.chunks = static_cast<std::int32_t>(chunks);
+        if (pipeline * chunks > pipeline_passes_max / request.micro_batches) continue;
+        if (chunks > 1) all.push_back(request);
+    }
+}
+
+}  // namespace
+
+std::vector<LayoutRequest> all_layouts(const ModelProfile& model, const LayoutRequest& like,
+                                       std::int64_t workers) {
+    const std::int64_t samples = like.batch * like.micro_batches * like.degrees.data;
+    const std::int64_t cut_most = model.transformer ? degree_most : 1;
+    std::vector<LayoutRequest> all;
+    LayoutRequest request = like;
+    workers /= like.context;
+    for (const std::int64_t tensor : divisors_of(workers, cut_most)) {
+        if (model.transformer &&
+            (model.transformer->hidden % tensor != 0 || model.transformer->heads % tensor != 0)) {
+            continue;
+        }
+        for (const std::int64_t pipeline : divisors_of(workers / tensor, cut_most)) {
+            const std::int64_t data = workers / tensor / pipeline;
+            if (samples % data != 0) continue;
+            if (model.transformer && model.transformer->layers % pipeline != 0) continue;
+            request.degrees = {static_cast<std::int32_t>(data), static_cast<std::int32_t>(pipeline),
+                               static_cast<std::int32_t>(tensor)};
+            for (const std::int64_t batch : divisors_of(samples / data, batch_most)) {
+                request.batch = batch;
+                request.micro_batches = samples / data / batch;
+                if (request.micro_batches > accumulation_most) continue;
+                for (const bool again : {false, true}) {
+                    if (again && !model.transformer) continue;
+                    request.recompute = again;
+                    add_schedules(model, request, all);
+                }
+            }
+        }
+    }
+    return all;
+}
+
+}  // namespace ukemi::sim

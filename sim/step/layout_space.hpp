@@ -1,0 +1,22 @@
+// layout_space.hpp — every layout that a number of workers can have for a step of so many samples.
+//
+// Data × tensor × pipeline degrees that divide workers, heads, hidden size, blocks and samples; the
+// samples of a micro-batch; blocks computed again or not; one_forward_one_backward, and interleaved
+// with every number of chunks. gpipe is left out: it takes as long as one_forward_one_backward and
+// keeps more. Where the request has zero_bubble, it takes the place of the former. A model that is
+// no transformer has micro-batches only.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/step/layout_plan.hpp"
+
+namespace ukemi::sim {
+
+// The rest of each request is that of `like`, whose batch × micro-batches × replicas are the
+// samples of a step. Degrees, then micro-batches ascend; make_layout() takes all of them.
+std::vector<LayoutRequest> all_layouts(const ModelProfile& model, const LayoutRequest& like,
+                                       std::int64_t workers);
+
+}  // namespace ukemi::sim

@@ -1,0 +1,206 @@
+// layout_search_test.cpp — `ukemi simulate --search layouts` against every layout one by one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analysis/layout_search.hpp"
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+namespace {
+
+// Eight GPUs in one machine or two, a transformer by its sizes, and what changes.
+std::string scenario_text(const char* cluster, const char* model, const char* more) {
+    return fmt::format(R"({{"name": "small", "seed": 1, "cluster": {},
+        "job": {{"model": {}, "batch": 2, "accumulation": 1, "precision": "fp16",
+                 "optimiser": {{"kind": "adam"}}, "collective": "ring", "steps": 1, {}}}}})",
+                       cluster, model, more);
+}
+
+constexpr const char* one_machine = R"({"machine": "p3.16xlarge", "count": 1})";
+constexpr const char* two_machines = R"({"machine": "p3.8xlarge", "count": 2})";
+constexpr const char* small_model =
+    R"({"kind": "transformer", "layers": 4, "hidden": 512, "heads": 4, "vocabulary": 5000,
+        "sequence": 256})";
+// Some layouts of it need more than the 16 GB of a V100.
+constexpr const char* large_model =
+    R"({"kind": "transformer", "layers": 24, "hidden": 2048, "heads": 16, "vocabulary": 50000,
+        "sequence": 1024})";
+
+struct Tried {
+    double step_s = 0;
+    std::string layout;
+};
+struct ByForce {
+    std::vector<Tried> fastest;  // first
+    std::size_t too_large = 0;
+};
+
+// Every combination of the keys that a scenario may have, read and simulated by itself: what the
+// reader takes is a layout, what it refuses for its bytes is too large, everything else is none.
+ByForce by_force(const analysis::StepDocument& document, std::int64_t layers) {
+    ByForce found;
+    const auto play = [&](std::int64_t samples, const std::string& keys, std::int64_t data,
+                          std::int64_t batch) {
+        if (samples % (data * batch) != 0) return;
+        const std::vector<ConfigOverride> overrides = {
+            {"/job/layout", fmt::format("{{{}, \"data\": {}}}", keys, data)},
+            {"/job/batch", fmt::format("{}", batch)},
+            {"/job/accumulation", fmt::format("{}", samples / data / batch)}};
+        std::vector<scenarios::StepScenario> one;
+        try {
+            one.push_back(
+                scenarios::step_scenario_from_text(document.text, document.file, overrides));
+        } catch (const InputError& error) {
+            const std::string text = error.what();
+            if (text.find("gradients and optimiser") != std::string::npos) ++found.too_large;
+            return;
+        }
+        const auto variant = analysis::simulate_steps(std::move(one), 0);
+        found.fastest.push_back({variant.front().jobs.front().step_s.mean,
+                                 analysis::words_of(variant.front().scenario.jobs[0].request)});
+    };
+    for (std::int64_t tensor = 1; tensor <= 8; ++tensor) {
+        for (std::int64_t pipeline = 1; pipeline <= 8; ++pipeline) {
+            const std::int64_t data = 8 / tensor / pipeline;
+            if (data * tensor * pipeline != 8) continue;
+            for (std::int64_t batch = 1; batch <= 16; ++batch) {
+                for (const bool again : {false, true}) {
+                    const std::string keys =
+                        fmt::format(R"("tensor": {}, "pipeline": {}, "recompute": {})", tensor,
+                                    pipeline, again);
+                    play(16, keys, data, batch);
+                    for (std::int64_t chunks = 2; chunks <= layers && pipeline > 1; ++chunks) {
+                        play(16,
+                             fmt::format(R"({}, "schedule": "interleaved", "chunks": {})", keys,
+                                         chunks),
+                             data, batch);
+                    }
+                }
+            }
+        }
+    }
+    std::ranges::stable_sort(found.fastest, {}, &Tried::step_s);
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("layout search: finds what simulating every layout one by one finds", "[layout_search]") {
+    struct World {
+        const char* cluster;
+        const char* model;
+        std::int64_t layers;
+        const char* more;
+    };
+    for (const World& world : {
+             World{one_machine, small_model, 4, R"("compute": {"kernels": {}})"},
+             World{two_machines, small_model, 4, R"("compute": {"arithmetic_share": 0.3})"},
+             World{one_machine, small_model, 4, R"("stragglers": {"independent": 0.1})"},
+             World{two_machines, large_model, 24, R"("buckets": {"rule": "one"})"},
+         }) {
+        CAPTURE(world.cluster, world.more);
+        const analysis::StepDocument document{
+            "small.json", scenario_text(world.cluster, world.model, world.more), {}};
+        const ByForce forced = by_force(document, world.layers);
+        const analysis::LayoutSearch search = analysis::search_layouts(document, {}, 5);
+        CHECK(search.samples == 16);
+        CHECK(search.layouts.size() == forced.fastest.size() + forced.too_large);
+        CHECK(search.count(analysis::is_too_large) == forced.too_large);
+        const std::size_t shown = std::min<std::size_t>(5, forced.fastest.size());
+        REQUIRE(search.count(analysis::was_simulated) >= shown);
+        for (std::size_t i = 0; i < shown; ++i) {
+            CHECK(search.layouts[i].step_s == forced.fastest[i].step_s);
+        }
+        // No layout that was passed over is faster than its bound says.
+        for (const analysis::TriedLayout& layout : search.layouts) {
+            if (analysis::was_simulated(layout)) CHECK(layout.least_s <= *layout.step_s);
+            if (analysis::was_passed_over(layout)) {
+                CHECK(layout.least_s >= *search.layouts[shown - 1].step_s);
+            }
+        }
+    }
+}
+
+TEST_CASE("layout search: only some are simulated, and no more with more threads",
+          "[layout_search]") {
+    const analysis::StepDocument document{
+        "small.json",
+        scenario_text(two_machines, large_model, R"("buckets": {"rule": "one"})"),
+        {}};
+    const analysis::LayoutSearch search = analysis::search_layouts(document, {}, 1);
+    const std::size_t simulated = search.count(analysis::was_simulated);
+    CHECK(simulated % 4 == 0);
+    CHECK(simulated < search.count(analysis::was_passed_over));
+}
+
+TEST_CASE("ukemi simulate --search layouts: the step of the winner is that of its scenario",
+          "[cli][layout_search]") {
+    const ScratchFolder scratch;
+    const std::string file =
+        write_file(scratch.path() / "small.json",
+                   scenario_text(one_machine, large_model, R"("buckets": {"rule": "one"})"))
+            .string();
+    const Ran table = run_ukemi(scratch.path(), {"simulate", file, "--search", "layouts",
+                                                 "--runners-up", "2", "--out", "found"});
+    CHECK(table.err.empty());
+    REQUIRE(table.code == 0);
+    CHECK_THAT(table.out, Catch::Contains("layouts of 8 workers, 16 samples a step: ") &&
+                              Catch::Contains("need more than the 17.18 GB of v100_sxm2_16gb") &&
+                              Catch::Contains("bytes more") && Catch::Contains("more that fit") &&
+                              Catch::Contains("job transformer: "));
+    const Ran found =
+        run_ukemi(scratch.path(), {"simulate", file, "--search", "layouts", "--json"});
+    REQUIRE(found.code == 0);
+    const nlohmann::json document = nlohmann::json::parse(found.out);
+    const nlohmann::json& best = document.at("layouts").at(0);
+    CHECK(best.at("step_s") == document.at("jobs").at(0).at("step_s").at("mean"));
+    const Ran typed = run_ukemi(
+        scratch.path(), {"simulate", file, "--json", "--set",
+                         fmt::format("/job/layout={}", best.at("layout").dump()), "--set",
+                         fmt::format("/job/batch={}", best.at("batch").dump()), "--set",
+                         fmt::format("/job/accumulation={}", best.at("accumulation").dump())});
+    REQUIRE(typed.code == 0);
+    CHECK(nlohmann::json::parse(typed.out).at("jobs") == document.at("jobs"));
+    // Its results run again without a search.
+    const Ran again = run_ukemi(scratch.path(), {"simulate", "found", "--json"});
+    REQUIRE(again.code == 0);
+    CHECK(nlohmann::json::parse(again.out).at("jobs") == document.at("jobs"));
+    CHECK(nlohmann::json::parse(text_in(scratch.path() / "found" / "layouts.json")).size() ==
+          document.at("layouts").size());
+}
+
+TEST_CASE("ukemi simulate --search layouts: what it cannot do is said", "[cli][layout_search]") {
+    const ScratchFolder scratch;
+    const auto complaint = [&](const std::string& text, std::vector<std::string> more = {}) {
+        const std::string file = write_file(scratch.path() / "s.json", text).string();
+        more.insert(more.begin(), {"simulate", "s.json", "--search", "layouts"});
+        const Ran ran = run_ukemi(scratch.path(), more);
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        return ran.err;
+    };
+    const std::string small = scenario_text(one_machine, small_model, R"("name": "a")");
+    CHECK_THAT(complaint(small, {"--vary", "/job/batch=1,2"}),
+               Catch::Contains("--search: is for one scenario: leave out --vary"));
+    std::string servers =
+        scenario_text(one_machine, small_model, R"("variable_update": "parameter_server")");
+    const std::string ring = "\"collective\": \"ring\",";
+    servers.erase(servers.find(ring), ring.size());  // which has nothing to do with servers
+    CHECK_THAT(complaint(servers),
+               Catch::Contains("s.json: at /job/variable_update: --search "
+                               "layouts is for jobs without parameter servers"));
+    const char* huge =
+        R"({"kind": "transformer", "layers": 24, "hidden": 8192, "heads": 16, "vocabulary": 50000,
+            "sequence": 1024})";
+    CHECK_THAT(complaint(scenario_text(one_machine, huge, R"("name": "a")")),
+               Catch::Contains("layouts fits on v100_sxm2_16gb with 17179869184 bytes: the "
+                               "smallest, tensor 8 x pipeline 1 x data 1") &&
+                   Catch::Contains(" bytes more"));
+    const Ran unknown = run_ukemi(scratch.path(), {"simulate", "s.json", "--search", "batches"});
+    CHECK(unknown.code == 2);
+}
+
+}  // namespace ukemi

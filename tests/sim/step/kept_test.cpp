@@ -1,0 +1,185 @@
+// kept_test.cpp — what blocks keep and compute again: sequence parallelism, scores, some blocks
+// only, gated inner layers, fewer key and value heads, flash attention.
+#include <catch2/catch.hpp>
+
+#include "base/input_error.hpp"
+#include "sim/cluster/kernel_time.hpp"
+#include "sim/cluster/layer_kernels.hpp"
+#include "sim/cluster/models/architectures.hpp"
+#include "sim/step/layer_times.hpp"
+#include "sim/step/layout_plan.hpp"
+
+namespace ukemi {
+namespace {
+
+// 22 billion parameters (Korthikanti et al. 2022, table 3).
+sim::TransformerShape shape_22b() {
+    sim::TransformerShape shape;
+    shape.layers = 48;
+    shape.hidden = 6144;
+    shape.heads = 64;
+    shape.vocabulary = 51200;
+    shape.sequence_length = 2048;
+    shape.positions = 2048;
+    return shape;
+}
+
+sim::LayoutRequest kept_request(std::int32_t tensor, std::int64_t batch) {
+    sim::LayoutRequest request;
+    request.degrees = {1, 1, tensor};
+    request.batch = batch;
+    request.value_bytes = 2;
+    return request;
+}
+
+sim::LayerTimes kept_times(const sim::ModelProfile& model, const sim::LayoutRequest& request) {
+    const sim::GpuProfile& gpu = sim::gpu_named("a100_sxm4_80gb", "test");
+    const sim::KernelClock clock(gpu, sim::Precision::fp16, sim::known_kernel_rates(gpu, "test"),
+                                 "test");
+    return sim::layer_times(model, request, clock);
+}
+
+// Of the first block: layers 1 and 2.
+double block_ms(const std::vector<sim::LayerTimes::Pass>& passes) {
+    return 1e3 * (passes[1].device_s + passes[2].device_s);
+}
+
+Bytes bytes_kept_by(const sim::TransformerShape& shape, const sim::LayoutRequest& request) {
+    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
+    return sim::layout_memory(sim::gpt2("model", shape), request, rule).need.kept;
+}
+
+double sum_of_shares(const sim::LayoutWork& work) {
+    double sum = 0;
+    for (const sim::StageWork& stage : work.stages) {
+        for (const sim::ModelBlock& block : stage.forward) sum += block.share;
+        for (const sim::ModelBlock& block : stage.backward) sum += block.share;
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("kept: Korthikanti's table 2, technique by technique", "[kept]") {
+    const sim::TransformerShape shape = shape_22b();
+    const std::int64_t sbh = 2048 * 4 * 6144;
+    const std::int64_t scores = std::int64_t{5} * 64 * 2048 * 2048 * 4;  // 5 a s² b
+    const std::int64_t logits = 2 * 4 * 2048 * (51200 / 8);
+    sim::LayoutRequest request = kept_request(8, 4);
+    const auto of_a_block = [&](std::int64_t once = 0) {
+        return (bytes_kept_by(shape, request).raw() - logits - once) / 48;
+    };
+    CHECK(of_a_block() == 10 * sbh + (24 * sbh + scores) / 8);
+    request.sequence_parallel = true;
+    CHECK(of_a_block() == (34 * sbh + scores) / 8);
+    request.recompute_scores = true;
+    CHECK(of_a_block(scores / 8) == 34 * sbh / 8);
+    request.sequence_parallel = false;
+    CHECK(of_a_block(scores / 8) == 10 * sbh + 24 * sbh / 8);
+    request.recompute = true;
+    CHECK(of_a_block(10 * sbh + (24 * sbh + scores) / 8) == 2 * sbh);
+    // A third of the blocks are computed again, the others keep all but their scores.
+    request.recompute_blocks = 16;
+    const std::int64_t whole = 10 * sbh + (24 * sbh + scores) / 8;
+    CHECK(bytes_kept_by(shape, request).raw() ==
+          logits + whole + 16 * 2 * sbh + 32 * (10 * sbh + 24 * sbh / 8));
+}
+
+TEST_CASE("kept: by inner width, key and value heads, gate and flash attention", "[kept]") {
+    sim::TransformerShape shape = shape_22b();
+    const sim::LayoutRequest request = kept_request(1, 1);
+    const std::int64_t tokens = 2048;
+    const Bytes plain = bytes_kept_by(shape, request);
+    const auto less = [&](const sim::TransformerShape& other) {
+        return (plain - bytes_kept_by(other, request)).raw() / 48;
+    };
+    sim::TransformerShape other = shape;
+    other.feed_forward = 3 * shape.hidden;
+    CHECK(less(other) == 2 * 2 * tokens * shape.hidden);
+    other = shape;
+    other.kv_heads = 8;
+    CHECK(less(other) == 2 * 2 * tokens * (64 - 8) * shape.head());
+    other = shape;
+    other.gated = true;
+    CHECK(less(other) == -2 * tokens * 4 * shape.hidden);
+    other = shape;
+    other.flash = true;
+    CHECK(less(other) == 5 * 64 * tokens * tokens - 4 * 64 * tokens);
+}
+
+TEST_CASE("kept: a gated inner layer is one more matrix, in parameters and in time", "[kept]") {
+    sim::TransformerShape shape = shape_22b();
+    const sim::ModelProfile plain = sim::gpt2("plain", shape);
+    shape.gated = true;
+    const sim::ModelProfile gated = sim::gpt2("gated", shape);
+    const std::int64_t inner = 4 * shape.hidden;
+    CHECK(gated.parameters() - plain.parameters() == 48 * (shape.hidden * inner + inner));
+    CHECK((gated.forward_flops() - plain.forward_flops()) ==
+          Approx(48 * 2.0 * 2048 * static_cast<double>(shape.hidden * inner)));
+    const double before = block_ms(kept_times(plain, kept_request(8, 4)).forward);
+    const double after = block_ms(kept_times(gated, kept_request(8, 4)).forward);
+    // Four of the twelve h² of a block, and what its two parts need to be multiplied.
+    CHECK(after / before > 1.2);
+    CHECK(after / before < 1.45);
+}
+
+TEST_CASE("kept: flash attention saves the scores' way to memory", "[kept]") {
+    sim::TransformerShape shape = shape_22b();
+    const sim::LayerTimes plain = kept_times(sim::gpt2("plain", shape), kept_request(8, 4));
+    shape.flash = true;
+    const sim::LayerTimes flash = kept_times(sim::gpt2("flash", shape), kept_request(8, 4));
+    CHECK(flash.scores[1].device_s < plain.scores[1].device_s / 3);
+    // Two products over half of the pairs: 2 b s² h/t FLOP, at a rate that the GPU can reach.
+    const double flops = 2.0 * 4 * 2048.0 * 2048 * 6144 / 8;
+    CHECK(flops / flash.scores[1].device_s < 312e12);
+    CHECK(flops / flash.scores[1].device_s > 100e12);
+    CHECK(flash.backward[1].device_s < plain.backward[1].device_s);
+    CHECK(flash.forward[2].device_s == plain.forward[2].device_s);
+    sim::LayoutRequest request = kept_request(8, 4);
+    request.recompute_scores = true;
+    CHECK_THROWS_WITH(
+        sim::make_layout(sim::gpt2("flash", shape), request, "here"),
+        "here: flash attention keeps no scores: expected no \"recompute_scores\" of flash");
+}
+
+TEST_CASE("kept: what is computed again is what takes longer", "[kept]") {
+    const sim::ModelProfile model = sim::gpt2("model", shape_22b());
+    sim::LayoutRequest request = kept_request(8, 4);
+    const sim::LayerTimes times = kept_times(model, request);
+    const auto longer_s = [&] {
+        const sim::LayoutWork work = sim::make_layout(model, request, "test", &times);
+        return (sum_of_shares(work) - 1) * times.whole_s;
+    };
+    CHECK(longer_s() == Approx(0).margin(1e-12));
+    double blocks_s = 0;
+    double scores_s = 0;
+    for (std::size_t i = 1; i <= 2 * 48; ++i) {
+        blocks_s += times.forward[i].device_s;
+        scores_s += times.scores[i].device_s;
+    }
+    request.recompute = true;
+    CHECK(longer_s() == Approx(blocks_s));
+    request.recompute_blocks = 12;
+    CHECK(longer_s() == Approx(blocks_s / 4));
+    request.recompute_scores = true;
+    CHECK(longer_s() == Approx(blocks_s / 4 + scores_s * 3 / 4));
+    request.recompute = false;
+    CHECK(longer_s() == Approx(scores_s));
+}
+
+TEST_CASE("kept: sequence parallelism divides norms, and what stages hand on", "[kept]") {
+    const sim::ModelProfile model = sim::gpt2("model", shape_22b());
+    sim::LayoutRequest request = kept_request(8, 4);
+    const sim::LayerTimes whole = kept_times(model, request);
+    const Bytes sent = sim::make_layout(model, request, "test").stages[0].activations;
+    request.sequence_parallel = true;
+    const sim::LayerTimes divided = kept_times(model, request);
+    CHECK(8 * sim::make_layout(model, request, "test").stages[0].activations == sent);
+    const double saved_ms = block_ms(whole.forward) - block_ms(divided.forward);
+    // Korthikanti et al., table 4: 7.7 ms forward a block, 0.5 ms less with it.
+    CHECK(saved_ms > 0.25);
+    CHECK(saved_ms < 1.0);
+    CHECK(whole.scores[1].device_s == Approx(divided.scores[1].device_s));
+}
+
+}  // namespace ukemi
