@@ -133,10 +133,10 @@ public:
 
     std::optional<double> metric(const LearningState& at) const override {
         const Collected done = collected(at);
-        if (law_.accuracy) {  // nothing yet where a phase has taught nothing
-            const double now =
-                law_.accuracy->reference - law_.accuracy->scale * excess(done.of_phase);
-            return now > 0 ? std::optional(std::min(now, 1.0)) : std::nullopt;
+        if (law_.accuracy) {  // on the way it is not known
+            if (at.progress < target_) return std::nullopt;
+            const double lost = law_.accuracy->scale * excess(done.of_phase);
+            return std::clamp(law_.accuracy->reference - lost, 0.0, 1.0);
         }
         if (law_.metric.empty()) return std::nullopt;
         const std::int64_t samples =

@@ -78,7 +78,7 @@ struct NoiseScaleLaw {
     RateRule rule = RateRule::ada_scale;
     bool until_samples = false;             // done after so many samples, whatever was learned
     double excess = 0;                      // X that is allowed, above −1; of a target accuracy
-    std::optional<FinalAccuracy> accuracy;  // then the metric is that
+    std::optional<FinalAccuracy> accuracy;  // then the metric is that, at the end alone
     std::vector<MetricPoint> metric;        // increasing samples, straight in between; maybe none
     // From run to run each N_k is this much farther or nearer (standard deviation, relative); the
     // noise scale and the drops stay where they are, and the metric goes with the target.

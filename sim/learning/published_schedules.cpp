@@ -93,8 +93,10 @@ double error_of(const LearningModel& model, const ScheduleRow& row) {
         go_to(static_cast<double>(drop), rate);
         rate *= 0.1;
     }
-    go_to(90, rate);
-    return 100 * (1 - model.metric(state).value_or(0));
+    const LearningStep last{row.batch, rate * base_rate};
+    const auto rest = steps_to_target(model, state, last);
+    INVARIANT(rest);
+    return 100 * (1 - model.metric(model.after(state, *rest, last)).value_or(0));
 }
 
 using FittedConstants = std::array<double, 3>;
