@@ -24,7 +24,7 @@ Candidate candidate_of(const PolicyGroup& group) {
     Candidate one;
     static_cast<PolicyInVariant&>(one) = group.which;
     one.outcome = outcome_means(group.members, true);
-    std::vector<ClusterValue> hours, samples, steps, dollars;
+    std::vector<ClusterValue> hours, samples, steps, dollars, accuracy;
     for (const PolicyGroup::Member& member : group.members) {
         const records::RunResult& run = *member.run;
         if (!run.finished) continue;
@@ -34,11 +34,13 @@ Candidate candidate_of(const PolicyGroup& group) {
             steps.push_back({member.cluster, static_cast<double>(*run.steps)});
         }
         dollars.push_back({member.cluster, to_dollars(run.cost)});
+        if (run.accuracy) accuracy.push_back({member.cluster, *run.accuracy});
     }
     one.hours = summarise_clusters(hours);
     one.samples = summarise_clusters(samples);
     one.steps = summarise_clusters(steps);
     one.dollars = summarise_clusters(dollars);
+    one.accuracy = summarise_clusters(accuracy);
     return one;
 }
 
@@ -70,7 +72,8 @@ std::vector<NamedSummary> quantities_of(const Candidate& one) {
     return {{"hours", &one.hours},
             {"samples", &one.samples},
             {"steps", &one.steps},
-            {"cost_usd", &one.dollars}};
+            {"cost_usd", &one.dollars},
+            {"accuracy", &one.accuracy}};
 }
 
 }  // namespace
@@ -154,6 +157,18 @@ std::string row_of(const Candidate& one, const ComparisonLayout& layout) {
     return text + '\n';
 }
 
+// Below the table, where anybody knows one: it has no room for a column.
+std::string accuracy_lines(std::span<const Candidate> sorted) {
+    std::string text;
+    for (const Candidate& one : sorted) {
+        if (one.accuracy.count == 0) continue;
+        text += fmt::format("accuracy at the end {:>16}  {}{}{}\n", with_band(one.accuracy),
+                            one_line(one.policy), one.variant.empty() ? "" : ", ",
+                            shortened(one.variant, shown_name_width));
+    }
+    return text;
+}
+
 std::string rows_of(std::span<const Candidate> sorted, const ComparisonLayout& layout) {
     std::string text = head_line(layout);
     // One line for all candidates of the same work.
@@ -168,6 +183,7 @@ std::string rows_of(std::span<const Candidate> sorted, const ComparisonLayout& l
     text += runs_line(sorted);
     text += fmt::format("means of the runs that got there; regret%: of usd, over the optimum{}\n",
                         layout.markets ? "; o-d: on demand" : "");
+    text += accuracy_lines(sorted);
     for (const Candidate& one : sorted) {
         if (one.all_reached()) continue;
         text +=

@@ -27,6 +27,7 @@ struct Candidate : PolicyInVariant {
     Summary samples;
     Summary steps;
     Summary dollars;
+    Summary accuracy;  // at the end, of those that know one
 
     bool all_reached() const { return outcome.finished == outcome.runs; }
 };

@@ -215,6 +215,13 @@ std::vector<plots::LearningRun> learning_runs(std::span<const records::RunResult
                  line.batch_band);
         add_line(runs, last_h, {.by_samples = true, .share = shares}, metric,
                  line.metric_by_samples, line.metric_by_samples_band);
+        // What is known at the end alone is no line.
+        if (!line.metric.empty() && line.metric.front().first == line.metric.back().first) {
+            line.metric.clear();
+            line.metric_band = {};
+            line.metric_by_samples.clear();
+            line.metric_by_samples_band = {};
+        }
         add_line(runs, last_h, {.by_samples = true, .geometric = true}, noise,
                  line.noise_by_samples, line.noise_by_samples_band);
         lines.push_back(std::move(line));

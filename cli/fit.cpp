@@ -11,6 +11,7 @@
 #include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "cli/fit_learning.hpp"
+#include "cli/fitted_scenarios.hpp"
 #include "traces/market_comparison.hpp"
 #include "traces/market_file.hpp"
 #include "traces/market_fit.hpp"
@@ -96,7 +97,11 @@ void fit(const FitCommand& options) {
         if (!options.files.empty()) {
             throw InputError("--learning", "", "goes without trace files: it has its own records");
         }
-        return print_published_learning(options.learning);
+        print_published_learning(options.learning);
+        if (!options.out.empty()) {
+            write_fitted_scenarios(options.learning, options.out, options.force);
+        }
+        return;
     }
     if (options.files.empty()) {
         throw InputError("TRACE", "", "missing: expected trace files, or --learning with a folder");
@@ -135,8 +140,10 @@ void add_fit(CLI::App& app) {
     command->add_option("TRACE", options->files, "trace files; zones of one market");
     command->add_option("--learning", options->learning,
                         "folder of recorded training (pollux/, sia/, zeus/): print what the laws "
-                        "of learning predict of it, and nothing else");
-    command->add_option("--out", options->out, "JSON file for scenarios (none: print it)");
+                        "of learning predict of it, and nothing else; with --out FOLDER "
+                        "write them as scenarios");
+    command->add_option("--out", options->out,
+                        "JSON file for scenarios (none: print it); with --learning a folder");
     command->add_option("--name", options->name, "what the market is called");
     command->add_option("--source", options->source, "where the records come from");
     command->add_option("--on-demand", options->on_demand,

@@ -11,6 +11,7 @@
 
 #include "base/input_error.hpp"
 #include "sim/learning/published_learning.hpp"
+#include "sim/learning/published_schedules.hpp"
 
 namespace ukemi::cli {
 namespace {
@@ -91,7 +92,7 @@ void print_published_learning(const std::filesystem::path& data) {
         }
         for (const sim::LearningTable& table : *found[i]) print_table(table);
     }
-    print_table(sim::goyal_errors());
+    print_table(sim::goyal_errors(sim::goyal_law()));
     for (const sim::LearningTable& table : sim::titan_x_times()) print_table(table);
 }
 

@@ -2,22 +2,26 @@
 //
 // Goyal et al. (arXiv:1706.02677): η = η₀·k for a batch of k times the first, reached in a straight
 // line from η₀ over the first 5 epochs, and ×0.1 at epochs 30, 60 and 80. `rule`: `linear`,
-// `square_root` (η₀·√k; Krizhevsky 2014, Hoffer et al. 2017) or `legw` (η₀·√k with a warm-up of k
-// times the epochs; You et al. 2019).
+// `square_root` (η₀·√k; Krizhevsky 2014, Hoffer et al. 2017), `legw` (η₀·√k with a warm-up of k
+// times the epochs; You et al. 2019) or `fixed` (η₀ at any batch). `times`: of the Plan's first
+// rate, η₀.
 #include <array>
 #include <memory>
 #include <vector>
 
 #include "base/config_reader.hpp"
+#include "base/invariant.hpp"
 #include "policies/batch/batch_view.hpp"
 
 namespace ukemi::policies {
 
 namespace {
 
+enum class RateGoal : std::uint8_t { linear, square_root, legw, fixed };
+
 struct ScaledRateSettings {
-    bool square_root = false;
-    bool longer_warm_up = false;
+    RateGoal goal = RateGoal::linear;
+    double times = 1;
     double warm_up_epochs = 5;
     std::vector<double> drop_at_epochs{30, 60, 80};
     double drop_factor = 0.1;
@@ -37,7 +41,7 @@ public:
 
     Decision before_train(const PolicyView& view) override {
         reference_ = static_cast<double>(batch_of(view));
-        rate_ = view.plan.learning_rate;
+        rate_ = settings_.times * view.plan.learning_rate;
         return {};
     }
     Decision before_epoch(const PolicyView& view) override {
@@ -62,15 +66,25 @@ private:
         return static_cast<double>(seen.samples_done) / samples_an_epoch_.samples;
     }
 
+    double goal_of(double times) const {
+        switch (settings_.goal) {
+            case RateGoal::linear: return times;
+            case RateGoal::square_root:
+            case RateGoal::legw: return std::sqrt(times);
+            case RateGoal::fixed: return 1;
+        }
+        INVARIANT(false);
+        return 1;
+    }
+
     Decision rate_now(const PolicyView& view) {
         samples_an_epoch_.look(view.seen);
         const double times = static_cast<double>(batch_of(view)) / reference_;
-        const double goal = settings_.square_root ? std::sqrt(times) : times;
-        const double warm_up =
-            settings_.warm_up_epochs * (settings_.longer_warm_up ? std::max(times, 1.0) : 1);
+        const bool longer = settings_.goal == RateGoal::legw;
+        const double warm_up = settings_.warm_up_epochs * (longer ? std::max(times, 1.0) : 1);
         const double epochs = epochs_done(view.seen);
         const double warmed = warm_up > 0 ? std::min(1.0, epochs / warm_up) : 1;
-        double wanted = rate_ * (1 + (goal - 1) * warmed);
+        double wanted = rate_ * (1 + (goal_of(times) - 1) * warmed);
         for (const double at : settings_.drop_at_epochs) {
             if (static_cast<double>(view.seen.epoch) >= at) wanted *= settings_.drop_factor;
         }
@@ -91,11 +105,11 @@ private:
 }  // namespace
 
 std::unique_ptr<Policy> make_scaled_rate(ConfigReader& parameters) {
-    static constexpr std::array<std::string_view, 3> rules{"linear", "square_root", "legw"};
+    static constexpr std::array<std::string_view, 4> rules{"linear", "square_root", "legw",
+                                                           "fixed"};
     ScaledRateSettings settings;
-    const std::string rule = parameters.one_of("rule", rules, "linear");
-    settings.square_root = rule != "linear";
-    settings.longer_warm_up = rule == "legw";
+    settings.goal = parameters.choice<RateGoal>("rule", rules, "linear");
+    settings.times = parameters.number("times", 1e-6, 1e6, settings.times);
     settings.warm_up_epochs = parameters.number("warm_up_epochs", 0, 1e6, settings.warm_up_epochs);
     if (parameters.has("drop_at_epochs")) {
         settings.drop_at_epochs = parameters.numbers("drop_at_epochs", 0, 1e9);

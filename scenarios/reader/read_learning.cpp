@@ -77,40 +77,57 @@ std::vector<sim::MetricPoint> read_metric(ConfigReader& config, std::string_view
     return curve;
 }
 
+void read_drops(ConfigReader& config, sim::NoiseScaleLaw& law) {
+    if (!config.has("drops")) return;
+    for (ConfigReader& one : config.objects("drops")) {
+        sim::RateDrop drop;
+        drop.samples = one.integer("samples", 1, learned_samples_most);
+        drop.factor = one.number("factor", 1e-6, 1, 0.1);
+        drop.noise_factor = one.number("noise_factor", 1e-3, 1e6, 1 / drop.factor);
+        one.finish();
+        if (!law.drops.empty() && drop.samples <= law.drops.back().samples) {
+            one.fail("samples", "expected more than in the drop before");
+        }
+        law.drops.push_back(drop);
+    }
+}
+
 void read_rate(ConfigReader& learning, sim::NoiseScaleLaw& law, policies::Plan& plan) {
-    static constexpr std::array<std::string_view, 6> rules{"ada_scale",   "fixed", "linear",
-                                                           "square_root", "legw",  "plan"};
+    static constexpr std::array<std::string_view, 2> rules{"ada_scale", "plan"};
     auto config = learning.object_if_present("learning_rate");
     if (!config) return;
-    const std::string rule = config->one_of("rule", rules, "ada_scale");
-    law.rule = static_cast<sim::RateRule>(std::ranges::find(rules, rule) - rules.begin());
+    law.rule = config->choice<sim::RateRule>("rule", rules, "ada_scale");
     law.reference_rate = config->number("reference", 1e-9, 1e6, 0.1);
     law.reference_over_best = config->number("reference_over_best", 1e-6, 1.999, 1);
+    law.rate_limit = config->has("limit") ? config->number("limit", 1e-9, 1e9) : 0;
     plan.learning_rate = law.reference_rate;
-    law.warm_up_samples = config->integer("warm_up_samples", 0, learned_samples_most, 0);
-    if (law.warm_up_samples > 0 && law.warm_up_samples < 64) {
-        config->fail("warm_up_samples", "expected none, or 64 at least");
-    }
-    if (config->has("drops")) {
-        for (ConfigReader& one : config->objects("drops")) {
-            sim::RateDrop drop;
-            drop.samples = one.integer("samples", 1, learned_samples_most);
-            drop.factor = one.number("factor", 1e-6, 1, 0.1);
-            drop.noise_factor = one.number("noise_factor", 1e-3, 1e6, 1 / drop.factor);
-            one.finish();
-            if (!law.drops.empty() && drop.samples <= law.drops.back().samples) {
-                one.fail("samples", "expected more than in the drop before");
-            }
-            law.drops.push_back(drop);
-        }
-    }
+    read_drops(*config, law);
     config->finish();
+}
+
+// {"reference": 0.764, "scale": 0.018}, and a target below what no excess at all would give.
+void read_accuracy(ConfigReader& config, sim::NoiseScaleLaw& law) {
+    auto accuracy = config.object_if_present("accuracy");
+    if (!accuracy) return;
+    if (!law.metric.empty())
+        config.fail("accuracy", "stands beside \"metric\": expected one of them");
+    law.accuracy = {accuracy->number("reference", 0, 1), accuracy->number("scale", 1e-9, 1)};
+    accuracy->finish();
+    if (!config.has("target")) return;
+    const double target = config.number("target", 0, 1);
+    law.excess = (law.accuracy->reference - target) / law.accuracy->scale;
+    if (law.excess <= -1) {
+        config.fail("target", fmt::format("expected less than {}, which takes forever, found {}",
+                                          law.accuracy->reference + law.accuracy->scale, target));
+    }
 }
 
 // The first progress at which the metric is there, rising or falling as the curve does.
 void read_target(ConfigReader& config, sim::NoiseScaleLaw& law) {
-    if (!config.has("target")) return;
-    if (law.metric.size() < 2) config.fail("target", "goes with \"metric\", at least two points");
+    if (law.accuracy || !config.has("target")) return;
+    if (law.metric.size() < 2) {
+        config.fail("target", "goes with \"metric\", at least two points, or with \"accuracy\"");
+    }
     const double target = config.number("target", -1e9, 1e9);
     const bool rises = law.metric.back().value >= law.metric.front().value;
     for (std::size_t right = 1; right < law.metric.size(); ++right) {
@@ -133,13 +150,12 @@ std::shared_ptr<const sim::LearningModel> read_law(ConfigReader& config, sim::Jo
     law.reference_batch = reference;
     law.noise = read_noise(config);
     read_rate(config, law, job.plan);
+    law.noise_exponent = config.number("noise_exponent", 0, 1, 0);
     law.metric = read_metric(config, "metric");
+    read_accuracy(config, law);
     read_target(config, law);
-    if (auto large = config.object_if_present("large_batch")) {
-        law.large_batch_from = large->integer("from", 1, batch_most);
-        law.large_batch_exponent = large->number("exponent", 0, 10);
-        large->finish();
-    }
+    static constexpr std::array<std::string_view, 2> ends{"target", "samples"};
+    law.until_samples = config.one_of("until", ends, "target") == "samples";
     law.spread = config.number("spread", 0, 1, 0);
     if (law.samples > learned_samples_most) {
         config.fail("", fmt::format("expected at most {} samples to learn from, found {}",

@@ -9,13 +9,6 @@
 
 namespace ukemi::sim {
 
-// A law that shows more than a step is worth, with corners of its own.
-class CorneredLaw : public ProgressLaw {
-public:
-    // What is shown goes on in a straight line until there: more than `progress`.
-    virtual std::int64_t straight_until(std::int64_t progress) const = 0;
-};
-
 // Numbers of steps from there, rising and below `most`. None of a model that really trains: it is
 // looked at as often as it knows more.
 std::vector<std::int64_t> bends(const LearningModel& model, const LearningState& from,

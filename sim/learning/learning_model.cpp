@@ -7,12 +7,6 @@
 
 namespace ukemi::sim {
 
-namespace {
-
-std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a - 1) / b + 1; }
-
-}  // namespace
-
 LearningState ProgressLaw::after(const LearningState& from, std::int64_t steps,
                                  const LearningStep& step) const {
     std::int64_t progress = from.progress;
@@ -22,7 +16,7 @@ LearningState ProgressLaw::after(const LearningState& from, std::int64_t steps,
         if (one == 0) break;
         const std::int64_t until = std::min(same_until(progress), target());
         INVARIANT(until > progress);
-        const std::int64_t made = std::min(steps, divided_up(until - progress, one));
+        const std::int64_t made = std::min(steps, steps_to_cover(until - progress, one));
         progress += made * one;
         steps -= made;
     }
@@ -37,11 +31,18 @@ LookAhead ProgressLaw::look_ahead(const LearningState& from, const LearningStep&
         const std::int64_t one = worth(progress, step);
         if (one == 0) return {most, false};
         const std::int64_t until = std::min(same_until(progress), target());
-        const std::int64_t made = divided_up(until - progress, one);
+        const std::int64_t made = steps_to_cover(until - progress, one);
         progress += made * one;
         steps += made;
     }
     return steps <= most ? LookAhead{steps, true} : LookAhead{most, false};
+}
+
+std::int64_t ProgressLaw::straight_steps(const LearningState& from,
+                                         const LearningStep& step) const {
+    const std::int64_t one = worth(from.progress, step);
+    if (one == 0) return std::numeric_limits<std::int64_t>::max();
+    return steps_to_cover(std::min(same_until(from.progress), target()) - from.progress, one);
 }
 
 std::int64_t ProgressLaw::samples_left(const LearningState& at, const LearningStep& step) const {
@@ -49,7 +50,7 @@ std::int64_t ProgressLaw::samples_left(const LearningState& at, const LearningSt
     if (at.progress >= target()) return 0;
     const std::int64_t one = worth(at.progress, step);
     if (one == 0) return most;
-    const std::int64_t steps = divided_up(target() - at.progress, one);
+    const std::int64_t steps = steps_to_cover(target() - at.progress, one);
     return steps > most / step.batch ? most : steps * step.batch;
 }
 

@@ -1,13 +1,15 @@
 // learning_model.hpp — what a step of training is worth, and when enough has been learned.
 //
-// Progress is an integer. A law (ProgressLaw) counts millionths of a sample at the reference batch,
-// so that at this batch a step is worth exactly its samples, and needs to know nothing else. A
-// model that really trains keeps its weights beside the number. Either way a model is a pure
-// function of a state and of how steps are made: reports may come at any moment, and equal runs are
-// equal to the bit. Worths are computed with + − × ÷, square roots and exact_math, never with libm.
+// Progress is an integer. Laws count millionths of a sample at the reference batch, so that at this
+// batch a step is worth exactly its samples; a ProgressLaw needs to know nothing else. What else a
+// model knows stands beside the number: what colder steps have taught, or trained weights. Either
+// way a model is a pure function of a state and of how steps are made: reports may come at any
+// moment, and equal runs are equal to the bit. Worths are computed with + − × ÷, square roots and
+// exact_math, never with libm.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,6 +68,11 @@ public:
     // look a part of the way, `most` ≥ 1 steps at the farthest: ask again from there.
     virtual LookAhead look_ahead(const LearningState& from, const LearningStep& step,
                                  std::int64_t most) const = 0;
+    // Steps, at least 1, for which what is shown goes on in a straight line; the most there are
+    // where nothing is known of that.
+    virtual std::int64_t straight_steps(const LearningState&, const LearningStep&) const {
+        return std::numeric_limits<std::int64_t>::max();
+    }
     // As a real job would guess; 0 exactly at the target.
     virtual std::int64_t samples_left(const LearningState& at, const LearningStep& step) const = 0;
     // What a monitor would measure. What the model does not know stays zero.
@@ -101,9 +108,15 @@ public:
                         const LearningStep& step) const final;
     LookAhead look_ahead(const LearningState& from, const LearningStep& step,
                          std::int64_t most) const final;
+    std::int64_t straight_steps(const LearningState& from, const LearningStep& step) const final;
     // What is left if every step is worth what one is worth now; at most 10^15.
     std::int64_t samples_left(const LearningState& at, const LearningStep& step) const final;
 };
+
+// Both above 0: the least number of steps, each worth `one`, that lead so far.
+constexpr std::int64_t steps_to_cover(std::int64_t way, std::int64_t one) {
+    return (way - 1) / one + 1;
+}
 
 // The first number of steps after which the target is reached; nothing if it never is.
 std::optional<std::int64_t> steps_to_target(const LearningModel& model, LearningState from,

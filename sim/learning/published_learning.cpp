@@ -1,5 +1,5 @@
-// published_learning.cpp — what is typed in with its source: Goyal's errors, AdaScale's iterations,
-// Crossbow's times; and the laws that are held against them.
+// published_learning.cpp — what is typed in with its source: AdaScale's iterations, Crossbow's
+// times; and the laws that are held against them.
 #include "sim/learning/published_learning.hpp"
 
 #include <fmt/format.h>
@@ -78,98 +78,40 @@ constexpr std::array ada_scale_tasks{
         "imagenet", 256, 451'000, {{{16, 33'200}, {32, 18'700}, {64, 11'200}, {128, 7290}}}},
 };
 
-// Pollux normalises the variance to its job's first batch M₀, the smallest recorded one:
-// φ = M₀ · grad_var ÷ grad_sqr (AdaptDL).
-double iterations_at(const RecordedRun& run, double normalised_to, double base, double batch,
-                     double base_iterations) {
-    double iterations = 0;
-    double before = 0;
-    const double end = run.rows.back().progress_steps;
-    for (const RecordedStatistics& row : run.rows) {
-        const double noise = row.squared_norm > 0
-                                 ? std::max(normalised_to * row.variance / row.squared_norm, 0.0)
-                                 : 0.0;
-        const double gain = (1 + noise / base) / (1 + noise / batch);
-        iterations += (row.progress_steps - before) / end * base_iterations / gain;
-        before = row.progress_steps;
-    }
-    return iterations;
-}
-
-const RecordedRun& nearest_run(const RecordedRuns& runs, double batch) {
-    const auto apart = [&](std::int64_t of) {
-        const double ratio = static_cast<double>(of) / batch;
-        return std::max(ratio, 1 / ratio);
-    };
-    const auto nearest =
-        std::ranges::min_element(runs, {}, [&](const auto& run) { return apart(run.first); });
-    return nearest->second;
-}
-
 }  // namespace
 
 std::vector<LearningTable> ada_scale_iterations(const std::filesystem::path& folder) {
     std::vector<LearningTable> tables;
     for (const AdaScaleTask& task : ada_scale_tasks) {
         const RecordedRuns runs = recorded_runs(folder / task.name);
-        if (runs.empty() || !has_statistics(runs)) continue;
+        if (runs.size() < 2) continue;
         LearningTable table;
         table.title = fmt::format("AdaScale (ICML'20, table 2), {}: iterations", task.name);
         table.note = fmt::format(
-            "nothing fitted: gains from statistics that Pollux recorded at batches {} to {}; those "
-            "depend on batch and learning rate, and beyond the largest they are extrapolated",
+            "nothing of it fitted: the noise scale of Pollux's runs of the same task at {} and {}, "
+            "stretched over its own samples; beyond the larger it is extrapolated. The exponent of "
+            "the noise scale was chosen with these rows in sight",
             runs.begin()->first, runs.rbegin()->first);
-        const auto first = static_cast<double>(runs.begin()->first);
+        NoiseScaleLaw law = law_of_runs(runs);
+        const double samples = task.batch * task.iterations;
+        for (NoiseScalePoint& point : law.noise) {
+            point.samples = round_nearest(static_cast<double>(point.samples) * samples /
+                                          static_cast<double>(law.samples));
+        }
+        law.samples = round_nearest(samples);
+        law.reference_batch = round_nearest(task.batch);
+        const auto model = make_noise_scale_law(law);
         for (const AdaScaleRun& run : task.runs) {
             const double batch = run.scale * task.batch;
-            table.rows.push_back(
-                {fmt::format("{} at {:.0f}", task.name, batch), run.iterations,
-                 iterations_at(nearest_run(runs, batch), first, task.batch, batch, task.iterations),
-                 FitRole::predicted, task.iterations / run.scale});
+            const auto steps = steps_to_target(*model, {}, {round_nearest(batch), 0});
+            table.rows.push_back({fmt::format("{} at {:.0f}", task.name, batch), run.iterations,
+                                  static_cast<double>(steps.value_or(0)),
+                                  FitRole::chosen_after_seeing, task.iterations / run.scale});
         }
         table.naive = "as many samples as at scale 1";
         tables.push_back(std::move(table));
     }
     return tables;
-}
-
-LearningTable goyal_errors() {
-    // Goyal et al., arXiv:1706.02677, table 1 and fig. 1: % after 90 epochs.
-    constexpr std::array<std::pair<double, double>, 9> errors{{{256, 23.60},
-                                                               {512, 23.48},
-                                                               {1024, 23.53},
-                                                               {2048, 23.49},
-                                                               {4096, 23.56},
-                                                               {8192, 23.74},
-                                                               {16'384, 24.79},
-                                                               {32'768, 27.55},
-                                                               {65'536, 33.96}}};
-    constexpr std::size_t flat = 0;
-    constexpr std::size_t bend = 6;
-    constexpr std::size_t last = 8;
-    const double least = errors[flat].second;
-    const double rise = (errors[last].second - least) / (errors[bend].second - least);
-    const double power = exact::log(rise) / exact::log(errors[last].first / errors[bend].first);
-    LearningTable table;
-    table.title = "Goyal et al. (2017), ResNet-50 after 90 epochs: top-1 error, %";
-    table.note = fmt::format(
-        "fitted on 256, 16384 and 65536: {:.2f} + {:.2f} (B/16384)^{:.2f}; the shape is a form "
-        "that fits, and not derived from a noise scale. Only 256, 8192 and 16384 could be checked "
-        "against a source; the others are as remembered",
-        least, errors[bend].second - least, power);
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-        const auto& [batch, error] = errors[i];
-        const double excess =
-            (errors[bend].second - least) * exact::pow(batch / errors[bend].first, power);
-        LearningRow& row = table.rows.emplace_back(
-            LearningRow{fmt::format("batch {:.0f}", batch), error,
-                        i == flat ? least : least + excess, FitRole::fitted});
-        if (i == flat || i == bend || i == last) continue;
-        row.role = FitRole::chosen_after_seeing;
-        row.naive = on_log_line({errors[flat], errors[bend], errors[last]}, batch);
-    }
-    table.naive = log_line_name;
-    return table;
 }
 
 namespace {

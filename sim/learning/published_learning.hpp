@@ -50,14 +50,13 @@ inline constexpr const char* log_line_name =
 // artifact's simulator traces.)
 std::vector<LearningTable> pollux_iterations(const std::filesystem::path& folder);
 
-// AdaScale's published iterations (Johnson et al., ICML'20, table 2) from nothing but gradient
-// statistics that Pollux recorded on the same task (grad_sqr, grad_var): τ = Σ r up to the steps
-// of scale 1, with the gain r of the run whose batch is nearest. Nothing is fitted.
+// AdaScale's published iterations (Johnson et al., ICML'20, table 2), by the law of Pollux's
+// recorded runs of the same task: nothing of the table is fitted.
 std::vector<LearningTable> ada_scale_iterations(const std::filesystem::path& folder);
 
 // Compute time of a step (step_time − sync_time, medians) by the batch of a GPU, from each
-// scalability*.csv under `folder`: α + β·m through the smallest and the largest batch, predicted
-// between them (Pollux, OSDI'21, eq. 9; Sia, SOSP'23, has the same form for other clusters).
+// scalability*.csv under `folder`: α + β·m (Pollux, OSDI'21, eq. 9; Sia, SOSP'23, has the same form
+// for other clusters), each batch predicted from all others.
 std::vector<LearningTable> step_compute_times(const std::filesystem::path& folder);
 
 // Epochs to a target by batch in Zeus's summary_train.csv (You et al., NSDI'23): for each task the
@@ -65,10 +64,6 @@ std::vector<LearningTable> step_compute_times(const std::filesystem::path& folde
 // E = E_min·(1 + B/B_crit) (least squares of relative errors), and by the two batches beside it:
 // the law knows no batch that is too small.
 std::vector<LearningTable> zeus_epochs(const std::filesystem::path& file);
-
-// Top-1 error by batch of ResNet-50 on ImageNet after 90 epochs (Goyal et al., arXiv:1706.02677,
-// fig. 1): flat, then a power of the batch.
-LearningTable goyal_errors();
 
 // Seconds to the target on one Titan X by batch (Crossbow, VLDB'19 talk, slide 9), by two models.
 std::vector<LearningTable> titan_x_times();

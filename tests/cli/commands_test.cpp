@@ -174,6 +174,15 @@ TEST_CASE("ukemi fit --learning: published training beside the laws, each row wi
                             Catch::Contains("; naive mean ") && Catch::Contains("  fitted\n") &&
                             Catch::Contains("Titan X"));
     CHECK(run_ukemi(scratch.path(), {"fit", "--learning", "nowhere"}).code == 2);
+    const std::vector<std::string> write{"fit", "--learning", ".", "--out", "found/here"};
+    const Ran wrote = run_ukemi(scratch.path(), write);
+    INFO(wrote.err);
+    REQUIRE(wrote.code == 0);
+    CHECK_THAT(wrote.out, Catch::EndsWith("wrote found/here/goyal.json\n"));
+    CHECK(run_ukemi(scratch.path(), {"check", "found/here/goyal.json"}).code == 0);
+    const Ran again = run_ukemi(scratch.path(), write);
+    CHECK(again.code == 2);  // it is there already
+    CHECK(is_one_line(again.err));
     std::filesystem::create_directories(scratch.path() / "empty/pollux/traces");
     for (const char* folder : {"empty", "empty/pollux"}) {
         const Ran nothing = run_ukemi(scratch.path(), {"fit", "--learning", folder});

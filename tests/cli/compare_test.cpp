@@ -230,7 +230,7 @@ TEST_CASE("ukemi compare: several scenarios stand in one table, and what does no
 TEST_CASE("ukemi compare: who does not get there is said, and has no numbers", "[cli]") {
     const ScratchFolder scratch;
     const std::vector<std::string> stuck{
-        "--set",  R"(/learning/learning_rate={"rule":"linear"})",
+        "--set",  R"(/learning/learning_rate={"rule":"plan"})",
         "--set",  "/job/give_up_after=1 h",
         "--vary", "policy=constant_batch:100,constant_batch:10000"};
     const Ran ran = compare(scratch.path(), stuck);

@@ -47,8 +47,8 @@ TEST_CASE("scaled_rate: in proportion to the batch after its warm-up, with drops
         double full;  // of a batch of four times the first
         std::int64_t warm_at;
     };
-    const Case one =
-        GENERATE(Case{"linear", 0.4, 5}, Case{"square_root", 0.2, 5}, Case{"legw", 0.2, 20});
+    const Case one = GENERATE(Case{"linear", 0.4, 5}, Case{"square_root", 0.2, 5},
+                              Case{"legw", 0.2, 20}, Case{"fixed", 0.1, 5});
     CAPTURE(one.rule);
     BatchSituation job;
     const auto policy =
@@ -66,4 +66,15 @@ TEST_CASE("scaled_rate: in proportion to the batch after its warm-up, with drops
     CHECK(job.plan.learning_rate == Approx(one.full / 10));
     job.epoch(85).carry_out(*policy, Hook::after_step);
     CHECK(job.plan.learning_rate == Approx(one.full / 1000));
+}
+
+TEST_CASE("scaled_rate: from so many times the first rate", "[rate]") {
+    BatchSituation job;
+    const auto policy = policy_named("scaled_rate", R"({"least_change": 0, "times": 0.5})");
+    job.carry_out(*policy, Hook::before_train);
+    job.plan.global_batch = 1024;
+    job.epoch(0).carry_out(*policy, Hook::before_epoch);
+    CHECK(job.plan.learning_rate == Approx(0.05));
+    job.epoch(5).carry_out(*policy, Hook::before_epoch);
+    CHECK(job.plan.learning_rate == Approx(0.2));
 }

@@ -87,6 +87,20 @@ TEST_CASE("learning scenario: what cannot be meant is refused with its place",
     CHECK_THAT(
         complaint(R"({"noise_scale": [{"samples": 0, "noise_scale": 1}], "target": 1})", time, ""),
         Contains("goes with \"metric\""));
+    const auto with_accuracy = [&](const char* rest) {
+        return complaint(fmt::format(R"({{"noise_scale": [{{"samples": 0, "noise_scale": 1}}],
+                                          "accuracy": {{"reference": 0.75, "scale": 0.01}}{}}})",
+                                     rest),
+                         time, "");
+    };
+    CHECK(with_accuracy(R"(, "target": 0.74)") == "(no complaint)");
+    CHECK_THAT(with_accuracy(R"(, "target": 0.77)"), Contains("which takes forever, found 0.77"));
+    CHECK_THAT(with_accuracy(R"(, "metric": [{"samples": 0, "value": 0.1}])"),
+               Contains("stands beside \"metric\""));
+    CHECK_THAT(complaint(R"({"learning_rate": {"rule": "linear"},
+                             "noise_scale": [{"samples": 0, "noise_scale": 1}]})",
+                         time, ""),
+               Contains("/learning/learning_rate/rule"));
     CHECK_THAT(complaint(R"({"modell": "x", "noise_scale": [{"samples": 0, "noise_scale": 1}]})",
                          time, ""),
                Contains("did you mean \"model\""));

@@ -108,53 +108,138 @@ TEST_CASE("noise-scale law: no constant batch beats the square root of the noise
 TEST_CASE("noise-scale law: it does not matter how often one looks", "[learning][property]") {
     sim::NoiseScaleLaw one = law(0, 3'000'000);
     one.noise = {{0, 20, 0}, {1'000'000, 5000, 0}, {2'000'000, 100, 0}};
-    one.rule = GENERATE(sim::RateRule::linear, sim::RateRule::legw, sim::RateRule::ada_scale);
-    one.warm_up_samples = 100'000;
+    one.rule = GENERATE(sim::RateRule::plan, sim::RateRule::ada_scale);
+    one.noise_exponent = GENERATE(0.0, 0.5);
+    one.reference_rate = 0.1;
+    one.drops = {{1'000'000, 0.5, 1}, {2'500'000, 0.1, 3}};
     const auto model = sim::make_noise_scale_law(one);
-    const sim::LearningStep step{170, 0};
-    const std::int64_t all = test::progress_after(*model, 0, 5000, step);
+    const sim::LearningStep step{170, 0.1};
+    const sim::LearningState all = model->after(model->start(), 5000, step);
     RandomStream draw(7, "looks");
-    std::int64_t progress = 0;
+    sim::LearningState state = model->start();
     for (std::int64_t left = 5000; left > 0;) {
         const std::int64_t steps = std::min(left, draw.integer(1, 40));
-        progress = test::progress_after(*model, progress, steps, step);
+        state = model->after(state, steps, step);
         left -= steps;
     }
-    CHECK(progress == all);
+    CHECK(state.progress == all.progress);
+    CHECK(model->digest(state) == model->digest(all));
+    CHECK(model->digest(all).has_value() == (one.rule == sim::RateRule::plan));
 }
 
-TEST_CASE("noise-scale law: the best learning rate is the gain's, others lose a parabola",
-          "[learning]") {
-    sim::NoiseScaleLaw one = law(300);
+namespace {
+
+// Samples of progress that a first step makes, at a batch and a rate.
+double first_step(const sim::NoiseScaleLaw& one, std::int64_t batch, double rate) {
+    const auto model = sim::make_noise_scale_law(one);
+    return static_cast<double>(test::progress_after(*model, 0, 1, {batch, rate})) /
+           static_cast<double>(sim::progress_per_sample);
+}
+
+sim::NoiseScaleLaw law_of_plan(double noise_scale, std::int64_t samples, std::int64_t reference) {
+    sim::NoiseScaleLaw one = law(noise_scale, samples, reference);
     one.rule = sim::RateRule::plan;
     one.reference_rate = 0.1;
+    return one;
+}
+
+}  // namespace
+
+TEST_CASE("noise-scale law: a step is worth its rate, as far as heat and curvature allow",
+          "[learning]") {
+    sim::NoiseScaleLaw one = law_of_plan(300, 1'000'000, 100);
+    CHECK(first_step(one, 400, 0.4) == Approx(400));  // Goyal et al.: as many samples
+    CHECK(first_step(one, 400, 0.1) == Approx(100));
+    const double gain = (1 + 3.0) / (1 + 300.0 / 400);  // AdaScale's, and McCandlish's hyperbola
+    CHECK(first_step(one, 400, 0.1 * gain) == Approx(400.0 * 400 / 700));
+    CHECK(first_step(one, 100, 0.15) == Approx(75));  // x(2 − x) with the first rate the best
+    CHECK(first_step(one, 100, 0.2) == 0);
+    CHECK(first_step(one, 100, 0) == 0);
+    one.rate_limit = 0.4;
+    CHECK(first_step(one, 400, 0.4) == Approx(400));
+    CHECK(first_step(one, 1600, 1.6) == Approx(1600.0 / 64));  // four times the limit: 4³ less
+}
+
+TEST_CASE("noise-scale law: the noise scale rises where steps are colder than the schedule's",
+          "[learning]") {
+    sim::NoiseScaleLaw one = law_of_plan(1000, 1'000'000, 100);
+    one.noise_exponent = 0.5;
     const auto model = sim::make_noise_scale_law(one);
-    const auto worth = [&](double rate) {
-        return static_cast<double>(model->worth(0, {400, rate}));
+    const auto noise = [&](std::int64_t batch, double rate) {
+        return model->gradient(0, {batch, rate}).noise_scale;
     };
-    const double best = 0.1 * (1 + 3.0) / (1 + 300.0 / 400);  // 2.2857 times the first
-    CHECK(worth(0.5 * best) == Approx(0.75 * worth(best)));
-    CHECK(worth(1.5 * best) == Approx(0.75 * worth(best)));
-    CHECK(worth(2 * best) == 0);
-    CHECK(worth(0) == 0);
-    CHECK(worth(best) == Approx(400e6 * 400 / 700));
+    CHECK(noise(100, 0.1) == Approx(1000));
+    CHECK(noise(100, 0.025) == Approx(2000));
+    CHECK(noise(1600, 0.4) == Approx(2000));
+    CHECK(noise(1600, 1.6) == Approx(1000));
+    // AdaScale's own rate: the noise scale that its gain brings about.
+    const double its = sim::noise_at_its_gain(1000, 0.5, 6400, 100);
+    CHECK(its == Approx(1000 * std::sqrt((its + 6400) / (its + 100))));
 }
 
 TEST_CASE("noise-scale law: a larger batch does what a lower rate does, and one has to be",
           "[learning]") {
     // Smith et al.: after a drop by 10 the noise scale is 10 times as large.
-    sim::NoiseScaleLaw one = law(5000, 1'000'000, 10);
-    one.rule = sim::RateRule::plan;
-    one.reference_rate = 0.1;
+    sim::NoiseScaleLaw one = law_of_plan(5000, 1'000'000, 10);
     one.drops = {{500'000, 0.1, 10}};
     const auto model = sim::make_noise_scale_law(one);
-    const std::int64_t later = 600'000 * sim::progress_per_sample;
-    const auto each_sample = [&](std::int64_t batch, double rate) {
-        return static_cast<double>(model->worth(later, {batch, rate})) / static_cast<double>(batch);
+    const sim::LearningState half = model->after(model->start(), 50'000, {10, 0.1});
+    CHECK(half.progress == 500'000 * sim::progress_per_sample);
+    const auto progress_of = [&](std::int64_t batch, double rate) {
+        const std::int64_t then = test::progress_after(*model, half, 10'000 / batch, {batch, rate});
+        return static_cast<double>(then - half.progress);
     };
-    CHECK(each_sample(100, 0.1) == Approx(each_sample(10, 0.01)).epsilon(0.01));
-    CHECK(model->worth(later, {10, 0.1}) == 0);  // the noise floor
-    CHECK_FALSE(sim::steps_to_target(*model, 0, {10, 0.1}).has_value());
+    CHECK(progress_of(100, 0.1) == Approx(progress_of(10, 0.01)).epsilon(0.02));
+    CHECK(progress_of(10, 0.01) == Approx(10'000e6));
+    CHECK(progress_of(10, 0.1) == 0);  // the noise floor
+    CHECK_FALSE(sim::steps_to_target(*model, model->start(), {10, 0.1}).has_value());
+}
+
+TEST_CASE("noise-scale law: a drop that comes early or late costs about what it is off",
+          "[learning]") {
+    sim::NoiseScaleLaw one = law_of_plan(50'000, 900'000, 10);
+    one.drops = {{300'000, 0.1, 1}, {600'000, 0.1, 1}};
+    const auto samples_with_drop_at = [&](std::int64_t drop) {
+        const auto model = sim::make_noise_scale_law(one);
+        sim::LearningState state = model->after(model->start(), drop / 10, {10, 0.1});
+        state = model->after(state, (600'000 - drop) / 10, {10, 0.01});
+        const auto rest = sim::steps_to_target(*model, state, {10, 0.001});
+        REQUIRE(rest.has_value());
+        return static_cast<double>(600'000 + 10 * *rest);
+    };
+    CHECK(samples_with_drop_at(300'000) == Approx(900'000).epsilon(1e-4));
+    CHECK(samples_with_drop_at(270'000) > 905'000);
+    CHECK(samples_with_drop_at(270'000) < 990'000);
+    CHECK(samples_with_drop_at(330'000) < 960'000);
+}
+
+TEST_CASE("noise-scale law: so many samples and no more, and how good that is", "[learning]") {
+    sim::NoiseScaleLaw one = law_of_plan(50'000, 900'000, 10);
+    one.drops = {{300'000, 0.1, 1}, {600'000, 0.1, 1}};
+    one.accuracy = sim::FinalAccuracy{0.75, 0.02};
+    one.until_samples = true;
+    const auto model = sim::make_noise_scale_law(one);
+    const auto accuracy = [&](double rate) {
+        sim::LearningState state = model->start();
+        for (const double factor : {1.0, 0.1, 0.01}) {
+            state = model->after(state, 30'000, {10, rate * factor});
+        }
+        CHECK(state.progress == model->target());
+        return model->metric(state).value();
+    };
+    CHECK(accuracy(0.1) == Approx(0.75).margin(1e-5));
+    CHECK(accuracy(0.01) < 0.72);
+    CHECK(accuracy(0.01) > 0.6);
+    one.until_samples = false;
+    one.excess = 0.5;  // a target of 74 %
+    const auto nearer = sim::make_noise_scale_law(one);
+    sim::LearningState state = nearer->after(nearer->start(), 30'000, {10, 0.1});
+    state = nearer->after(state, 30'000, {10, 0.01});
+    const auto rest = sim::steps_to_target(*nearer, state, {10, 0.001});
+    REQUIRE(rest.has_value());
+    CHECK(*rest < 20'000);
+    CHECK(nearer->metric(nearer->after(state, *rest, {10, 0.001})).value() ==
+          Approx(0.74).margin(1e-4));
 }
 
 TEST_CASE("learning run: takes the steps that the law says, and the time they take", "[learning]") {

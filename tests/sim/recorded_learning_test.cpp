@@ -9,6 +9,7 @@
 
 #include "base/input_error.hpp"
 #include "sim/learning/published_learning.hpp"
+#include "sim/learning/published_schedules.hpp"
 #include "sim/learning/recorded_runs.hpp"
 #include "tests/recorded.hpp"
 #include "tests/scratch_folder.hpp"
@@ -68,12 +69,10 @@ TEST_CASE("recorded learning: AdaScale's iterations from statistics that others 
         REQUIRE(table.rows.size() == 4);
         for (const sim::LearningRow& row : table.rows) {
             CAPTURE(row.name, row.predicted, row.published);
-            CHECK(row.role == sim::FitRole::predicted);
-            CHECK(std::abs(row.error()) < 0.30);  // beyond what was recorded, too
+            CHECK(row.role == sim::FitRole::chosen_after_seeing);
+            CHECK(std::abs(row.error()) < 0.10);  // beyond what was recorded, too
         }
-        // The scales within what was recorded.
-        CHECK(std::abs(table.rows[0].error()) < 0.06);
-        CHECK(std::abs(table.rows[1].error()) < 0.13);
+        CHECK(table.mean_error() < 0.25 * table.mean_naive_error());
     }
 }
 
@@ -90,7 +89,7 @@ TEST_CASE("recorded learning: Zeus's epochs, each batch from all others", "[lear
     }
 }
 
-TEST_CASE("recorded learning: a GPU's compute time between two fitted batches",
+TEST_CASE("recorded learning: a GPU's compute time, each batch from all others",
           "[learning][recorded]") {
     for (const char* place : {"pollux/traces", "sia/traces"}) {
         const auto data = recorded_data(place);
@@ -118,15 +117,21 @@ TEST_CASE("recorded learning: a line between two batches, both axes logarithmic"
     CHECK(sim::on_log_line(points, 100'000) == Approx(160));
 }
 
-TEST_CASE("recorded learning: Goyal's errors are flat, and then a power of the batch",
+TEST_CASE("recorded learning: Goyal's rows by the law that five of them set",
           "[learning][golden]") {
-    const sim::LearningTable table = sim::goyal_errors();
-    REQUIRE(table.rows.size() == 9);
+    const sim::NoiseScaleLaw law = sim::goyal_law();
+    CHECK(law.reference_over_best == Approx(0.266).margin(0.005));
+    CHECK(law.rate_limit == Approx(4.7).margin(0.05));
+    CHECK(law.accuracy->scale == Approx(0.0176).margin(0.0003));
+    const sim::LearningTable table = sim::goyal_errors(law);
+    REQUIRE(table.rows.size() == 20);
     for (const sim::LearningRow& row : table.rows) {
-        CAPTURE(row.name, row.predicted);
-        CHECK(std::abs(row.error()) < (row.role == sim::FitRole::fitted ? 1e-9 : 0.02));
+        CAPTURE(row.name, row.published, row.predicted);
+        const bool breaks = row.name == "batch 65536" || row.name == "8192, no warm-up";
+        CHECK(std::abs(row.error()) < (breaks ? 0.10 : 0.04));
     }
-    CHECK(predictions({table}, sim::FitRole::chosen_after_seeing) == 6);
+    CHECK(predictions({table}, sim::FitRole::chosen_after_seeing) == 14);
+    CHECK(table.mean_error() < 0.4 * table.mean_naive_error());
 }
 
 TEST_CASE("recorded learning: time to accuracy by batch on one Titan X, and what is not explained",
@@ -156,8 +161,7 @@ TEST_CASE("recorded runs: any files of the form are read, and others refused by 
     const sim::RecordedRuns runs = sim::recorded_runs(model);
     REQUIRE(runs.size() == 2);
     CHECK(runs.at(10).rows.back().progress_steps == 20);
-    CHECK(runs.at(40).rows.front().variance == 4);
-    CHECK_FALSE(sim::has_statistics(runs));
+    CHECK(runs.at(40).rows.front().squared_norm == 1);
     CHECK(sim::pollux_iterations(folder.path() / "traces").empty());  // two batches predict nothing
     write(model / "validation-20.csv", "progress,iteration\n9,5\n20,12\n");
     const auto tables = sim::pollux_iterations(folder.path() / "traces");
