@@ -21,19 +21,11 @@ namespace ukemi::analysis {
 
 namespace {
 
-using records::RunResult;
-
-constexpr std::array<std::string_view, 2> quantity_names{"cost_usd", "hours"};
-
-double quantity_of(const RunResult& run, std::size_t quantity) {
-    return quantity == 0 ? to_dollars(run.cost) : to_hours(run.duration);
-}
-
-// A policy's run and the baseline's on the same trace, window and seed.
-struct RunPair {
-    const RunResult* policy;
-    const RunResult* baseline;
-    std::size_t cluster;
+// What a policy and the baseline took of one quantity in one pair of runs.
+struct PairedValue {
+    std::size_t cluster = 0;
+    double policy = 0;
+    double baseline = 0;
 };
 
 std::vector<double> cluster_means(std::span<const ClusterValue> values) {
@@ -44,15 +36,15 @@ std::vector<double> cluster_means(std::span<const ClusterValue> values) {
     return means;
 }
 
-PairedQuantity paired(std::span<const RunPair> pairs, std::size_t quantity) {
+PairedQuantity paired_quantity(std::string name, std::span<const PairedValue> values) {
     PairedQuantity result;
-    result.name = quantity_names[quantity];
+    result.name = std::move(name);
     std::vector<ClusterValue> differences;
     std::vector<double> policy, baseline;
-    for (const RunPair& pair : pairs) {
-        policy.push_back(quantity_of(*pair.policy, quantity));
-        baseline.push_back(quantity_of(*pair.baseline, quantity));
-        differences.push_back({pair.cluster, policy.back() - baseline.back()});
+    for (const PairedValue& one : values) {
+        policy.push_back(one.policy);
+        baseline.push_back(one.baseline);
+        differences.push_back({one.cluster, one.policy - one.baseline});
     }
     result.difference = summarise_clusters(differences);
     if (result.difference.clusters >= 2) result.p = signed_rank_p(cluster_means(differences));
@@ -60,65 +52,82 @@ PairedQuantity paired(std::span<const RunPair> pairs, std::size_t quantity) {
     if (baseline_mean == 0) return result;
     result.ratio = summarise(policy).mean / baseline_mean;
     std::vector<ClusterValue> linear;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
+    for (const PairedValue& one : values) {
         linear.push_back(
-            {pairs[i].cluster, (policy[i] - *result.ratio * baseline[i]) / baseline_mean});
+            {one.cluster, (one.policy - *result.ratio * one.baseline) / baseline_mean});
     }
     const Summary spread = summarise_clusters(linear);
     result.ratio_half_width_95 = spread.mean_high_95 - spread.mean;
     return result;
 }
 
-void add_pairs_of(std::span<const RunResult> runs, std::span<const std::size_t> group,
-                  std::string_view baseline, std::vector<PolicyPair>& rows) {
-    using Key = std::tuple<std::string_view, std::string_view, std::int64_t, std::uint64_t>;
-    const auto key_of = [](const RunResult& run) {
-        return Key(run.record, run.trace, run.start.raw(), run.seed);
-    };
-    std::vector<std::string> policies;
-    std::map<Key, std::size_t> of_baseline;  // positions in the group
-    for (std::size_t i = 0; i < group.size(); ++i) {
-        const RunResult& run = runs[group[i]];
-        if (run.policy == baseline) {
-            of_baseline.emplace(key_of(run), i);
-        } else if (std::ranges::find(policies, run.policy) == policies.end()) {
-            policies.push_back(run.policy);
-        }
-    }
-    if (of_baseline.empty()) return;
-    const RunClusters clusters = clusters_of(runs, group);
-    for (const std::string& policy : policies) {
-        PolicyPair& row = rows.emplace_back();
-        const RunResult& first = runs[group.front()];
-        row.scenario = first.scenario;
-        row.variant = scenarios::variant_label(first.varied);
-        row.varied = first.varied;
-        row.policy = policy;
-        row.baseline = baseline;
-        row.clusters_name = clusters.name();
-        row.clusters_words = clusters.words();
-        std::vector<RunPair> pairs;
-        for (std::size_t i = 0; i < group.size(); ++i) {
-            const RunResult& run = runs[group[i]];
-            const auto other = of_baseline.find(key_of(run));
-            if (run.policy != policy || other == of_baseline.end()) continue;
-            if (!clusters.counts(i) && !clusters.counts(other->second)) continue;
-            const RunResult& reference = runs[group[other->second]];
-            if (run.finished && reference.finished) {
-                pairs.push_back({&run, &reference, clusters.cluster[i]});
-            } else {
-                ++row.unfinished;
-            }
-        }
-        row.pairs = pairs.size();
-        for (std::size_t quantity = 0; quantity < quantity_names.size(); ++quantity) {
-            row.quantities.push_back(paired(pairs, quantity));
-        }
-    }
+// What the two runs of a pair have in common.
+using PairKey = std::tuple<std::int64_t, std::string_view, std::string_view, double, std::uint64_t>;
+PairKey pair_key(const UnitRun& run) {
+    return {run.scenario, run.unit.record, run.unit.trace, run.unit.start_s, run.unit.seed};
 }
 
-void correct(std::span<PolicyPair> rows) {
-    for (std::size_t quantity = 0; quantity < quantity_names.size(); ++quantity) {
+// The pairs of one policy, with the positions of the baseline's runs.
+PolicyPair pair_row(std::span<const UnitRun> runs, const RunClusters& clusters,
+                    const std::map<PairKey, std::size_t>& of_baseline, std::string_view policy,
+                    std::span<const std::string> quantities) {
+    PolicyPair row;
+    row.policy = policy;
+    row.clusters_name = clusters.name();
+    row.clusters_words = clusters.words();
+    std::vector<std::vector<PairedValue>> pairs(quantities.size());
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const UnitRun& run = runs[i];
+        if (run.unit.policy != policy) continue;
+        const auto other = of_baseline.find(pair_key(run));
+        if (other == of_baseline.end()) continue;
+        if (!clusters.counts(i) && !clusters.counts(other->second)) continue;
+        const UnitRun& reference = runs[other->second];
+        if (!run.finished || !reference.finished) {
+            ++row.unfinished;
+            continue;
+        }
+        ++row.pairs;
+        for (std::size_t quantity = 0; quantity < quantities.size(); ++quantity) {
+            const double own = run.values[quantity];
+            const double its = reference.values[quantity];
+            if (std::isnan(own) || std::isnan(its)) continue;
+            pairs[quantity].push_back({clusters.cluster[i], own, its});
+        }
+    }
+    for (std::size_t quantity = 0; quantity < quantities.size(); ++quantity) {
+        row.quantities.push_back(paired_quantity(quantities[quantity], pairs[quantity]));
+    }
+    return row;
+}
+
+}  // namespace
+
+std::vector<PolicyPair> pairs_among(std::span<const UnitRun> runs, const RunClusters& clusters,
+                                    std::string_view baseline,
+                                    std::span<const std::string> quantities) {
+    std::vector<std::string_view> policies;
+    std::map<PairKey, std::size_t> of_baseline;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::string& policy = runs[i].unit.policy;
+        if (policy == baseline) {
+            of_baseline.emplace(pair_key(runs[i]), i);
+        } else if (std::ranges::find(policies, policy) == policies.end()) {
+            policies.push_back(policy);
+        }
+    }
+    std::vector<PolicyPair> rows;
+    if (of_baseline.empty()) return rows;
+    for (const std::string_view policy : policies) {
+        rows.push_back(pair_row(runs, clusters, of_baseline, policy, quantities));
+        rows.back().baseline = baseline;
+    }
+    return rows;
+}
+
+void correct_pairs(std::span<PolicyPair> rows) {
+    const std::size_t quantities = rows.empty() ? 0 : rows.front().quantities.size();
+    for (std::size_t quantity = 0; quantity < quantities; ++quantity) {
         std::vector<double> p_values;
         for (const PolicyPair& row : rows) {
             if (row.quantities[quantity].p) p_values.push_back(*row.quantities[quantity].p);
@@ -131,8 +140,6 @@ void correct(std::span<PolicyPair> rows) {
     }
 }
 
-}  // namespace
-
 std::string policy_called(std::string_view name, std::span<const std::string> labels) {
     std::set<std::string> known;
     for (const std::string& label : labels) {
@@ -144,11 +151,27 @@ std::string policy_called(std::string_view name, std::span<const std::string> la
                                  fmt::join(known, ", "), one_line(name)));
 }
 
-std::vector<PolicyPair> pairs_with(std::span<const RunResult> runs, std::string_view baseline) {
-    std::vector<PolicyPair> rows;
-    for (const auto& group : variants_among(runs)) add_pairs_of(runs, group, baseline, rows);
-    correct(rows);
-    return rows;
+std::vector<PolicyPair> pairs_with(std::span<const records::RunResult> runs,
+                                   std::string_view baseline) {
+    const std::array<std::string, 2> quantities{"cost_usd", "hours"};
+    std::vector<PolicyPair> all;
+    for (const auto& group : variants_among(runs)) {
+        std::vector<UnitRun> units;
+        for (const std::size_t position : group) {
+            const records::RunResult& run = runs[position];
+            units.push_back(
+                {unit_of(run), 0, run.finished, {to_dollars(run.cost), to_hours(run.duration)}});
+        }
+        const records::RunResult& first = runs[group.front()];
+        for (PolicyPair& row : pairs_among(units, clusters_of(runs, group), baseline, quantities)) {
+            row.scenario = first.scenario;
+            row.variant = scenarios::variant_label(first.varied);
+            row.varied = first.varied;
+            all.push_back(std::move(row));
+        }
+    }
+    correct_pairs(all);
+    return all;
 }
 
 }  // namespace ukemi::analysis

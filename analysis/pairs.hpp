@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/units.hpp"
 #include "base/statistics.hpp"
 #include "records/run_result.hpp"
 
@@ -43,6 +44,22 @@ struct PolicyPair {
     std::vector<PairedQuantity> quantities;
 };
 
+// A run as far as pairs and groups look at it.
+struct UnitRun {
+    RunUnit unit;
+    std::int64_t scenario = 0;  // runs of two scenarios are no pair
+    bool finished = false;
+    std::vector<double> values;  // of some quantities; not a number: it has none
+};
+
+// Every policy of these runs but the baseline, in their order; their clusters are known. A row has
+// neither the names of its runs' scenario and variant yet, nor Holm's correction.
+std::vector<PolicyPair> pairs_among(std::span<const UnitRun> runs, const RunClusters& clusters,
+                                    std::string_view baseline,
+                                    std::span<const std::string> quantities);
+// Holm's correction of each quantity over all rows, which have the same quantities.
+void correct_pairs(std::span<PolicyPair> rows);
+
 // The one of these labels that a command line calls so: as in results, or by the registry's short
 // names. InputError where there is none.
 std::string policy_called(std::string_view name, std::span<const std::string> labels);
@@ -58,7 +75,7 @@ struct PairColumn {
     std::string name;  // "cost_usd_difference_mean"
     double value = 0;  // not a number: nobody knows
 };
-std::vector<PairColumn> pair_columns(const PolicyPair& pair);
+std::vector<PairColumn> pair_columns(const PolicyPair& pair);  // the pairs and every quantity
 std::string pairs_csv(std::span<const PolicyPair> pairs);
 std::string pairs_json(std::span<const PolicyPair> pairs);  // an array
 

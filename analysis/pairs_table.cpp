@@ -115,14 +115,17 @@ std::string pairs_table(std::span<const PolicyPair> pairs,
         double most = 0;
         for (const PolicyPair& pair : pairs)
             most = std::max(most, std::abs(quantity_in(pair, name).difference.mean));
-        const bool is_cost = name == "cost_usd";
+        const bool is_time = name == "hours";
         const TimeUnit time = table_time_unit(most);
-        const std::string_view unit = is_cost ? "usd" : time.symbol;
-        text +=
-            fmt::format("\n{:<35} {:>10} {:>8} {:>7} {:>13} {:>7} {:>7} {:>5}\n",
-                        shortened(fmt::format("against {}", pairs[0].baseline), pair_name_width),
-                        fmt::format("{} more", unit), fmt::format("+/-{}", unit), "ratio", "95%",
-                        "p", "p_Holm", "pairs");
+        // Of other quantities the name says the unit, and has room in front only.
+        const std::string_view unit = is_time ? time.symbol : name == "cost_usd" ? "usd" : "";
+        const std::string title = unit.empty()
+                                      ? fmt::format("{} against {}", name, pairs[0].baseline)
+                                      : fmt::format("against {}", pairs[0].baseline);
+        text += fmt::format("\n{:<35} {:>10} {:>8} {:>7} {:>13} {:>7} {:>7} {:>5}\n",
+                            shortened(title, pair_name_width),
+                            unit.empty() ? "more" : fmt::format("{} more", unit),
+                            fmt::format("+/-{}", unit), "ratio", "95%", "p", "p_Holm", "pairs");
         std::string variant;
         for (const PolicyPair& pair : pairs) {
             const std::string own =
@@ -132,7 +135,7 @@ std::string pairs_table(std::span<const PolicyPair> pairs,
                 text += fmt::format("{}\n", shortened(own, pair_line_width));
             }
             variant = own;
-            text += pair_line(pair, quantity_in(pair, name), is_cost ? 1 : time.per_hour);
+            text += pair_line(pair, quantity_in(pair, name), is_time ? time.per_hour : 1);
         }
     }
     return text + notes_below(pairs);

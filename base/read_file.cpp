@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/file_kind.hpp"
+#include "base/files_read.hpp"
 #include "base/input_error.hpp"
 #include "base/invariant.hpp"
 
@@ -185,6 +186,7 @@ private:
 
 std::string read_file(const std::filesystem::path& file, std::size_t bytes_max) {
     std::string text = read_raw(file, bytes_max);
+    FilesRead::note(text);
     return is_gzip(text) ? inflate_all(file, text, bytes_max) : text;
 }
 

@@ -96,6 +96,7 @@ void add_compare(CLI::App& app) {
                      "folder of results (or its run.json): runs them again")
         ->required();
     add_experiment_options(*command, *options, "1: its beginning");
+    add_judgement_options(*command, *options);
     add_output_options(*command, options->output,
                        {"print JSON instead of the table", "write the table to this file, too",
                         "folder for run.json, compare.csv, compare.json, summary.csv and figures"});

@@ -1,10 +1,8 @@
 #include "cli/experiment_setup.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -16,6 +14,7 @@
 #include "base/read_file.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
+#include "cli/progress_line.hpp"
 #include "scenarios/reader/live_costs.hpp"
 
 namespace ukemi::cli {
@@ -221,24 +220,6 @@ void measure(scenarios::Scenario& scenario, const analysis::PredictedInputs& pre
         scenarios::measured_profile(scenarios::read_costs(predicted.costs), scenario,
                                     predicted.time_scale, predicted.costs, {});
 }
-
-// A line on the terminal that is overwritten as runs finish; nothing where there is no terminal.
-class ProgressLine {
-public:
-    ProgressLine() : shown_(isatty(STDERR_FILENO) == 1) {}
-    void operator()(std::size_t done, std::size_t total) {
-        const auto now = std::chrono::steady_clock::now();
-        if (!shown_ || (done < total && now - last_ < std::chrono::milliseconds(100))) return;
-        last_ = now;
-        fmt::print(stderr, "\r{} of {} runs", done, total);
-        if (done == total) fmt::print(stderr, "\r\x1b[K");
-        std::fflush(stderr);
-    }
-
-private:
-    bool shown_;
-    std::chrono::steady_clock::time_point last_{};
-};
 
 // From how many beginnings each trace was replayed; nothing where nobody recorded anything.
 void print_windows(const scenarios::StartsChoice& choice,

@@ -6,38 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "base/input_error.hpp"
 #include "cli/backends.hpp"
+#include "cli/stop_signals.hpp"
 
 namespace ukemi::cli {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-std::atomic<int> stop_requests{0};
-
-// An impatient user says it again; a terminal that goes away may send several signals at once.
-void note_interrupt(int) { ++stop_requests; }
-void note_end(int) {
-    int none = 0;
-    stop_requests.compare_exchange_strong(none, 1);
-}
-
-void watch_signals() {
-    std::signal(SIGINT, note_interrupt);
-    std::signal(SIGTERM, note_end);
-    if (std::signal(SIGHUP, note_end) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
-    // Nobody reads any more, or a file may not grow: a write that fails, which is told.
-    std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);
-}
 
 constexpr const char* lock_name = ".ukemi-lock";
 
@@ -96,8 +77,7 @@ runtime::LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) con
     fs::create_directories(folder);
     options.folder = folder;
     options.cores = cores;
-    options.stop_requests = &stop_requests;
-    watch_signals();
+    options.stop_requests = &watch_stop_signals(SecondSignal::counts);
     return options;
 }
 

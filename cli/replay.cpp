@@ -88,6 +88,7 @@ void add_replay(CLI::App& app) {
                      "a scenario file, or a folder of results (or its run.json): runs them again")
         ->required();
     add_experiment_options(*command, *options, "apart where recorded, else 1: its beginning");
+    add_judgement_options(*command, *options);
     add_output_options(
         *command, options->output,
         {"print the runs as JSON instead of the table", "write a row a run to this file, too",

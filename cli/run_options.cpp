@@ -10,11 +10,15 @@
 namespace ukemi::cli {
 
 void add_output_options(CLI::App& command, OutputOptions& options, const OutputHelp& help) {
+    add_table_options(command, options, help);
+    command.add_option("--out", options.out, help.out)->type_name("FOLDER");
+    add_figure_options(command, options.figures);
+}
+
+void add_table_options(CLI::App& command, OutputOptions& options, const OutputHelp& help) {
     command.add_flag("--json", options.json, help.json);
     command.add_option("--csv", options.csv, help.csv)->type_name("FILE");
-    command.add_option("--out", options.out, help.out)->type_name("FOLDER");
     command.add_flag("--force", options.force, "replace what is there already");
-    add_figure_options(command, options.figures);
 }
 
 void expect_folder(const OutputOptions& options, bool beside) {
@@ -80,10 +84,13 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options, const
                                    "apart: windows that do not overlap (default: the scenario's, "
                                    "or {})",
                                    starts));
-    command.add_option("--baseline", options.baseline,
-                       "compare each policy with this one, pair by pair");
     command.add_option("-j,--threads", options.threads, "runs at a time (default: all cores)")
         ->check(CLI::Range(1, 1024));
+}
+
+void add_judgement_options(CLI::App& command, ExperimentOptions& options) {
+    command.add_option("--baseline", options.baseline,
+                       "compare each policy with this one, pair by pair");
     command.add_flag("--strict", options.strict, "a warning is an error: no results, exit 2");
 }
 

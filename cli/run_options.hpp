@@ -30,6 +30,8 @@ struct OutputHelp {
     const char* out;
 };
 void add_output_options(CLI::App& command, OutputOptions& options, const OutputHelp& help);
+// For commands that write no folder: all but --out and figures.
+void add_table_options(CLI::App& command, OutputOptions& options, const OutputHelp& help);
 // For commands that write a folder only if --out names it: refuses what means nothing without.
 // `beside` says that the command writes another file that --force may be about.
 void expect_folder(const OutputOptions& options, bool beside = false);
@@ -75,6 +77,8 @@ struct ExperimentOptions {
 };
 // `starts` is what --starts is where neither it nor the scenario says anything, for the help.
 void add_experiment_options(CLI::App& command, ExperimentOptions& options, const char* starts);
+// --baseline and --strict: for those of these commands that say what came out.
+void add_judgement_options(CLI::App& command, ExperimentOptions& options);
 
 // The terminal's columns; nothing where standard output is none.
 std::optional<std::size_t> terminal_columns();

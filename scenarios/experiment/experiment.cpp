@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <mutex>
@@ -12,6 +13,7 @@
 
 #include "base/parallel_for.hpp"
 #include "scenarios/experiment/market_doubts.hpp"
+#include "scenarios/experiment/recently_made.hpp"
 #include "scenarios/reader/variants.hpp"
 #include "sim/job/world.hpp"
 
@@ -115,144 +117,144 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     return run;
 }
 
-namespace {
-
-// Windows of one market of one case, and the runs on it: the unit of parallel work.
-struct Group {
-    const ExperimentCase* of = nullptr;
-    std::size_t trace = 0;
-    std::size_t window_begin = 0;  // of the trace's windows
-    std::size_t window_end = 0;
-    std::size_t seed_begin = 0;  // of the case's seeds
-    std::size_t seed_end = 0;
-    std::size_t run_begin = 0;  // where the runs of this case and trace begin
-};
-
-// What the markets are called.
-std::vector<std::string> names_of(const ExperimentSetup& setup) {
+std::vector<std::string> market_labels(const ExperimentSetup& setup) {
     std::vector<std::string> names = traces::trace_names(setup.traces);
     if (!setup.join_zones || names.size() < 2) return names;
     return {fmt::format("{}+{}", names.front(), names.size() - 1)};
 }
 
+namespace {
+
+// Every seed has a market of its own.
 bool is_generated(const ExperimentCase& one, const ExperimentSetup& setup) {
     return setup.traces.empty() && !one.scenario->market.generator.empty();
 }
 
+// Keeps the failure that is the first in the order, whichever thread has it.
+class FirstFailure {
+public:
+    template <class Action>
+    void guard(std::size_t index, Action action) {
+        if (index > at_.load()) return;
+        try {
+            action();
+        } catch (...) {
+            const std::scoped_lock lock(mutex_);
+            if (index >= at_.load()) return;
+            at_ = index;
+            failure_ = std::current_exception();
+        }
+    }
+    void rethrow() const {
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+private:
+    std::atomic<std::size_t> at_{std::numeric_limits<std::size_t>::max()};
+    std::exception_ptr failure_;
+    std::mutex mutex_;
+};
+
+// Which market: of a case, a trace and a seed, and which window of it.
+struct MarketKey {
+    std::size_t case_number = 0;
+    std::size_t trace = 0;
+    std::uint64_t seed = 0;  // of a generated market, else 0
+    std::size_t window = 0;
+    friend bool operator==(const MarketKey&, const MarketKey&) = default;
+};
+
 // The runs of an experiment, in groups that share a market.
 class Experiment {
 public:
-    Experiment(std::span<const ExperimentCase> cases, const ExperimentSetup& setup)
-        : cases_(cases), setup_(setup), names_(names_of(setup)) {
+    Experiment(std::span<const ExperimentCase> cases, const ExperimentSetup& setup,
+               const RunTaker& taker)
+        : cases_(cases),
+          setup_(setup),
+          taker_(taker),
+          names_(market_labels(setup)),
+          markets_(markets_kept()),
+          windows_(markets_kept()) {
         for (const ExperimentCase& one : cases) {
             INVARIANT(!one.policies.empty() && !one.seeds.empty());
             span_ = std::max(span_, window_span(one.scenario->job));
         }
-        windows_.resize(cases.size() * trace_count(), {TraceWindow{}});
-    }
-
-    std::size_t case_count() const { return cases_.size(); }
-    std::size_t trace_count() const { return std::max<std::size_t>(1, names_.size()); }
-    std::size_t group_count() const { return groups_.size(); }
-
-    // Once the windows of every trace are known.
-    void lay_out() {
-        std::size_t runs = 0;
-        for (const ExperimentCase& one : cases_) {
+        for (std::size_t number = 0; number < cases.size(); ++number) {
+            const ExperimentCase& one = cases[number];
             for (std::size_t trace = 0; trace < trace_count(); ++trace) {
-                add_groups(one, trace, runs);
-                runs += runs_on(one, trace);
+                parts_.push_back({&one, number, trace, is_generated(one, setup), {TraceWindow{}}});
             }
         }
-        runs_.resize(runs);
+    }
+
+    void run() {
+        if (cases_.size() > 1) {  // a single one is checked as its first group begins
+            for_each(cases_.size(), [&](std::size_t number) { check(number); });
+        }
+        if (setup_.starts.kind != StartsChoice::Kind::first) {
+            for_each(parts_.size(), [&](std::size_t part) { find_windows(parts_[part]); });
+        }
+        layout_.emplace(std::move(parts_));
         choose_details();
+        choose_runs();
+        for_each(layout_->group_count(), [&](std::size_t group) { run_group(group); });
     }
-
-    // Each never throws. After a failure, what comes later in the order is not worth its time:
-    // nobody will see it.
-    void find_windows(std::size_t index) {
-        first_failure_.guard(index, [&] {
-            const ExperimentCase& one = cases_[index / trace_count()];
-            about_its_variant(one, [&] {
-                const sim::MarketData data =
-                    market_of(one, index % trace_count(), one.seeds.front()).data;
-                windows_[index] =
-                    windows_of(setup_.starts, trace_length(data),
-                               data.after_last_row == sim::AfterLastRow::repeat, span_);
-            });
-        });
-    }
-    void check_case(std::size_t index) {
-        first_failure_.guard(index, [&] { check(cases_[index]); });
-    }
-    void run_group(std::size_t index) {
-        first_failure_.guard(index, [&] { run_all_of(groups_[index]); });
-    }
-
-    void rethrow_failure() { first_failure_.rethrow(); }
-    std::vector<FinishedRun> take() { return std::move(runs_); }
 
 private:
-    // Keeps the failure that is the first in the order, whichever thread has it.
-    class FirstFailure {
-    public:
-        template <class Action>
-        void guard(std::size_t index, Action action) {
-            if (index > at_.load()) return;
-            try {
-                action();
-            } catch (...) {
-                const std::scoped_lock lock(mutex_);
-                if (index >= at_.load()) return;
-                at_ = index;
-                failure_ = std::current_exception();
-            }
-        }
-        void rethrow() const {
-            if (failure_) std::rethrow_exception(failure_);
-        }
-
-    private:
-        std::atomic<std::size_t> at_{std::numeric_limits<std::size_t>::max()};
-        std::exception_ptr failure_;
-        std::mutex mutex_;
-    };
-
-    std::span<const TraceWindow> windows_on(const ExperimentCase& one, std::size_t trace) const {
-        return windows_[static_cast<std::size_t>(&one - cases_.data()) * trace_count() + trace];
-    }
-    std::size_t runs_on(const ExperimentCase& one, std::size_t trace) const {
-        return windows_on(one, trace).size() * one.policies.size() * one.seeds.size();
+    // After a failure, what comes later in the order is not worth its time: nobody will see it.
+    template <class Call>
+    void for_each(std::size_t count, Call call) {
+        parallel_for(count, setup_.threads,
+                     [&](std::size_t index) { first_failure_.guard(index, [&] { call(index); }); });
+        first_failure_.rethrow();
     }
 
-    // The market depends on the trace, and on the seed only where it is generated.
-    void add_groups(const ExperimentCase& one, std::size_t trace, std::size_t run_begin) {
-        const std::size_t seeds = one.seeds.size();
-        const std::size_t step = is_generated(one, setup_) ? 1 : seeds;
-        constexpr std::size_t windows_most = 4;  // of a group, which reads the trace once
-        const std::size_t windows = windows_on(one, trace).size();
-        for (std::size_t window = 0; window < windows; window += windows_most) {
-            const std::size_t end = std::min(window + windows_most, windows);
-            for (std::size_t seed = 0; seed < seeds; seed += step) {
-                groups_.push_back({&one, trace, window, end, seed, seed + step, run_begin});
-            }
-        }
+    std::size_t trace_count() const { return std::max<std::size_t>(1, names_.size()); }
+    std::size_t markets_kept() const { return static_cast<std::size_t>(setup_.threads) + 2; }
+    bool is_stopped() const { return taker_.stopped && taker_.stopped(); }
+
+    void find_windows(RunLayout::Part& part) {
+        about_its_variant(*part.of, [&] {
+            const sim::MarketData data =
+                market_of(*part.of, part.trace, part.of->seeds.front()).data;
+            part.windows = windows_of(setup_.starts, trace_length(data),
+                                      data.after_last_row == sim::AfterLastRow::repeat, span_);
+        });
     }
 
     // With Details::first, of each policy the first run of all.
     void choose_details() {
         std::set<std::string> seen;
-        std::size_t run = 0;
-        detailed_.assign(runs_.size(), setup_.details == Details::all);
+        if (setup_.details != Details::none) {
+            detailed_.assign(layout_->run_count(), setup_.details == Details::all);
+        }
         if (setup_.details != Details::first) return;
-        for (const ExperimentCase& one : cases_) {
+        for (std::size_t number = 0; number < cases_.size(); ++number) {
+            const ExperimentCase& one = cases_[number];
+            const std::size_t run = layout_->first_run(number * trace_count());
             for (std::size_t policy = 0; policy < one.policies.size(); ++policy) {
                 if (!seen.insert(one.policies[policy].label()).second) continue;
                 detailed_[run + policy * one.seeds.size()] = true;
             }
-            for (std::size_t trace = 0; trace < trace_count(); ++trace) run += runs_on(one, trace);
         }
     }
+
+    void choose_runs() {
+        wanted_count_ = layout_->run_count();
+        if (taker_.wanted) {
+            wanted_count_ = 0;
+            wanted_.assign(layout_->run_count(), false);
+            for (std::size_t group = 0; group < layout_->group_count(); ++group) {
+                layout_->visit(group, [&](const PlannedRun& run) {
+                    wanted_[run.number] = taker_.wanted(run);
+                    wanted_count_ += wanted_[run.number];
+                    return true;
+                });
+            }
+        }
+        if (taker_.begin) taker_.begin(layout_->run_count(), wanted_count_);
+    }
+    bool is_wanted(const PlannedRun& run) const { return wanted_.empty() || wanted_[run.number]; }
 
     NamedMarket market_of(const ExperimentCase& one, std::size_t trace, std::uint64_t seed) const {
         const bool own = setup_.traces.empty();
@@ -281,7 +283,8 @@ private:
         }
     }
 
-    void check(const ExperimentCase& one) const {
+    void check(std::size_t number) const {
+        const ExperimentCase& one = cases_[number];
         about_its_variant(
             one, [&] { job_on(*one.scenario, market_of(one, 0, one.seeds.front()).data); });
     }
@@ -292,47 +295,58 @@ private:
         market.doubts = doubts_about(market, job);
     }
 
-    void run_all_of(const Group& group) {
-        const ExperimentCase& one = *group.of;
-        const NamedMarket whole = market_of(one, group.trace, one.seeds[group.seed_begin]);
-        const auto windows = windows_on(one, group.trace);
-        for (std::size_t window = group.window_begin; window < group.window_end; ++window) {
-            NamedMarket market = whole;
-            market.data = begun_later(whole.data, windows[window].start);
-            market.start = windows[window].start;
-            market.stretch = windows[window].stretch;
-            if (setup_.judged) judge(*one.scenario, market);
-            run_window(group, market,
-                       group.run_begin + window * one.policies.size() * one.seeds.size());
-        }
+    // The market from where the run begins.
+    std::shared_ptr<const NamedMarket> window_of(const PlannedRun& run) {
+        MarketKey key{run.case_number, run.trace, is_generated(*run.of, setup_) ? run.seed : 0};
+        const auto whole =
+            markets_.get(key, [&] { return market_of(*run.of, run.trace, run.seed); });
+        key.window = run.window_number;
+        return windows_.get(key, [&] {
+            NamedMarket market = *whole;
+            market.data = begun_later(whole->data, run.window.start);
+            market.start = run.window.start;
+            market.stretch = run.window.stretch;
+            if (setup_.judged) judge(*run.of->scenario, market);
+            return market;
+        });
     }
 
-    void run_window(const Group& group, const NamedMarket& market, std::size_t run_begin) {
-        const ExperimentCase& one = *group.of;
-        for (std::size_t policy = 0; policy < one.policies.size(); ++policy) {
-            for (std::size_t seed = group.seed_begin; seed < group.seed_end; ++seed) {
-                const std::size_t run = run_begin + policy * one.seeds.size() + seed;
-                runs_[run] = run_one(*one.scenario, market, one.policies[policy], one.seeds[seed],
-                                     detailed_[run] ? setup_.options : RunOptions{});
-                report_progress();
-            }
-        }
+    void run_group(std::size_t group) {
+        std::shared_ptr<const NamedMarket> market;
+        layout_->visit(group, [&](const PlannedRun& run) {
+            if (!is_wanted(run)) return true;
+            if (is_stopped()) return false;
+            if (!market) market = window_of(run);
+            const bool detailed = !detailed_.empty() && detailed_[run.number];
+            const auto begun = std::chrono::steady_clock::now();
+            FinishedRun finished = run_one(*run.of->scenario, *market, *run.policies, run.seed,
+                                           detailed ? setup_.options : RunOptions{});
+            finished.wall_s =
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+            taker_.take(run, std::move(finished));
+            report_progress();
+            return true;
+        });
     }
 
     void report_progress() {
         if (!setup_.progress) return;
         const std::scoped_lock lock(mutex_);
-        setup_.progress(++done_, runs_.size());
+        setup_.progress(++done_, wanted_count_);
     }
 
     std::span<const ExperimentCase> cases_;
     const ExperimentSetup& setup_;
+    const RunTaker& taker_;
     std::vector<std::string> names_;
-    Duration span_;                                  // of a window: that of the longest case
-    std::vector<std::vector<TraceWindow>> windows_;  // of each case and trace
-    std::vector<Group> groups_;
-    std::vector<FinishedRun> runs_;
-    std::vector<bool> detailed_;
+    Duration span_;                       // of a window: that of the longest case
+    std::vector<RunLayout::Part> parts_;  // until there is a layout
+    std::optional<RunLayout> layout_;
+    std::vector<bool> detailed_;  // by number; empty: none
+    std::vector<bool> wanted_;    // by number; empty: all
+    std::size_t wanted_count_ = 0;
+    RecentlyMade<MarketKey, NamedMarket> markets_;  // from the beginnings of their traces
+    RecentlyMade<MarketKey, NamedMarket> windows_;
     FirstFailure first_failure_;
     std::mutex mutex_;
     std::size_t done_ = 0;
@@ -340,24 +354,21 @@ private:
 
 }  // namespace
 
+void run_experiment(std::span<const ExperimentCase> cases, const ExperimentSetup& setup,
+                    const RunTaker& taker) {
+    Experiment(cases, setup, taker).run();
+}
+
 std::vector<FinishedRun> run_experiment(std::span<const ExperimentCase> cases,
                                         const ExperimentSetup& setup) {
-    Experiment experiment(cases, setup);
-    if (cases.size() > 1) {  // a single one is checked as its first group begins
-        parallel_for(experiment.case_count(), setup.threads,
-                     [&](std::size_t index) { experiment.check_case(index); });
-        experiment.rethrow_failure();
-    }
-    if (setup.starts.kind != StartsChoice::Kind::first) {
-        parallel_for(experiment.case_count() * experiment.trace_count(), setup.threads,
-                     [&](std::size_t index) { experiment.find_windows(index); });
-        experiment.rethrow_failure();
-    }
-    experiment.lay_out();
-    parallel_for(experiment.group_count(), setup.threads,
-                 [&](std::size_t group) { experiment.run_group(group); });
-    experiment.rethrow_failure();
-    return experiment.take();
+    std::vector<FinishedRun> runs;
+    RunTaker taker;
+    taker.begin = [&](std::size_t count, std::size_t) { runs.resize(count); };
+    taker.take = [&](const PlannedRun& run, FinishedRun finished) {
+        runs[run.number] = std::move(finished);
+    };
+    run_experiment(cases, setup, taker);
+    return runs;
 }
 
 std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup) {

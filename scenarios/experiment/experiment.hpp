@@ -1,7 +1,8 @@
 // experiment.hpp — many runs of one scenario: traces × windows × policies × seeds, in parallel.
 //
 // The order of the results is that of (variant, trace, window, policy, seed) as given, whatever the
-// number of threads; each run is by itself on one thread.
+// number of threads; each run is by itself on one thread. Results are a list, or they are handed to
+// somebody one by one, and then a million runs need no more memory than ten.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 #include "records/decision_log.hpp"
 #include "records/run_result.hpp"
+#include "scenarios/experiment/run_layout.hpp"
 #include "scenarios/experiment/starts.hpp"
 #include "scenarios/reader/scenario.hpp"
 
@@ -49,6 +51,7 @@ struct FinishedRun {
     std::string decisions;                                   // decisions.jsonl
     std::string events;                                      // events.jsonl
     std::vector<std::pair<std::string, std::string>> files;  // more of its folder: name and text
+    double wall_s = 0;                                       // that it took to make
 };
 
 // The scenario's market with nothing ever taken away: every zone carries what the job may ask for.
@@ -57,16 +60,29 @@ NamedMarket calm_market(const Scenario& scenario);
 // Throws the first InputError in the order of the runs, if a trace cannot be read.
 std::vector<FinishedRun> run_experiment(const Scenario& scenario, const ExperimentSetup& setup);
 
-// One scenario of several, with what runs in it: neither list is empty.
-struct ExperimentCase {
-    const Scenario* scenario = nullptr;
-    std::vector<PolicyList> policies;
-    std::vector<std::uint64_t> seeds;
-};
 // The variants of a scenario side by side, on the same traces; the policies and the seeds of the
 // setup are not looked at. What cannot run is refused before the first run, with its variant.
 std::vector<FinishedRun> run_experiment(std::span<const ExperimentCase> cases,
                                         const ExperimentSetup& setup);
+
+// What the markets are called in results: the traces, or all of them as zones of one market. Empty
+// where the scenario's own is run on.
+std::vector<std::string> market_labels(const ExperimentSetup& setup);
+
+// Who takes the runs one by one. What may be empty is not asked.
+struct RunTaker {
+    // Before the first run, in any order: which are to be made at all. May be empty.
+    std::function<bool(const PlannedRun& run)> wanted;
+    // How many there are, and how many of them are wanted. May be empty.
+    std::function<void(std::size_t runs, std::size_t wanted)> begin;
+    // From any thread, several at a time, in any order. What it throws ends the experiment.
+    std::function<void(const PlannedRun& run, FinishedRun finished)> take;
+    // From any thread, before each run: true ends the experiment. May be empty.
+    std::function<bool()> stopped;
+};
+// Throws the first failure in the order of the groups; runs that were taken before stay taken.
+void run_experiment(std::span<const ExperimentCase> cases, const ExperimentSetup& setup,
+                    const RunTaker& taker);
 
 // One run, for callers that have made the market themselves.
 FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const PolicyList& list,

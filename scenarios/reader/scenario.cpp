@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/complaint_list.hpp"
+#include "base/files_read.hpp"
 #include "scenarios/experiment/starts.hpp"
 #include "scenarios/reader/live_costs.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
@@ -200,7 +201,10 @@ Scenario read_root(ConfigReader& root, const std::filesystem::path& file) {
 }
 
 Scenario read_whole(ConfigReader root, const std::filesystem::path& file) {
-    return read_root(root, file);
+    const FilesRead files;
+    Scenario scenario = read_root(root, file);
+    scenario.files_digest = files.digest();
+    return scenario;
 }
 
 }  // namespace

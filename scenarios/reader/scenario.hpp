@@ -87,6 +87,7 @@ struct Scenario {
     bool oracle_allowed = false;
     std::map<std::string, std::string> policy_parameters;  // by full name, JSON objects as text
     std::string resolved;
+    std::uint64_t files_digest = 0;  // of what was in the files read with it; its traces come later
     std::vector<records::VariedValue> varied;  // of the document that this is a variant of
 };
 

@@ -69,6 +69,12 @@ Findings check_includes(const SourceFile& file) {
     if (!is_code(file.path) || layer == nullptr) return findings;
     const auto lines = lines_of(file.text);
     for (std::size_t i = 0; i < lines.size(); ++i) {
+        constexpr std::string_view database_folder = "analysis/database/";
+        if (lines[i].starts_with("#include <sqlite3.h>") &&
+            !file.path.starts_with(database_folder)) {
+            findings.push_back(
+                {file.path, i + 1, fmt::format("only {} sees SQLite", database_folder)});
+        }
         constexpr std::string_view include = "#include \"";
         if (!lines[i].starts_with(include)) continue;
         std::string_view target = lines[i].substr(include.size());

@@ -138,6 +138,13 @@ TEST_CASE("tidy rules: an include points to the left or up", "[tidy]") {
     CHECK(lines_found(check_includes(file)) == (allowed ? Lines{} : Lines{2}));
 }
 
+TEST_CASE("tidy rules: one folder sees SQLite", "[tidy]") {
+    const std::string text = "// a\n#include <sqlite3.h>\n";
+    CHECK(check_includes({"analysis/database/a.cpp", text}).empty());
+    CHECK(lines_found(check_includes({"analysis/a.cpp", text})) == Lines{2});
+    CHECK(lines_found(check_includes({"tests/cli/a.cpp", text})) == Lines{2});
+}
+
 TEST_CASE("tidy rules: words that are not used here", "[tidy]") {
     const auto [line, path, allowed] = GENERATE(table<std::string, std::string, bool>({
         {"int a = rand();", "cli/a.cpp", false},

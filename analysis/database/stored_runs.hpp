@@ -1,0 +1,47 @@
+// stored_runs.hpp — a database of runs, read: while others may write it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analysis/database/sqlite.hpp"
+#include "analysis/grouped_runs.hpp"
+
+namespace ukemi::analysis {
+
+class StoredRuns {
+public:
+    // InputError for what is no database of runs of this schema.
+    explicit StoredRuns(const std::filesystem::path& file);
+
+    // What its runs were made by, the last that was added last.
+    std::vector<std::string> builds();
+
+    // The columns that are meant: of `by`, "policy", columns of the view `runs`, or varied keys by
+    // their pointers ("/job/deadline"). Empty: each policy in each variant of each scenario.
+    // InputError for what is none, or no number where it must be one.
+    RunGrouping grouping(const std::vector<std::string>& by,
+                         const std::vector<std::string>& metrics, const std::string& baseline);
+
+    // Of the runs of one build.
+    GroupedRuns grouped(const RunGrouping& grouping, const std::string& build);
+
+    // What makes its markets doubtful, and means over them, a line each.
+    std::vector<std::string> doubts();
+
+private:
+    struct Column {
+        std::string name;
+        std::string type;
+    };
+    std::string column_meant(const std::string& name, bool number, const char* option);
+    std::string varied_column_of(const std::string& pointer);
+    std::vector<std::string> policies();
+    bool has_scenarios_of_one_name();
+
+    SqliteDatabase database_;
+    std::vector<Column> columns_;  // of the view
+};
+
+}  // namespace ukemi::analysis

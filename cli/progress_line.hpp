@@ -1,0 +1,29 @@
+// progress_line.hpp — how far many runs are: a line on the terminal that is written over.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace ukemi::cli {
+
+// Shows nothing where standard error is no terminal. Its rate is of the last seconds, so that
+// dear runs after cheap ones are told soon.
+class ProgressLine {
+public:
+    ProgressLine();
+    void operator()(std::size_t done, std::size_t total);
+    void clear() const;  // for a line that stays
+
+private:
+    struct Mark {
+        std::chrono::steady_clock::time_point at;
+        std::size_t done = 0;
+    };
+
+    bool shown_;
+    Mark shown_last_;
+    Mark before_;  // five to ten seconds ago, or the beginning
+    Mark recent_;
+};
+
+}  // namespace ukemi::cli

@@ -1,0 +1,108 @@
+// sweep.cpp — `ukemi sweep`: very many runs into one database, which goes on where it was stopped.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <exception>
+#include <memory>
+
+#include "analysis/database/sweep_runs.hpp"
+#include "base/plain_text.hpp"
+#include "cli/command.hpp"
+#include "cli/experiment_setup.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/stop_signals.hpp"
+
+namespace ukemi::cli {
+
+namespace {
+
+struct SweepOptions : ExperimentOptions {
+    std::filesystem::path database;
+    bool resume = false;
+    std::string shard = "1/1";
+};
+
+struct Shard {
+    std::size_t number = 1;
+    std::size_t count = 1;
+};
+
+Shard parse_shard(const std::string& text) {
+    constexpr std::size_t shards_most = 1'000'000;
+    Shard shard;
+    const char* const end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, shard.number);
+    bool good = first.ec == std::errc{} && first.ptr != end && *first.ptr == '/';
+    if (good) {
+        const auto second = std::from_chars(first.ptr + 1, end, shard.count);
+        good = second.ec == std::errc{} && second.ptr == end;
+    }
+    if (good && shard.number >= 1 && shard.number <= shard.count && shard.count <= shards_most) {
+        return shard;
+    }
+    throw InputError("--shard", "",
+                     fmt::format("expected I/N, the I-th of N parts from 1/N to N/N, found {}",
+                                 ukemi::quoted(text)));
+}
+
+void refuse_predictions(const PreparedRuns& runs) {
+    if (!runs.inputs.predicted) return;
+    throw InputError(runs.inputs.scenario->file.string(), "",
+                     "is of a prediction of live runs: ukemi replay runs it again");
+}
+
+void run_sweep(const SweepOptions& options) {
+    const Shard shard = parse_shard(options.shard);
+    PreparedRuns runs = prepare_runs(options, true);
+    refuse_predictions(runs);
+    ProgressLine line;
+    runs.setup.progress = [&](std::size_t done, std::size_t total) { line(done, total); };
+    const std::atomic<int>& stop_requests = watch_stop_signals(SecondSignal::kills);
+    const analysis::SweepEnd end = analysis::sweep_runs(
+        runs.cases, runs.setup, {options.database, options.resume, shard.number, shard.count, [&] {
+                                     return stop_requests > 0;
+                                 }});
+    line.clear();
+    const std::string name = one_line(options.database.string());
+    if (end.failure) {
+        if (end.made > 0) {
+            fmt::print(stderr, "{} of {} runs were made and are in {}\n", end.made, end.wanted,
+                       name);
+        }
+        std::rethrow_exception(end.failure);
+    }
+    if (end.made < end.wanted) {
+        fmt::print(
+            "stopped: {} of {} runs were made and are in {}; the same with --resume makes "
+            "the others\n",
+            end.made, end.wanted, name);
+        throw ExitWith{stopped_exit_code()};
+    }
+    fmt::print("{}: {} runs made in {:.1f} s", name, end.made, end.wall_s);
+    if (end.made > 0) fmt::print(" ({:.0f} a second)", static_cast<double>(end.made) / end.wall_s);
+    if (end.there > 0) fmt::print(", {} were there already", end.there);
+    fmt::print("\n");
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app) {
+    auto options = std::make_shared<SweepOptions>();
+    CLI::App* command = app.add_subcommand(
+        "sweep", "very many runs into one database; killed or stopped, it goes on where it was");
+    command
+        ->add_option("SCENARIO", options->scenarios,
+                     "a scenario file, or several; or the run.json of results")
+        ->required();
+    add_experiment_options(*command, *options, "apart where recorded, else 1: its beginning");
+    command->add_option("--out", options->database, "the database (SQLite)")
+        ->type_name("FILE")
+        ->required();
+    command->add_flag("--resume", options->resume,
+                      "add what is missing to a database that has runs already");
+    command->add_option("--shard", options->shard,
+                        "I/N: only the I-th of N parts, for several machines (ukemi merge)");
+    command->callback([options] { run_sweep(*options); });
+}
+
+}  // namespace ukemi::cli

@@ -1,0 +1,432 @@
+// sweep_test.cpp — `ukemi sweep`, `merge` and `query`: the same runs whatever happens on the way,
+// the same statistics as a replay's, and no file touched that is not ours.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "analysis/database/run_database.hpp"
+#include "analysis/database/sqlite.hpp"
+#include "base/rng.hpp"
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+using analysis::SqliteDatabase;
+using analysis::SqliteStatement;
+using nlohmann::json;
+
+const std::string swept_scenario = R"({"name": "small", "seed": 1,
+ "job": {"work": "10 h", "deadline": "20 h"},
+ "cluster": {"count": 1},
+ "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+ "replay": ["on_demand", "greedy"]})";
+
+// 100 h, of which each window of 20 h has more spot than the one before.
+const std::string rising_spot =
+    "# duration_s=360000\nt_s,instances\n0,1\n3600,0\n72000,1\n79200,0\n144000,1\n154800,0\n"
+    "216000,1\n230400,0\n288000,1\n306000,0\n";
+
+fs::path with_swept_files(const fs::path& folder) {
+    write_file(folder / "small.json", swept_scenario);
+    write_file(folder / "rising.csv", rising_spot);
+    return folder;
+}
+
+Ran sweep_small(const fs::path& folder, std::vector<std::string> options) {
+    const std::vector<std::string> begin{"sweep", "small.json", "--traces", "rising.csv"};
+    options.insert(options.begin(), begin.begin(), begin.end());
+    return run_ukemi(with_swept_files(folder), options);
+}
+
+// All columns of all runs but the times that they took and the numbers of their scenarios' rows.
+std::vector<std::string> stored_rows(const fs::path& file) {
+    SqliteDatabase database(file, SqliteDatabase::Access::read);
+    std::string columns;
+    {
+        SqliteStatement names(database,
+                              "SELECT name FROM pragma_table_info('runs') "
+                              "WHERE name NOT IN ('wall_s', 'scenario_id') ORDER BY name");
+        while (names.step()) columns += fmt::format(", \"{}\"", names.text(0));
+    }
+    SqliteStatement row(database, fmt::format("SELECT json_array({}) FROM runs ORDER BY run_key",
+                                              columns.substr(2)));
+    std::vector<std::string> rows;
+    while (row.step()) rows.emplace_back(row.text(0));
+    std::ranges::sort(rows);
+    return rows;
+}
+
+std::int64_t stored_count(const fs::path& file) {
+    SqliteDatabase database(file, SqliteDatabase::Access::read);
+    return database.integer("SELECT count(*) FROM results");
+}
+
+// Of a database that may be about to be made.
+std::int64_t stored_so_far(const fs::path& file) {
+    try {
+        return stored_count(file);
+    } catch (const std::exception&) {
+        return 0;
+    }
+}
+
+std::vector<std::map<std::string, std::string>> query_rows(const std::string& text) {
+    std::vector<std::map<std::string, std::string>> rows;
+    std::vector<std::string> names;
+    for (const std::string& line : lines_of(text)) {
+        std::vector<std::string> cells;
+        std::istringstream stream(line + ",");
+        for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+        if (names.empty()) {
+            names = cells;
+            continue;
+        }
+        REQUIRE(cells.size() == names.size());
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (i == 0) rows.emplace_back();
+            rows.back()[names[i]] = cells[i];
+        }
+    }
+    return rows;
+}
+
+}  // namespace
+
+TEST_CASE("ukemi sweep: a row a run, with the keys that were varied", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    const Ran ran = sweep_small(scratch.path(), {"--vary", "/job/deadline=20 h,30h", "--seeds",
+                                                 "1..3", "--out", "runs.db", "-j", "2"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK(ran.err.empty());
+    CHECK_THAT(ran.out, Catch::StartsWith("runs.db: 36 runs made in "));
+    CHECK(names_in(scratch.path()) == Names{"rising.csv", "runs.db", "small.json"});
+    SqliteDatabase database(scratch / "runs.db", SqliteDatabase::Access::read);
+    CHECK(database.integer("PRAGMA user_version") == 1);
+    SqliteStatement row(database,
+                        "SELECT variant, policy, count(*), avg(cost_usd), min(job_deadline_s), "
+                        "max(deadline_s) FROM runs GROUP BY variant, policy ORDER BY 1, 2");
+    const auto next = [&] {
+        REQUIRE(row.step());
+        return fmt::format("{}, {}: {} of {:.2f} USD, {} {}", row.text(0), row.text(1),
+                           row.integer(2), row.real(3), row.real(4), row.real(5));
+    };
+    // greedy has 1, 3 and 0 h of spot at 1 USD in windows of 20 h from 0, 35 and 70 h, and 3, 3 and
+    // 5 h in those of 30 h; the rest of its 10 h costs 3 USD.
+    CHECK(next() == "/job/deadline=20 h, greedy: 9 of 27.33 USD, 72000 72000");
+    CHECK(next() == "/job/deadline=20 h, on_demand: 9 of 30.00 USD, 72000 72000");
+    CHECK(next() == "/job/deadline=30h, greedy: 9 of 22.67 USD, 108000 108000");
+    CHECK(next() == "/job/deadline=30h, on_demand: 9 of 30.00 USD, 108000 108000");
+    CHECK_FALSE(row.step());
+}
+
+TEST_CASE("ukemi query: the means, intervals and pairs are those of a replay", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    REQUIRE(sweep_small(scratch.path(), {"--seeds", "1..3", "--out", "runs.db"}).code == 0);
+    const Ran replay =
+        run_ukemi(scratch.path(), {"replay", "small.json", "--traces", "rising.csv", "--seeds",
+                                   "1..3", "--baseline", "on_demand", "--json"});
+    REQUIRE(replay.code == 0);
+    const json expected = json::parse(replay.out);
+    const Ran ran = run_ukemi(scratch.path(),
+                              {"query", "runs.db", "--baseline", "on_demand", "--csv", "q.csv"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::StartsWith("small\npolicy  ") &&
+                            Catch::Contains("against on_demand") &&
+                            Catch::Contains("over 5 windows of one trace") &&
+                            Catch::Contains("\n20 more runs are the same under another seed"));
+    const auto rows = query_rows(text_in(scratch / "q.csv"));
+    REQUIRE(rows.size() == 2);
+    for (const auto& row : rows) {
+        CAPTURE(row.at("policy"));
+        const auto own = std::ranges::find_if(expected.at("policies"), [&](const json& one) {
+            return one.at("policy") == row.at("policy");
+        });
+        REQUIRE(own != expected.at("policies").end());
+        CHECK(std::stod(row.at("runs")) == own->at("runs").get<double>());
+        CHECK(std::stod(row.at("repeated")) == own->at("repeated").get<double>());
+        CHECK(row.at("cluster") == own->at("cluster").get<std::string>());
+        const json& cost = own->at("cost_usd");
+        CHECK(std::stod(row.at("cost_usd_mean")) == cost.at("mean").get<double>());
+        CHECK(std::stod(row.at("cost_usd_low_95")) == cost.at("low_95").get<double>());
+        CHECK(std::stod(row.at("duration_s_mean")) ==
+              Approx(3600 * own->at("hours").at("mean").get<double>()));
+        if (row.at("policy") == "on_demand") {
+            CHECK(row.at("cost_usd_difference_mean").empty());
+            continue;
+        }
+        const json& pair = expected.at("pairs").at(0);
+        CHECK(std::stod(row.at("pairs")) == pair.at("pairs").get<double>());
+        CHECK(std::stod(row.at("cost_usd_difference_mean")) == -6);
+        for (const char* column : {"cost_usd_difference_low_95", "cost_usd_ratio_high_95",
+                                   "cost_usd_p", "cost_usd_p_holm"}) {
+            CHECK(std::stod(row.at(column)) == pair.at(column).get<double>());
+        }
+    }
+}
+
+TEST_CASE("ukemi query: groups by any key, of any number", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    REQUIRE(
+        sweep_small(scratch.path(), {"--vary", "/job/deadline=20h,30h", "--out", "runs.db"}).code ==
+        0);
+    const auto grouped = [&](std::vector<std::string> options) {
+        options.insert(options.begin(), {"query", "runs.db", "--json"});
+        const Ran ran = run_ukemi(scratch.path(), options);
+        INFO(ran.err);
+        REQUIRE(ran.code == 0);
+        return json::parse(ran.out).at("groups");
+    };
+    const json deadlines = grouped({"--by", "/job/deadline", "--metric", "launches,revocations"});
+    REQUIRE(deadlines.size() == 2);
+    CHECK(deadlines[0].at("job_deadline_s") == "72000");
+    CHECK(deadlines[0].at("runs") == 6);
+    CHECK(deadlines[1].at("job_deadline_s") == "108000");
+    CHECK(deadlines[0].contains("launches_mean"));
+    CHECK_FALSE(deadlines[0].contains("cost_usd_mean"));
+    const json starts = grouped({"--by", "start_s,policy", "--metric", "cost_usd"});
+    REQUIRE(starts.size() == 6);
+    CHECK(starts[0].at("policy") == "greedy");
+    // What nobody has is nothing.
+    const json none = grouped({"--metric", "loss"});
+    CHECK(none[0].at("loss_mean").is_null());
+    CHECK(none[0].at("runs") == 3);
+}
+
+TEST_CASE("ukemi sweep: goes on where it was killed, and shards merge to the same",
+          "[cli][sweep]") {
+    const ScratchFolder scratch;
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"sweep", shipped("market/demo.json").string(), "--vary",
+                                   "/job/work=100 h,200 h", "--seeds", "1..100", "-j", "2"});
+        return more;
+    };
+    constexpr std::int64_t runs = 2 * 100 * 6;
+    REQUIRE(run_ukemi(scratch.path(), with({"--out", "whole.db"})).code == 0);
+    const std::vector<std::string> whole = stored_rows(scratch / "whole.db");
+    REQUIRE(std::ssize(whole) == runs);
+
+    RandomStream random(1, "kills");
+    std::size_t kills = 0;
+    for (int i = 0; i < 6; ++i) {
+        const std::int64_t before = stored_so_far(scratch / "killed.db");
+        const auto more = std::chrono::milliseconds(random.integer(0, 200));
+        const Ran killed =
+            run_ukemi_until(scratch.path(), with({"--out", "killed.db", "--resume"}), SIGKILL, [&] {
+                if (stored_so_far(scratch / "killed.db") == before) return false;
+                std::this_thread::sleep_for(more);
+                return true;
+            });
+        kills += killed.code == -SIGKILL;
+    }
+    CHECK(kills > 0);
+    const Ran rest = run_ukemi(scratch.path(), with({"--out", "killed.db", "--resume"}));
+    INFO(rest.err);
+    REQUIRE(rest.code == 0);
+    CHECK(stored_rows(scratch / "killed.db") == whole);
+    CHECK(names_in(scratch.path()) == Names{"killed.db", "whole.db"});
+
+    std::vector<std::string> merge{"merge", "merged.db"};
+    std::int64_t largest = 0;
+    for (int shard = 1; shard <= 3; ++shard) {
+        const std::string part = fmt::format("part-{}.db", shard);
+        REQUIRE(
+            run_ukemi(scratch.path(), with({"--out", part, "--shard", fmt::format("{}/3", shard)}))
+                .code == 0);
+        largest = std::max(largest, stored_count(scratch / part));
+        merge.push_back(part);
+    }
+    CHECK(largest <= runs / 3 + runs / 30);
+    REQUIRE(run_ukemi(scratch.path(), merge).code == 0);
+    CHECK(stored_rows(scratch / "merged.db") == whole);
+    // What is there is not added again.
+    const Ran again = run_ukemi(scratch.path(), {"merge", "merged.db", "whole.db"});
+    CHECK(again.out == "merged.db: 0 runs added from whole.db\n");
+    CHECK(stored_rows(scratch / "merged.db") == whole);
+}
+
+TEST_CASE("ukemi sweep: Ctrl-C keeps what is done and says what it was", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    const std::vector<std::string> sweep{
+        "sweep",   shipped("market/demo.json").string(), "--seeds", "1..2000", "--out", "runs.db",
+        "--resume"};
+    const fs::path file = scratch / "runs.db";
+    const Ran ran =
+        run_ukemi_until(scratch.path(), sweep, SIGINT, [&] { return stored_so_far(file) > 0; });
+    INFO(ran.err);
+    CHECK(ran.code == 128 + SIGINT);
+    CHECK(ran.err.empty());
+    const std::int64_t made = stored_count(file);
+    CHECK(made > 0);
+    CHECK(made < 12'000);
+    CHECK(ran.out == fmt::format("stopped: {} of 12000 runs were made and are in runs.db; the same "
+                                 "with --resume makes the others\n",
+                                 made));
+    CHECK(names_in(scratch.path()) == Names{"runs.db"});
+}
+
+TEST_CASE("ukemi sweep: a change of the trace or of the scenario makes other runs",
+          "[cli][sweep]") {
+    const ScratchFolder scratch;
+    const fs::path folder = with_swept_files(scratch.path());
+    const auto again = [&] {
+        const Ran ran = run_ukemi(folder, {"sweep", "small.json", "--traces", "rising.csv", "--out",
+                                           "runs.db", "--resume"});
+        INFO(ran.err);
+        REQUIRE(ran.code == 0);
+        return stored_count(scratch / "runs.db");
+    };
+    CHECK(again() == 10);
+    CHECK(again() == 10);
+    std::string described = swept_scenario;
+    described.insert(1, R"("description": "of no effect", )");
+    write_file(folder / "small.json", described);
+    CHECK(again() == 10);
+    std::string restarting = swept_scenario;
+    restarting.replace(restarting.find(R"("10 h")"), 6, R"("9 h")");
+    write_file(folder / "small.json", restarting);
+    CHECK(again() == 20);
+    write_file(folder / "rising.csv", rising_spot + "320000,1\n");
+    CHECK(again() == 30);
+    const Ran ran = run_ukemi(folder, {"query", "runs.db"});
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.err, Catch::Contains("warning: rising: is there with 2 contents"));
+    CHECK_THAT(ran.out, Catch::Contains("small, scenario_id=1\n") &&
+                            Catch::Contains("small, scenario_id=2\n"));
+}
+
+TEST_CASE("ukemi sweep: what is not ours is refused, and stays as it is", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    with_swept_files(scratch.path());
+    write_file(scratch / "text.db", std::string(5000, 'x'));
+    fs::create_directory(scratch / "folder.db");
+    {
+        SqliteDatabase other(scratch / "other.db", SqliteDatabase::Access::write);
+        other.execute("CREATE TABLE notes (note TEXT)");
+    }
+    REQUIRE(sweep_small(scratch.path(), {"--out", "runs.db"}).code == 0);
+    fs::copy_file(scratch / "runs.db", scratch / "older.db");
+    fs::copy_file(scratch / "runs.db", scratch / "narrow.db");
+    {
+        SqliteDatabase older(scratch / "older.db", SqliteDatabase::Access::write);
+        older.execute("PRAGMA user_version = 0");
+        SqliteDatabase narrow(scratch / "narrow.db", SqliteDatabase::Access::write);
+        narrow.execute("DROP VIEW runs; ALTER TABLE results DROP COLUMN launches");
+    }
+    const std::pair<const char*, const char*> refused[] = {
+        {"text.db", "text.db: expected a database of runs, found no database"},
+        {"folder.db", "folder.db: expected a database of runs, found no regular file"},
+        {"other.db", "other.db: is a database of another program"},
+        {"older.db", "older.db: has schema 0, and ukemi"},
+        {"narrow.db", "whose runs have no column \"launches\""}};
+    for (const auto& [name, why] : refused) {
+        CAPTURE(name);
+        const fs::path file = scratch / name;
+        const std::string before = fs::is_directory(file) ? "" : text_in(file);
+        for (const std::vector<std::string>& arguments :
+             {std::vector<std::string>{"sweep", "small.json", "--out", name, "--resume"},
+              std::vector<std::string>{"query", name},
+              std::vector<std::string>{"merge", name, "runs.db"},
+              std::vector<std::string>{"merge", "new.db", "runs.db", name}}) {
+            const Ran ran = run_ukemi(scratch.path(), arguments);
+            CHECK(ran.code == 2);
+            CHECK(is_one_line(ran.err));
+            CHECK_THAT(ran.err, Catch::Contains(why));
+        }
+        CHECK((fs::is_directory(file) || text_in(file) == before));
+        CHECK_FALSE(fs::exists(scratch / "new.db"));
+    }
+}
+
+TEST_CASE("ukemi sweep: one at a time, and nothing twice", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    REQUIRE(sweep_small(scratch.path(), {"--out", "runs.db"}).code == 0);
+    const auto rows = stored_rows(scratch / "runs.db");
+    const Ran twice = sweep_small(scratch.path(), {"--out", "runs.db"});
+    CHECK(twice.code == 2);
+    CHECK(twice.err == "ukemi: runs.db: holds 10 runs already: --resume adds what is missing\n");
+    {
+        const analysis::RunDatabase held(scratch / "runs.db");
+        const Ran second =
+            sweep_small(scratch.path(), {"--out", "runs.db", "--resume", "--seeds", "2"});
+        CHECK(second.code == 2);
+        CHECK_THAT(second.err, Catch::Contains("runs.db: another process is writing there now"));
+        CHECK(run_ukemi(scratch.path(), {"query", "runs.db"}).code == 0);  // readers are welcome
+    }
+    CHECK(stored_rows(scratch / "runs.db") == rows);
+    const Ran self = run_ukemi(scratch.path(), {"merge", "runs.db", "./runs.db"});
+    CHECK(self.code == 2);
+    CHECK_THAT(self.err, Catch::Contains("is what the runs are to be added to"));
+    fs::copy_file(scratch / "runs.db", scratch / "forged.db");
+    {
+        SqliteDatabase forged(scratch / "forged.db", SqliteDatabase::Access::write);
+        forged.execute("UPDATE results SET event_hash = 'other' WHERE rowid = 3");
+    }
+    const Ran differs = run_ukemi(scratch.path(), {"merge", "runs.db", "forged.db"});
+    CHECK(differs.code == 2);
+    CHECK_THAT(differs.err, Catch::Contains("forged.db: the run ") &&
+                                Catch::Contains("came out otherwise than in runs.db"));
+    CHECK(stored_rows(scratch / "runs.db") == rows);
+}
+
+TEST_CASE("ukemi sweep: where the disk is full, what was written before stays", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    REQUIRE(sweep_small(scratch.path(), {"--out", "runs.db"}).code == 0);
+    const auto rows = stored_rows(scratch / "runs.db");
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const rlimit small{512 << 10, before.rlim_max};  // for the child, which inherits it
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    const Ran full = sweep_small(scratch.path(), {"--out", "runs.db", "--resume", "--seeds",
+                                                  "1..2000", "--policies", "greedy"});
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(full.code == 1);
+    CHECK_THAT(full.err, Catch::Contains("ukemi: runs.db: cannot be written: "));
+    const auto after = stored_rows(scratch / "runs.db");
+    CHECK(std::ranges::includes(after, rows));
+    const Ran rest = sweep_small(scratch.path(), {"--out", "runs.db", "--resume", "--seeds",
+                                                  "1..2000", "--policies", "greedy"});
+    CHECK(rest.code == 0);
+    CHECK(stored_count(scratch / "runs.db") == 10 + 1999 * 5);
+}
+
+TEST_CASE("ukemi sweep and query: options that mean nothing are refused", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    REQUIRE(sweep_small(scratch.path(), {"--out", "runs.db"}).code == 0);
+    const auto complaint = [&](std::vector<std::string> arguments) {
+        const Ran ran = run_ukemi(scratch.path(), std::move(arguments));
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        return ran.err;
+    };
+    for (const char* shard : {"0/3", "4/3", "1", "a/b", "1/3/5", "1/9999999"}) {
+        CHECK_THAT(complaint({"sweep", "small.json", "--out", "s.db", "--shard", shard}),
+                   Catch::Contains("--shard: expected I/N"));
+    }
+    CHECK(names_in(scratch.path()) == Names{"rising.csv", "runs.db", "small.json"});
+    CHECK_THAT(complaint({"query", "none.db"}), Catch::Contains("there is no such file"));
+    CHECK_THAT(complaint({"query", "runs.db", "--by", "polcy"}),
+               Catch::Contains("--by: expected a column of runs, found \"polcy\" (did you mean "
+                               "\"policy\"?)"));
+    CHECK_THAT(complaint({"query", "runs.db", "--by", "/job/work"}),
+               Catch::Contains("--by: expected a column of runs, found \"/job/work\""));
+    CHECK_THAT(complaint({"query", "runs.db", "--metric", "trace"}),
+               Catch::Contains("--metric: expected a column of runs that holds numbers"));
+    CHECK_THAT(complaint({"query", "runs.db", "--by", "trace", "--baseline", "greedy"}),
+               Catch::Contains("expected \"policy\" among the keys of --by"));
+    CHECK_THAT(complaint({"query", "runs.db", "--baseline", "spot_only"}),
+               Catch::Contains("--baseline: expected one of the policies "));
+    CHECK_THAT(complaint({"query", "runs.db", "--build", "ukemi 9"}),
+               Catch::Contains("--build: expected one of ukemi 0."));
+    CHECK_THAT(complaint({"query", "runs.db", "--force"}),
+               Catch::Contains("expected --csv beside it"));
+}
+
+}  // namespace ukemi
