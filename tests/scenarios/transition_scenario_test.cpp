@@ -173,14 +173,13 @@ TEST_CASE("transition scenario: collectives are tried, or chosen by size", "[sce
 
 TEST_CASE("transition scenario: in bamboo.json redundancy does more than the checkpoint strawman",
           "[scenario]") {
-    const auto with_system = [](std::string_view system) {
-        const std::vector<ConfigOverride> overrides{
-            {"/job/transition/system", std::string(system)}};
+    const auto with_rules = [](std::string_view rules) {
+        const std::vector<ConfigOverride> overrides{{"/job/pipelines/rules", std::string(rules)}};
         return run_of(scenarios::read_scenario(scenario_folder / "size/bamboo.json", overrides),
                       "spread_zones+spot_only+daly_checkpoint");
     };
-    const records::RunResult redundant = with_system("bamboo");
-    const records::RunResult strawman = with_system("checkpoint_restart");
+    const records::RunResult redundant = with_rules("bamboo");
+    const records::RunResult strawman = with_rules("checkpoints");
     CHECK(redundant.finished);
     CHECK(strawman.finished);
     CHECK(redundant.revocations > 0);
