@@ -162,13 +162,32 @@ void add_market_totals(Columns& columns) {
     add_real(columns, "worker_h", [](const RunResult& run) { return to_hours(run.worker_time); });
 }
 
+// What only a job in pipelines has.
+void add_pipelines(Columns& columns) {
+    const auto add_count = [&](std::string name, std::int64_t PipelineCounts::*member) {
+        columns.push_back({std::move(name), RunColumnKind::integer, [member](const RunResult& run) {
+                               return run.pipelines ? RunValue((*run.pipelines).*member)
+                                                    : RunValue(std::monostate{});
+                           }});
+    };
+    add_count("meetings", &PipelineCounts::meetings);
+    add_count("takeovers", &PipelineCounts::takeovers);
+    add_count("fatal_failures", &PipelineCounts::fatal_failures);
+    add_real(columns, "trained_from_s", [](const RunResult& run) {
+        return run.trained ? Real(to_seconds(run.trained->first)) : std::nullopt;
+    });
+    add_real(columns, "trained_until_s", [](const RunResult& run) {
+        return run.trained ? Real(to_seconds(run.trained->second)) : std::nullopt;
+    });
+}
+
 }  // namespace
 
 std::span<const RunColumn> run_columns() {
     static const Columns columns = [] {
         Columns all;
         for (const auto add : {add_names, add_outcome, add_causes, add_learning, add_phase_times,
-                               add_judgement, add_market_totals}) {
+                               add_judgement, add_market_totals, add_pipelines}) {
             add(all);
         }
         return all;
