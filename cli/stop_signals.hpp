@@ -11,8 +11,9 @@ enum class SecondSignal : std::uint8_t {
     kills,   // the process, as without us
 };
 
-// From then on such a signal only counts: the requests so far. A write to what nobody reads, or
-// beyond what a file may hold, fails from then on, and does not kill.
+// From then on such a signal only counts: the requests so far, of which two are half a second apart
+// at least. A write to what nobody reads, or beyond what a file may hold, fails from then on, and
+// does not kill.
 const std::atomic<int>& watch_stop_signals(SecondSignal second);
 
 // What shells call the end by the signal that came first.

@@ -44,6 +44,16 @@ Ran sweep_small(const fs::path& folder, std::vector<std::string> options) {
     return run_ukemi(with_swept_files(folder), options);
 }
 
+// The demo's six policies under seeds from one on: a second has some thousands of such runs, so
+// that a sweep of that many seeds does not end before it is stopped.
+constexpr std::int64_t many_seeds = 20'000;
+
+std::vector<std::string> endless_sweep(std::int64_t last_seed, std::vector<std::string> more) {
+    more.insert(more.begin(), {"sweep", shipped("market/demo.json").string(), "--seeds",
+                               fmt::format("1..{}", last_seed), "-j", "2"});
+    return more;
+}
+
 // All columns of all runs but the times that they took and the numbers of their scenarios' rows.
 std::vector<std::string> stored_rows(const fs::path& file) {
     SqliteDatabase database(file, SqliteDatabase::Access::read);
@@ -200,46 +210,49 @@ TEST_CASE("ukemi query: groups by any key, of any number", "[cli][sweep]") {
     CHECK(none[0].at("runs") == 3);
 }
 
-TEST_CASE("ukemi sweep: goes on where it was killed, and shards merge to the same",
-          "[cli][sweep]") {
+TEST_CASE("ukemi sweep: goes on where it was killed", "[cli][sweep]") {
     const ScratchFolder scratch;
-    const auto with = [&](std::vector<std::string> more) {
-        more.insert(more.begin(), {"sweep", shipped("market/demo.json").string(), "--vary",
-                                   "/job/work=100 h,200 h", "--seeds", "1..100", "-j", "2"});
-        return more;
+    const auto of_seeds = [&](std::int64_t last, const char* file) {
+        return run_ukemi(scratch.path(), endless_sweep(last, {"--out", file, "--resume"}));
     };
-    constexpr std::int64_t runs = 2 * 100 * 6;
-    REQUIRE(run_ukemi(scratch.path(), with({"--out", "whole.db"})).code == 0);
-    const std::vector<std::string> whole = stored_rows(scratch / "whole.db");
-    REQUIRE(std::ssize(whole) == runs);
-
     RandomStream random(1, "kills");
-    std::size_t kills = 0;
-    for (int i = 0; i < 6; ++i) {
-        const std::int64_t before = stored_so_far(scratch / "killed.db");
-        const auto more = std::chrono::milliseconds(random.integer(0, 200));
-        const Ran killed =
-            run_ukemi_until(scratch.path(), with({"--out", "killed.db", "--resume"}), SIGKILL, [&] {
-                if (stored_so_far(scratch / "killed.db") == before) return false;
-                std::this_thread::sleep_for(more);
-                return true;
-            });
-        kills += killed.code == -SIGKILL;
+    const fs::path file = scratch / "killed.db";
+    for (int kill = 0; kill < 4; ++kill) {
+        const std::int64_t before = stored_so_far(file);
+        std::int64_t looks = random.integer(1, 50);  // after more was written: somewhere in between
+        const Ran killed = run_ukemi_until(
+            scratch.path(), endless_sweep(many_seeds, {"--out", "killed.db", "--resume"}), SIGKILL,
+            [&] { return stored_so_far(file) > before && --looks == 0; });
+        CHECK(killed.code == -SIGKILL);
     }
-    CHECK(kills > 0);
-    const Ran rest = run_ukemi(scratch.path(), with({"--out", "killed.db", "--resume"}));
+    const std::int64_t last = SqliteDatabase(file, SqliteDatabase::Access::read)
+                                  .integer("SELECT max(seed) + 5 FROM runs");
+    CHECK(stored_count(file) < 6 * last);
+    const Ran rest = of_seeds(last, "killed.db");
     INFO(rest.err);
     REQUIRE(rest.code == 0);
-    CHECK(stored_rows(scratch / "killed.db") == whole);
+    REQUIRE(of_seeds(last, "whole.db").code == 0);
+    CHECK(stored_count(file) == 6 * last);
+    CHECK(stored_rows(file) == stored_rows(scratch / "whole.db"));
     CHECK(names_in(scratch.path()) == Names{"killed.db", "whole.db"});
+}
 
+TEST_CASE("ukemi merge: shards make the same database as a sweep in one piece", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    const auto sweep = [&](const std::string& file, std::vector<std::string> more) {
+        more.insert(more.begin(), {"sweep", shipped("market/demo.json").string(), "--vary",
+                                   "/job/work=100 h,200 h", "--seeds", "1..100", "--out", file});
+        REQUIRE(run_ukemi(scratch.path(), more).code == 0);
+    };
+    constexpr std::int64_t runs = 2 * 100 * 6;
+    sweep("whole.db", {"-j", "2"});
+    const std::vector<std::string> whole = stored_rows(scratch / "whole.db");
+    REQUIRE(std::ssize(whole) == runs);
     std::vector<std::string> merge{"merge", "merged.db"};
     std::int64_t largest = 0;
     for (int shard = 1; shard <= 3; ++shard) {
         const std::string part = fmt::format("part-{}.db", shard);
-        REQUIRE(
-            run_ukemi(scratch.path(), with({"--out", part, "--shard", fmt::format("{}/3", shard)}))
-                .code == 0);
+        sweep(part, {"--shard", fmt::format("{}/3", shard)});
         largest = std::max(largest, stored_count(scratch / part));
         merge.push_back(part);
     }
@@ -254,21 +267,24 @@ TEST_CASE("ukemi sweep: goes on where it was killed, and shards merge to the sam
 
 TEST_CASE("ukemi sweep: Ctrl-C keeps what is done and says what it was", "[cli][sweep]") {
     const ScratchFolder scratch;
-    const std::vector<std::string> sweep{
-        "sweep",   shipped("market/demo.json").string(), "--seeds", "1..2000", "--out", "runs.db",
-        "--resume"};
     const fs::path file = scratch / "runs.db";
-    const Ran ran =
-        run_ukemi_until(scratch.path(), sweep, SIGINT, [&] { return stored_so_far(file) > 0; });
+    RunningProgram child(UKEMI_BINARY, scratch.path(),
+                         endless_sweep(many_seeds, {"--out", "runs.db"}), Output::kept);
+    const auto wait_a_little = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+    while (stored_so_far(file) == 0 && !child.has_ended()) wait_a_little();
+    child.send(SIGINT);
+    wait_a_little();
+    child.send(SIGINT);  // as timeout(1) does: one for the process, one for its group
+    const Ran ran = child.wait();
     INFO(ran.err);
     CHECK(ran.code == 128 + SIGINT);
     CHECK(ran.err.empty());
     const std::int64_t made = stored_count(file);
     CHECK(made > 0);
-    CHECK(made < 12'000);
-    CHECK(ran.out == fmt::format("stopped: {} of 12000 runs were made and are in runs.db; the same "
+    CHECK(made < 6 * many_seeds);
+    CHECK(ran.out == fmt::format("stopped: {} of {} runs were made and are in runs.db; the same "
                                  "with --resume makes the others\n",
-                                 made));
+                                 made, 6 * many_seeds));
     CHECK(names_in(scratch.path()) == Names{"runs.db"});
 }
 
