@@ -63,8 +63,7 @@ void GroupedRuns::add(const RunBlock& block) {
                 ++group.repeated;
                 continue;
             }
-            ++group.runs;
-            group.finished += run.finished;
+            group.outcome.add(run.finished, run.deadline_met);
             for (std::size_t metric = 0; metric < values.size(); ++metric) {
                 if (std::isnan(run.values[metric])) continue;
                 values[metric].push_back({clusters.cluster[i], run.values[metric]});

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/outcome_means.hpp"
 #include "analysis/pairs.hpp"
 #include "base/statistics.hpp"
 
@@ -33,9 +34,8 @@ struct RunBlock {
 struct GroupMeans {
     std::vector<std::string> keys;
     std::string policy;         // empty where groups are not by policy
-    std::size_t runs = 0;       // that count
+    OutcomeCounts outcome;      // of the runs that count
     std::size_t repeated = 0;   // the same again under another seed
-    std::size_t finished = 0;   // of those that count
     std::string clusters_name;  // of what intervals are over, one: "record"
     std::string clusters_words;
     std::vector<Summary> metrics;     // of the runs that have the number
@@ -64,8 +64,9 @@ private:
 // "rising, seed=3": what a block is called in tables.
 std::string label_of_keys(const RunGrouping& grouping, std::span<const std::string> values);
 
-// At most 100 columns wide with up to three metrics. Within a block those with the least mean of
-// the first metric stand first.
+// At most 100 columns wide with up to two metrics. Within a block those who are always in time
+// stand before those who are not, who did not even finish last, and the least mean of the first
+// metric first.
 std::string grouped_table(const GroupedRuns& groups);
 // A row a group, with its pair where there is a baseline.
 std::string grouped_csv(const GroupedRuns& groups);

@@ -24,8 +24,9 @@ constexpr double unknown_number = std::numeric_limits<double>::quiet_NaN();
 bool has_interval(const Summary& summary) { return summary.clusters > 1; }
 
 std::string group_head(const RunGrouping& grouping) {
-    std::string text = fmt::format("{:<35} {:>8} {:>8}", grouping.by_policy ? "policy" : "group",
-                                   "runs", "finished");
+    std::string text =
+        fmt::format("{:<35} {:>8} {:>8} {:>4}", grouping.by_policy ? "policy" : "group", "runs",
+                    "finished", "met%");
     for (const std::string& metric : grouping.metrics) {
         text += fmt::format(" {:>12} {:>9}", shortened(metric, 20), "+/-");
     }
@@ -33,14 +34,14 @@ std::string group_head(const RunGrouping& grouping) {
 }
 
 std::string group_line(const std::string& name, const GroupMeans& group) {
-    std::string text =
-        fmt::format("{:<35} {:>8} {:>8}", shortened(one_line(name), group_name_width), group.runs,
-                    group.finished);
+    std::string text = fmt::format("{:<35} {:>8} {:>8} {:>4}",
+                                   shortened(one_line(name), group_name_width), group.outcome.runs,
+                                   group.outcome.finished, group.outcome.deadline_met_percent());
     for (const Summary& metric : group.metrics) {
         const std::string mean =
-            metric.count == 0 ? std::string(nothing_to_show) : fmt::format("{:.6g}", metric.mean);
+            metric.count == 0 ? std::string(nothing_to_show) : rounded(metric.mean, 6);
         const std::string band =
-            has_interval(metric) ? fmt::format("{:.3g}", metric.mean_high_95 - metric.mean) : "";
+            has_interval(metric) ? rounded(metric.mean_high_95 - metric.mean, 3) : "";
         text += fmt::format(" {:>12} {:>9}", mean, band);
     }
     text.erase(text.find_last_not_of(' ') + 1);
@@ -54,9 +55,9 @@ std::string notes_on_groups(std::span<const GroupMeans> groups) {
     for (const GroupMeans& group : groups) {
         if (!group.clusters_words.empty()) over.insert(group.clusters_words);
         repeated += group.repeated;
-        unfinished = unfinished || group.finished < group.runs;
+        unfinished = unfinished || group.outcome.finished < group.outcome.runs;
     }
-    std::string text = "+/-: half the 95 % interval of the mean";
+    std::string text = "met%: runs in time; +/-: half the 95 % interval of the mean";
     constexpr std::size_t shown_most = 3;
     if (!over.empty() && over.size() <= shown_most) {
         text += fmt::format(", over {}", fmt::join(over, " or "));
@@ -95,9 +96,11 @@ GroupRow row_of_group(const GroupedRuns& groups, const GroupMeans& group) {
         row.emplace_back(grouping.keys[i], group.keys[i]);
     }
     if (grouping.by_policy) row.emplace_back("policy", group.policy);
-    row.emplace_back("runs", group.runs);
+    row.emplace_back("runs", group.outcome.runs);
     row.emplace_back("repeated", group.repeated);
-    row.emplace_back("finished", group.finished);
+    row.emplace_back("finished", group.outcome.finished);
+    row.emplace_back("deadline_met_share",
+                     group.outcome.deadline_met_share().value_or(unknown_number));
     for (std::size_t i = 0; i < grouping.metrics.size(); ++i) {
         const Summary& metric = group.metrics[i];
         const bool sure = has_interval(metric);
@@ -132,7 +135,8 @@ std::string grouped_table(const GroupedRuns& groups) {
             continue;
         }
         std::ranges::stable_sort(block, {}, [](const GroupMeans& one) {
-            return one.metrics.empty() ? 0 : one.metrics.front().mean;
+            return std::pair(one.outcome.rank(),
+                             one.metrics.empty() ? 0 : one.metrics.front().mean);
         });
         if (!label.empty()) {
             text += fmt::format("{}{}\n", text.empty() ? "" : "\n",

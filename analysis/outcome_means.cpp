@@ -1,5 +1,7 @@
 #include "analysis/outcome_means.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -35,12 +37,24 @@ std::string_view kind_of(const OutcomeMeans& means) {
 
 }  // namespace
 
-std::optional<double> OutcomeMeans::deadline_met_share() const {
+void OutcomeCounts::add(bool is_finished, std::optional<bool> met) {
+    ++runs;
+    finished += is_finished;
+    with_deadline += met.has_value();
+    deadline_met += met.value_or(false);
+}
+
+std::optional<double> OutcomeCounts::deadline_met_share() const {
     if (with_deadline == 0) return std::nullopt;
     return static_cast<double>(deadline_met) / static_cast<double>(with_deadline);
 }
 
-int OutcomeMeans::rank() const {
+std::string OutcomeCounts::deadline_met_percent() const {
+    const auto share = deadline_met_share();
+    return share ? fmt::format("{:.0f}", 100 * *share) : std::string(nothing_to_show);
+}
+
+int OutcomeCounts::rank() const {
     if (finished == 0) return 2;
     return finished == runs && deadline_met == with_deadline ? 0 : 1;
 }
@@ -51,10 +65,7 @@ OutcomeMeans outcome_means(std::span<const PolicyGroup::Member> members, bool of
     std::size_t counted = 0;
     for (const PolicyGroup::Member& member : members) {
         const records::RunResult& run = *member.run;
-        ++means.runs;
-        means.finished += run.finished;
-        means.with_deadline += run.deadline.has_value();
-        means.deadline_met += run.deadline && run.deadline_met;
+        means.add(run.finished, run.deadline ? std::optional(run.deadline_met) : std::nullopt);
         regret.add(run);
         if (of_finished_only && !run.finished) continue;
         ++counted;

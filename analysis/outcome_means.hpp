@@ -15,11 +15,21 @@
 
 namespace ukemi::analysis {
 
-struct OutcomeMeans {
+struct OutcomeCounts {
     std::size_t runs = 0;
     std::size_t finished = 0;
     std::size_t with_deadline = 0;
     std::size_t deadline_met = 0;
+
+    void add(bool is_finished, std::optional<bool> met);  // empty: it has no deadline
+    std::optional<double> deadline_met_share() const;
+    std::string deadline_met_percent() const;  // as tables show it
+    // In tables those who finish in time stand first, who did not even finish once last: they paid
+    // for something else.
+    int rank() const;
+};
+
+struct OutcomeMeans : OutcomeCounts {
     // Means over the runs that were asked for; not a number where there are none.
     double spot_h = 0;
     double on_demand_h = 0;
@@ -28,11 +38,6 @@ struct OutcomeMeans {
     double on_demand_usd = 0;
     std::optional<OptimumMean> optimum;
     std::optional<double> regret_percent;
-
-    std::optional<double> deadline_met_share() const;
-    // In tables those who finish in time stand first, who did not even finish once last: they paid
-    // for something else.
-    int rank() const;
 };
 
 // What is bought is of all members, or of those that finished their work.

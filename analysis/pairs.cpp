@@ -140,13 +140,14 @@ void correct_pairs(std::span<PolicyPair> rows) {
     }
 }
 
-std::string policy_called(std::string_view name, std::span<const std::string> labels) {
+std::string policy_called(std::string_view name, std::span<const std::string> labels,
+                          std::string_view option) {
     std::set<std::string> known;
     for (const std::string& label : labels) {
         if (label == name || short_label(label) == short_label(name)) return label;
         known.insert(short_label(label));
     }
-    throw InputError("--baseline", "",
+    throw InputError(option, "",
                      fmt::format("expected one of the policies {}, found \"{}\"",
                                  fmt::join(known, ", "), one_line(name)));
 }

@@ -50,6 +50,7 @@ struct UnitRun {
     std::int64_t scenario = 0;  // runs of two scenarios are no pair
     bool finished = false;
     std::vector<double> values;  // of some quantities; not a number: it has none
+    std::optional<bool> deadline_met = std::nullopt;  // empty: it has no deadline
 };
 
 // Every policy of these runs but the baseline, in their order; their clusters are known. A row has
@@ -62,7 +63,8 @@ void correct_pairs(std::span<PolicyPair> rows);
 
 // The one of these labels that a command line calls so: as in results, or by the registry's short
 // names. InputError where there is none.
-std::string policy_called(std::string_view name, std::span<const std::string> labels);
+std::string policy_called(std::string_view name, std::span<const std::string> labels,
+                          std::string_view option = "--baseline");
 
 // Every policy but the baseline (its label), in the order of the runs, in each variant.
 std::vector<PolicyPair> pairs_with(std::span<const records::RunResult> runs,

@@ -35,14 +35,14 @@ std::string probability_text(std::optional<double> p) {
     return *p < 0.001 ? "<0.001" : fmt::format("{:.3f}", *p);
 }
 
+std::string with_sign(double value) { return (value < 0 ? "" : "+") + rounded(value, 4); }
+
 // Differences are shown as so many times what files hold: of hours, seconds.
 std::string pair_line(const PolicyPair& pair, const PairedQuantity& quantity, double times) {
     const bool sure = quantity.difference.clusters > 1;
-    const std::string difference = pair.pairs == 0
-                                       ? std::string(nothing_to_show)
-                                       : fmt::format("{:+.4g}", quantity.difference.mean * times);
-    const std::string band =
-        sure ? fmt::format("{:.3g}", half_of_interval(quantity.difference) * times) : "";
+    const std::string difference = pair.pairs == 0 ? std::string(nothing_to_show)
+                                                   : with_sign(quantity.difference.mean * times);
+    const std::string band = sure ? rounded(half_of_interval(quantity.difference) * times, 3) : "";
     std::string ratio(nothing_to_show);
     std::string ratio_band;
     if (quantity.ratio) ratio = fmt::format("{:.3f}", *quantity.ratio);

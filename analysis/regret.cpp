@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace ukemi::analysis {
 
 void RegretSum::add(const records::RunResult& run) {
@@ -29,6 +31,14 @@ std::optional<OptimumMean> optimum_mean(std::span<const records::RunResult> runs
     RegretSum sum;
     for (const records::RunResult& run : runs) sum.add(run);
     return sum.optimum();
+}
+
+std::string rounded(double value, int digits) {
+    constexpr double written_out_most = 1e9;
+    const double size = std::abs(value);
+    if (size >= std::pow(10, digits) && size < written_out_most)
+        return fmt::format("{:.0f}", value);
+    return fmt::format("{:.{}g}", value, digits);
 }
 
 std::string regret_text(std::optional<double> percent) {

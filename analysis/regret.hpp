@@ -38,6 +38,8 @@ std::optional<OptimumMean> optimum_mean(std::span<const records::RunResult> runs
 
 // What tables show where there is nothing to show.
 inline constexpr std::string_view nothing_to_show = "\u2013";
+// So many digits that count, and all before the point up to 10^9: 1.53, 16245, not 1.62e+04.
+std::string rounded(double value, int digits);
 std::string regret_text(std::optional<double> percent);  // "7.3"
 std::string_view optimum_name(const OptimumMean& mean);  // of its line in a table
 

@@ -62,12 +62,6 @@ struct PolicyTableLayout {
     bool markets;  // what was bought of which
 };
 
-// How many runs met their deadline, of those that have one.
-std::string met_percent(const OutcomeMeans& outcome) {
-    const auto share = outcome.deadline_met_share();
-    return share ? fmt::format("{:.0f}", 100 * *share) : std::string(nothing_to_show);
-}
-
 // A name that is too long has a line to itself: it is the one that files have.
 std::string name_cells(const PolicyMeans& row) {
     const std::string name =
@@ -136,8 +130,8 @@ std::string policy_line(const PolicyMeans& row, const PolicyTableLayout& layout)
         fmt::format("{} {:>9} {:>7} {:>7} {:>6}{} {:>4} {:>6}  ", name_cells(row),
                     fitted(cost.mean, 2, 9), interval, regret_text(row.outcome.regret_percent),
                     fitted(row.hours.mean * layout.time.per_hour, 1, 6),
-                    row.outcome.finished < row.outcome.runs ? '!' : ' ', met_percent(row.outcome),
-                    fitted(row.revocations, 1, 6));
+                    row.outcome.finished < row.outcome.runs ? '!' : ' ',
+                    row.outcome.deadline_met_percent(), fitted(row.revocations, 1, 6));
     for (const double share : row.share_percent) text += fmt::format("{:>4.0f}", share);
     return text + market_cells(row.outcome, layout) + "\n";
 }

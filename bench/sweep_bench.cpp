@@ -67,7 +67,8 @@ void sweep_once(const fs::path& source, std::size_t variants, int threads) {
     };
     analysis::SweepSetup sweep;
     sweep.database = folder / "runs.db";
-    const analysis::SweepEnd end = analysis::sweep_runs(cases, setup, sweep);
+    analysis::RankGroup alone;
+    const analysis::SweepEnd end = analysis::sweep_runs(cases, setup, sweep, alone);
     if (end.failure) std::rethrow_exception(end.failure);
     resident_mib.push_back(largest_resident_mib());
     const double used_s = processor_s() - begun_s;

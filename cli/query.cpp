@@ -18,6 +18,7 @@ struct QueryOptions {
     std::vector<std::string> by;
     std::vector<std::string> metrics{"cost_usd", "duration_s"};
     std::string baseline;
+    std::vector<std::string> where;
     std::string build;
     OutputOptions output;
 };
@@ -46,8 +47,10 @@ void query(const QueryOptions& options) {
     const std::vector<std::string> builds = runs.builds();
     const std::string build = build_meant(options, builds);
     CsvFile csv(output);
+    std::vector<analysis::RunFilter> filters;
+    for (const std::string& text : options.where) filters.push_back(runs.filter(text));
     const analysis::GroupedRuns groups =
-        runs.grouped(runs.grouping(options.by, options.metrics, options.baseline), build);
+        runs.grouped(runs.grouping(options.by, options.metrics, options.baseline), build, filters);
     const std::vector<std::string> doubts = runs.doubts();
     if (output.json) {
         fmt::print("{}", analysis::grouped_json(groups, doubts));
@@ -79,6 +82,11 @@ void add_query(CLI::App& app) {
         ->add_option("--metric", options->metrics,
                      "columns that hold numbers (default: cost_usd,duration_s)")
         ->delimiter(',')
+        ->allow_extra_args(false);
+    command
+        ->add_option("--where", options->where,
+                     "only runs with these values: policy=greedy,on_demand, /job/deadline=72h")
+        ->type_name("COLUMN=VALUE,…")
         ->allow_extra_args(false);
     command->add_option("--baseline", options->baseline,
                         "compare each policy with this one, pair by pair");

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <exception>
+#include <functional>
 #include <memory>
 
 #include "analysis/database/sweep_runs.hpp"
@@ -51,17 +52,38 @@ void refuse_predictions(const PreparedRuns& runs) {
                      "is of a prediction of live runs: ukemi replay runs it again");
 }
 
+std::function<bool()> stop_asked() {
+    const std::atomic<int>& requests = watch_stop_signals(SecondSignal::kills);
+    return [&requests] { return requests > 0; };
+}
+
+// Of all but the first of the processes that mpirun has started: what they have to say, the first
+// says.
+void help_sweep(const SweepOptions& options, analysis::RankGroup& ranks) {
+    try {
+        PreparedRuns runs = prepare_runs(options, true);
+        analysis::help_sweep(runs.cases, runs.setup, stop_asked(), ranks);
+    } catch (const InputError& error) {
+        ranks.fail({true, error.what()});
+    } catch (const std::exception& error) {
+        ranks.fail({false, error.what()});
+    }
+}
+
 void run_sweep(const SweepOptions& options) {
+    analysis::RankGroup ranks;
+    if (ranks.rank() > 0) {
+        help_sweep(options, ranks);
+        return;
+    }
     const Shard shard = parse_shard(options.shard);
     PreparedRuns runs = prepare_runs(options, true);
     refuse_predictions(runs);
     ProgressLine line;
     runs.setup.progress = [&](std::size_t done, std::size_t total) { line(done, total); };
-    const std::atomic<int>& stop_requests = watch_stop_signals(SecondSignal::kills);
     const analysis::SweepEnd end = analysis::sweep_runs(
-        runs.cases, runs.setup, {options.database, options.resume, shard.number, shard.count, [&] {
-                                     return stop_requests > 0;
-                                 }});
+        runs.cases, runs.setup,
+        {options.database, options.resume, shard.number, shard.count, stop_asked()}, ranks);
     line.clear();
     const std::string name = one_line(options.database.string());
     if (end.failure) {

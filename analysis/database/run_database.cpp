@@ -30,23 +30,6 @@ const fs::path& checked_database_file(const fs::path& file) {
     return file;
 }
 
-void bind_value(SqliteStatement& statement, const records::RunValue& value) {
-    std::visit(
-        [&](const auto& held) {
-            using Held = std::decay_t<decltype(held)>;
-            if constexpr (std::is_same_v<Held, std::monostate>) {
-                statement.bind_nothing();
-            } else if constexpr (std::is_same_v<Held, bool>) {
-                statement.bind(std::int64_t{held});
-            } else if constexpr (std::is_same_v<Held, std::string>) {
-                statement.bind(std::string_view(held));
-            } else {
-                statement.bind(held);
-            }
-        },
-        value);
-}
-
 std::string digest_name(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 // The row with these texts, added if it is not there.
@@ -72,15 +55,13 @@ std::int64_t row_with(SqliteDatabase& database, const std::string& table, const 
 }  // namespace
 
 RunDatabase::RunDatabase(const fs::path& file)
-    : lock_(checked_database_file(file), file),
-      database_(file, SqliteDatabase::Access::write),
-      columns_(stored_columns()) {
+    : lock_(checked_database_file(file), file), database_(file, SqliteDatabase::Access::write) {
     const bool is_ours = is_run_database(database_);
     database_.execute(settings);
     if (!is_ours) make_tables(database_);
     varied_ = columns_in(database_, "varied");
     std::string marks = "?, ?, ?, ?, ?";
-    for (std::size_t i = 0; i < columns_.size(); ++i) marks += ", ?";
+    for (std::size_t i = 0; i < stored_columns().size(); ++i) marks += ", ?";
     adds_run_.emplace(database_, fmt::format("INSERT INTO results VALUES ({}, ?)", marks));
 }
 
@@ -173,14 +154,14 @@ void RunDatabase::add_doubts(std::int64_t scenario, std::int64_t trace,
     }
 }
 
-void RunDatabase::add(const StoredRun& run) {
-    const std::int64_t trace = trace_row(run.result.trace, run.trace_digest);
+void RunDatabase::add(const SweptRun& run) {
+    const std::int64_t trace = trace_row(run.trace, run.trace_digest);
     SqliteStatement& adds = *adds_run_;
     adds.bind(run.key).bind(build_row()).bind(run.scenario).bind(trace);
-    adds.bind(policy_row(run.result.policy));
-    for (const records::RunColumn* column : columns_) bind_value(adds, column->of(run.result));
+    adds.bind(policy_row(run.policy));
+    for (const records::RunValue& value : run.values) bind_value(adds, value);
     adds.bind(run.wall_s).run();
-    add_doubts(run.scenario, trace, run.result.doubts);
+    add_doubts(run.scenario, trace, run.doubts);
 }
 
 }  // namespace ukemi::analysis

@@ -17,20 +17,11 @@
 #include <vector>
 
 #include "analysis/database/sqlite.hpp"
+#include "analysis/database/swept_run.hpp"
 #include "analysis/output_folder.hpp"
-#include "records/run_columns.hpp"
 #include "scenarios/reader/scenario.hpp"
 
 namespace ukemi::analysis {
-
-// A run with what it is known by in the database.
-struct StoredRun {
-    std::int64_t key = 0;
-    std::int64_t scenario = 0;  // its row
-    std::uint64_t trace_digest = 0;
-    records::RunResult result;
-    double wall_s = 0;  // that it took to make
-};
 
 class RunDatabase {
 public:
@@ -41,7 +32,7 @@ public:
 
     // The row of what was read for a run, added if it is not there.
     std::int64_t scenario_row(const scenarios::Scenario& scenario, std::uint64_t digest);
-    void add(const StoredRun& run);  // a key that is there already is an error
+    void add(const SweptRun& run);  // a key that is there already is an error
 
     // What is added is kept once it is committed, even if the process is killed then.
     void begin() { database_.execute("BEGIN IMMEDIATE"); }
@@ -61,7 +52,6 @@ private:
 
     OutputLock lock_;
     SqliteDatabase database_;
-    std::vector<const records::RunColumn*> columns_;
     std::vector<std::string> varied_;  // the columns of varied keys
     std::optional<SqliteStatement> adds_run_;
     std::optional<std::int64_t> build_;

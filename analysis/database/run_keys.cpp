@@ -1,6 +1,7 @@
 #include "analysis/database/run_keys.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <nlohmann/json.hpp>
@@ -72,6 +73,11 @@ std::int64_t RunKeys::key_of(const scenarios::PlannedRun& run) const {
         fmt::format("{:x}\n{:x}\n{}\n{}\n{}\n{}", cases_[run.case_number], traces_[run.trace],
                     build_, run.policies->label(), run.window.start.raw(), run.seed);
     return std::bit_cast<std::int64_t>(text_digest(text));
+}
+
+std::uint64_t RunKeys::digest() const {
+    return text_digest(
+        fmt::format("{:x}\n{:x}\n{}", fmt::join(cases_, " "), fmt::join(traces_, " "), build_));
 }
 
 }  // namespace ukemi::analysis

@@ -27,6 +27,8 @@ public:
     // Of one of the setup's traces; where it has none, the scenario names what it runs on.
     std::uint64_t trace_digest(std::size_t trace) const { return traces_[trace]; }
     std::int64_t key_of(const scenarios::PlannedRun& run) const;
+    // Of all that the keys of an experiment's runs are made of.
+    std::uint64_t digest() const;
 
 private:
     std::uint64_t digest_of(const scenarios::Scenario& scenario, const std::string& starts);

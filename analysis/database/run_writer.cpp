@@ -38,7 +38,7 @@ RunWriter::~RunWriter() {
     changed_.notify_all();
 }
 
-void RunWriter::add(StoredRun run) {
+void RunWriter::add(SweptRun run) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return waiting_.size() < waiting_most || failed_; });
     if (failed_) return;
@@ -57,7 +57,7 @@ void RunWriter::finish() {
 }
 
 // False once no more can come.
-bool RunWriter::take_waiting(std::vector<StoredRun>& runs) {
+bool RunWriter::take_waiting(std::vector<SweptRun>& runs) {
     runs.clear();
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, look_after, [&] { return waiting_.size() >= worth_waking || ended_; });
@@ -69,12 +69,12 @@ bool RunWriter::take_waiting(std::vector<StoredRun>& runs) {
 }
 
 void RunWriter::write() {
-    std::vector<StoredRun> runs;
+    std::vector<SweptRun> runs;
     std::int64_t added = 0;  // since the last commit
     Clock::time_point begun;
     for (bool more = true; more;) {
         more = take_waiting(runs);
-        for (const StoredRun& run : runs) {
+        for (const SweptRun& run : runs) {
             if (added++ == 0) {
                 database_.begin();
                 begun = Clock::now();

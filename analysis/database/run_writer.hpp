@@ -24,7 +24,7 @@ public:
     RunWriter(const RunWriter&) = delete;
     RunWriter& operator=(const RunWriter&) = delete;
 
-    void add(StoredRun run);  // any thread; after a failure, nothing
+    void add(SweptRun run);  // any thread; after a failure, nothing
     bool has_failed() const { return failed_; }
     // All is written, or throws what went wrong. Nothing is added afterwards.
     void finish();
@@ -32,12 +32,12 @@ public:
 
 private:
     void write();
-    bool take_waiting(std::vector<StoredRun>& runs);
+    bool take_waiting(std::vector<SweptRun>& runs);
 
     RunDatabase& database_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<StoredRun> waiting_;
+    std::vector<SweptRun> waiting_;
     bool ended_ = false;
     std::atomic<bool> failed_ = false;
     std::atomic<std::int64_t> committed_ = 0;

@@ -101,6 +101,23 @@ std::vector<const records::RunColumn*> stored_columns() {
     return columns;
 }
 
+void bind_value(SqliteStatement& statement, const records::RunValue& value) {
+    std::visit(
+        [&](const auto& held) {
+            using Held = std::decay_t<decltype(held)>;
+            if constexpr (std::is_same_v<Held, std::monostate>) {
+                statement.bind_nothing();
+            } else if constexpr (std::is_same_v<Held, bool>) {
+                statement.bind(std::int64_t{held});
+            } else if constexpr (std::is_same_v<Held, std::string>) {
+                statement.bind(std::string_view(held));
+            } else {
+                statement.bind(held);
+            }
+        },
+        value);
+}
+
 std::string sql_name(std::string_view name) {
     std::string quoted_name = "\"";
     for (const char c : name) quoted_name += c == '"' ? std::string("\"\"") : std::string(1, c);

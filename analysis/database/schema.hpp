@@ -13,6 +13,8 @@ namespace ukemi::analysis {
 // The columns of a run that its own row has: all but the names that runs have in common.
 std::vector<const records::RunColumn*> stored_columns();
 
+void bind_value(SqliteStatement& statement, const records::RunValue& value);
+
 // In quotation marks, as SQL writes names.
 std::string sql_name(std::string_view name);
 // Names in a row, each after `before`: `"seed", "oracle"`.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "analysis/database/schema.hpp"
 #include "base/input_error.hpp"
@@ -32,12 +33,20 @@ std::string shown(const SqliteStatement& row, int field) {
     return row.is_real(field) ? fmt::format("{}", row.real(field)) : std::string(row.text(field));
 }
 
-std::string question_of(const RunGrouping& grouping) {
+std::string question_of(const RunGrouping& grouping, std::span<const RunFilter> filters) {
     std::string sql = "SELECT ";
     for (const std::string& key : grouping.keys) sql += sql_name(key) + ", ";
-    sql += "policy, scenario_id, record, trace, start_s, stretch, seed, event_hash, finished";
+    sql +=
+        "policy, scenario_id, record, trace, start_s, stretch, seed, event_hash, finished, "
+        "deadline_met";
     for (const std::string& metric : grouping.metrics) sql += ", " + sql_name(metric);
-    sql += " FROM runs WHERE build = ? ORDER BY ";
+    sql += " FROM runs WHERE build = ?";
+    for (const RunFilter& filter : filters) {
+        sql += fmt::format(" AND {} IN (?", sql_name(filter.column));
+        for (std::size_t i = 1; i < filter.values.size(); ++i) sql += ", ?";
+        sql += ")";
+    }
+    sql += " ORDER BY ";
     // Variants in the order in which they were asked for.
     const bool usual = std::ranges::equal(
         std::span(grouping.keys).first(std::min(usual_keys.size(), grouping.keys.size())),
@@ -58,6 +67,8 @@ UnitRun run_in(const SqliteStatement& row, int field, std::size_t metrics) {
     run.unit.seed = static_cast<std::uint64_t>(row.integer(field++));
     run.unit.event_hash = row.text(field++);
     run.finished = row.integer(field++) != 0;
+    if (!row.is_nothing(field)) run.deadline_met = row.integer(field) != 0;
+    ++field;
     for (std::size_t metric = 0; metric < metrics; ++metric) {
         run.values.push_back(row.real(field++));
     }
@@ -147,10 +158,38 @@ RunGrouping StoredRuns::grouping(const std::vector<std::string>& by,
     return grouping;
 }
 
-GroupedRuns StoredRuns::grouped(const RunGrouping& grouping, const std::string& build) {
+RunFilter StoredRuns::filter(const std::string& text) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals + 1 == text.size()) {
+        throw InputError("--where", "",
+                         fmt::format("expected COLUMN=VALUE or COLUMN=VALUE,VALUE, found {}",
+                                     ukemi::quoted(text)));
+    }
+    RunFilter filter{column_meant(text.substr(0, equals), false, "--where"), {}};
+    const bool number = std::ranges::find(columns_, filter.column, &Column::name)->type != "TEXT";
+    std::istringstream values(text.substr(equals + 1));
+    for (std::string value; std::getline(values, value, ',');) {
+        const auto amount = number ? records::varied_amount(value) : std::nullopt;
+        if (number && !amount) {
+            throw InputError("--where", "",
+                             fmt::format("expected numbers for {}, found {}", filter.column,
+                                         ukemi::quoted(value)));
+        }
+        if (filter.column == "policy") value = policy_called(value, policies(), "--where");
+        filter.values.emplace_back(amount ? records::RunValue(amount->value)
+                                          : records::RunValue(value));
+    }
+    return filter;
+}
+
+GroupedRuns StoredRuns::grouped(const RunGrouping& grouping, const std::string& build,
+                                std::span<const RunFilter> filters) {
     GroupedRuns groups(grouping);
-    SqliteStatement row(database_, question_of(grouping));
+    SqliteStatement row(database_, question_of(grouping, filters));
     row.bind(std::string_view(build));
+    for (const RunFilter& filter : filters) {
+        for (const records::RunValue& value : filter.values) bind_value(row, value);
+    }
     RunBlock block;
     while (row.step()) {
         std::vector<std::string> keys;
@@ -166,6 +205,10 @@ GroupedRuns StoredRuns::grouped(const RunGrouping& grouping, const std::string& 
             run_in(row, static_cast<int>(grouping.keys.size()), grouping.metrics.size()));
     }
     if (!block.runs.empty()) groups.add(block);
+    if (groups.means().empty()) {
+        throw InputError(filters.empty() ? "--build" : "--where", "",
+                         fmt::format("no runs of {} are so", build));
+    }
     groups.close();
     return groups;
 }

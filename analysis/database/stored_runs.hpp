@@ -2,13 +2,21 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/database/sqlite.hpp"
 #include "analysis/grouped_runs.hpp"
+#include "records/run_columns.hpp"
 
 namespace ukemi::analysis {
+
+// Runs whose column has one of these values.
+struct RunFilter {
+    std::string column;
+    std::vector<records::RunValue> values;
+};
 
 class StoredRuns {
 public:
@@ -24,8 +32,12 @@ public:
     RunGrouping grouping(const std::vector<std::string>& by,
                          const std::vector<std::string>& metrics, const std::string& baseline);
 
-    // Of the runs of one build.
-    GroupedRuns grouped(const RunGrouping& grouping, const std::string& build);
+    // "COLUMN=VALUE,VALUE", the column as in `grouping`; amounts may have units: "72 h".
+    RunFilter filter(const std::string& text);
+
+    // Of the runs of one build that pass all filters. InputError where there are none.
+    GroupedRuns grouped(const RunGrouping& grouping, const std::string& build,
+                        std::span<const RunFilter> filters);
 
     // What makes its markets doubtful, and means over them, a line each.
     std::vector<std::string> doubts();

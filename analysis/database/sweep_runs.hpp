@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 
+#include "analysis/database/rank_group.hpp"
 #include "scenarios/experiment/experiment.hpp"
 
 namespace ukemi::analysis {
@@ -27,8 +28,15 @@ struct SweepEnd {
     std::exception_ptr failure;  // why there are not more, if somebody has not stopped it
 };
 
-// InputError before the first run for what cannot be written to, or has other runs than ours.
+// For the first of the ranks, who makes runs as the others do. InputError before the first run for
+// what cannot be written to, or has other runs than ours.
 SweepEnd sweep_runs(std::span<const scenarios::ExperimentCase> cases,
-                    const scenarios::ExperimentSetup& setup, const SweepSetup& sweep);
+                    const scenarios::ExperimentSetup& setup, const SweepSetup& sweep,
+                    RankGroup& ranks);
+
+// For the other ranks: makes what the first hands out, and sends it there.
+void help_sweep(std::span<const scenarios::ExperimentCase> cases,
+                const scenarios::ExperimentSetup& setup, const std::function<bool()>& stopped,
+                RankGroup& ranks);
 
 }  // namespace ukemi::analysis

@@ -197,7 +197,17 @@ public:
         layout_.emplace(std::move(parts_));
         choose_details();
         choose_runs();
-        for_each(layout_->group_count(), [&](std::size_t group) { run_group(group); });
+        if (taker_.next_group) {
+            parallel_for(static_cast<std::size_t>(setup_.threads), setup_.threads,
+                         [&](std::size_t) {
+                             while (const auto group = taker_.next_group()) {
+                                 first_failure_.guard(*group, [&] { run_group(*group); });
+                             }
+                         });
+            first_failure_.rethrow();
+        } else {
+            for_each(layout_->group_count(), [&](std::size_t group) { run_group(group); });
+        }
     }
 
 private:

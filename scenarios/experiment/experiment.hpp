@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,6 +80,8 @@ struct RunTaker {
     std::function<void(const PlannedRun& run, FinishedRun finished)> take;
     // From any thread, before each run: true ends the experiment. May be empty.
     std::function<bool()> stopped;
+    // From any thread: the group that is made next, until there is none. Empty: all in turn.
+    std::function<std::optional<std::size_t>()> next_group;
 };
 // Throws the first failure in the order of the groups; runs that were taken before stay taken.
 void run_experiment(std::span<const ExperimentCase> cases, const ExperimentSetup& setup,

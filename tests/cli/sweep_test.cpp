@@ -11,6 +11,7 @@
 #include "analysis/database/sqlite.hpp"
 #include "base/rng.hpp"
 #include "tests/cli/child.hpp"
+#include "tests/cli/swept.hpp"
 
 namespace ukemi {
 
@@ -42,39 +43,6 @@ Ran sweep_small(const fs::path& folder, std::vector<std::string> options) {
     const std::vector<std::string> begin{"sweep", "small.json", "--traces", "rising.csv"};
     options.insert(options.begin(), begin.begin(), begin.end());
     return run_ukemi(with_swept_files(folder), options);
-}
-
-// The demo's six policies under seeds from one on: a second has some thousands of such runs, so
-// that a sweep of that many seeds does not end before it is stopped.
-constexpr std::int64_t many_seeds = 20'000;
-
-std::vector<std::string> endless_sweep(std::int64_t last_seed, std::vector<std::string> more) {
-    more.insert(more.begin(), {"sweep", shipped("market/demo.json").string(), "--seeds",
-                               fmt::format("1..{}", last_seed), "-j", "2"});
-    return more;
-}
-
-// All columns of all runs but the times that they took and the numbers of their scenarios' rows.
-std::vector<std::string> stored_rows(const fs::path& file) {
-    SqliteDatabase database(file, SqliteDatabase::Access::read);
-    std::string columns;
-    {
-        SqliteStatement names(database,
-                              "SELECT name FROM pragma_table_info('runs') "
-                              "WHERE name NOT IN ('wall_s', 'scenario_id') ORDER BY name");
-        while (names.step()) columns += fmt::format(", \"{}\"", names.text(0));
-    }
-    SqliteStatement row(database, fmt::format("SELECT json_array({}) FROM runs ORDER BY run_key",
-                                              columns.substr(2)));
-    std::vector<std::string> rows;
-    while (row.step()) rows.emplace_back(row.text(0));
-    std::ranges::sort(rows);
-    return rows;
-}
-
-std::int64_t stored_count(const fs::path& file) {
-    SqliteDatabase database(file, SqliteDatabase::Access::read);
-    return database.integer("SELECT count(*) FROM results");
 }
 
 // Of a database that may be about to be made.
@@ -210,6 +178,48 @@ TEST_CASE("ukemi query: groups by any key, of any number", "[cli][sweep]") {
     CHECK(none[0].at("runs") == 3);
 }
 
+TEST_CASE("ukemi query: only the runs that are asked for, those in time first", "[cli][sweep]") {
+    const ScratchFolder scratch;
+    REQUIRE(sweep_small(scratch.path(), {"--policies", "spot_only,on_demand,greedy", "--vary",
+                                         "/job/deadline=20h,30h", "--out", "runs.db"})
+                .code == 0);
+    const auto query = [&](std::vector<std::string> options) {
+        options.insert(options.begin(), {"query", "runs.db"});
+        return run_ukemi(scratch.path(), options);
+    };
+    const Ran all = query({"--where", "/job/deadline=20 h", "--csv", "q.csv"});
+    INFO(all.err);
+    REQUIRE(all.code == 0);
+    // Who has never been in time is cheapest, and stands last all the same.
+    const auto place = [&](const char* policy) { return all.out.find(policy); };
+    CHECK(place("\ngreedy") < place("\non_demand"));
+    CHECK(place("\non_demand") < place("\nspot_only"));
+    const auto rows = query_rows(text_in(scratch / "q.csv"));
+    REQUIRE(rows.size() == 3);
+    for (const auto& row : rows) {
+        CHECK(row.at("variant") == "/job/deadline=20h");
+        CHECK(row.at("deadline_met_share") == (row.at("policy") == "spot_only" ? "0" : "1"));
+    }
+    const auto groups = [&](std::vector<std::string> options) {
+        options.emplace_back("--json");
+        return json::parse(query(options).out).at("groups").size();
+    };
+    CHECK(groups({"--where", "policy=greedy,on_demand"}) == 4);
+    CHECK(groups({"--where", "policy=greedy,on_demand", "--where", "deadline_s=108000"}) == 2);
+    CHECK(groups({"--where", "start_s=0", "--by", "policy"}) == 3);
+    const auto complaint = [&](const char* where) {
+        const Ran ran = query({"--where", where});
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        return ran.err;
+    };
+    CHECK_THAT(complaint("policy"), Catch::Contains("--where: expected COLUMN=VALUE"));
+    CHECK_THAT(complaint("polcy=greedy"), Catch::Contains("did you mean \"policy\"?"));
+    CHECK_THAT(complaint("policy=daly"), Catch::Contains("--where: expected one of the policies"));
+    CHECK_THAT(complaint("seed=one"), Catch::Contains("expected numbers for seed, found \"one\""));
+    CHECK_THAT(complaint("seed=7"), Catch::Contains("--where: no runs of ukemi "));
+}
+
 TEST_CASE("ukemi sweep: goes on where it was killed", "[cli][sweep]") {
     const ScratchFolder scratch;
     const auto of_seeds = [&](std::int64_t last, const char* file) {
@@ -235,34 +245,6 @@ TEST_CASE("ukemi sweep: goes on where it was killed", "[cli][sweep]") {
     CHECK(stored_count(file) == 6 * last);
     CHECK(stored_rows(file) == stored_rows(scratch / "whole.db"));
     CHECK(names_in(scratch.path()) == Names{"killed.db", "whole.db"});
-}
-
-TEST_CASE("ukemi merge: shards make the same database as a sweep in one piece", "[cli][sweep]") {
-    const ScratchFolder scratch;
-    const auto sweep = [&](const std::string& file, std::vector<std::string> more) {
-        more.insert(more.begin(), {"sweep", shipped("market/demo.json").string(), "--vary",
-                                   "/job/work=100 h,200 h", "--seeds", "1..100", "--out", file});
-        REQUIRE(run_ukemi(scratch.path(), more).code == 0);
-    };
-    constexpr std::int64_t runs = 2 * 100 * 6;
-    sweep("whole.db", {"-j", "2"});
-    const std::vector<std::string> whole = stored_rows(scratch / "whole.db");
-    REQUIRE(std::ssize(whole) == runs);
-    std::vector<std::string> merge{"merge", "merged.db"};
-    std::int64_t largest = 0;
-    for (int shard = 1; shard <= 3; ++shard) {
-        const std::string part = fmt::format("part-{}.db", shard);
-        sweep(part, {"--shard", fmt::format("{}/3", shard)});
-        largest = std::max(largest, stored_count(scratch / part));
-        merge.push_back(part);
-    }
-    CHECK(largest <= runs / 3 + runs / 30);
-    REQUIRE(run_ukemi(scratch.path(), merge).code == 0);
-    CHECK(stored_rows(scratch / "merged.db") == whole);
-    // What is there is not added again.
-    const Ran again = run_ukemi(scratch.path(), {"merge", "merged.db", "whole.db"});
-    CHECK(again.out == "merged.db: 0 runs added from whole.db\n");
-    CHECK(stored_rows(scratch / "merged.db") == whole);
 }
 
 TEST_CASE("ukemi sweep: Ctrl-C keeps what is done and says what it was", "[cli][sweep]") {
