@@ -19,6 +19,7 @@
 #include "sim/cluster/memory_need.hpp"
 #include "sim/cluster/model_profile.hpp"
 #include "sim/step/layer_times.hpp"
+#include "sim/step/monitor_time.hpp"
 
 namespace ukemi::scenarios {
 
@@ -302,17 +303,20 @@ void update_variables(const ConfigReader& config, const sim::Topology& topology,
     }
 }
 
-// What measuring costs is what it sends: the noise scale comes from norms that ranks tell each
-// other anyway, the variance from a second all-reduce.
-void read_monitor(ConfigReader& config, StepJobEntry& entry) {
-    static constexpr std::array<std::string_view, 3> monitors{"none", "noise_scale",
-                                                              "gradient_variance"};
+// What measuring costs: operations on the GPU, and for the variance a second all-reduce.
+void read_monitor(ConfigReader& config, const sim::ModelProfile& model, StepJobEntry& entry) {
+    const auto monitor =
+        config.choice<sim::GradientMonitor>("monitor", sim::gradient_monitor_names, "none");
+    if (monitor == sim::GradientMonitor::none) return;
+    const std::string name(sim::gradient_monitor_names[static_cast<std::size_t>(monitor)]);
     sim::StepJob& job = entry.job;
-    if (config.one_of("monitor", monitors, "none") != "gradient_variance") return;
-    if (!job.servers.empty() || job.layout || entry.codec.name != "none" || job.buckets.empty()) {
-        config.fail("monitor",
-                    "gradient_variance is for whole gradients of all workers that are all-reduced");
+    if (!job.servers.empty() || job.layout || job.buckets.empty()) {
+        config.fail("monitor", name + " is for gradients of all workers that are all-reduced");
     }
+    const std::string where = place(config, "monitor");
+    job.monitoring = sim::monitor_time(monitor, *entry.least_gpu, model, where);
+    if (monitor != sim::GradientMonitor::gradient_variance) return;
+    if (entry.codec.name != "none") config.fail("monitor", name + " is for whole gradients");
     sim::add_squares(job.buckets);
     entry.buckets = static_cast<std::int64_t>(job.buckets.size());
 }
@@ -378,7 +382,7 @@ StepJobEntry read_step_job(ConfigReader config, const sim::Topology& topology, M
         config.fail("codec", "expected none where replicas divide what they hold (\"shard\")");
     }
     encode_gradients(config, model, entry);
-    read_monitor(config, entry);
+    read_monitor(config, model, entry);
     if (job.servers.empty()) read_collective(config, topology, defaults.collective, entry);
     job.steps = config.integer("steps", 1, steps_most, 20);
     check_length(config, job);

@@ -9,8 +9,9 @@
 namespace ukemi::sim {
 namespace {
 
-// Tokens: those of buckets that are ready, the end of the pass, and the sender's.
+// Tokens: those of buckets that are ready, the ends of the pass and of measuring, the sender's.
 constexpr std::uint64_t computed_token = std::uint64_t{1} << 32;
+constexpr std::uint64_t measured_token = computed_token + 1;
 constexpr std::uint64_t sender_tokens = std::uint64_t{2} << 32;
 
 }  // namespace
@@ -47,6 +48,7 @@ void DataParallelPlayer::play_step(Instant begin) {
     if (record().detailed) record().computing = computing;
     set_computed_at(begin + longest + encoding_);
     computed_ = false;
+    gathered_at_.reset();
     if (sender_) plan_buckets(begin + longest, longest);
     host().wake(*this, computed_at(), computed_token);
 }
@@ -71,7 +73,7 @@ void DataParallelPlayer::woken(std::uint64_t token, Instant now) {
         sender_->woken(token, now);
     } else if (token == computed_token) {
         computed_ = true;
-    } else {
+    } else if (token != measured_token) {
         sender_->bucket_ready(static_cast<std::uint32_t>(token), now);
     }
     end_if_done(now);
@@ -84,8 +86,16 @@ void DataParallelPlayer::arrived(std::uint64_t token, Instant now) {
 
 void DataParallelPlayer::end_if_done(Instant now) {
     if (!computed_ || (sender_ && !sender_->all_arrived())) return;
-    const StepParts exposed_parts = exposed(now);
+    if (!gathered_at_) {
+        gathered_at_ = now;
+        if (job().monitoring > Duration{}) {
+            host().wake(*this, now + job().monitoring, measured_token);
+        }
+    }
+    if (now < *gathered_at_ + job().monitoring) return;
+    const StepParts exposed_parts = exposed(*gathered_at_);
     StepParts& parts = record().parts;
+    parts.compute += job().monitoring;
     parts.sending = exposed_parts.sending;
     parts.coding = exposed_parts.coding + encoding_;
     parts.agreeing = exposed_parts.agreeing;

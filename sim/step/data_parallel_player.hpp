@@ -5,7 +5,7 @@
 // backward pass goes on. (A ring in truth begins where workers are ready first; as it cannot end
 // before the last one has joined, that is neglected.) Encoding a bucket needs the GPU and the host
 // that the backward pass needs, so the rest of that waits for it; decoding comes after the pass.
-// (Both beside the pass were slower still: arXiv:2103.00543.)
+// (Both beside the pass were slower still: arXiv:2103.00543.) What measures gradients comes last.
 #pragma once
 
 #include <optional>
@@ -31,6 +31,7 @@ private:
     std::optional<GradientSender> sender_;  // none: nothing is sent
     Duration encoding_;                     // of all buckets
     bool computed_ = false;
+    std::optional<Instant> gathered_at_;  // when all gradients had arrived, and are measured
 };
 
 }  // namespace ukemi::sim

@@ -59,6 +59,8 @@ struct StepJob {
     std::vector<DeviceId> servers;
     bool sums_by_machine = false;  // one worker of each machine sends the sum of all of its
     bool asynchronous = false;     // workers do not wait for each other; needs servers
+    Duration
+        monitoring;  // of gradients, on every worker, once they have arrived (monitor_time.hpp)
     LaunchRule launch;
     policies::Collective collective = policies::Collective::ring;
     bool nccl = false;  // instead: all-reduces and gathers of gradients take as long as NCCL's

@@ -6,6 +6,7 @@
 
 #include "analysis/pairs.hpp"
 #include "analysis/policy_means.hpp"
+#include "analysis/regret.hpp"
 #include "base/input_error.hpp"
 #include "tests/cli/child.hpp"
 
@@ -246,6 +247,14 @@ TEST_CASE("pairs: a baseline is known by its long and its short name", "[cli][pa
         CHECK(std::string(error.what()) ==
               "--baseline: expected one of the policies greedy+daly, on_demand, found \"greedy\"");
     }
+}
+
+TEST_CASE("tables: numbers keep the digits that count, and no exponent", "[cli]") {
+    CHECK(rounded(0, 3) == "0");
+    CHECK(rounded(1.534, 3) == "1.53");
+    CHECK(rounded(-1234.6, 4) == "-1235");
+    CHECK(rounded(16'245, 3) == "16245");
+    CHECK(rounded(2e12, 3) == "2e+12");
 }
 
 }  // namespace ukemi::analysis
