@@ -11,6 +11,7 @@
 #include "kernels/codec.hpp"
 #include "plots/figures.hpp"
 #include "policies/parameter_notes.hpp"
+#include "policies/registry.hpp"
 #include "runtime/live_run.hpp"
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/machine_spec.hpp"
@@ -39,7 +40,7 @@ void list_policies() {
         return text;
     };
     fmt::print("{:<24}{:<21}{:<12}{}\n", "policy", "knobs", "worlds", "what it does (source)");
-    for (const policies::PolicyEntry& entry : policies::all_policies()) {
+    const auto print = [&](const policies::PolicyEntry& entry) {
         ConfigReader none = ConfigReader::from_text("{}", entry.name);
         const policies::KnobSet knobs = policies::make_policy(entry, none)->knobs();
         fmt::print("{:<24}{:<21}{:<12}{}\n", entry.name, policies::knob_list(knobs, " "),
@@ -48,7 +49,9 @@ void list_policies() {
             entry.alias.empty() ? "" : fmt::format("; short: {}", entry.alias);
         fmt::print("{:<57}({}{}{})\n", "", entry.source, alias,
                    entry.needs_deadline ? "; needs a deadline" : "");
-    }
+    };
+    for (const policies::PolicyEntry& entry : policies::all_policies()) print(entry);
+    for (const policies::PolicyEntry* const entry : policies::plugin_policies()) print(*entry);
     fmt::print(
         "(sim): where the scenario says what it costs or is worth: learning, codecs, exchanges, "
         "collectives, learners, bids, slow machines\n");

@@ -8,13 +8,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "analysis/build_info.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/command_line.hpp"
+#include "policies/plugin_loader.hpp"
 #include "sim/engine/event_queue.hpp"
 
 namespace {
@@ -79,12 +82,34 @@ int complain(std::string_view problem, int code) {
     return code;
 }
 
+// Before the command, whose action then finds the policies.
+void add_plugin_options(CLI::App& app) {
+    app.add_option_function<std::vector<std::string>>(
+           "--plugin",
+           [](const std::vector<std::string>& files) {
+               ukemi::policies::allow_plugins();
+               for (const std::string& file : files) {
+                   ukemi::policies::load_plugin(file, "--plugin");
+               }
+           },
+           "a shared library with policies of its own (ukemi init policy)")
+        ->type_name("FILE")
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->trigger_on_parse();
+    app.add_flag_callback(
+           "--allow-plugins", [] { ukemi::policies::allow_plugins(); },
+           "load the libraries that scenarios name under \"plugins\"")
+        ->trigger_on_parse();
+}
+
 int run(int argc, char** argv) {
     CLI::App app{
         "ukemi rehearses how a training job should adapt to a market that takes its "
         "machines away.",
         "ukemi"};
     app.set_version_flag("--version", std::string(ukemi::analysis::build_description()));
+    add_plugin_options(app);
     app.require_subcommand(1);
     app.get_formatter()->column_width(34);
     app.footer(

@@ -22,11 +22,13 @@ namespace fs = std::filesystem;
 // The nearest `scenarios` around it that has the catalogue of scenarios; empty if there is none.
 fs::path scenarios_around(fs::path folder) {
     for (;; folder = folder.parent_path()) {
-        fs::path found = folder / "scenarios";
-        std::error_code ignored;
-        if (fs::is_regular_file(found / "README.md", ignored) &&
-            fs::is_directory(found / "market", ignored)) {
-            return found;
+        for (const char* name : {"scenarios", "share/ukemi/scenarios"}) {  // the second: installed
+            fs::path found = folder / name;
+            std::error_code ignored;
+            if (fs::is_regular_file(found / "README.md", ignored) &&
+                fs::is_directory(found / "market", ignored)) {
+                return found;
+            }
         }
         if (folder == folder.parent_path()) return {};
     }

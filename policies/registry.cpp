@@ -26,13 +26,31 @@ constexpr std::array table{
 };
 #undef POLICY
 
+std::vector<const PolicyEntry*>& brought() {
+    static std::vector<const PolicyEntry*> entries;
+    return entries;
+}
+
+bool is_called(const PolicyEntry& entry, std::string_view name) {
+    return entry.name == name || (!entry.alias.empty() && entry.alias == name);
+}
+
 }  // namespace
 
 std::span<const PolicyEntry> all_policies() { return table; }
 
+std::span<const PolicyEntry* const> plugin_policies() { return brought(); }
+
+void add_policies(std::span<const PolicyEntry> entries) {
+    for (const PolicyEntry& entry : entries) brought().push_back(&entry);
+}
+
 const PolicyEntry* find_policy(std::string_view name) {
     for (const PolicyEntry& entry : all_policies()) {
-        if (entry.name == name || (!entry.alias.empty() && entry.alias == name)) return &entry;
+        if (is_called(entry, name)) return &entry;
+    }
+    for (const PolicyEntry* const entry : plugin_policies()) {
+        if (is_called(*entry, name)) return entry;
     }
     return nullptr;
 }
@@ -53,11 +71,13 @@ std::vector<KeyNote> parameters_of(const PolicyEntry& entry) {
 std::string no_such_policy(std::string_view name) {
     std::vector<std::string_view> known;
     std::string list;
-    for (const PolicyEntry& each : all_policies()) {
+    const auto add = [&](const PolicyEntry& each) {
         known.push_back(each.name);
         if (!list.empty()) list += ", ";
         list += each.name;
-    }
+    };
+    for (const PolicyEntry& each : all_policies()) add(each);
+    for (const PolicyEntry* const each : plugin_policies()) add(*each);
     const std::string nearest = did_you_mean(name, known);
     return "no policy \"" + std::string(name) + "\"" +
            (nearest.empty() ? "; there is " + list : nearest);

@@ -11,6 +11,8 @@
 
 #include "base/complaint_list.hpp"
 #include "base/files_read.hpp"
+#include "base/read_file.hpp"
+#include "policies/plugin_loader.hpp"
 #include "scenarios/experiment/starts.hpp"
 #include "scenarios/reader/live_costs.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
@@ -44,6 +46,16 @@ void read_plan(ConfigReader& root, Scenario& scenario) {
         config->finish();
     }
     job.plan.fleet = {{ZoneId{0}, 0, market, job.plan.workers_max, bid}};
+}
+
+// Before anything names a policy. What is in a library counts as what is in the scenario.
+void read_plugins(ConfigReader& root, const std::filesystem::path& folder) {
+    if (!root.has("plugins")) return;
+    const std::vector<std::string> files = root.texts("plugins");
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        policies::load_plugin(folder / files[i], fmt::format("{}: at /plugins/{}", root.file(), i));
+        read_file(folder / files[i]);
+    }
 }
 
 void read_parameters(ConfigReader& root, Scenario& scenario) {
@@ -193,7 +205,10 @@ Scenario read_root(ConfigReader& root, const std::filesystem::path& file) {
         static constexpr std::array<std::string_view, 2> oracles{"none", "future_availability"};
         scenario.oracle_allowed = root.one_of("oracle", oracles, "none") != "none";
     });
-    const bool policies = complaints.attempt([&] { read_policies(root, scenario); });
+    const bool policies = complaints.attempt([&] {
+        read_plugins(root, folder);
+        read_policies(root, scenario);
+    });
     if (head && plan && others && policies) root.finish();
     complaints.throw_all();
     scenario.resolved = root.resolved();
