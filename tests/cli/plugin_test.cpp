@@ -71,7 +71,7 @@ TEST_CASE("ukemi init policy: built, tested and run outside the tree, from an in
                    Catch::Contains("--allow-plugins"));
     const Ran ran = run_tool(own, ukemi.c_str(),
                              {"--allow-plugins", "replay", "my_rule.json", "--seeds", "1..3",
-                              "--baseline", "greedy+daly", "--out", "results", "--json"});
+                              "--baseline", "greedy+daly", "--json"});
     std::set<std::string> policies;
     for (const auto& row : nlohmann::json::parse(ran.out).at("policies")) {
         policies.insert(row.at("policy").get<std::string>());
