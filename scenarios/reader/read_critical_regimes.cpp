@@ -20,9 +20,11 @@ void read_stretches(ConfigReader& config, sim::CriticalRegimes& all) {
     std::int64_t before = 0;
     for (ConfigReader& one : config.objects("critical")) {
         sim::CriticalStretch stretch;
-        stretch.from = one.integer("from", before, samples_most);
-        stretch.until = one.integer("until", stretch.from + 1, samples_most);
+        stretch.from = one.integer("from", 0, samples_most);
+        stretch.until = one.integer("until", 1, samples_most);
         one.finish();
+        if (stretch.from < before) one.fail("from", "begins before the last one has ended");
+        if (stretch.until <= stretch.from) one.fail("until", "expected more than in \"from\"");
         before = stretch.until;
         all.critical.push_back(stretch);
     }
@@ -48,11 +50,13 @@ void read_careful(ConfigReader& config, sim::CriticalRegimes& all) {
 void read_norms(ConfigReader& config, sim::CriticalRegimes& all) {
     if (!config.has("squared_norm")) return;
     for (ConfigReader& point : config.objects("squared_norm")) {
-        const std::int64_t least =
-            all.squared_norm.empty() ? 0 : all.squared_norm.back().samples + 1;
-        const std::int64_t samples = point.integer("samples", least, samples_most);
-        all.squared_norm.push_back({samples, point.number("value", 0, 1e30)});
+        const sim::MetricPoint norm{point.integer("samples", 0, samples_most),
+                                    point.number("value", 0, 1e30)};
         point.finish();
+        if (!all.squared_norm.empty() && norm.samples <= all.squared_norm.back().samples) {
+            point.fail("samples", "expected more than in the point before");
+        }
+        all.squared_norm.push_back(norm);
     }
 }
 
