@@ -1,4 +1,4 @@
-// straggler_rule.cpp — shares of the median, averaged; replacements before removals.
+// straggler_rule.cpp — shares of the median, averaged.
 #include "policies/size/straggler_rule.hpp"
 
 #include <algorithm>
@@ -38,25 +38,6 @@ std::vector<InstanceId> StragglerDetector::stragglers(InstanceId master) const {
         if (instance != master && share < threshold_) slow.push_back(instance);
     }
     return slow;
-}
-
-ReplaceFirst::Orders ReplaceFirst::next(std::span<const InstanceId> stragglers,
-                                        std::span<const InstanceId> group, std::int32_t joined) {
-    std::erase_if(waiting_,
-                  [&](InstanceId one) { return std::ranges::find(group, one) == group.end(); });
-    Orders orders;
-    while (joined-- > 0 && !waiting_.empty()) {
-        orders.take_out.push_back(waiting_.front());
-        waiting_.erase(waiting_.begin());
-    }
-    for (const InstanceId one : stragglers) {
-        const bool known = std::ranges::find(waiting_, one) != waiting_.end() ||
-                           std::ranges::find(orders.take_out, one) != orders.take_out.end();
-        if (known || std::ranges::find(group, one) == group.end()) continue;
-        waiting_.push_back(one);
-        ++orders.start;
-    }
-    return orders;
 }
 
 }  // namespace ukemi::policies

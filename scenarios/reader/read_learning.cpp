@@ -266,11 +266,16 @@ void read_learning(ConfigReader& root, Scenario& scenario) {
     if (!job.noise_scale.empty()) {
         root.fail("learning", "has its own \"noise_scale\": leave that at /job out");
     }
-    static constexpr std::array<std::string_view, 3> models{"noise_scale_law", "recorded_curves",
-                                                            "real_gradients"};
+    static constexpr std::array<std::string_view, 4> models{"noise_scale_law", "recorded_curves",
+                                                            "critical_regimes", "real_gradients"};
     const std::string model = config->one_of("model", models, "noise_scale_law");
     if (model == "real_gradients") {
         job.learning = read_real_gradients(root, *config, scenario);
+        config->finish();
+        return;
+    }
+    if (model == "critical_regimes") {
+        job.learning = read_critical_regimes(*config, job);
         config->finish();
         return;
     }

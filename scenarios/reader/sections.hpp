@@ -47,6 +47,8 @@ void expect_transitions(sim::JobSpec& job);
 // The section "learning", if there is one: what a step is worth. After the job, the cluster and
 // "training".
 void read_learning(ConfigReader& root, Scenario& scenario);
+std::shared_ptr<const sim::LearningModel> read_critical_regimes(ConfigReader& learning,
+                                                                const sim::JobSpec& job);
 std::shared_ptr<const sim::LearningModel> read_real_gradients(ConfigReader& root,
                                                               ConfigReader& learning,
                                                               Scenario& scenario);

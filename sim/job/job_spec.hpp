@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,12 +24,14 @@ struct NoisePoint {  // of a curve over training; straight in between, level out
 };
 double noise_scale_at(const std::vector<NoisePoint>& curve, std::int64_t samples);
 
-// For a while the network carries other traffic, too, and one collective is slowed down by it.
+// For a while the network carries other traffic, too, and one collective is slowed down by it. All
+// wait for the slowest; who does not notice the traffic measures a calm network, and then waits.
 struct Interference {
     Instant from;
     Instant until;
     policies::Collective collective = policies::Collective::automatic;
     double factor = 1;  // of what a step waits for
+    std::int32_t noticed_by = std::numeric_limits<std::int32_t>::max();  // so many: the last ones
 };
 
 struct JobSpec {

@@ -71,7 +71,7 @@ private:
     void cancel_what_is_due();
     Duration computing_in(Duration step) const;
     void observe_workers(policies::Observation& seen) const;
-    Duration communication_at(Instant now) const;
+    Duration communication_at(Instant now, std::int32_t after_him = 0) const;
     policies::StepRate pace() const;
     std::optional<std::int64_t> steps_to_other_pace(Instant now) const;
     LearningStep step_settings() const;

@@ -5,12 +5,14 @@
 
 namespace ukemi::sim {
 
-// What a step waits for, with whatever else is on the network.
-Duration Training::communication_at(Instant now) const {
+// What a step waits for, with whatever else is on the network that a worker notices who has so many
+// after him; the last one notices all of it.
+Duration Training::communication_at(Instant now, std::int32_t after_him) const {
     Duration time = policies::exposed_communication(job_->profile, controller_->plan(), workers_);
     for (const Interference& one : job_->interference) {
         const bool now_there = one.from <= now && now < one.until;
-        if (now_there && one.collective == controller_->plan().collective) {
+        if (now_there && one.collective == controller_->plan().collective &&
+            after_him < one.noticed_by) {
             time = seconds(to_seconds(time) * one.factor);
         }
     }
@@ -62,12 +64,16 @@ void Training::observe_workers(policies::Observation& seen) const {
     const Duration step = policies::time_for(segment_.rate, 1);
     if (step < nanoseconds(1000)) return;  // time is its work
     const Duration computing = computing_in(step);
+    auto after_him = static_cast<std::int32_t>(members_.size());
     for (const auto& [instance, speed] : members_) {
         policies::WorkerView view{instance, step, {}, {}, {}};
+        --after_him;
         if (parts_known_) {
             const Int128 own = static_cast<Int128>(computing.raw()) * speed_per_mille_ / speed;
             view.compute = nanoseconds(static_cast<std::int64_t>(own));
-            view.exposed_communication = step - view.compute;
+            const Duration unnoticed =
+                communication_ - communication_at(segment_.since, after_him);
+            view.exposed_communication = step - view.compute - unnoticed;
         }
         seen.worker_views.push_back(view);
     }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/child.hpp"
+#include "tests/cli/published_rows.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace ukemi {
@@ -53,27 +54,6 @@ std::map<std::string, Answer> compared(const Question& question) {
     return answers;
 }
 
-struct Row {
-    std::string name;
-    double published = 0;
-    double ours = 0;
-    const char* role = "";
-    double naive = 0;
-    double margin = 0.1;
-};
-
-void check(const char* title, const std::vector<Row>& rows) {
-    fmt::print("\n{}\n  {:<34}{:>11}{:>11}{:>9}{:>9}  role\n", title, "", "published", "ours",
-               "error", "naive");
-    for (const Row& row : rows) {
-        fmt::print("  {:<34}{:>11.5g}{:>11.5g}{:>+7.1f} %{:>+7.1f} %  {}\n", row.name,
-                   row.published, row.ours, 100 * (row.ours / row.published - 1),
-                   100 * (row.naive / row.published - 1), row.role);
-        CAPTURE(row.name, row.published, row.ours);
-        CHECK(row.ours == Approx(row.published).epsilon(row.margin));
-    }
-}
-
 constexpr double ninety_epochs = 115'305'030;
 constexpr const char* seen = "chosen after seeing";
 
@@ -96,7 +76,7 @@ TEST_CASE("published batches: Goyal's recipe from 256 to 65536, after 90 epochs"
     std::vector<std::int64_t> batches;
     for (const auto& [batch, _] : published) batches.push_back(batch);
     const auto answers = compared({"goyal.json", lists(batches, "scaled_rate")});
-    std::vector<Row> rows;
+    std::vector<PublishedRow> rows;
     for (const auto& [batch, error] : published) {
         const bool fitted = batch == 256 || batch == 16'384 || batch == 32'768;
         const Answer& ours = answers.at(lists({batch}, "scaled_rate"));
@@ -104,7 +84,7 @@ TEST_CASE("published batches: Goyal's recipe from 256 to 65536, after 90 epochs"
         rows.push_back({fmt::format("batch {}", batch), error, ours.error_percent,
                         fitted ? "fitted" : seen, 23.60, batch == 65'536 ? 0.1 : 0.02});
     }
-    check("Goyal et al.: top-1 error after 90 epochs, %", rows);
+    check_published("Goyal et al.: top-1 error after 90 epochs, %", rows);
 }
 
 TEST_CASE(
@@ -113,13 +93,13 @@ TEST_CASE(
     const std::vector<std::int64_t> batches{256, 512, 1024, 2048, 4096, 8192};
     const auto answers =
         compared({"goyal.json", lists(batches, "scaled_rate"), {"/learning/until=target"}});
-    std::vector<Row> rows;
+    std::vector<PublishedRow> rows;
     for (const std::int64_t batch : batches) {
         rows.push_back({fmt::format("batch {}", batch), ninety_epochs,
                         answers.at(lists({batch}, "scaled_rate")).samples,
                         batch == 256 ? "typed in" : seen, ninety_epochs});
     }
-    check("Goyal et al.: samples to the accuracy of batch 256", rows);
+    check_published("Goyal et al.: samples to the accuracy of batch 256", rows);
     const auto beyond = compared({"goyal.json",
                                   lists({16'384, 65'536}, "scaled_rate"),
                                   {"/learning/until=target", "/job/give_up_after=\"60 d\""}});
@@ -132,7 +112,7 @@ TEST_CASE(
     for (const auto& [name, answer] : shipped) {
         rows.push_back({name, ninety_epochs, answer.samples, seen, ninety_epochs});
     }
-    check("The same in batch_schedules.json, drops after 30 and 60 epochs", rows);
+    check_published("The same in batch_schedules.json, drops after 30 and 60 epochs", rows);
 }
 
 TEST_CASE("published batches: Goyal's other rates at 256 and 8192", "[cli][published]") {
@@ -152,14 +132,14 @@ TEST_CASE("published batches: Goyal's other rates at 256 and 8192", "[cli][publi
         {"8192, square root", 8192, 26.22, {of + "rule=\"square_root\""}, seen},
         {"8192, not scaled", 8192, 41.67, {of + "rule=\"fixed\""}, "fitted"},
         {"8192, no warm-up", 8192, 24.84, {of + "warm_up_epochs=0"}, seen}};
-    std::vector<Row> rows;
+    std::vector<PublishedRow> rows;
     for (const Case& one : cases) {
         const std::string list = lists({one.batch}, "scaled_rate");
         rows.push_back({one.name, one.error,
                         compared({"goyal.json", list, one.set}).at(list).error_percent, one.role,
                         23.60, 0.05});
     }
-    check("Goyal et al., tables 2 and 3: top-1 error after 90 epochs, %", rows);
+    check_published("Goyal et al., tables 2 and 3: top-1 error after 90 epochs, %", rows);
 }
 
 TEST_CASE("published batches: AdaScale's steps, and linear scaling beside it", "[cli][published]") {
@@ -171,8 +151,8 @@ TEST_CASE("published batches: AdaScale's steps, and linear scaling beside it", "
     const auto ada =
         compared({"goyal.json", lists(batches, "ada_scale"), {"/learning/until=target"}});
     const auto scaled = compared({"goyal.json", lists(batches, "scaled_rate")});
-    std::vector<Row> rows;
-    std::vector<Row> errors;
+    std::vector<PublishedRow> rows;
+    std::vector<PublishedRow> errors;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const auto& [batch, published] = steps[i];
         const std::string name = fmt::format("batch {}", batch);
@@ -181,8 +161,8 @@ TEST_CASE("published batches: AdaScale's steps, and linear scaling beside it", "
         errors.push_back({name, linear[i], scaled.at(lists({batch}, "scaled_rate")).error_percent,
                           seen, 23.6, 0.05});
     }
-    check("AdaScale, ImageNet: steps to the accuracy of batch 256", rows);
-    check("AdaScale's linear scaling, ImageNet: top-1 error after 90 epochs, %", errors);
+    check_published("AdaScale, ImageNet: steps to the accuracy of batch 256", rows);
+    check_published("AdaScale's linear scaling, ImageNet: top-1 error after 90 epochs, %", errors);
 }
 
 TEST_CASE("published batches: Pollux's recorded runs", "[cli][published]") {
@@ -206,7 +186,7 @@ TEST_CASE("published batches: Pollux's recorded runs", "[cli][published]") {
         std::vector<std::int64_t> batches;
         for (const auto& [batch, _] : task.steps) batches.push_back(batch);
         const auto answers = compared({task.scenario, lists(batches, "ada_scale")});
-        std::vector<Row> rows;
+        std::vector<PublishedRow> rows;
         for (const auto& [batch, steps] : task.steps) {
             const bool fitted = batch == batches.front() || batch == batches.back();
             rows.push_back({fmt::format("batch {}", batch), steps,
@@ -214,7 +194,7 @@ TEST_CASE("published batches: Pollux's recorded runs", "[cli][published]") {
                             task.steps.front().second * static_cast<double>(batches.front()) /
                                 static_cast<double>(batch)});
         }
-        check(task.scenario, rows);
+        check_published(task.scenario, rows);
     }
 }
 
@@ -224,9 +204,9 @@ TEST_CASE("published batches: a batch that grows in the place of drops is as goo
     const auto answers = compared({"goyal.json", "constant_batch:256+scaled_rate,grow_batch"});
     const Answer& drops = answers.at("constant_batch:256+scaled_rate");
     const Answer& grows = answers.at("grow_batch");
-    check("Smith et al.: top-1 error after 90 epochs with a growing batch, %",
-          {{"256, 2560, 25600, 65536", drops.error_percent, grows.error_percent, "predicted",
-            drops.error_percent, 0.02}});
+    check_published("Smith et al.: top-1 error after 90 epochs with a growing batch, %",
+                    {{"256, 2560, 25600, 65536", drops.error_percent, grows.error_percent,
+                      "predicted", drops.error_percent, 0.02}});
     CHECK(grows.steps < 0.5 * drops.steps);
 }
 
@@ -236,9 +216,9 @@ TEST_CASE("published batches: rates that follow an elastic batch cost no samples
     const auto answers = compared(
         {"elastic_batch.json", "dynamic_batch+follow_capacity+spot_only+periodic_checkpoint"});
     REQUIRE(answers.size() == 1);
-    check("Lin et al.: samples to the accuracy of a fixed batch",
-          {{"dynamic_batch, 4 to 64 workers", 51'246'680, answers.begin()->second.samples,
-            "predicted", 51'246'680}});
+    check_published("Lin et al.: samples to the accuracy of a fixed batch",
+                    {{"dynamic_batch, 4 to 64 workers", 51'246'680, answers.begin()->second.samples,
+                      "predicted", 51'246'680}});
 }
 
 }  // namespace ukemi

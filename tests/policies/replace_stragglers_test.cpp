@@ -63,6 +63,25 @@ TEST_CASE("replace_stragglers: the master stays, and what nobody measures change
     CHECK(policy_named("replace_stragglers", R"({"every_steps": 10})")->every_steps() == 10);
 }
 
+TEST_CASE("replace_stragglers: nobody is named in the first steps of a group",
+          "[replace_stragglers]") {
+    const auto policy = policy_named("replace_stragglers", R"({"after_steps": 3})");
+    Group group;
+    const std::vector<std::pair<std::uint32_t, double>> slow{{0, 600}, {1, 300}, {2, 600}};
+    group.seen.workers = 3;
+    const auto next = [&] {
+        ++group.seen.steps_done;
+        return group.step(*policy, slow);
+    };
+    CHECK(next() == Decision{});  // the group is new
+    CHECK(next() == Decision{});
+    CHECK(next() == Decision{});
+    CHECK(next().replaced == std::vector{InstanceId{1}});
+    group.seen.workers = 4;
+    group.plan.replaced.clear();
+    CHECK(next() == Decision{});  // another group
+}
+
 TEST_CASE("replace_stragglers: a single slow step is averaged away", "[replace_stragglers]") {
     const auto policy = policy_named("replace_stragglers");
     Group group;

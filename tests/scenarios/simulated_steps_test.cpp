@@ -180,7 +180,7 @@ TEST_CASE("simulated steps: the shipped scenario replays a market with them", "[
     CHECK(runs.front().result.finished);
     // 112,603 steps, two minutes to start and 90 s until the machines are there.
     const double trained_s = to_seconds(runs.front().result.duration) - 210;
-    CHECK(trained_s == Approx(112'603 / rate(32)).epsilon(0.001));
+    CHECK(trained_s == Approx(112'603 / rate(4)).epsilon(0.001));
 }
 
 }  // namespace ukemi

@@ -58,6 +58,19 @@ TEST_CASE("interference: interference_switch takes the other collective as soon 
     CHECK(switched.duration < run(data, spec, {}).duration);
 }
 
+TEST_CASE("interference: who does not notice it measures a calm network, and waits",
+          "[interference]") {
+    const sim::MarketData data = interfered_market();
+    sim::JobSpec spec = two_workers();
+    const Duration all_notice = run(data, spec, {}).duration;
+    spec.interference.front().noticed_by = 1;
+    CHECK(run(data, spec, {}).duration == all_notice);
+    // One vote of two is no majority: the star is kept.
+    const records::RunResult kept = run(data, spec, {{"interference_switch", "{}"}});
+    CHECK(kept.duration == all_notice);
+    CHECK(kept.plans == 0);
+}
+
 TEST_CASE("interference: a slow machine computes more slowly and waits for the network as long",
           "[interference]") {
     sim::MarketData data = interfered_market();
