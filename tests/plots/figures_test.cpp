@@ -363,6 +363,10 @@ TEST_CASE("figures: every one is drawn, twice the same", "[figures]") {
         CHECK_FALSE(std::filesystem::exists(two.path() / (name + ".pdf")));
     }
     CHECK(one.text_of("cost_and_time.svg").find("missed 50 %") != std::string::npos);
+    // Names of axes, which gnuplot leaves out where it thinks that they lie outside.
+    CHECK(one.text_of("cost_and_time.svg").find(">cost (USD)<") != std::string::npos);
+    CHECK(one.text_of("cost_by_cause.svg").find("mean cost (USD)") != std::string::npos);
+    CHECK(one.text_of("timeline.svg").find(">time (min)<") != std::string::npos);
     CHECK(one.text_of("timeline.svg").find("revocations (2)") != std::string::npos);
 }
 
