@@ -179,6 +179,7 @@ analysis::Tuning run_tuning(const TuneOptions& options, PreparedRuns& runs) {
         options.goal == "hours" ? analysis::TuningGoal::hours : analysis::TuningGoal::cost_usd;
     analysis::Tuning tuning = analysis::tune(settings, goal, training, held_out);
     tuning.scenario = scenario.name;
+    tuning.resolved = scenario.resolved;
     tuning.parameters = std::move(parameters);
     tuning.training.words = split.training_words;
     tuning.held_out.words = split.held_out_words;

@@ -3,12 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/asked.hpp"
 #include "analysis/report/drawn_figures.hpp"
 #include "analysis/report/json_table.hpp"
+#include "analysis/report/tuning_part.hpp"
 #include "analysis/results.hpp"
 #include "analysis/simulated_steps.hpp"
 #include "base/input_error.hpp"
@@ -270,12 +270,17 @@ void add_contents(ReportPart& part, const fs::path& folder, const ordered_json& 
 }  // namespace
 
 ReportPart part_of_results(const fs::path& folder) {
-    if (!fs::exists(folder / "run.json")) {
+    const bool is_tuning = fs::exists(folder / "tune.json");
+    if (!is_tuning && !fs::exists(folder / "run.json")) {
         throw InputError(folder.string(), "", "is no results folder: run.json is missing");
     }
     ReportPart part;
     part.name = folder.string();
     try {
+        if (is_tuning) {
+            add_tuning(part, json_in(folder / "tune.json"));
+            return part;
+        }
         const ordered_json about = json_in(folder / "run.json");
         add_contents(part, folder, about);
         add_build(part, about);

@@ -61,6 +61,7 @@ struct TuningRung {
 
 struct Tuning {
     std::string scenario;
+    std::string resolved;  // the scenario as JSON, with every default
     TuningGoal goal = TuningGoal::cost_usd;
     std::vector<TunedParameter> parameters;
     TuningMarkets training;

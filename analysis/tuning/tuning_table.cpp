@@ -293,6 +293,7 @@ std::string tuning_json(const Tuning& tuning) {
     json["best"] = nlohmann::ordered_json::array();
     for (const TuningRow& row : tuning.best) json["best"].push_back(row_json(tuning, row));
     json["verdict"] = fmt::format("{}", fmt::join(tuning_verdict(tuning), " "));
+    json["resolved"] = nlohmann::ordered_json::parse(tuning.resolved);
     json["ukemi"] = build_description();
     return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

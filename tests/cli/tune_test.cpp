@@ -182,6 +182,18 @@ TEST_CASE("ukemi tune: files, and what is there already", "[cli][tune]") {
     const Ran again = tuned(scratch.path(), options);
     CHECK(again.code == 2);
     CHECK(is_one_line(again.err));
+
+    // A report of it has the same numbers and the same sentence.
+    REQUIRE(run_ukemi(scratch.path(), {"report", "t", "--out", "t.html"}).code == 0);
+    const json document = json::parse(text_in(scratch.path() / "t/tune.json"));
+    const std::string page = text_in(scratch.path() / "t.html");
+    CHECK_THAT(page, Catch::Contains(document.at("verdict").get<std::string>()));
+    for (const char* markets : {"training", "held_out"}) {
+        const double mean =
+            document.at("best").at(0).at(markets).at("cost_usd").at("mean").get<double>();
+        CHECK_THAT(page, Catch::Contains(fmt::format("data-value=\"{}\"", mean)));
+    }
+    CHECK(document.at("resolved").at("job").at("work") == "10 h");
 }
 
 TEST_CASE("ukemi tune: what cannot be tuned is refused in a line", "[cli][tune]") {
