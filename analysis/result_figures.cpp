@@ -199,7 +199,7 @@ records::RunResult stored_run(const json& run, const std::vector<std::string>& p
 
 // Which runs are independent, and how policies differ from the baseline: of each variant.
 void add_clusters(plots::FigureInput& input, std::span<const records::RunResult> runs,
-                  const json& about) {
+                  const std::string& baseline) {
     std::set<std::string> words;
     for (const auto& positions : variants_among(runs)) {
         const RunClusters clusters = clusters_of(runs, positions);
@@ -209,9 +209,8 @@ void add_clusters(plots::FigureInput& input, std::span<const records::RunResult>
         }
     }
     if (words.size() == 1) input.intervals_over = *words.begin();
-    if (!about.contains("baseline")) return;
+    if (baseline.empty()) return;
     constexpr double level = 0.05;
-    const auto baseline = about.at("baseline").get<std::string>();
     for (const PolicyPair& pair : pairs_with(runs, baseline)) {
         const PairedQuantity& cost = pair.quantities.front();
         if (pair.pairs == 0) continue;
@@ -247,7 +246,54 @@ void add_phases(PhaseSums& sums, const plots::RunPoint& point, const json& run) 
              machine_h);
 }
 
+struct ReadRuns {
+    plots::FigureInput input;
+    std::vector<std::string> policies;  // by their full names
+    std::vector<records::RunResult> stored;
+};
+
+ReadRuns read_runs(const json& runs, const std::vector<std::string>& pointers,
+                   const std::string& baseline) {
+    ReadRuns read;
+    plots::FigureInput& input = read.input;
+    PhaseSums phases;
+    static_assert(records::cause_count == plots::cost_causes.size());
+    for (const json& run : runs) {
+        plots::RunPoint point;
+        read.policies.push_back(run.at("policy").get<std::string>());
+        point.policy = short_label(read.policies.back());
+        point.trace = run.at("trace").get<std::string>();
+        point.seed = run.at("seed").get<std::uint64_t>();
+        point.cost_usd = run.at("cost_usd").get<double>();
+        point.duration_h = run.at("duration_s").get<double>() / 3600;
+        const json& met = run.at("deadline_met");
+        point.deadline_met = met.is_null() ? std::nullopt : std::optional(met.get<bool>());
+        for (std::size_t cause = 0; cause < records::cause_count; ++cause) {
+            const std::string key = std::string(plots::cost_causes[cause]) + "_usd";
+            point.usd_by_cause[cause] = run.at(key).get<double>();
+        }
+        if (run.contains("spot_usd")) {  // older versions lack it
+            point.usd_by_market = {run.at("spot_usd").get<double>(),
+                                   run.at("on_demand_usd").get<double>()};
+        }
+        add_variant(point, run, pointers);
+        add_phases(phases, point, run);
+        read.stored.push_back(stored_run(run, pointers));
+        input.runs.push_back(std::move(point));
+    }
+    if (!input.runs.empty()) input.deadline_h = input.runs.front().deadline_h;
+    add_clusters(input, read.stored, baseline);
+    input.transitions = transition_rows(phases.means());
+    input.variations = variations_of(read.stored);
+    return read;
+}
+
 }  // namespace
+
+plots::FigureInput figures_of_runs(const json& runs, const std::vector<std::string>& pointers,
+                                   const std::string& baseline) {
+    return read_runs(runs, pointers, baseline).input;
+}
 
 plots::FigureInput read_results(const fs::path& folder) {
     const fs::path runs_file = folder / "runs.json";
@@ -264,47 +310,17 @@ plots::FigureInput read_results(const fs::path& folder) {
                 pointers.push_back(key.at("pointer").get<std::string>());
             }
         }
-        plots::FigureInput input;
-        std::vector<std::string> policies;  // by their full names
-        std::vector<records::RunResult> stored;
-        PhaseSums phases;
-        static_assert(records::cause_count == plots::cost_causes.size());
         const json document = json::parse(read_file(runs_file));
-        for (const json& run : document.at("runs")) {
-            plots::RunPoint point;
-            policies.push_back(run.at("policy").get<std::string>());
-            point.policy = short_label(policies.back());
-            point.trace = run.at("trace").get<std::string>();
-            point.seed = run.at("seed").get<std::uint64_t>();
-            point.cost_usd = run.at("cost_usd").get<double>();
-            point.duration_h = run.at("duration_s").get<double>() / 3600;
-            const json& met = run.at("deadline_met");
-            point.deadline_met = met.is_null() ? std::nullopt : std::optional(met.get<bool>());
-            for (std::size_t cause = 0; cause < records::cause_count; ++cause) {
-                const std::string key = std::string(plots::cost_causes[cause]) + "_usd";
-                point.usd_by_cause[cause] = run.at(key).get<double>();
-            }
-            if (run.contains("spot_usd")) {  // older versions lack it
-                point.usd_by_market = {run.at("spot_usd").get<double>(),
-                                       run.at("on_demand_usd").get<double>()};
-            }
-            add_variant(point, run, pointers);
-            add_phases(phases, point, run);
-            stored.push_back(stored_run(run, pointers));
-            input.runs.push_back(std::move(point));
-        }
-        if (!input.runs.empty()) input.deadline_h = input.runs.front().deadline_h;
+        ReadRuns read = read_runs(document.at("runs"), pointers, about.value("baseline", ""));
+        plots::FigureInput& input = read.input;
         const json& job = about.at("scenario").at("job");
         if (!input.deadline_h && job.contains("deadline")) {  // runs of older versions lack it
             const auto text = job.at("deadline").get<std::string>();
             input.deadline_h = to_hours(parse_duration(text, run_file.string()));
         }
-        add_clusters(input, stored, about);
-        add_timelines(input, folder, ShownRuns(input.runs, policies, stored),
+        add_timelines(input, folder, ShownRuns(input.runs, read.policies, read.stored),
                       has_several_zones(about));
-        input.transitions = transition_rows(phases.means());
-        input.variations = variations_of(stored);
-        return input;
+        return std::move(input);
     } catch (const json::exception& error) {
         throw InputError(folder.string(), "", fmt::format("damaged: {}", error.what()));
     }

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <span>
 #include <string>
@@ -48,6 +49,12 @@ private:
 // last where there is a baseline.
 std::string results_json(std::span<const records::RunResult> runs, std::string_view baseline,
                          std::span<const std::string> warnings = {});
+
+// What is drawn of runs as runs.json has them, which differ in the values of the keys at these
+// pointers; with a baseline (its label), also the differences from it.
+plots::FigureInput figures_of_runs(const nlohmann::json& runs,
+                                   const std::vector<std::string>& pointers,
+                                   const std::string& baseline);
 
 // What `ukemi plot` draws: read back from a results folder.
 plots::FigureInput read_results(const std::filesystem::path& folder);

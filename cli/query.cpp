@@ -1,42 +1,22 @@
 // query.cpp — `ukemi query`: what the runs in a database say, by any of their keys.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "analysis/database/stored_runs.hpp"
-#include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/database_options.hpp"
 #include "cli/run_options.hpp"
 
 namespace ukemi::cli {
 
 namespace {
 
-struct QueryOptions {
+struct QueryOptions : DatabaseOptions {
     std::filesystem::path database;
-    std::vector<std::string> by;
-    std::vector<std::string> metrics{"cost_usd", "duration_s"};
-    std::string baseline;
     std::vector<std::string> where;
-    std::string build;
     OutputOptions output;
 };
-
-// The build whose runs are asked for: the one that --build names, or the last.
-std::string build_meant(const QueryOptions& options, const std::vector<std::string>& builds) {
-    if (builds.empty()) {
-        throw InputError(options.database.string(), "", "holds no runs (yet)");
-    }
-    if (options.build.empty()) return builds.back();
-    const auto found = std::ranges::find_if(builds, [&](const std::string& one) {
-        return one.find(options.build) != std::string::npos;
-    });
-    if (found != builds.end()) return *found;
-    throw InputError("--build", "",
-                     fmt::format("expected one of {}, found {}", fmt::join(builds, "; "),
-                                 ukemi::quoted(options.build)));
-}
 
 void query(const QueryOptions& options) {
     const OutputOptions& output = options.output;
@@ -45,7 +25,7 @@ void query(const QueryOptions& options) {
     }
     analysis::StoredRuns runs(options.database);
     const std::vector<std::string> builds = runs.builds();
-    const std::string build = build_meant(options, builds);
+    const std::string build = build_meant(options.database, options, builds);
     CsvFile csv(output);
     std::vector<analysis::RunFilter> filters;
     for (const std::string& text : options.where) filters.push_back(runs.filter(text));
@@ -72,26 +52,12 @@ void add_query(CLI::App& app) {
         app.add_subcommand("query", "means, intervals and pairs of the runs in a database");
     command->add_option("DATABASE", options->database, "what `ukemi sweep` has written")
         ->required();
-    command
-        ->add_option("--by", options->by,
-                     "a row for each value of these columns of `runs` (policy,trace, or a varied "
-                     "key by its pointer: /job/deadline; default: scenario, variant and policy)")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    command
-        ->add_option("--metric", options->metrics,
-                     "columns that hold numbers (default: cost_usd,duration_s)")
-        ->delimiter(',')
-        ->allow_extra_args(false);
+    add_database_options(*command, *options);
     command
         ->add_option("--where", options->where,
                      "only runs with these values: policy=greedy,on_demand, /job/deadline=72h")
         ->type_name("COLUMN=VALUE,…")
         ->allow_extra_args(false);
-    command->add_option("--baseline", options->baseline,
-                        "compare each policy with this one, pair by pair");
-    command->add_option("--build", options->build,
-                        "of the runs of this build, by a part of its name (default: the last)");
     add_table_options(*command, options->output,
                       {"print JSON instead of the table", "write the table to this file, too", ""});
     command->callback([options] { query(*options); });

@@ -60,24 +60,36 @@ void say_results(const OutputOptions& options, const std::filesystem::path& fold
     say_written(options, fmt::format("and {} figures more", count - figures_named_max));
 }
 
-void add_variation_options(CLI::App& command, VariationOptions& options) {
+void add_setting_option(CLI::App& command, VariationOptions& options) {
     command.add_option("--set", options.settings, "change the scenario: /json/pointer=VALUE")
         ->allow_extra_args(false);
+}
+
+void add_variation_options(CLI::App& command, VariationOptions& options) {
+    add_setting_option(command, options);
     command
         .add_option("--vary", options.varied,
                     "compare variants: /json/pointer=VALUE,VALUE… (again: every combination)")
         ->allow_extra_args(false);
 }
 
-void add_experiment_options(CLI::App& command, ExperimentOptions& options, const char* starts) {
+void add_trace_options(CLI::App& command, ExperimentOptions& options) {
     command.add_option("--traces", options.traces,
                        "run once on each file that matches this pattern (availability or prices)");
     command.add_flag("--zones", options.zones,
                      "the files of --traces are zones (and their prices) of one market");
+}
+
+void add_experiment_options(CLI::App& command, ExperimentOptions& options, const char* starts) {
+    add_trace_options(command, options);
     command.add_option("--policies", options.policies,
                        "lists to compare: a,b+c runs [a] and [b, c] (default: the scenario's; "
                        "--vary policy=a,b+c is the same)");
     add_variation_options(command, options.variation);
+    add_repetition_options(command, options, starts);
+}
+
+void add_repetition_options(CLI::App& command, ExperimentOptions& options, const char* starts) {
     command.add_option("--seeds", options.seeds, "1..10 or 1,2,7 (default: the scenario's)");
     command.add_option("--starts", options.starts,
                        fmt::format("begin in each trace at: 40 moments, every=6h, at=0h,12h, or "

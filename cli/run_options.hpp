@@ -75,6 +75,11 @@ struct ExperimentOptions {
     bool strict = false;
     OutputOptions output;
 };
+// The parts of it that commands with policies of their own have, too: --traces and --zones; --set;
+// --seeds, --starts and -j.
+void add_trace_options(CLI::App& command, ExperimentOptions& options);
+void add_setting_option(CLI::App& command, VariationOptions& options);
+void add_repetition_options(CLI::App& command, ExperimentOptions& options, const char* starts);
 // `starts` is what --starts is where neither it nor the scenario says anything, for the help.
 void add_experiment_options(CLI::App& command, ExperimentOptions& options, const char* starts);
 // --baseline and --strict: for those of these commands that say what came out.

@@ -240,10 +240,13 @@ double tic_step(double high, int count) {
     return 10 * power;
 }
 
+// svg draws letters of so many pixels as the size says, and keeps lines of text 4/3 of that apart:
+// without its factor, names of axes lie below the picture, and are left out without a word.
 // pdfcairo counts 96 points of letters to an inch, draws lines of half a point, and points by its
 // own measure: its factors make letters as large as they are asked for, the rest as in the PNG.
 std::string script_of(const FigureSource& source, const FigureStyle& style) {
     constexpr double pixels = 13;  // of a letter
+    constexpr double svg_pixels = 4.0 / 3;
     const double scale = style.scale();
     const auto whole = [&](double value) { return std::lround(value * scale); };
     return fmt::format(
@@ -256,8 +259,8 @@ if (!exists("formats")) formats = 'svg png'
 {settings}
 do for [ending in formats] {{
     if (ending eq 'svg') {{
-        set terminal svg noenhanced size {width},{height} dynamic font 'DejaVu Sans,{font1:.4g}' \
-            background rgb 'white'
+        set terminal svg noenhanced size {width},{height} dynamic \
+            font 'DejaVu Sans,{font1:.4g}' fontscale {svg_scale:.6g} background rgb 'white'
     }}
     if (ending eq 'png') {{
         set terminal pngcairo noenhanced size {width2},{height2} font 'DejaVu Sans,{font2:.4g}' \
@@ -276,7 +279,8 @@ do for [ending in formats] {{
         fmt::arg("name", source.name), fmt::arg("settings", source.settings),
         fmt::arg("drawing", source.drawing), fmt::arg("width", whole(source.width)),
         fmt::arg("height", whole(source.height)), fmt::arg("width2", whole(2 * source.width)),
-        fmt::arg("height2", whole(2 * source.height)), fmt::arg("font1", pixels * scale),
+        fmt::arg("height2", whole(2 * source.height)),
+        fmt::arg("font1", pixels * scale / svg_pixels), fmt::arg("svg_scale", svg_pixels),
         fmt::arg("font2", 1.5 * pixels * scale), fmt::arg("pdf_font", standard_font_pt * scale),
         fmt::arg("inches_wide", style.width_in.value_or(scale * source.width / pixels_per_inch)),
         fmt::arg("inches_high", scale * source.height / pixels_per_inch));

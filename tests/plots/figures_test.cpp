@@ -335,6 +335,22 @@ TEST_CASE("timeline: what is not known is left out", "[figures]") {
     CHECK(folder.text_of("timeline-bare.gp").find("no price is known") != std::string::npos);
 }
 
+namespace {
+
+// gnuplot leaves out the name of an axis that it thinks lies outside of the picture.
+void check_axes(const std::string& script, const std::string& picture) {
+    const std::string begin = "set xlabel '";
+    for (std::size_t at = script.find(begin); at != std::string::npos;
+         at = script.find(begin, at + 1)) {
+        const std::size_t name = at + begin.size();
+        const std::string axis = script.substr(name, script.find('\'', name) - name);
+        CAPTURE(axis);
+        CHECK(picture.find(">" + axis + "<") != std::string::npos);
+    }
+}
+
+}  // namespace
+
 TEST_CASE("figures: every one is drawn, twice the same", "[figures]") {
     if (!gnuplot_is_here()) {
         WARN("skipped: gnuplot is not installed");
@@ -357,6 +373,7 @@ TEST_CASE("figures: every one is drawn, twice the same", "[figures]") {
         CAPTURE(name);
         const std::string picture = one.text_of(name + ".svg");
         CHECK(picture.find("</svg>") != std::string::npos);
+        check_axes(one.text_of(name + ".gp"), picture);
         CHECK(picture == two.text_of(name + ".svg"));
         CHECK(one.text_of(name + ".png").substr(1, 3) == "PNG");
         CHECK(one.text_of(name + ".pdf").substr(0, 5) == "%PDF-");

@@ -79,8 +79,8 @@ if (!exists("formats")) formats = 'svg png'
 set xrange [0:1]
 do for [ending in formats] {
     if (ending eq 'svg') {
-        set terminal svg noenhanced size 300,200 dynamic font 'DejaVu Sans,13' \
-            background rgb 'white'
+        set terminal svg noenhanced size 300,200 dynamic \
+            font 'DejaVu Sans,9.75' fontscale 1.33333 background rgb 'white'
     }
     if (ending eq 'png') {
         set terminal pngcairo noenhanced size 600,400 font 'DejaVu Sans,19.5' \

@@ -1,0 +1,51 @@
+#include "cli/database_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
+
+namespace ukemi::cli {
+
+void add_database_options(CLI::App& command, DatabaseOptions& options) {
+    command
+        .add_option("--by", options.by,
+                    "a row for each value of these columns of `runs` (policy,trace, or a varied "
+                    "key by its pointer: /job/deadline; default: scenario, variant and policy)")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command
+        .add_option("--metric", options.metrics,
+                    "columns that hold numbers (default: cost_usd,duration_s)")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command.add_option("--baseline", options.baseline,
+                       "compare each policy with this one, pair by pair");
+    command.add_option("--build", options.build,
+                       "of the runs of this build, by a part of its name (default: the last)");
+}
+
+std::string_view given_database_option(const CLI::App& command) {
+    for (const std::string_view name : {"--by", "--metric", "--baseline", "--build"}) {
+        if (command.get_option(std::string(name))->count() > 0) return name;
+    }
+    return {};
+}
+
+std::string build_meant(const std::filesystem::path& database, const DatabaseOptions& options,
+                        const std::vector<std::string>& builds) {
+    if (builds.empty()) throw InputError(database.string(), "", "holds no runs (yet)");
+    if (options.build.empty()) return builds.back();
+    const auto found = std::ranges::find_if(builds, [&](const std::string& one) {
+        return one.find(options.build) != std::string::npos;
+    });
+    if (found != builds.end()) return *found;
+    throw InputError("--build", "",
+                     fmt::format("expected one of {}, found {}", fmt::join(builds, "; "),
+                                 ukemi::quoted(options.build)));
+}
+
+}  // namespace ukemi::cli

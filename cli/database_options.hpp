@@ -1,0 +1,30 @@
+// database_options.hpp — which runs of a database are meant, and how they are grouped.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ukemi::cli {
+
+struct DatabaseOptions {
+    std::vector<std::string> by;
+    std::vector<std::string> metrics{"cost_usd", "duration_s"};
+    std::string baseline;
+    std::string build;
+};
+
+// --by, --metric, --baseline and --build.
+void add_database_options(CLI::App& command, DatabaseOptions& options);
+
+// The name of one that was given, or nothing: for commands that may read no database.
+std::string_view given_database_option(const CLI::App& command);
+
+// The build whose runs are asked for: the one that --build names, or the last. InputError where
+// there is none.
+std::string build_meant(const std::filesystem::path& database, const DatabaseOptions& options,
+                        const std::vector<std::string>& builds);
+
+}  // namespace ukemi::cli
