@@ -85,7 +85,10 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                    static_cast<double>(entry.gradient.raw()) / 1e6, job.layout ? " a GPU" : "",
                    entry.buckets, entry.buckets == 1 ? "" : "s",
                    sim::launch_kind_names[static_cast<std::size_t>(job.launch.kind)],
-                   result.collective, entry.cheapest ? " (the cheapest)" : "");
+                   result.collective,
+                   entry.cheapest   ? " (the cheapest)"
+                   : entry.searched ? " (found by dimension search)"
+                                    : "");
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
     print_fidelity(result);

@@ -9,6 +9,7 @@
 #include "base/quantity.hpp"
 #include "base/rng.hpp"
 #include "policies/plan.hpp"
+#include "kernels/grid_schedule.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/step/buckets.hpp"
 #include "sim/step/launch.hpp"
@@ -65,6 +66,10 @@ struct StepJob {
     std::int32_t per_host = 0;  // of the collective
     Stragglers stragglers;
     InputSupply input;
+    // Instead, where a grid is faster (dimension_search.hpp); and the message for which it was
+    // searched, or zero.
+    std::vector<kernels::GridAxis> axes;
+    Bytes searched_message;
     Validation validation;
     std::int64_t steps = 1;
     // Workers that are left of more: their ranks at the start, and how often some have gone.

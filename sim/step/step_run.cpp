@@ -8,6 +8,7 @@
 #include "base/invariant.hpp"
 #include "sim/step/async_player.hpp"
 #include "sim/step/data_parallel_player.hpp"
+#include "sim/step/dimension_search.hpp"
 #include "sim/step/layout_player.hpp"
 
 namespace ukemi::sim {
@@ -155,6 +156,7 @@ StepJob without(const StepJob& job, const Topology& topology,
     left.per_host = workers_per_machine(topology, left.workers);
     ++left.departures;
     left.steps -= steps_done;
+    search_again(left, topology);
     left.steps_before += steps_done;
     return left;
 }
