@@ -11,6 +11,7 @@
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/run_options.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "scenarios/reader/variants.hpp"
@@ -152,7 +153,10 @@ std::optional<analysis::LayoutSearch> search(const SimulateOptions& options,
         throw InputError("--search", "", "is for one scenario: leave out --vary");
     }
     const std::size_t kept = options.runners_up + 1;
-    analysis::LayoutSearch found = analysis::search_layouts(document, overrides, kept);
+    ProgressLine line("layouts");
+    analysis::LayoutSearch found = analysis::search_layouts(
+        document, overrides, kept, [&](std::size_t done, std::size_t total) { line(done, total); });
+    line.clear();
     for (ConfigOverride& one : analysis::layout_overrides(found.layouts.front())) {
         overrides.push_back(std::move(one));
     }
