@@ -150,11 +150,12 @@ void compare_scale(const Values& published, Tables& tables) {
                         curve.step_seconds(64) / step, "predicted", 1.0});
     }
     // 1248 images/s on one host: 312 a GPU, of four (assumed); the others' share of a P100 is ours.
+    const auto whole_ns = [](double seconds) { return std::llround(seconds * 1e9); };
     const std::string tf_cnn =
-        fmt::format(R"({{"fixed": "0 ms", "per_sample": "{} ms"}})", 1e3 / 312.0);
+        fmt::format(R"({{"fixed": "0 ns", "per_sample": "{} ns"}})", whole_ns(1 / 312.0));
     const CostCurve pascal = curve_of("resnet50", "p100_pcie");
-    const std::string torch =
-        fmt::format(R"({{"fixed": "{} ms", "per_sample": "0 ms"}})", 1e3 * pascal.step_seconds(32));
+    const std::string torch = fmt::format(R"({{"fixed": "{} ns", "per_sample": "0 ns"}})",
+                                          whole_ns(pascal.step_seconds(32)));
     rows.push_back({"DDL resnet50 on 10 hosts: images/s", 12043.78,
                     10 * 4 * 32 / powerai_seconds(10, tf_cnn), "predicted", 10 * 4 * 312.0});
     const auto minutes = [](double step_s) { return 1281167.0 * 90 / (256 * 32) * step_s / 60; };
