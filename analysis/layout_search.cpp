@@ -37,6 +37,9 @@ public:
             throw InputError(file, "/jobs", "expected one \"job\" for --search layouts");
         }
         const scenarios::StepJobEntry& entry = scenario.jobs.front();
+        if (entry.job.workload) {
+            throw InputError(file, "/job/workload", "--search layouts is for models");
+        }
         if (!entry.job.servers.empty()) {
             throw InputError(file, "/job/variable_update",
                              "--search layouts is for jobs without parameter servers");
@@ -65,15 +68,15 @@ public:
         for (std::size_t begin = 0; begin < fitting.size(); begin += wave) {
             if (slowest_kept(kept) < fitting[begin]->least_s) break;
             simulate(std::span(fitting).subspan(begin, std::min(wave, fitting.size() - begin)));
-        }
-        std::ranges::stable_sort(search_.layouts, {}, [](const TriedLayout& layout) {
-            if (was_simulated(layout)) return std::tuple(0, *layout.step_s);
             const auto faster = [&](const TriedLayout* layout) {
                 return was_simulated(*layout) || layout->least_s <= slowest_kept(kept);
             };
             const auto undecided = std::ranges::partition_point(fitting, faster);
             const auto may_win = static_cast<std::size_t>(undecided - fitting.begin());
             tell(std::min(begin + wave, fitting.size()) + fitting.size() - may_win, fitting.size());
+        }
+        std::ranges::stable_sort(search_.layouts, {}, [](const TriedLayout& layout) {
+            if (was_simulated(layout)) return std::tuple(0, *layout.step_s);
             if (was_passed_over(layout)) return std::tuple(1, layout.least_s);
             if (is_too_large(layout)) {
                 return std::tuple(2, static_cast<double>(layout.over.raw()));
@@ -106,10 +109,10 @@ private:
         const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
         parallel_for(search_.layouts.size(), threads, [&](std::size_t i) {
             TriedLayout& layout = search_.layouts[i];
+            tell(++bounded_count_, search_.layouts.size());
             if (is_too_large(layout)) return;
             try {
                 const scenarios::StepScenario scenario = scenario_of(layout);
-            tell(++bounded_count_, search_.layouts.size());
                 if (!bounded_) return;
                 layout.least_s =
                     to_seconds(sim::least_step(scenario.topology, scenario.jobs.front().job));
@@ -135,15 +138,15 @@ private:
         }
     }
 
-    double slowest_kept(std::size_t kept) const {
-        return steps_s_.size() < kept ? std::numeric_limits<double>::infinity()
-                                      : steps_s_[kept - 1];
     void tell(std::size_t done, std::size_t total) {
         if (!progress_) return;
         const std::scoped_lock lock(telling_);
         progress_(std::min(done, total), total);
     }
 
+    double slowest_kept(std::size_t kept) const {
+        return steps_s_.size() < kept ? std::numeric_limits<double>::infinity()
+                                      : steps_s_[kept - 1];
     }
 
     [[noreturn]] void refuse() const {
@@ -167,12 +170,12 @@ private:
 
     const StepDocument& document_;
     std::vector<ConfigOverride> overrides_;
-    bool bounded_ = true;
-    LayoutSearch search_;
-    std::vector<double> steps_s_;  // of those simulated, ascending
     const SearchProgress& progress_;
     std::mutex telling_;
     std::atomic<std::size_t> bounded_count_ = 0;
+    bool bounded_ = true;
+    LayoutSearch search_;
+    std::vector<double> steps_s_;  // of those simulated, ascending
 };
 
 }  // namespace

@@ -68,9 +68,37 @@ void print_codec(const scenarios::StepJobEntry& entry) {
         entry.codec.name, level, message_mb, encode_ms + decode_ms);
 }
 
+void print_parts(const analysis::SimulatedJob& summary) {
+    for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
+        if (sim::step_parts[i].of_some && summary.part_s[i] == 0) continue;
+        fmt::print("  {:<26}{:>11.3f} ms{:>8.1f} %\n", sim::step_parts[i].words,
+                   summary.part_s[i] * 1e3, 100 * summary.part_s[i] / summary.step_s.mean);
+    }
+    fmt::print("  {:<26}{:>11.3f} ms   from {:.3f} to {:.3f}\n", "step", summary.step_s.mean * 1e3,
+               summary.step_s.min * 1e3, summary.step_s.max * 1e3);
+}
+
+void print_workload(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,
+                    const analysis::SimulatedJob& summary) {
+    const std::size_t workers = entry.job.workers.size();
+    fmt::print("\njob {}: {} on {} worker{}\n  {}\n", entry.job.name, one_line(entry.model),
+               workers, workers == 1 ? "" : "s", entry.curve);
+    const std::string sums =
+        entry.job.nccl ? "nccl"
+        : entry.job.axes.empty()
+            ? std::string(
+                  policies::collective_names()[static_cast<std::size_t>(entry.job.collective)])
+            : kernels::words_of(entry.job.axes);
+    fmt::print("  all-reduces: {}\n", sums);
+    if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
+    print_fidelity(result);
+    print_parts(summary);
+}
+
 void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,
                const analysis::SimulatedJob& summary) {
     const sim::StepJob& job = entry.job;
+    if (job.workload) return print_workload(entry, result, summary);
     fmt::print("\njob {}: {} on {} worker{} ({}), batch {} x {} = {}\n", job.name, entry.model,
                job.workers.size(), job.workers.size() == 1 ? "" : "s", entry.gpus, job.batch,
                job.replicas() * job.accumulation, job.samples_per_step());
@@ -103,13 +131,7 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
         fmt::print("  staleness {:.2f} updates in the mean, {} at most\n",
                    analysis::mean_staleness(result.staleness), result.staleness.most);
     }
-    for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
-        if (sim::step_parts[i].of_some && summary.part_s[i] == 0) continue;
-        fmt::print("  {:<26}{:>11.3f} ms{:>8.1f} %\n", sim::step_parts[i].words,
-                   summary.part_s[i] * 1e3, 100 * summary.part_s[i] / summary.step_s.mean);
-    }
-    fmt::print("  {:<26}{:>11.3f} ms   from {:.3f} to {:.3f}\n", "step", summary.step_s.mean * 1e3,
-               summary.step_s.min * 1e3, summary.step_s.max * 1e3);
+    print_parts(summary);
     fmt::print("  {:<26}{:>11.1f} samples/s, {:.1f} a worker, efficiency {:.3f}\n", "throughput",
                summary.samples_per_s, summary.of_a_worker, summary.efficiency);
 }

@@ -33,6 +33,9 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
     const std::vector<sim::DeviceId> replicas = replicas_of(job);
     const auto chosen = config.choice<std::size_t>("collective", names, otherwise);
     job.nccl = names[chosen] == nccl_collective;
+    if (job.nccl && topology.machines().front().preset.empty()) {
+        config.fail("collective", "nccl knows machines, and no network of ASTRA-sim's");
+    }
     const bool searched = names[chosen] == searched_collective;
     job.collective = job.nccl || searched ? policies::Collective::ring
                                           : static_cast<policies::Collective>(chosen);
