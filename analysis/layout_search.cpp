@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <limits>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <tuple>
@@ -25,8 +27,9 @@ constexpr std::size_t wave = 4;
 
 class Search {
 public:
-    Search(const StepDocument& document, std::span<const ConfigOverride> overrides)
-        : document_(document), overrides_(overrides.begin(), overrides.end()) {
+    Search(const StepDocument& document, std::span<const ConfigOverride> overrides,
+           const SearchProgress& progress)
+        : document_(document), overrides_(overrides.begin(), overrides.end()), progress_(progress) {
         const scenarios::StepScenario scenario = scenarios::step_scenario_from_text(
             document.text, document.file, overrides, scenarios::MemoryCheck::skip);
         const std::string file = document.file.string();
@@ -34,6 +37,9 @@ public:
             throw InputError(file, "/jobs", "expected one \"job\" for --search layouts");
         }
         const scenarios::StepJobEntry& entry = scenario.jobs.front();
+        if (entry.job.workload) {
+            throw InputError(file, "/job/workload", "--search layouts is for models");
+        }
         if (!entry.job.servers.empty()) {
             throw InputError(file, "/job/variable_update",
                              "--search layouts is for jobs without parameter servers");
@@ -62,6 +68,12 @@ public:
         for (std::size_t begin = 0; begin < fitting.size(); begin += wave) {
             if (slowest_kept(kept) < fitting[begin]->least_s) break;
             simulate(std::span(fitting).subspan(begin, std::min(wave, fitting.size() - begin)));
+            const auto faster = [&](const TriedLayout* layout) {
+                return was_simulated(*layout) || layout->least_s <= slowest_kept(kept);
+            };
+            const auto undecided = std::ranges::partition_point(fitting, faster);
+            const auto may_win = static_cast<std::size_t>(undecided - fitting.begin());
+            tell(std::min(begin + wave, fitting.size()) + fitting.size() - may_win, fitting.size());
         }
         std::ranges::stable_sort(search_.layouts, {}, [](const TriedLayout& layout) {
             if (was_simulated(layout)) return std::tuple(0, *layout.step_s);
@@ -97,6 +109,7 @@ private:
         const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
         parallel_for(search_.layouts.size(), threads, [&](std::size_t i) {
             TriedLayout& layout = search_.layouts[i];
+            tell(++bounded_count_, search_.layouts.size());
             if (is_too_large(layout)) return;
             try {
                 const scenarios::StepScenario scenario = scenario_of(layout);
@@ -125,6 +138,12 @@ private:
         }
     }
 
+    void tell(std::size_t done, std::size_t total) {
+        if (!progress_) return;
+        const std::scoped_lock lock(telling_);
+        progress_(std::min(done, total), total);
+    }
+
     double slowest_kept(std::size_t kept) const {
         return steps_s_.size() < kept ? std::numeric_limits<double>::infinity()
                                       : steps_s_[kept - 1];
@@ -151,6 +170,9 @@ private:
 
     const StepDocument& document_;
     std::vector<ConfigOverride> overrides_;
+    const SearchProgress& progress_;
+    std::mutex telling_;
+    std::atomic<std::size_t> bounded_count_ = 0;
     bool bounded_ = true;
     LayoutSearch search_;
     std::vector<double> steps_s_;  // of those simulated, ascending
@@ -169,8 +191,8 @@ std::size_t LayoutSearch::count(bool (*of_kind)(const TriedLayout&)) const {
 }
 
 LayoutSearch search_layouts(const StepDocument& document, std::span<const ConfigOverride> overrides,
-                            std::size_t kept) {
-    return Search(document, overrides).run(kept);
+                            std::size_t kept, const SearchProgress& progress) {
+    return Search(document, overrides, progress).run(kept);
 }
 
 std::vector<ConfigOverride> layout_overrides(const TriedLayout& layout) {

@@ -7,6 +7,8 @@
 // returned is what simulating all of them one by one would find.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,9 +43,11 @@ bool was_passed_over(const TriedLayout& layout);  // it fits, and is too slow
 bool is_too_large(const TriedLayout& layout);
 
 // The first `kept` are the fastest of all. InputError if the scenario has several jobs or
-// parameter servers, or if no layout fits.
+// parameter servers, or if no layout fits. `progress` is told, one thread at a time, how many of
+// how many layouts are bounded, and then how many of those that fit are decided.
+using SearchProgress = std::function<void(std::size_t done, std::size_t total)>;
 LayoutSearch search_layouts(const StepDocument& document, std::span<const ConfigOverride> overrides,
-                            std::size_t kept);
+                            std::size_t kept, const SearchProgress& progress = {});
 
 // What makes a scenario of one job have this layout.
 std::vector<ConfigOverride> layout_overrides(const TriedLayout& layout);

@@ -19,6 +19,7 @@
 
 #include "bench/published_rows.hpp"
 #include "bench/published_step_parts.hpp"
+#include "scenarios/reader/step_scenario.hpp"
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/known_curves.hpp"
 #include "sim/step/placed_collective.hpp"
@@ -119,6 +120,16 @@ double compare_kungfu(const Values& published, Tables& tables) {
 
 // ---- Horovod and PowerAI DDL at scale: nothing is fitted ------------------------------------
 
+// A step of scenarios/steps/powerai_ddl.json, whose dimensions are searched.
+double powerai_seconds(std::int64_t machines, const std::string& compute) {
+    const std::vector<ConfigOverride> overrides = {
+        {"/cluster/count", fmt::format("{}", machines), "bench"},
+        {"/job/compute", compute, "bench"}};
+    const auto file = std::filesystem::path(UKEMI_SOURCE_DIR) / "scenarios/steps/powerai_ddl.json";
+    const scenarios::StepScenario scenario = scenarios::read_step_scenario(file, overrides);
+    return step_seconds(scenario.topology, scenario.jobs.front().job);
+}
+
 void compare_scale(const Values& published, Tables& tables) {
     std::vector<Row> rows;
     FabricSpec roce;
@@ -138,20 +149,19 @@ void compare_scale(const Values& published, Tables& tables) {
         rows.push_back({fmt::format("Horovod {} on 512 P100: efficiency", model), found->second,
                         curve.step_seconds(64) / step, "predicted", 1.0});
     }
-    const auto ddl = [&](std::uint32_t machines, const CostCurve& curve) {
-        const Topology power = build_cluster("ibm_s822lc", machines);
-        StepJob job = job_of(power, "resnet50", curve, 32, BucketKind::filled);
-        job.collective = Collective::hierarchical;
-        return step_seconds(power, job);
-    };
-    // 1248 images/s on one host: 312 a GPU, of four (assumed).
-    const CostCurve tf_cnn = CostCurve::affine(0, 1 / 312.0, "bench");
-    rows.push_back({"DDL resnet50 on 10 hosts: images/s", 12043.78, 10 * 4 * 32 / ddl(10, tf_cnn),
-                    "predicted", 10 * 4 * 312.0});
+    // 1248 images/s on one host: 312 a GPU, of four (assumed); the others' share of a P100 is ours.
+    const auto whole_ns = [](double seconds) { return std::llround(seconds * 1e9); };
+    const std::string tf_cnn =
+        fmt::format(R"({{"fixed": "0 ns", "per_sample": "{} ns"}})", whole_ns(1 / 312.0));
     const CostCurve pascal = curve_of("resnet50", "p100_pcie");
+    const std::string torch = fmt::format(R"({{"fixed": "{} ns", "per_sample": "0 ns"}})",
+                                          whole_ns(pascal.step_seconds(32)));
+    rows.push_back({"DDL resnet50 on 10 hosts: images/s", 12043.78,
+                    10 * 4 * 32 / powerai_seconds(10, tf_cnn), "predicted", 10 * 4 * 312.0});
     const auto minutes = [](double step_s) { return 1281167.0 * 90 / (256 * 32) * step_s / 60; };
-    rows.push_back({"DDL resnet50 on 64 hosts: min for 90 epochs", 50, minutes(ddl(64, pascal)),
-                    "predicted", minutes(pascal.step_seconds(32))});
+    rows.push_back({"DDL resnet50 on 64 hosts: min for 90 epochs", 50,
+                    minutes(powerai_seconds(64, torch)), "predicted",
+                    minutes(pascal.step_seconds(32))});
     tables.add("at scale: line rates and compute times are input", "at scale", rows, true,
                "so many times one GPU");
 }

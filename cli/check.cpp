@@ -30,6 +30,7 @@ void check_steps(const std::string& file, bool print_resolved) {
     for (const std::string& fitted : scenario.fitted) fmt::print("  {}\n", one_line(fitted));
     for (const scenarios::StepJobEntry& entry : scenario.jobs) {
         if (entry.job.nccl) fmt::print("  {}: nccl: {}\n", entry.job.name, entry.why);
+        if (entry.searched) fmt::print("  {}: dimensions: {}\n", entry.job.name, entry.why);
     }
 }
 

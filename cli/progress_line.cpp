@@ -30,7 +30,8 @@ std::string rate_text(double per_second) {
 
 }  // namespace
 
-ProgressLine::ProgressLine() : shown_(isatty(STDERR_FILENO) == 1) {
+ProgressLine::ProgressLine(std::string_view what)
+    : what_(what), shown_(isatty(STDERR_FILENO) == 1) {
     before_.at = recent_.at = steady_clock::now();
 }
 
@@ -44,7 +45,7 @@ void ProgressLine::operator()(std::size_t done, std::size_t total) {
     }
     const double took_s = duration<double>(now - before_.at).count();
     const double rate = static_cast<double>(done - before_.done) / took_s;
-    fmt::print(stderr, "\r{} of {} runs", done, total);
+    fmt::print(stderr, "\r{} of {} {}", done, total, what_);
     if (took_s >= 1 && rate > 0) {
         fmt::print(stderr, ", {}, {} left", rate_text(rate),
                    time_left(static_cast<double>(total - done) / rate));

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string_view>
 
 namespace ukemi::cli {
 
@@ -10,7 +11,7 @@ namespace ukemi::cli {
 // dear runs after cheap ones are told soon.
 class ProgressLine {
 public:
-    ProgressLine();
+    explicit ProgressLine(std::string_view what = "runs");  // a literal
     void operator()(std::size_t done, std::size_t total);
     void clear() const;  // for a line that stays
 
@@ -20,6 +21,7 @@ private:
         std::size_t done = 0;
     };
 
+    std::string_view what_;
     bool shown_;
     Mark shown_last_;
     Mark before_;  // five to ten seconds ago, or the beginning

@@ -56,7 +56,9 @@ std::string commands_for(const nlohmann::json& scenario) {
     const auto has = [&](std::string_view section, std::string_view key) {
         return scenario.contains(section) && scenario[std::string(section)].contains(key);
     };
-    if (has("cluster", "machine") || has("cluster", "zones")) return "simulate";
+    for (const char* key : {"machine", "zones", "astra_sim"}) {
+        if (has("cluster", key)) return "simulate";
+    }
     std::string commands = "replay";
     if (scenario.contains("learning")) commands += ", compare";
     if (scenario.contains("training")) commands += ", train";

@@ -11,6 +11,7 @@
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/run_options.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "scenarios/reader/variants.hpp"
@@ -67,9 +68,37 @@ void print_codec(const scenarios::StepJobEntry& entry) {
         entry.codec.name, level, message_mb, encode_ms + decode_ms);
 }
 
+void print_parts(const analysis::SimulatedJob& summary) {
+    for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
+        if (sim::step_parts[i].of_some && summary.part_s[i] == 0) continue;
+        fmt::print("  {:<26}{:>11.3f} ms{:>8.1f} %\n", sim::step_parts[i].words,
+                   summary.part_s[i] * 1e3, 100 * summary.part_s[i] / summary.step_s.mean);
+    }
+    fmt::print("  {:<26}{:>11.3f} ms   from {:.3f} to {:.3f}\n", "step", summary.step_s.mean * 1e3,
+               summary.step_s.min * 1e3, summary.step_s.max * 1e3);
+}
+
+void print_workload(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,
+                    const analysis::SimulatedJob& summary) {
+    const std::size_t workers = entry.job.workers.size();
+    fmt::print("\njob {}: {} on {} worker{}\n  {}\n", entry.job.name, one_line(entry.model),
+               workers, workers == 1 ? "" : "s", entry.curve);
+    const std::string sums =
+        entry.job.nccl ? "nccl"
+        : entry.job.axes.empty()
+            ? std::string(
+                  policies::collective_names()[static_cast<std::size_t>(entry.job.collective)])
+            : kernels::words_of(entry.job.axes);
+    fmt::print("  all-reduces: {}\n", sums);
+    if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
+    print_fidelity(result);
+    print_parts(summary);
+}
+
 void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result,
                const analysis::SimulatedJob& summary) {
     const sim::StepJob& job = entry.job;
+    if (job.workload) return print_workload(entry, result, summary);
     fmt::print("\njob {}: {} on {} worker{} ({}), batch {} x {} = {}\n", job.name, entry.model,
                job.workers.size(), job.workers.size() == 1 ? "" : "s", entry.gpus, job.batch,
                job.replicas() * job.accumulation, job.samples_per_step());
@@ -85,7 +114,10 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
                    static_cast<double>(entry.gradient.raw()) / 1e6, job.layout ? " a GPU" : "",
                    entry.buckets, entry.buckets == 1 ? "" : "s",
                    sim::launch_kind_names[static_cast<std::size_t>(job.launch.kind)],
-                   result.collective, entry.cheapest ? " (the cheapest)" : "");
+                   result.collective,
+                   entry.cheapest   ? " (the cheapest)"
+                   : entry.searched ? " (found by dimension search)"
+                                    : "");
         if (!entry.why.empty()) fmt::print("  {}\n", entry.why);
     }
     print_fidelity(result);
@@ -99,13 +131,7 @@ void print_job(const scenarios::StepJobEntry& entry, const sim::JobSteps& result
         fmt::print("  staleness {:.2f} updates in the mean, {} at most\n",
                    analysis::mean_staleness(result.staleness), result.staleness.most);
     }
-    for (std::size_t i = 0; i < sim::step_parts.size(); ++i) {
-        if (sim::step_parts[i].of_some && summary.part_s[i] == 0) continue;
-        fmt::print("  {:<26}{:>11.3f} ms{:>8.1f} %\n", sim::step_parts[i].words,
-                   summary.part_s[i] * 1e3, 100 * summary.part_s[i] / summary.step_s.mean);
-    }
-    fmt::print("  {:<26}{:>11.3f} ms   from {:.3f} to {:.3f}\n", "step", summary.step_s.mean * 1e3,
-               summary.step_s.min * 1e3, summary.step_s.max * 1e3);
+    print_parts(summary);
     fmt::print("  {:<26}{:>11.1f} samples/s, {:.1f} a worker, efficiency {:.3f}\n", "throughput",
                summary.samples_per_s, summary.of_a_worker, summary.efficiency);
 }
@@ -149,7 +175,10 @@ std::optional<analysis::LayoutSearch> search(const SimulateOptions& options,
         throw InputError("--search", "", "is for one scenario: leave out --vary");
     }
     const std::size_t kept = options.runners_up + 1;
-    analysis::LayoutSearch found = analysis::search_layouts(document, overrides, kept);
+    ProgressLine line("layouts");
+    analysis::LayoutSearch found = analysis::search_layouts(
+        document, overrides, kept, [&](std::size_t done, std::size_t total) { line(done, total); });
+    line.clear();
     for (ConfigOverride& one : analysis::layout_overrides(found.layouts.front())) {
         overrides.push_back(std::move(one));
     }

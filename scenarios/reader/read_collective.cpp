@@ -1,4 +1,4 @@
-// read_collective.cpp — a schedule by name, the cheapest, or NCCL's.
+// read_collective.cpp — a schedule by name, the cheapest, a grid that is searched, or NCCL's.
 #include "scenarios/reader/read_collective.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 
 #include "scenarios/reader/read_step_codec.hpp"
 #include "sim/step/collective_choice.hpp"
+#include "sim/step/dimension_search.hpp"
 #include "sim/step/placed_collective.hpp"
 
 namespace ukemi::scenarios {
@@ -28,11 +29,16 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
                                         policies::collective_names().end());
     names[static_cast<std::size_t>(policies::Collective::automatic)] = cheapest_collective;
     names.push_back(nccl_collective);
+    names.push_back(searched_collective);
     const std::vector<sim::DeviceId> replicas = replicas_of(job);
     const auto chosen = config.choice<std::size_t>("collective", names, otherwise);
     job.nccl = names[chosen] == nccl_collective;
-    job.collective =
-        job.nccl ? policies::Collective::ring : static_cast<policies::Collective>(chosen);
+    if (job.nccl && topology.machines().front().preset.empty()) {
+        config.fail("collective", "nccl knows machines, and no network of ASTRA-sim's");
+    }
+    const bool searched = names[chosen] == searched_collective;
+    job.collective = job.nccl || searched ? policies::Collective::ring
+                                          : static_cast<policies::Collective>(chosen);
     job.per_host = sim::workers_per_machine(topology, job.workers);
     if (replicas.size() < 2 || (!job.layout && job.buckets.empty())) return;
     const std::int32_t per_host = sim::workers_per_machine(topology, replicas);
@@ -41,8 +47,8 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
         job.layout ? job.layout->stages.front().buckets : reduced_parts(job);
     sim::ClusterNetwork network(topology);  // for the complaints
     if (entry.request.shard != sim::Shard::none && !job.nccl) {
-        if (job.collective != policies::Collective::automatic &&
-            job.collective != policies::Collective::ring) {
+        if (searched || (job.collective != policies::Collective::automatic &&
+                         job.collective != policies::Collective::ring)) {
             config.fail("collective",
                         "replicas that divide what they hold (\"shard\") send in rings: expected "
                         "ring or nccl");
@@ -55,6 +61,14 @@ void read_collective(ConfigReader& config, const sim::Topology& topology,
         const bool sums = entry.request.shard == sim::Shard::none;  // and scatters no parts
         if (sums) entry.why = sim::words_of(run.place(), buckets);
         return;
+    }
+    if (searched) {
+        job.searched_message = sim::mean_message(buckets);
+        const sim::SearchedDimensions found =
+            sim::search_dimensions(topology, replicas, per_host, job.searched_message, where);
+        sim::choose_dimensions(job, found);
+        entry.searched = true;
+        entry.why = sim::words_of(found);
     }
     if (job.collective == policies::Collective::automatic) {
         const auto priced = sim::price_collectives(topology, replicas, per_host, buckets, where);

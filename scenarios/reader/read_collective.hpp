@@ -12,6 +12,8 @@ namespace ukemi::scenarios {
 inline constexpr std::string_view cheapest_collective = "cheapest";
 // As long as NCCL's takes (sim/step/nccl_collective.hpp).
 inline constexpr std::string_view nccl_collective = "nccl";
+// The fastest grid of ranks, or the fastest by name (sim/step/dimension_search.hpp).
+inline constexpr std::string_view searched_collective = "dimension_search";
 
 // Of a job whose workers, layout and buckets are known.
 void read_collective(ConfigReader& config, const sim::Topology& topology,

@@ -106,6 +106,10 @@ void check_departures(const ConfigReader& config, const StepScenario& scenario,
     for (const StepJobEntry& entry : scenario.jobs) jobs.push_back(entry.job);
     for (const sim::Departure& departure : departures) {
         sim::StepJob& job = jobs[departure.job];
+        if (job.workload) {
+            config.fail("events",
+                        fmt::format("{} plays a workload, which nobody may leave", job.name));
+        }
         const auto left = sim::ranks_left(job, departure.ranks);
         if (!all_there(job, departure.ranks)) {
             config.fail("events",

@@ -30,6 +30,7 @@ std::int32_t workers_of_a_machine(const StepScenario& scenario, std::int32_t mac
     if (scenario.jobs.size() != 1) {
         refuse(fmt::format("expected one job, found {}", scenario.jobs.size()));
     }
+    if (scenario.jobs.front().job.workload) refuse("expected a model, not a \"workload\"");
     if (scenario.jobs.front().job.accumulation != 1) {
         refuse("expected no \"accumulation\": a Plan says how many micro-steps there are");
     }

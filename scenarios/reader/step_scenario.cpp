@@ -2,6 +2,7 @@
 #include "scenarios/reader/step_scenario.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "scenarios/reader/read_efficiency.hpp"
 #include "scenarios/reader/read_step_events.hpp"
 #include "scenarios/reader/read_step_job.hpp"
+#include "scenarios/reader/read_workload.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
 #include "sim/cluster/cluster_file.hpp"
 
@@ -17,7 +19,8 @@ namespace ukemi::scenarios {
 
 namespace {
 
-void read_jobs(ConfigReader& root, MemoryCheck memory, StepScenario& scenario) {
+void read_jobs(ConfigReader& root, MemoryCheck memory, std::span<const std::int32_t> grid,
+               StepScenario& scenario) {
     const bool one = root.has("job");
     if (one == root.has("jobs")) {
         root.fail("", fmt::format("expected either \"job\" or \"jobs\" (a list), found {}",
@@ -34,7 +37,9 @@ void read_jobs(ConfigReader& root, MemoryCheck memory, StepScenario& scenario) {
     std::span<const sim::DeviceId> left = workers;
     std::int64_t messages = 0;
     for (ConfigReader& section : sections) {
-        StepJobEntry entry = read_step_job(section, scenario.topology, memory, left);
+        StepJobEntry entry = section.has("workload")
+                                 ? read_workload_job(section, scenario.topology, grid, left)
+                                 : read_step_job(section, scenario.topology, memory, left);
         const bool twice = std::ranges::any_of(scenario.jobs, [&](const StepJobEntry& other) {
             return other.job.name == entry.job.name;
         });
@@ -90,6 +95,7 @@ std::string description_of(const sim::ClusterSpec& spec) {
         text += fmt::format("{}{} x {} on {}", text.empty() ? "" : "; ", zone.count, zone.machine,
                             sim::fabric_names[static_cast<std::size_t>(zone.fabric.kind)]);
     }
+    if (spec.whole != nullptr) text = fmt::format("{} NPUs", fmt::join(spec.grid, " x "));
     return text;
 }
 
@@ -111,7 +117,7 @@ void read_step_parts(ConfigReader& root, MemoryCheck memory, StepScenario& scena
     scenario.topology = sim::build_cluster(spec);
     scenario.fitted = read_efficiency(root, scenario.topology);
     scenario.network = read_network_rule(root);
-    read_jobs(root, memory, scenario);
+    read_jobs(root, memory, spec.grid, scenario);
     read_cross_traffic(root, scenario);
     scenario.events = read_step_events(root, scenario);
     const auto fewest = std::ranges::min(scenario.jobs, {}, [](const StepJobEntry& entry) {

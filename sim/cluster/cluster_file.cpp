@@ -9,6 +9,7 @@
 
 #include "base/link_spec.hpp"
 #include "base/read_file.hpp"
+#include "sim/cluster/astra_network.hpp"
 #include "sim/cluster/nccl_topology.hpp"
 #include "sim/cluster/smi_topology.hpp"
 
@@ -117,12 +118,29 @@ ZoneSpec read_zone(ConfigReader& config) {
     return zone;
 }
 
+void read_astra_network(ConfigReader& config, ClusterSpec& spec) {
+    std::string gpu = config.text("gpu", "");
+    if (!gpu.empty()) gpu = gpu_named(gpu, place_of(config, "gpu")).name;
+    const std::filesystem::path file = machine_file(config, config.text("astra_sim"));
+    AstraNetwork network =
+        parse_astra_network(read_file(file, astra_bytes_max), file.string(), gpu);
+    spec.whole = std::make_shared<const Topology>(std::move(network.topology));
+    spec.grid = std::move(network.sizes);
+}
+
 }  // namespace
 
-bool names_machines(ConfigReader config) { return config.has("machine") || config.has("zones"); }
+bool names_machines(ConfigReader config) {
+    return config.has("machine") || config.has("zones") || config.has("astra_sim");
+}
 
 ClusterSpec read_cluster(ConfigReader& config) {
     ClusterSpec spec;
+    if (config.has("astra_sim")) {
+        read_astra_network(config, spec);
+        config.finish();
+        return spec;
+    }
     if (!config.has("zones")) {
         spec.zones.push_back(read_zone(config));
         config.finish();

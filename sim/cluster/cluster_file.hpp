@@ -9,6 +9,9 @@
 //   {"machine": "node.xml", "gpu": "h100_sxm5_80gb", "count": 4,
 //    "links": {"kind": "infiniband", "bandwidth": "400 Gbit/s", "latency": "1.5 us"}}
 //
+//   {"astra_sim": "network.yml", "gpu": "h100_sxm5_80gb"}
+//
+// `astra_sim` is a network of ASTRA-sim's analytical backend (astra_network.hpp), whole.
 // `machine` is a name, or a file beside this one: NCCL's dump (XML) or what nvidia-smi topo -m
 // printed, taken `count` times. `gpu` says what GPUs a file's are, where it does not. `links` says
 // what each NIC is joined by, `network` what joins these; both may be left out: one switch, rates

@@ -217,6 +217,7 @@ private:
 }  // namespace
 
 Topology build_cluster(const ClusterSpec& spec) {
+    if (spec.whole != nullptr) return *spec.whole;
     if (spec.zones.empty()) refuse("expected at least one zone");
     Topology topology;
     std::vector<DeviceId> routers;

@@ -39,6 +39,46 @@ void append(PhasedCollective& collective, CollectivePhase phase) {
     collective.phases.push_back(std::move(phase));
 }
 
+// Each rank of a line sends `share` of the buffer to those at these places of it, seen from its
+// own.
+template <class Places>
+void append_round(PhasedCollective& collective, const kernels::GridAxis& axis, double share,
+                  std::int64_t rounds, const Places& places) {
+    CollectivePhase phase{{}, rounds, share};
+    for (std::int32_t rank = 0; rank < collective.ranks; ++rank) {
+        const std::int32_t place = rank / axis.stride % axis.size;
+        places(place, [&](std::int32_t other) {
+            phase.edges.push_back({rank, rank + (other - place) * axis.stride});
+        });
+    }
+    append(collective, std::move(phase));
+}
+
+void append_axis(PhasedCollective& collective, const kernels::GridAxis& axis, double parts,
+                 bool gathers) {
+    const std::int32_t size = axis.size;
+    if (size == 1) return;
+    const double share = 1 / (parts * size);
+    switch (axis.exchange) {
+        case kernels::AxisExchange::ring:
+            return append_round(collective, axis, share, size - 1,
+                                [&](auto place, const auto& to) { to((place + 1) % size); });
+        case kernels::AxisExchange::direct:
+            return append_round(collective, axis, share, 1, [&](auto place, const auto& to) {
+                for (std::int32_t other = 0; other < size; ++other) {
+                    if (other != place) to(other);
+                }
+            });
+        case kernels::AxisExchange::halving_doubling:
+            for (std::int32_t i = 1; i < size; i *= 2) {
+                const std::int32_t half = gathers ? i : size / 2 / i;
+                append_round(collective, axis, half / (parts * size), 1,
+                             [&](auto place, const auto& to) { to(place ^ half); });
+            }
+            return;
+    }
+}
+
 PhasedCollective halving_doubling(std::int32_t ranks) {
     const auto power = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(ranks)));
     PhasedCollective collective{"halving_doubling", ranks, {}};
@@ -111,25 +151,17 @@ std::int64_t transfer_count(const PhasedCollective& collective) {
     return count;
 }
 
-PhasedCollective phased_multi_ring(std::span<const std::int32_t> sizes) {
-    std::int32_t ranks = 1;
-    for (const std::int32_t size : sizes) {
-        INVARIANT(size >= 1 && !__builtin_mul_overflow(ranks, size, &ranks));
+PhasedCollective phased_grid(std::span<const kernels::GridAxis> axes) {
+    PhasedCollective collective{kernels::words_of(axes), kernels::ranks_of(axes), {}};
+    double parts = 1;  // into which the buffer is cut before an axis
+    for (const kernels::GridAxis& axis : axes) {
+        append_axis(collective, axis, parts, false);
+        parts *= axis.size;
     }
-    PhasedCollective collective{"multi_ring", ranks, {}};
-    const auto along = [&](std::size_t level) {
-        std::int32_t stride = 1;
-        for (std::size_t i = 0; i < level; ++i) stride *= sizes[i];
-        const std::int32_t size = sizes[level];
-        CollectivePhase phase{{}, size - 1, 1.0 / (static_cast<double>(stride) * size)};
-        for (std::int32_t rank = 0; rank < ranks && size > 1; ++rank) {
-            const std::int32_t place = rank / stride % size;
-            phase.edges.push_back({rank, rank + ((place + 1) % size - place) * stride});
-        }
-        append(collective, std::move(phase));
-    };
-    for (std::size_t level = 0; level < sizes.size(); ++level) along(level);
-    for (std::size_t level = sizes.size(); level-- > 0;) along(level);
+    for (std::size_t level = axes.size(); level-- > 0;) {
+        parts /= axes[level].size;
+        append_axis(collective, axes[level], parts, true);
+    }
     return collective;
 }
 
@@ -143,13 +175,14 @@ PhasedCollective phased_all_reduce(policies::Collective algorithm, std::int32_t 
                          "fluid fidelity supposes");
     }
     algorithm = kernels::collective_meant(algorithm, ranks);
-    const std::array one_ring = {ranks};
-    const std::array hosts = {per_host == 0 ? ranks : per_host,
-                              per_host == 0 ? 1 : ranks / per_host};
+    const std::int32_t inside = per_host == 0 ? ranks : per_host;
+    const std::array one_ring = {kernels::GridAxis{ranks, 1}};
+    const std::array hosts = {kernels::GridAxis{inside, 1},
+                              kernels::GridAxis{ranks / inside, inside}};
     PhasedCollective collective;
     switch (algorithm) {
-        case policies::Collective::ring: collective = phased_multi_ring(one_ring); break;
-        case policies::Collective::hierarchical: collective = phased_multi_ring(hosts); break;
+        case policies::Collective::ring: collective = phased_grid(one_ring); break;
+        case policies::Collective::hierarchical: collective = phased_grid(hosts); break;
         case policies::Collective::halving_doubling: return halving_doubling(ranks);
         default: return phases_of(kernels::all_reduce_schedule(algorithm, ranks, per_host));
     }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/grid_schedule.hpp"
 #include "kernels/schedule.hpp"
 #include "sim/network/transfer_graph.hpp"
 
@@ -50,6 +51,7 @@ std::int64_t transfer_count(const PhasedCollective& collective);
 // for all_reduce_graph, and for double_binary_tree.
 PhasedCollective phased_all_reduce(policies::Collective algorithm, std::int32_t ranks,
                                    std::int32_t per_host = 0);
-PhasedCollective phased_multi_ring(std::span<const std::int32_t> sizes);
+// grid_schedule(axes), told in rounds.
+PhasedCollective phased_grid(std::span<const kernels::GridAxis> axes);
 
 }  // namespace ukemi::sim

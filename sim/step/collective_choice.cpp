@@ -39,16 +39,21 @@ bool worth_a_try(policies::Collective algorithm, std::size_t ranks) {
 
 }  // namespace
 
+Bytes mean_message(std::span<const GradientBucket> buckets) {
+    INVARIANT(!buckets.empty());
+    Bytes all;
+    for (const GradientBucket& bucket : buckets) all += bucket.bytes;
+    const auto count = static_cast<std::int64_t>(buckets.size());
+    return bytes((all.raw() + count - 1) / count);
+}
+
 std::vector<PricedCollective> price_collectives(const Topology& topology,
                                                 std::span<const DeviceId> workers,
                                                 std::int32_t per_host,
                                                 std::span<const GradientBucket> buckets,
                                                 std::string_view where) {
-    INVARIANT(!buckets.empty());
-    Bytes all;
-    for (const GradientBucket& bucket : buckets) all += bucket.bytes;
     const auto count = static_cast<std::int64_t>(buckets.size());
-    const Bytes mean = bytes((all.raw() + count - 1) / count);
+    const Bytes mean = mean_message(buckets);
     std::vector<PricedCollective> priced;
     for (const policies::Collective algorithm : candidates) {
         const auto ranks = static_cast<std::int32_t>(workers.size());

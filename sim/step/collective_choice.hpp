@@ -21,6 +21,9 @@ struct PricedCollective {
     Duration time;  // of all buckets one after another
 };
 
+// The bytes of a bucket in the mean, rounded up. Buckets: one or more.
+Bytes mean_message(std::span<const GradientBucket> buckets);
+
 // Cheapest first. Workers: two or more. InputError if there is no path.
 std::vector<PricedCollective> price_collectives(const Topology& topology,
                                                 std::span<const DeviceId> workers,

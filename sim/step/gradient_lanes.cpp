@@ -88,7 +88,12 @@ std::vector<GradientLane> gradient_lanes(ClusterNetwork& network, const StepJob&
     for (const std::vector<DeviceId>& group : groups) {
         const std::int32_t per_host =
             job.layout ? workers_per_machine(network.topology(), group) : job.per_host;
-        lanes[all_reduce_lane].push_back(placed_all_reduce(network, job, group, per_host, at_once));
+        if (job.axes.empty()) {
+            lanes[all_reduce_lane].push_back(
+                placed_all_reduce(network, job, group, per_host, at_once));
+        } else {
+            lanes[all_reduce_lane].emplace_back(network, job.axes, group, at_once);
+        }
         const auto ranks = static_cast<std::int32_t>(group.size());
         if (lanes.size() > gather_lane) {
             if (job.nccl) {

@@ -57,6 +57,7 @@ public:
         launched_.resize(lists_.size());
         units_.assign(lists_.size(), {{Duration{}}, Duration{}});
         first_ready_.resize(lists_.size());
+        times_.resize(3 * work_.stages.size());
     }
 
     Duration run() {
@@ -125,12 +126,12 @@ private:
         const std::vector<ModelBlock>& blocks = pass.forward   ? stage.forward
                                                 : pass.weights ? stage.weights
                                                                : stage.backward;
+        const std::vector<BlockTime>& times = times_of(p, pass, blocks);
         double before = -1;
-        for (const ModelBlock& block : blocks) {
-            if (&block != &blocks.front() && block.gathered > Bytes{}) {
-                units_[p].begun.push_back(now);
-            }
-            now = block_end(p, block, std::max(now, gathered(p, block)));
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+            const ModelBlock& block = blocks[i];
+            if (i > 0 && block.gathered > Bytes{}) units_[p].begun.push_back(now);
+            now = block_end(p, times[i], std::max(now, gathered(p, block)));
             if (gives_gradients(pass)) note_ready(p, stage, before, block.gradients_ready);
             before = block.gradients_ready;
         }
@@ -155,31 +156,49 @@ private:
         return units.gathered;
     }
 
-    // As LayoutPlayer::begin_block() has it, without stragglers.
-    Duration block_end(std::size_t p, const ModelBlock& block, Duration now) {
-        Duration longest;
-        double slowest_ns = 0;
+    struct BlockTime {
+        Duration compute;  // of the slowest of the cell
+        Duration launch;
+        Duration exchange;
+        bool beside = false;  // it is exchanged while it computes
+    };
+
+    // Reckoned once: passes of all micro-batches have the same blocks.
+    const std::vector<BlockTime>& times_of(std::size_t p, const PipelinePass& pass,
+                                           const std::vector<ModelBlock>& blocks) {
+        const std::size_t kind = pass.forward ? 0 : pass.weights ? 2 : 1;
+        std::vector<BlockTime>& times = times_[3 * static_cast<std::size_t>(pass.stage) + kind];
+        if (!times.empty()) return times;
+        double pace_ns = 0;
         for (std::int32_t t = 0; t < work_.cell(); ++t) {
             const auto rank =
                 static_cast<std::size_t>(work_.rank(t, 0, static_cast<std::int32_t>(p)));
-            const auto pace_ns = static_cast<double>(job_.compute[rank].raw());
-            slowest_ns = std::max(slowest_ns, pace_ns);
-            longest = std::max(longest, Duration::of(round_nearest(block.share * pace_ns)));
+            pace_ns = std::max(pace_ns, static_cast<double>(job_.compute[rank].raw()));
         }
-        launched_[p] += Duration::of(round_nearest(block.launch_share * slowest_ns));
+        for (const ModelBlock& block : blocks) {
+            BlockTime& time = times.emplace_back();
+            time.compute = Duration::of(round_nearest(block.share * pace_ns));
+            time.launch = Duration::of(round_nearest(block.launch_share * pace_ns));
+            time.beside = block.exchange == ExchangeKind::context_ring;
+            if (!block.exchange || (block.bytes == Bytes{} && !time.beside)) continue;
+            const bool sums = *block.exchange == ExchangeKind::tensor_all_reduce ||
+                              *block.exchange == ExchangeKind::all_reduce;
+            if (job_.nccl && !sums && !time.beside) continue;  // these do not take NCCL's times
+            time.exchange = exchange(p, *block.exchange, block.bytes);
+        }
+        return times;
+    }
+
+    // As LayoutPlayer::begin_block() has it, without stragglers.
+    Duration block_end(std::size_t p, const BlockTime& time, Duration now) {
+        launched_[p] += time.launch;
         const Duration begin = now;
-        now = std::max(now + longest, launched_[p]);
+        now = std::max(now + time.compute, launched_[p]);
         computed_ = now;
-        if (block.exchange == ExchangeKind::context_ring) {
-            const Duration last = Duration::of((now - begin).raw() / work_.context);
-            computed_ = std::max(now, begin + exchange(p, *block.exchange, block.bytes) + last);
-            return computed_;
-        }
-        if (!block.exchange || block.bytes == Bytes{}) return now;
-        const bool sums = *block.exchange == ExchangeKind::tensor_all_reduce ||
-                          *block.exchange == ExchangeKind::all_reduce;
-        if (job_.nccl && !sums) return now;  // these do not take NCCL's times
-        return now + exchange(p, *block.exchange, block.bytes);
+        if (!time.beside) return now + time.exchange;
+        const Duration last = Duration::of((now - begin).raw() / work_.context);
+        computed_ = std::max(now, begin + time.exchange + last);
+        return computed_;
     }
 
     Duration exchange(std::size_t p, ExchangeKind kind, Bytes size) {
@@ -237,11 +256,16 @@ private:
     }
 
     // Every worker, and the first one's machine for all of its workers together. Of an all-reduce,
-    // whichever way it goes, everybody receives at least as much as the sum.
+    // whichever way it goes, everybody receives at least as much as the sum; in rings, what is sent
+    // in them.
     Duration received(const std::vector<DeviceId>& workers, ExchangeKind kind, Bytes size) const {
         const auto ranks = static_cast<double>(workers.size());
         const auto here = static_cast<double>(on_first_machine(workers));
-        double each = kind == ExchangeKind::tensor_all_reduce ? 2 * (ranks - 1) / ranks : 1;
+        const bool in_rings = kind == ExchangeKind::tensor_all_reduce ||
+                              (kind == ExchangeKind::all_reduce && job_.axes.empty() &&
+                               job_.collective == policies::Collective::ring &&
+                               work_.exchange_collective == policies::Collective::ring);
+        double each = in_rings ? 2 * (ranks - 1) / ranks : 1;
         double into_machine = here < ranks ? each : 0;
         if (kind == ExchangeKind::all_to_all) {
             each = (ranks - 1) / ranks;
@@ -338,8 +362,9 @@ private:
     std::vector<Duration> free_at_;
     std::vector<Duration> launched_;
     std::vector<Units> units_;
-    std::vector<End> first_ready_;  // of the buckets of a pipeline rank
-    Duration computed_;             // the newest block, before what it exchanges
+    std::vector<std::vector<BlockTime>> times_;  // of blocks, by stage and kind of pass
+    std::vector<End> first_ready_;               // of the buckets of a pipeline rank
+    Duration computed_;                          // the newest block, before what it exchanges
     std::vector<End> ends_;  // of forward passes, then of backward ones, by stage and micro-batch
     std::map<std::tuple<std::size_t, ExchangeKind, Bytes>, Duration> exchanges_;
     Duration end_;

@@ -127,6 +127,17 @@ PlacedCollective::PlacedCollective(ClusterNetwork& network, NcclCollective colle
     links_.assign(nccl_->links().begin(), nccl_->links().end());
 }
 
+PlacedCollective::PlacedCollective(ClusterNetwork& network, std::span<const kernels::GridAxis> axes,
+                                   std::span<const DeviceId> workers, std::int64_t at_once) {
+    const PhasedCollective phases = phased_grid(axes);
+    INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());
+    place(network, phases, network.router(workers), at_once, [&] {
+        const std::int32_t window = network.rule().window_chunks;
+        return std::make_shared<const TransferGraph>(kernels::grid_schedule(axes),
+                                                     TransferGraph::Order::data, window);
+    });
+}
+
 PlacedCollective::PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,
                                    std::span<const DeviceId> workers, std::int64_t at_once) {
     INVARIANT(static_cast<std::size_t>(phases.ranks) == workers.size());

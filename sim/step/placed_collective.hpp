@@ -60,6 +60,10 @@ public:
     PlacedCollective(ClusterNetwork& network, NcclCollective collective,
                      std::span<const DeviceId> workers, std::string_view where);
 
+    // Along the axes of a grid of all workers.
+    PlacedCollective(ClusterNetwork& network, std::span<const kernels::GridAxis> axes,
+                     std::span<const DeviceId> workers, std::int64_t at_once = 1);
+
     // Any exchange of workers.size() ranks, each of which goes on to its next round when its own
     // part of this one is over.
     PlacedCollective(ClusterNetwork& network, const PhasedCollective& phases,

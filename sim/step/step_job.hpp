@@ -2,17 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/quantity.hpp"
 #include "base/rng.hpp"
+#include "kernels/grid_schedule.hpp"
 #include "policies/plan.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/step/buckets.hpp"
 #include "sim/step/launch.hpp"
 #include "sim/step/layout_work.hpp"
+#include "sim/step/workload.hpp"
 
 namespace ukemi::sim {
 
@@ -58,11 +61,17 @@ struct StepJob {
     // Parameter servers, on which the legs of all buckets are; none: gradients are all-reduced.
     std::vector<DeviceId> servers;
     bool sums_by_machine = false;  // one worker of each machine sends the sum of all of its
-    bool asynchronous = false;     // workers do not wait for each other; needs servers
-    Duration
-        monitoring;  // of gradients, on every worker, once they have arrived (monitor_time.hpp)
+    bool asynchronous = false;  // workers do not wait for each other; needs servers
+    // In place of all the above: what each rank does.
+    std::shared_ptr<const Workload> workload;
+    // Of gradients, on every worker, once they have arrived (monitor_time.hpp).
+    Duration monitoring;
     LaunchRule launch;
     policies::Collective collective = policies::Collective::ring;
+    // Instead, where a grid is faster (dimension_search.hpp); and the message for which it was
+    // searched, or zero.
+    std::vector<kernels::GridAxis> axes;
+    Bytes searched_message;
     bool nccl = false;  // instead: all-reduces and gathers of gradients take as long as NCCL's
     std::int32_t per_host = 0;  // of the collective
     Stragglers stragglers;

@@ -8,7 +8,9 @@
 #include "base/invariant.hpp"
 #include "sim/step/async_player.hpp"
 #include "sim/step/data_parallel_player.hpp"
+#include "sim/step/dimension_search.hpp"
 #include "sim/step/layout_player.hpp"
+#include "sim/step/workload_player.hpp"
 
 namespace ukemi::sim {
 namespace {
@@ -17,6 +19,7 @@ std::unique_ptr<StepPlayer> player_of(StepHost& host, const StepJob& job,
                                       const StepOptions& options) {
     INVARIANT(!job.workers.empty() && job.compute.size() == job.workers.size());
     INVARIANT(job.steps >= 1 && job.accumulation >= 1);
+    if (job.workload) return std::make_unique<WorkloadPlayer>(host, job, options);
     if (job.asynchronous) return std::make_unique<AsyncPlayer>(host, job, options);
     if (job.layout) return std::make_unique<LayoutPlayer>(host, job, options);
     return std::make_unique<DataParallelPlayer>(host, job, options);
@@ -133,7 +136,7 @@ std::vector<std::size_t> ranks_left(const StepJob& job, std::span<const std::int
 
 StepJob without(const StepJob& job, const Topology& topology,
                 std::span<const std::int32_t> first_ranks, std::int64_t steps_done) {
-    INVARIANT(!job.asynchronous);
+    INVARIANT(!job.asynchronous && !job.workload);
     const std::vector<std::size_t> ranks = ranks_left(job, first_ranks);
     INVARIANT(!ranks.empty());
     StepJob left = job;
@@ -153,6 +156,7 @@ StepJob without(const StepJob& job, const Topology& topology,
             static_cast<std::int32_t>(ranks.size()) / (left.layout->cell() * degrees.pipeline);
     }
     left.per_host = workers_per_machine(topology, left.workers);
+    search_again(left, topology);
     ++left.departures;
     left.steps -= steps_done;
     left.steps_before += steps_done;

@@ -58,7 +58,7 @@ const std::vector<OldForm>& old_forms() {
         {true, "/job/collective", "automatic",
          "/job/collective: expected one of cheapest, ring, binary_tree, double_binary_tree, "
          "halving_doubling, star, clique, binary_tree_star, multi_binary_tree_star, hierarchical, "
-         "parameter_server, nccl, found \"automatic\""},
+         "parameter_server, nccl, dimension_search, found \"automatic\""},
         {true, "/job/optimizer", "adam",
          "/job/optimizer: is no longer read: write \"optimiser\": {\"kind\": \"adam\"}"},
         {false, "/learning", real + R"("synchronisation": {"rule": "local_sgd", "period": 4}})",

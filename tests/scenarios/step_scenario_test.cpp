@@ -55,8 +55,9 @@ constexpr Wrong wrong[] = {
     {"/job/collective", "rign",
      ": at /job/collective: expected one of cheapest, ring, binary_tree, "
      "double_binary_tree, halving_doubling, star, clique, binary_tree_star, "
-     "multi_binary_tree_star, hierarchical, parameter_server, nccl, found \"rign\" (did you mean "
-     "\"ring\"?)"},
+     "multi_binary_tree_star, hierarchical, parameter_server, nccl, dimension_search, found "
+     "\"rign\" "
+     "(did you mean \"ring\"?)"},
     {"/job/codec", "fp8",
      ": at /job/codec: expected one of none, fp16, qsgd, terngrad, sign, top_k, random_k, "
      "power_sgd, atomo, qsgd_shared, terngrad_shared, sign_reduced, scaled_sign, top_k_agreed, "

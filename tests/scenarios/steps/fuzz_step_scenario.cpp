@@ -51,10 +51,10 @@ std::string job_from(Chooser& choose, std::size_t number) {
     std::string job = fmt::format(R"({{"name":"job-{}","model":"{}","batch":{},"steps":{})", number,
                                   model, 1 + choose.number(33), 1 + choose.number(4));
     job += choose.maybe("workers", {"1", "2", "3", "4", "5", "8"});
-    job += choose.maybe("collective",
-                        {R"("ring")", R"("binary_tree")", R"("double_binary_tree")",
-                         R"("halving_doubling")", R"("star")", R"("clique")", R"("hierarchical")",
-                         R"("binary_tree_star")", R"("parameter_server")"});
+    job += choose.maybe(
+        "collective", {R"("ring")", R"("binary_tree")", R"("double_binary_tree")",
+                       R"("halving_doubling")", R"("star")", R"("clique")", R"("hierarchical")",
+                       R"("binary_tree_star")", R"("parameter_server")", R"("dimension_search")"});
     job += choose.maybe("batch_norm", {R"("synchronised")", R"("local")"});
     job += choose.maybe("buckets", {R"({"rule":"one"})", R"({"rule":"filled","size":"4 MiB"})",
                                     R"({"rule":"chunks","size":"16 MiB"})"});

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/input_error.hpp"
+#include "sim/network/phases.hpp"
 
 using namespace ukemi;
 using namespace ukemi::kernels;
@@ -101,4 +102,29 @@ TEST_CASE("transfer graph: what is too large is refused", "[network]") {
     CHECK_THROWS_WITH(TransferGraph(schedule),
                       "network: all_to_all on 100000 ranks is too large to be simulated chunk by "
                       "chunk; use the fluid fidelity");
+}
+
+TEST_CASE("phases: a grid's rounds are those of its schedule", "[network]") {
+    using kernels::AxisExchange;
+    const std::vector<std::vector<kernels::GridAxis>> grids = {
+        {{4, 1, AxisExchange::ring}, {6, 4, AxisExchange::direct}},
+        {{3, 8, AxisExchange::ring}, {8, 1, AxisExchange::halving_doubling}},
+        {{2, 4, AxisExchange::ring}, {4, 1, AxisExchange::direct}, {3, 8, AxisExchange::ring}}};
+    for (const auto& axes : grids) {
+        const PhasedCollective told = phased_grid(axes);
+        const PhasedCollective folded = phases_of(kernels::grid_schedule(axes));
+        CAPTURE(told.name);
+        CHECK(told.name == folded.name);
+        CHECK(told.ranks == folded.ranks);
+        REQUIRE(told.phases.size() == folded.phases.size());
+        for (std::size_t i = 0; i < told.phases.size(); ++i) {
+            CHECK(told.phases[i].rounds == folded.phases[i].rounds);
+            CHECK(told.phases[i].share == Approx(folded.phases[i].share));
+            REQUIRE(told.phases[i].edges.size() == folded.phases[i].edges.size());
+            for (std::size_t edge = 0; edge < told.phases[i].edges.size(); ++edge) {
+                CHECK(told.phases[i].edges[edge].from == folded.phases[i].edges[edge].from);
+                CHECK(told.phases[i].edges[edge].to == folded.phases[i].edges[edge].to);
+            }
+        }
+    }
 }

@@ -1,0 +1,226 @@
+// workload_test.cpp — traces and layers of others, played on their networks: closed forms, what
+// ASTRA-sim itself says, and what is refused where.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "base/read_file.hpp"
+#include "scenarios/reader/step_scenario.hpp"
+#include "tests/scenarios/workload/play_workload_bytes.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path workload_corpus = fs::path(UKEMI_SOURCE_DIR) / "tests/scenarios/workload/corpus";
+
+sim::StepRecord step_of(const sim::Topology& topology, sim::Workload workload,
+                        const std::vector<kernels::GridAxis>& axes = {}) {
+    sim::StepJob job;
+    job.name = "job";
+    job.workers = topology.workers();
+    job.compute.resize(job.workers.size());
+    job.launch.overhead = {};
+    job.axes = axes;
+    job.workload = std::make_shared<const sim::Workload>(std::move(workload));
+    return sim::run_steps(topology, std::span(&job, 1), {}, {}).front().steps.at(0);
+}
+
+sim::Workload one_sum(std::int32_t ranks, std::int64_t size) {
+    scenarios::ChakraNode node;
+    node.type = scenarios::ChakraType::collective;
+    node.bytes = size;
+    const std::vector<scenarios::RankTrace> traces = {{"test", {node}}};
+    return scenarios::chakra_workload(traces, ranks, {}, {});
+}
+
+sim::AstraNetwork network(const char* block, int npus, double gigabytes, double latency_ns) {
+    return sim::parse_astra_network(
+        fmt::format("topology: [ {} ]\nnpus_count: [ {} ]\nbandwidth: [ {} ]\nlatency: [ {} ]\n",
+                    block, npus, gigabytes, latency_ns),
+        "network.yml", "");
+}
+
+std::string complaint(const std::function<void()>& reads) {
+    try {
+        reads();
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+double length_s(const sim::StepRecord& step) { return to_seconds(step.end - step.begin); }
+
+}  // namespace
+
+TEST_CASE("workload: what the fuzzer begins with is read and played, whole only", "[workload]") {
+    int count = 0;
+    for (const auto& entry : fs::directory_iterator(workload_corpus)) {
+        CAPTURE(entry.path().string());
+        const std::string text = read_file(entry.path());
+        CHECK(play_workload_bytes(text));
+        CHECK_FALSE(play_workload_bytes(text.substr(0, text.size() / 2)));
+        ++count;
+    }
+    CHECK(count >= 9);
+}
+
+TEST_CASE("workload: an all-reduce on ASTRA-sim's networks takes what its formula says",
+          "[workload]") {
+    constexpr double gigabyte = 1 << 30;
+    for (const int npus : {2, 3, 8}) {
+        const double size = 8e6 * npus;
+        const auto ring = network("Ring", npus, 50, 500);
+        const auto all = network("FullyConnected", npus, 50, 500);
+        const auto plane = network("Switch", npus, 50, 500);
+        const auto sum = one_sum(npus, static_cast<std::int64_t>(size));
+        const double rounds = 2.0 * (npus - 1);
+        const double part_s = size / npus / (50 * gigabyte);
+        CAPTURE(npus);
+        CHECK(length_s(step_of(ring.topology, sum)) == Approx(rounds * (part_s + 500e-9)));
+        CHECK(length_s(step_of(plane.topology, sum)) == Approx(rounds * (part_s + 1000e-9)));
+        const std::vector<kernels::GridAxis> direct = {{npus, 1, kernels::AxisExchange::direct}};
+        CHECK(length_s(step_of(all.topology, sum, direct)) == Approx(2 * (part_s + 500e-9)));
+        CHECK(length_s(step_of(plane.topology, sum, direct)) ==
+              Approx(2 * ((npus - 1) * part_s + 1000e-9)));
+    }
+}
+
+TEST_CASE("workload: ASTRA-sim's own times of the same all-reduce", "[workload]") {
+    // Recorded from its analytical backends (commit 2a2979a): 100 MiB in a ring, links of 12.5e9
+    // bytes/s (11.64 of its GB/s) and 2 us a hop; through a switch 1 us before and after it, of the
+    // backend that does not store and forward. It adds some ns a message.
+    struct Recorded {
+        const char* block;
+        int npus;
+        double latency_ns;
+        double seconds;
+    };
+    for (const Recorded& one :
+         {Recorded{"Ring", 8, 2000, 0.01471083}, Recorded{"Ring", 64, 2000, 0.016770223},
+          Recorded{"Ring", 256, 2000, 0.017735251}, Recorded{"Switch", 8, 1000, 0.01471083},
+          Recorded{"Switch", 64, 1000, 0.016770223}}) {
+        CAPTURE(one.block, one.npus);
+        const auto there = network(one.block, one.npus, 12.5e9 / (1 << 30), one.latency_ns);
+        const double ours = length_s(step_of(there.topology, one_sum(one.npus, 104'857'600)));
+        CHECK(ours == Approx(one.seconds).epsilon(3e-4));
+    }
+}
+
+TEST_CASE("workload: layers go forward, wait, and come back", "[workload]") {
+    // Two ranks, one tensor group of both: each pass waits for its sum; the weights' are of groups
+    // of one. Forward 1 + 2 ms, back 4 + 8 + 16 + 32 ms, sums of inputs and outputs 8 MB each.
+    const char* text =
+        "HYBRID_TRANSFORMER model_parallel_NPU_group: 2\n2\n"
+        "a -1 1000000 ALLREDUCE 8000000 4000000 NONE 0 16000000 ALLREDUCE 1000 0\n"
+        "b -1 2000000 ALLREDUCE 8000000 8000000 ALLREDUCE 8000000 32000000 NONE 0 0\n";
+    const auto ring = network("Ring", 2, 50, 500);
+    const double sum_s = 2 * (4e6 / (50.0 * (1 << 30)) + 500e-9);
+    const auto step = step_of(ring.topology, scenarios::parse_layer_workload(text, "w.txt", 2));
+    CHECK(length_s(step) == Approx(0.063 + 3 * sum_s));
+    CHECK(to_seconds(step.parts.compute) == Approx(0.063));
+    CHECK(to_seconds(step.parts.sending) == Approx(3 * sum_s));
+    // In DATA the weights' sums are of all; only the first layer's, the last to come, is waited
+    // for.
+    const char* data =
+        "DATA\n2\na -1 1000000 NONE 0 1000000 NONE 0 1000000 ALLREDUCE 8000000 0 "
+        "b -1 1000000 NONE 0 1000000 NONE 0 1000000 ALLREDUCE 8000000 0";
+    const auto hidden = step_of(ring.topology, scenarios::parse_layer_workload(data, "w.txt", 2));
+    CHECK(length_s(hidden) == Approx(0.006 + sum_s));
+}
+
+TEST_CASE("workload: sends meet their receives, and a rank that nobody sends to is told",
+          "[workload]") {
+    using scenarios::ChakraType;
+    scenarios::ChakraNode first;
+    first.id = 1;
+    first.type = ChakraType::compute;
+    first.duration_us = 1000;
+    scenarios::ChakraNode send;
+    send.id = 2;
+    send.after = {1};
+    send.type = ChakraType::send;
+    send.to = 1;
+    send.bytes = 5'000'000;
+    scenarios::ChakraNode receive;
+    receive.type = ChakraType::receive;
+    std::vector<scenarios::RankTrace> traces = {{"0.et", {first, send}}, {"1.et", {receive}}};
+    const auto ring = network("Ring", 2, 50, 500);
+    const auto step = step_of(ring.topology, scenarios::chakra_workload(traces, 2, {}, {}));
+    CHECK(length_s(step) == Approx(1e-3 + 5e6 / (50.0 * (1 << 30)) + 500e-9));
+    CHECK(to_seconds(step.parts.compute) == Approx(0.5e-3));
+    traces[0].nodes.pop_back();
+    CHECK(
+        complaint([&] { step_of(ring.topology, scenarios::chakra_workload(traces, 2, {}, {})); }) ==
+        "job job: rank 1 waits for ever: 1 of its 1 nodes wait for each other, or for ranks "
+        "that do not come");
+}
+
+TEST_CASE("workload: what is wrong is named with its place", "[workload]") {
+    const auto layers = [](const char* text) {
+        return complaint([&] { scenarios::parse_layer_workload(text, "w.txt", 4); });
+    };
+    CHECK(layers("DATA\n1\na -1 5 NONE 0 5 SUM 0") ==
+          "w.txt:3:17: expected NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL, also with "
+          "_EP or _DP_EP, found \"SUM\"");
+    CHECK(layers("MICRO\n2\na -1 5 NONE 0 5 NONE 0 5 NONE 0 1\n") ==
+          "w.txt:4:1: expected layer 2 of 2, found the end");
+    CHECK(layers("HYBRID_TRANSFORMER model_parallel_NPU_group: 3\n") ==
+          "w.txt:1:20: expected model_parallel_NPU_group: to divide 4 ranks, found \"3\"");
+    CHECK(layers("HYBRID_TRANSFORMER all_gpus: 8\n") ==
+          "w.txt:1:20: expected as many ranks as the job has workers, 4, found \"8\"");
+    const auto trace = [](std::string_view bytes) {
+        return complaint([&] { scenarios::parse_chakra(bytes, "t.et"); });
+    };
+    CHECK(trace("") == "t.et: expected a Chakra trace, found nothing");
+    CHECK(trace(std::string_view("\x02\x0a\x00\x05\x08", 5)) ==
+          "t.et: byte 4: expected 5 bytes more, found 1");
+    CHECK(trace(std::string_view("\x00\x02\x08\x80", 4)) ==
+          "t.et: byte 4: expected 1 bytes more, found 0");
+    CHECK(trace(std::string_view("\x00\x01\x0b", 3)) ==
+          "t.et: byte 2: expected a field (wire type 0, 1, 2 or 5), found type 3");
+    CHECK(trace(R"([{"id": -4, "type": 4}])") ==
+          "t.et: object 1: id: expected a number from 0 on, found -4");
+    CHECK(trace(R"({"name": "a scenario"})") == "t.et: object 1: expected a node with \"id\"");
+    const auto net = [](const char* text) {
+        return complaint([&] { sim::parse_astra_network(text, "n.yml", ""); });
+    };
+    CHECK(net("topology: [ Ring ]\nnpus_count: [ 8, 2 ]\n") ==
+          "n.yml: npus_count: expected 1, one a dimension, found 2");
+    CHECK(net("topology: [ Mesh ]\nnpus_count: [ 8 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n") ==
+          "n.yml:1:13: expected Ring, FullyConnected or Switch, found \"Mesh\"");
+    const std::vector<std::int32_t> sizes = {6};
+    CHECK(complaint([&] {
+              scenarios::parse_astra_system(R"({"all-reduce-implementation": ["halvingDoubling"]})",
+                                            "s.json", sizes);
+          }) ==
+          "s.json: at /all-reduce-implementation: expected a power of two NPUs in a "
+          "dimension of halvingDoubling, found 6");
+}
+
+TEST_CASE("workload: a scenario names its files, and says what was played", "[workload]") {
+    const fs::path file =
+        fs::path(UKEMI_SOURCE_DIR) / "scenarios" / "steps" / "astra_sim_h100.json";
+    const scenarios::StepScenario scenario = scenarios::read_step_scenario(file);
+    const sim::StepJob& job = scenario.jobs.front().job;
+    REQUIRE(job.workload != nullptr);
+    CHECK(job.workers.size() == 8);
+    CHECK(job.axes.size() == 1);
+    CHECK(scenario.cluster == "8 NPUs");
+    const auto result = sim::run_steps(scenario.topology, std::span(&job, 1), {}, {}).front();
+    // 14 rounds of 128 KiB at 400 GiB/s through two links of 936.25 ns, of which we count whole
+    // nanoseconds, and 1 ns for the collective.
+    const double formula = 14 * (131072.0 / (400.0 * (1 << 30)) + 2 * 936.25e-9) + 1e-9;
+    CHECK(length_s(result.steps.at(0)) == Approx(formula).epsilon(5e-4));
+    const std::vector<ConfigOverride> wrong = {{"/job/workload", "nowhere", "--set"}};
+    CHECK_THAT(complaint([&] { scenarios::read_step_scenario(file, wrong); }),
+               Catch::Contains("at /job/workload: expected a file, or ") &&
+                   Catch::Contains("nowhere.0.et"));
+    const std::vector<ConfigOverride> searched = {{"/job/collective", "dimension_search", "--set"}};
+    CHECK_FALSE(scenarios::read_step_scenario(file, searched).jobs.front().why.empty());
+}
+
+}  // namespace ukemi
