@@ -184,6 +184,10 @@ void add_tables(xml_node body, const Parts& parts, std::string_view title,
 
 // Figures of one name side by side.
 void add_figures(xml_node body, const Parts& parts) {
+    const bool none = std::ranges::all_of(parts, [](const ReportPart& part) {
+        return part.figures.empty() && part.figure_notes.empty();
+    });
+    if (none) return;
     xml_node section = add_section(body, "Figures");
     std::vector<std::pair<const ReportPart*, const ReportFigure*>> figures;
     for (const ReportPart& part : parts) {

@@ -16,9 +16,12 @@ using nlohmann::ordered_json;
 namespace {
 
 std::string words_of_markets(const ordered_json& markets) {
+    const ordered_json& traces = markets.at("traces");
     const std::string chosen = text_at(markets, "/chosen");
-    return fmt::format("{}{}{} markets, {} runs a setting", chosen, chosen.empty() ? "" : ": ",
-                       markets.at("traces").size(), text_at(markets, "/runs_a_setting"));
+    return fmt::format(
+        "{}, {} runs a setting{}",
+        traces.size() == 1 ? text_at(traces, "/0") : fmt::format("{} traces", traces.size()),
+        text_at(markets, "/runs_a_setting"), chosen.empty() ? "" : fmt::format(" ({})", chosen));
 }
 
 void add_outcome_columns(std::vector<JsonColumn>& columns, const std::string& markets,

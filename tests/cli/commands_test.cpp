@@ -93,13 +93,13 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     const ScratchFolder scratch;
     write_file(scratch.path() / "b.csv", capacity_csv);
     constexpr const char* commands =
-        "(init, replay, compare, sweep, query, merge, train, calibrate, predict, check, list, "
-        "schema, import, describe, fit, replay-log, plot, diff, worker, simulate)";
+        "(init, replay, compare, sweep, query, merge, tune, train, calibrate, predict, check, "
+        "list, schema, import, describe, fit, replay-log, plot, report, diff, worker, simulate)";
     const Wrong wrong[] = {
         {{},
-         "expected a command (init, replay, compare, sweep, query, merge, train, calibrate, "
-         "predict, check, list, schema, import, describe, fit, replay-log, plot, diff, worker, "
-         "simulate)"},
+         "expected a command (init, replay, compare, sweep, query, merge, tune, train, calibrate, "
+         "predict, check, list, schema, import, describe, fit, replay-log, plot, report, diff, "
+         "worker, simulate)"},
         {{"replya"}, "found \"replya\" (did you mean \"replay\"?)"},
         {{"qwertyuiop"}, "found \"qwertyuiop\""},
         {{"--hlep"}, "unexpected argument \"--hlep\" (did you mean \"--help\"?)"},
