@@ -14,6 +14,7 @@
 #include "scenarios/reader/layer_workload.hpp"
 #include "sim/cluster/astra_network.hpp"
 #include "sim/cluster/fabric.hpp"
+#include "sim/cluster/routes.hpp"
 #include "sim/step/step_run.hpp"
 
 namespace ukemi {
