@@ -30,6 +30,7 @@ struct FitCommand {
     std::string zone;
     std::string instance_type;
     std::string gap;
+    std::string stretches;
     std::string learning;
     bool force = false;
 };
@@ -118,6 +119,12 @@ void fit(const FitCommand& options) {
     wanted.source = source_of(options);
     wanted.sampling = recording.sampling;
     wanted.usd_on_demand = usd_on_demand;
+    if (!options.stretches.empty()) {
+        wanted.stretch = parse_duration(options.stretches, "--stretches");
+        if (wanted.stretch <= Duration{}) {
+            throw InputError("--stretches", "", "expected more than 0 s");
+        }
+    }
     const traces::MarketFit fitted =
         traces::fit_market(recording.series, recording.lifetimes, wanted);
     const std::string text = traces::to_json(fitted.parameters);
@@ -148,6 +155,9 @@ void add_fit(CLI::App& app) {
     command->add_option("--source", options->source, "where the records come from");
     command->add_option("--on-demand", options->on_demand,
                         "on-demand price, such as \"0.65 USD/h\": spikes are above it");
+    command->add_option("--stretches", options->stretches,
+                        "keep the record, and make markets of stretches of it, of this mean length "
+                        "(1 d): run lengths and the zones of a region stay as they were");
     command->add_option("--zone", options->zone, "this zone only, of a file with several");
     command->add_option("--type", options->instance_type, "this instance type only");
     command->add_option("--gap", options->gap, "time between samples, for forms that lack it");

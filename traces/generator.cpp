@@ -135,11 +135,16 @@ std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std
     std::vector<TraceSeries> market;
     for (std::int32_t i = 0; i < zones; ++i) {
         const std::string zone = "zone-" + zone_letters(i);
-        const std::string region =
-            "region-" + zone_letters(i / std::max(1, parameters.shared.zones_per_region));
+        const bool stretches = !parameters.recorded.zones.empty();
+        const std::int32_t of_region = stretches ? largest_region(parameters.recorded)
+                                                 : std::max(1, parameters.shared.zones_per_region);
+        const std::string region = "region-" + zone_letters(i / of_region);
         TraceSeries& series = market.emplace_back();
         series.zone = zone;
-        series.availability = generate_availability(parameters, seed, zone, region, length);
+        series.availability =
+            stretches ? availability_of_stretches(parameters.recorded, parameters.sampling, seed,
+                                                  region, i % of_region, length)
+                      : generate_availability(parameters, seed, zone, region, length);
         if (!parameters.price) continue;
         series.price = generate_price(*parameters.price,
                                       RandomStream(seed, "market/" + zone + "/price"), length);

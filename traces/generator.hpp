@@ -18,6 +18,7 @@
 
 #include "base/quantity.hpp"
 #include "traces/lifetime_law.hpp"
+#include "traces/recorded_stretches.hpp"
 #include "traces/series.hpp"
 
 namespace ukemi::traces {
@@ -77,6 +78,9 @@ struct MarketParameters {
     DailyCycle daily = {};
     SharedLosses shared = {};
     LifetimeLaw lifetimes = {};  // of each instance held, besides the bursts
+    // With zones: availability is put together from stretches of them, and all above but the
+    // sampling and the price is without effect.
+    RecordedStretches recorded = {};
 };
 
 // What `sampling` may be.
@@ -85,10 +89,10 @@ inline constexpr Duration market_sampling_max = days(1);
 
 std::span<const MarketParameters> all_market_parameters();
 
-// `zones` zones, independent of each other, for `length`; each with availability, and with a price
-// if the parameters have one. Names
-// "zone-a", "zone-b", …, "zone-z", "zone-aa", …; a zone's series do not depend on how many others
-// there are. Instant zero is midnight, UTC. 1 ≤ zones ≤ 1000, 0 < length ≤ 100 years.
+// `zones` zones, independent of each other (but those of a region), for `length`; each with
+// availability, and with a price if the parameters have one. Names "zone-a", "zone-b", …, "zone-z",
+// "zone-aa", …; a zone's series do not depend on how many others there are. Instant zero is
+// midnight, UTC. 1 ≤ zones ≤ 1000, 0 < length ≤ 100 years.
 std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std::uint64_t seed,
                                          std::int32_t zones, Duration length);
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/config_reader.hpp"
+#include "base/quantity.hpp"
 #include "base/read_file.hpp"
 #include "base/unit_text.hpp"
 
@@ -75,6 +76,50 @@ void read_extras(ConfigReader& config, MarketParameters& parameters) {
     }
 }
 
+// Whole numbers from `least` on, each above the one before if they are `rising`.
+std::vector<std::int64_t> read_integers(ConfigReader& config, std::string_view key, double most,
+                                        bool rising) {
+    std::vector<std::int64_t> list;
+    for (const double number : config.numbers(key, 0, most)) {
+        const std::int64_t whole = round_nearest(number);
+        const bool too_low = rising && (list.empty() ? whole != 0 : whole <= list.back());
+        if (static_cast<double>(whole) != number || too_low) {
+            config.fail(key, rising ? "expected whole numbers from 0 on, each above the one before"
+                                    : "expected whole numbers");
+        }
+        list.push_back(whole);
+    }
+    return list;
+}
+
+void read_recorded(ConfigReader& config, MarketParameters& parameters) {
+    auto recorded = config.object_if_present("recorded");
+    if (!recorded) return;
+    constexpr std::int64_t ticks_most = 1'000'000'000;
+    parameters.recorded.mean = recorded->duration("stretch_mean");
+    if (parameters.recorded.mean < parameters.sampling || parameters.recorded.mean > days(3660)) {
+        recorded->fail("stretch_mean", "expected from the sampling to 3660 d");
+    }
+    for (ConfigReader& one : recorded->objects("zones")) {
+        RecordedZone zone{one.text("zone"),
+                          one.integer("begins", 0, ticks_most),
+                          one.integer("ticks", 1, ticks_most),
+                          {},
+                          {}};
+        zone.at = read_integers(one, "at", static_cast<double>(zone.ticks - 1), true);
+        for (const std::int64_t held : read_integers(one, "held", parameters.capacity, false)) {
+            zone.held.push_back(static_cast<std::int32_t>(held));
+        }
+        if (zone.at.empty() || zone.held.size() != zone.at.size()) {
+            one.fail("held", "expected as many as in \"at\", and one at least");
+        }
+        one.finish();
+        parameters.recorded.zones.push_back(std::move(zone));
+    }
+    if (parameters.recorded.zones.empty()) recorded->fail("zones", "expected at least one zone");
+    recorded->finish();
+}
+
 MarketParameters read(ConfigReader config) {
     MarketParameters parameters{};
     parameters.name = config.text("name");
@@ -95,6 +140,7 @@ MarketParameters read(ConfigReader config) {
     parameters.refill_gap_h_mean = config.number("refill_gap_h_mean", 0, hours_max);
     parameters.price = read_price(config);
     read_extras(config, parameters);
+    read_recorded(config, parameters);
     config.finish();
     return parameters;
 }
@@ -158,6 +204,17 @@ std::string to_json(const MarketParameters& p) {
                              {"early_h", p.lifetimes.early_h},
                              {"late_h", p.lifetimes.late_h},
                              {"cap_h", p.lifetimes.cap_h}};
+    }
+    if (!p.recorded.zones.empty()) {
+        nlohmann::ordered_json zones;
+        for (const RecordedZone& zone : p.recorded.zones) {
+            zones.push_back({{"zone", zone.zone},
+                             {"begins", zone.begins},
+                             {"ticks", zone.ticks},
+                             {"at", zone.at},
+                             {"held", zone.held}});
+        }
+        json["recorded"] = {{"stretch_mean", format_duration(p.recorded.mean)}, {"zones", zones}};
     }
     return json.dump(2) + "\n";
 }

@@ -20,6 +20,7 @@ struct FitOptions {
     std::string source;        // where the series come from; becomes part of the summary
     Duration sampling = {};    // of the recording; zero: the shortest time between two steps
     double usd_on_demand = 0;  // jumps above it are the bidding era's; 0: above thrice the median
+    Duration stretch = {};     // keep the record: stretches of it, of this mean; zero: do not
 };
 
 struct MarketFit {

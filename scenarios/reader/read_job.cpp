@@ -86,8 +86,8 @@ void read_communication(ConfigReader& config, sim::JobSpec& job) {
         slowed.collective =
             static_cast<policies::Collective>(place - policies::collective_names().begin());
         slowed.factor = one.number("factor", 0.01, 1000);
-        slowed.noticed_by = static_cast<std::int32_t>(
-            one.integer("noticed_by", 1, 100'000, slowed.noticed_by));
+        slowed.noticed_by =
+            static_cast<std::int32_t>(one.integer("noticed_by", 1, 100'000, slowed.noticed_by));
         one.finish();
         job.interference.push_back(slowed);
     }

@@ -30,7 +30,7 @@ struct Interference {
     Instant from;
     Instant until;
     policies::Collective collective = policies::Collective::automatic;
-    double factor = 1;  // of what a step waits for
+    double factor = 1;                                                   // of what a step waits for
     std::int32_t noticed_by = std::numeric_limits<std::int32_t>::max();  // so many: the last ones
 };
 

@@ -71,8 +71,7 @@ void Training::observe_workers(policies::Observation& seen) const {
         if (parts_known_) {
             const Int128 own = static_cast<Int128>(computing.raw()) * speed_per_mille_ / speed;
             view.compute = nanoseconds(static_cast<std::int64_t>(own));
-            const Duration unnoticed =
-                communication_ - communication_at(segment_.since, after_him);
+            const Duration unnoticed = communication_ - communication_at(segment_.since, after_him);
             view.exposed_communication = step - view.compute - unnoticed;
         }
         seen.worker_views.push_back(view);

@@ -14,7 +14,7 @@ using nlohmann::json;
 using Words = std::vector<std::string>;
 
 // The words of one command of a shell script: no variables, no nesting of quotes.
-Words words_of(const std::string& command) {
+Words shell_words(const std::string& command) {
     Words words;
     bool inside = false;
     char quote = 0;
@@ -48,7 +48,7 @@ std::vector<Words> demo_commands() {
         const std::size_t from = at + program.size();
         std::size_t to = body.find('\n', from);
         while (to != std::string::npos && body[to - 1] == '\\') to = body.find('\n', to + 1);
-        Words words = words_of(body.substr(from, to == std::string::npos ? to : to - from));
+        Words words = shell_words(body.substr(from, to == std::string::npos ? to : to - from));
         const auto out = std::ranges::find(words, "--out");
         REQUIRE(words.end() - out >= 2);
         words.erase(out, out + 2);

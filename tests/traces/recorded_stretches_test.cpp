@@ -1,0 +1,218 @@
+// recorded_stretches_test.cpp — markets of recorded stretches: as near to a zone that was kept back
+// as the other zones are themselves, and short together as these were.
+#include "traces/recorded_stretches.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+
+#include "tests/recorded.hpp"
+#include "tests/traces/fixture.hpp"
+#include "traces/market_file.hpp"
+#include "traces/market_fit.hpp"
+#include "traces/market_statistics.hpp"
+
+using namespace ukemi;
+using namespace ukemi::traces;
+
+namespace {
+
+using Zones = std::vector<TraceSeries>;
+
+// The greatest difference of two distributions (Kolmogorov and Smirnov); both lists are sorted.
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+    double most = 0;
+    std::size_t i = 0;
+    std::size_t j = 0;
+    while (i < a.size() && j < b.size()) {
+        const double x = std::min(a[i], b[j]);
+        while (i < a.size() && a[i] <= x) ++i;
+        while (j < b.size() && b[j] <= x) ++j;
+        const double difference = static_cast<double>(i) / static_cast<double>(a.size()) -
+                                  static_cast<double>(j) / static_cast<double>(b.size());
+        most = std::max(most, std::abs(difference));
+    }
+    return most;
+}
+
+struct Runs {
+    std::vector<double> up_h;
+    std::vector<double> down_h;
+};
+Runs runs_of(const Zones& series) {
+    Runs all;
+    for (const TraceSeries& one : series) {
+        const AvailabilityDetail detail = detail_of(*one.availability);
+        all.up_h.insert(all.up_h.end(), detail.up_runs_h.begin(), detail.up_runs_h.end());
+        all.down_h.insert(all.down_h.end(), detail.down_runs_h.begin(), detail.down_runs_h.end());
+    }
+    std::ranges::sort(all.up_h);
+    std::ranges::sort(all.down_h);
+    return all;
+}
+
+// Exponential with the same mean, at its quantiles.
+std::vector<double> memoryless(const std::vector<double>& runs_h) {
+    double sum = 0;
+    for (const double run : runs_h) sum += run;
+    std::vector<double> made;
+    constexpr int many = 1000;
+    for (int i = 0; i < many; ++i) {
+        made.push_back(-std::log(1 - (i + 0.5) / many) * sum / static_cast<double>(runs_h.size()));
+    }
+    return made;
+}
+
+MarketParameters set_to(const Zones& series, Duration sampling, Duration stretch) {
+    FitOptions options;
+    options.name = options.source = "others";
+    options.sampling = sampling;
+    options.stretch = stretch;
+    return fit_market(series, {}, options).parameters;
+}
+
+struct Family {
+    const char* name;
+    Zones zones;
+    Duration sampling;
+};
+
+std::vector<Family> families() {
+    std::vector<Family> all;
+    const auto add = [&](const char* name, const std::filesystem::path& folder, const char* begin) {
+        Family family{name, {}, {}};
+        if (!std::filesystem::exists(folder)) return;
+        std::vector<std::filesystem::path> files;
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+            if (entry.path().filename().string().starts_with(begin)) files.push_back(entry.path());
+        }
+        std::ranges::sort(files);
+        for (const auto& file : files) {
+            const Trace trace = read_trace(file);
+            family.sampling = std::max(family.sampling, trace.report.sampling);
+            for (TraceSeries one : trace.series) {
+                if (!one.availability) continue;
+                if (one.zone.empty()) one.zone = trace.name.substr(0, trace.name.find('_'));
+                family.zones.push_back(std::move(one));
+            }
+        }
+        if (family.zones.size() >= 3) all.push_back(std::move(family));
+    };
+    const auto data = *recorded_data();
+    add("V100, one machine", data / "skynomad/v100_aws_1node_avail", "us-");
+    add("H100, 16 machines", data / "skynomad/h100_gcp_16node", "probe_counts");
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("recorded stretches: run lengths of a zone that was kept back", "[stretches][recorded]") {
+    for (const Family& family : families()) {
+        struct Sums {
+            double others = 0, stretches = 0, chain = 0, poisson = 0;
+        };
+        Sums sums[2];
+        int kept = 0;
+        for (std::size_t out = 0; out < family.zones.size(); ++out) {
+            Zones others = family.zones;
+            others.erase(others.begin() + static_cast<std::ptrdiff_t>(out));
+            const Runs held_out = runs_of({family.zones[out]});
+            if (held_out.up_h.size() < 5 || held_out.down_h.size() < 5) continue;
+            ++kept;
+            const Runs pooled = runs_of(others);
+            const auto zones = static_cast<std::int32_t>(others.size());
+            const Runs stretched = runs_of(
+                generate_market(set_to(others, family.sampling, days(1)), 1, zones, days(200)));
+            const Runs chained =
+                runs_of(generate_market(set_to(others, family.sampling, {}), 1, zones, days(200)));
+            const auto add = [&](Sums& sum, std::vector<double> Runs::*kind) {
+                sum.others += distance(pooled.*kind, held_out.*kind);
+                sum.stretches += distance(stretched.*kind, held_out.*kind);
+                sum.chain += distance(chained.*kind, held_out.*kind);
+                sum.poisson += distance(memoryless(pooled.*kind), held_out.*kind);
+            };
+            add(sums[0], &Runs::up_h);
+            add(sums[1], &Runs::down_h);
+        }
+        REQUIRE(kept >= 3);
+        for (int kind = 0; kind < 2; ++kind) {
+            const Sums& sum = sums[kind];
+            fmt::print(
+                "{}, {} runs, {} zones kept back: distance of other zones {:.3f}, their "
+                "stretches {:.3f}, a chain set to them {:.3f}, naive Poisson {:.3f}\n",
+                family.name, kind == 0 ? "up" : "down", kept, sum.others / kept,
+                sum.stretches / kept, sum.chain / kept, sum.poisson / kept);
+            CHECK(sum.stretches < 1.1 * sum.others + 0.02 * kept);
+            CHECK(sum.stretches < sum.poisson);
+        }
+    }
+}
+
+TEST_CASE("recorded stretches: zones of a region are short together as they were",
+          "[stretches][recorded]") {
+    for (const Family& family : families()) {
+        const auto of_region = [&](const Zones& series) {
+            std::map<std::string_view, Zones> regions;
+            for (const TraceSeries& one : series) regions[region_of_zone(one.zone)].push_back(one);
+            double sum = 0;
+            int found = 0;
+            for (const auto& [_, zones] : regions) {
+                if (const auto mean = mean_correlation(zones)) {
+                    sum += *mean;
+                    ++found;
+                }
+            }
+            return found == 0 ? 0 : sum / found;
+        };
+        const double recorded = of_region(family.zones);
+        const MarketParameters set = set_to(family.zones, family.sampling, days(1));
+        double generated = 0;
+        constexpr int seeds = 5;
+        for (int seed = 1; seed <= seeds; ++seed) {
+            const Zones made = generate_market(set, static_cast<std::uint64_t>(seed), 2, days(120));
+            generated += mean_correlation(made).value_or(0) / seeds;
+        }
+        fmt::print("{}: correlation within a region recorded {:.2f}, in stretches {:.2f}\n",
+                   family.name, recorded, generated);
+        CHECK(generated == Approx(recorded).margin(0.2));
+    }
+}
+
+TEST_CASE("recorded stretches: a file of them reads back equal, and the same seed makes the same",
+          "[stretches]") {
+    const auto zone = [](std::string name, std::string start, std::vector<std::int32_t> held) {
+        TraceSeries one;
+        one.zone = std::move(name);
+        one.start = std::move(start);
+        one.availability.emplace();
+        for (std::size_t i = 0; i < held.size(); ++i) {
+            one.availability->steps.push_back(
+                {Instant::at(static_cast<std::int64_t>(10 * i) * minutes(1)), held[i]});
+        }
+        one.availability->end =
+            Instant::at(static_cast<std::int64_t>(10 * held.size()) * minutes(1));
+        return one;
+    };
+    const Zones recorded{zone("us-east-1a", "2023-02-15T00:00:00Z", {2, 0, 1, 0, 2}),
+                         zone("us-east-1b", "2023-02-15T00:10:00Z", {1, 0, 2, 1}),
+                         zone("eu-west-1a", "2023-02-15T00:00:00Z", {0, 1, 0})};
+    const MarketParameters set = set_to(recorded, minutes(10), minutes(30));
+    REQUIRE(set.recorded.zones.size() == 3);
+    CHECK(set.recorded.zones[1].begins == 1);
+    CHECK(set.recorded.zones[1].at == std::vector<std::int64_t>{0, 1, 2, 3});
+    const MarketParameters again = read_market_parameters_text(to_json(set), "again.json");
+    CHECK(to_json(again) == to_json(set));
+    const Zones made = generate_market(set, 3, 3, days(3));
+    CHECK(generate_market(again, 3, 3, days(3))[2].availability == made[2].availability);
+    CHECK(generate_market(set, 3, 1, days(3))[0].availability == made[0].availability);
+    CHECK(generate_market(set, 4, 1, days(3))[0].availability != made[0].availability);
+    for (const TraceSeries& one : made) {
+        for (const auto& step : one.availability->steps) {
+            CHECK(step.value <= 2);
+            CHECK(step.at.since_start().raw() % minutes(10).raw() == 0);
+        }
+    }
+}
