@@ -61,7 +61,7 @@ struct ZoneSpec {
 };
 
 struct ClusterSpec {
-    std::vector<ZoneSpec> zones;  // one at least, or `whole`
+    std::vector<ZoneSpec> zones;                 // one at least, or `whole`
     std::shared_ptr<const Topology> whole = {};  // from a file, already wired
     std::vector<std::int32_t> grid = {};         // of it, the sizes of its dimensions
     BytesPerSecond zone_bandwidth = gigabits_per_second(10);
