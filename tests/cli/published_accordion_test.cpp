@@ -46,13 +46,13 @@ const std::vector<Task> tasks{
 // two codecs follow the rule.
 constexpr const char* their_schedule = "batch_schedule:512:20/4096:130/512:20/4096:80/512:20/4096";
 
-struct Question {
+struct AccordionRuns {
     const char* scenario;
     std::vector<std::string> lists;  // careful, careless, adaptive
     std::vector<std::string> set;
 };
 
-Question question_of(const Task& task) {
+AccordionRuns accordion_runs_of(const Task& task) {
     const std::string accuracy = fmt::format(
         R"(/learning/accuracy={{"careful": {}, "careless": {}}})", task.careful, task.careless);
     const std::string careful = task.careful_codec;
@@ -71,7 +71,7 @@ Question question_of(const Task& task) {
 }
 
 // The accuracies at the end, in the order of the lists.
-std::vector<double> accuracies(const Question& question) {
+std::vector<double> accuracies(const AccordionRuns& question) {
     const ScratchFolder scratch;
     std::vector<std::string> arguments{"compare", shipped(question.scenario).string(), "--json",
                                        "--policies"};
@@ -103,7 +103,7 @@ TEST_CASE("published Accordion: what its rule keeps of the careful accuracy", "[
     double naive_off = 0;
     double careful_off = 0;
     for (const Task& task : tasks) {
-        const std::vector<double> ours = accuracies(question_of(task));
+        const std::vector<double> ours = accuracies(accordion_runs_of(task));
         const double naive = task.careful - (task.careful - task.careless) * careless_share;
         rows.push_back({std::string(task.name) + ", careful", task.careful, ours[0], "typed in",
                         task.careful, 1e-6});
