@@ -73,7 +73,8 @@ TEST_CASE("ukemi init policy: built, tested and run outside the tree, from an in
                              {"--allow-plugins", "replay", "my_rule.json", "--seeds", "1..3",
                               "--baseline", "greedy+daly", "--json"});
     std::set<std::string> policies;
-    for (const auto& row : nlohmann::json::parse(ran.out).at("policies")) {
+    const auto document = nlohmann::json::parse(ran.out);
+    for (const auto& row : document.at("policies")) {
         policies.insert(row.at("policy").get<std::string>());
     }
     CHECK(policies.contains("my_rule+daly_checkpoint"));
