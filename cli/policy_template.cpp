@@ -157,9 +157,9 @@ A policy for ukemi, in a library of its own.
     ukemi --allow-plugins replay NAME.json --seeds 1..10 --baseline greedy+daly
     ukemi --plugin build/NAME.so list policies NAME
 
-`NAME.cpp` is the policy, `NAME_test.cpp` asks it by hand, `NAME.json` runs it beside others. A library
-is code that runs with your rights, so ukemi loads it only where the command line says so. Build it
-anew when ukemi changes: a library for another interface is refused.
+`NAME.cpp` is the policy, `NAME_test.cpp` asks it by hand, `NAME.json` runs it beside others. A
+library is code that runs with your rights, so ukemi loads it only where the command line says so.
+Build it anew when ukemi changes: a library for another interface is refused.
 )code"},
 };
 

@@ -77,7 +77,7 @@ TEST_CASE("ukemi init policy: built, tested and run outside the tree, from an in
     for (const auto& row : document.at("policies")) {
         policies.insert(row.at("policy").get<std::string>());
     }
-    CHECK(policies.contains("my_rule+daly_checkpoint"));
+    CHECK(policies.contains("my_rule+daly"));
     CHECK(policies.size() == 4);
     // By its name in any scenario, and with its parameters.
     run_tool(
