@@ -9,6 +9,8 @@
 #include <pugixml.hpp>
 
 #include "tests/cli/child.hpp"
+#include "tests/cli/csv_rows.hpp"
+#include "tests/cli/swept.hpp"
 #include "tests/plots/scratch_folder.hpp"
 
 namespace ukemi {
@@ -25,13 +27,9 @@ const std::string reported_scenario = R"({"name": "small", "seed": 1,
  "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
  "replay": ["on_demand", "greedy"]})";
 
-const std::string reported_spot =
-    "# duration_s=360000\nt_s,instances\n0,1\n3600,0\n72000,1\n79200,0\n144000,1\n154800,0\n"
-    "216000,1\n230400,0\n288000,1\n306000,0\n";
-
 Ran reported(const fs::path& folder, const std::string& command, std::vector<std::string> options) {
     write_file(folder / "small.json", reported_scenario);
-    write_file(folder / "rising.csv", reported_spot);
+    write_file(folder / "rising.csv", rising_spot);
     options.insert(options.begin(), {command, "small.json", "--traces", "rising.csv"});
     return run_ukemi(folder, options);
 }
@@ -136,25 +134,6 @@ void check_loads_nothing(const Page& page) {
 
 double number(const std::string& text) { return std::stod(text); }
 
-// summary.csv, by column.
-std::vector<std::map<std::string, std::string>> csv_rows(const fs::path& file) {
-    std::vector<std::map<std::string, std::string>> rows;
-    std::vector<std::string> names;
-    for (const std::string& line : lines_of(text_in(file))) {
-        std::vector<std::string> cells;
-        std::istringstream stream(line + ",");
-        for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-        if (names.empty()) {
-            names = cells;
-            continue;
-        }
-        REQUIRE(cells.size() == names.size());
-        auto& row = rows.emplace_back();
-        for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = cells[i];
-    }
-    return rows;
-}
-
 bool program_is_here(const char* name) {
     return run_program("/bin/sh", "/", {"-c", fmt::format("command -v {}", name)}).code == 0;
 }
@@ -256,7 +235,7 @@ TEST_CASE("ukemi report: text from files is text", "[cli][report]") {
     scenario["description"] = bad + " <!-- ";
     write_file(scratch / "small.json", scenario.dump());
     const std::string trace = "<svg onload=alert(1)>.csv";
-    write_file(scratch / trace, reported_spot);
+    write_file(scratch / trace, rising_spot);
     const Ran replay =
         run_ukemi(scratch.path(), {"replay", "small.json", "--traces", "<*.csv", "--out", "<i>r"});
     INFO(replay.err);

@@ -7,6 +7,7 @@
 
 #include "base/read_file.hpp"
 #include "tests/cli/child.hpp"
+#include "tests/cli/csv_rows.hpp"
 
 namespace ukemi {
 
@@ -29,28 +30,9 @@ Ran run_options_in(const fs::path& folder, const std::vector<std::string>& argum
     return run_ukemi(folder, arguments);
 }
 
-// The cells of a CSV without quotes, by its columns.
-std::vector<std::map<std::string, std::string>> rows_of(const fs::path& file) {
-    std::vector<std::map<std::string, std::string>> rows;
-    std::vector<std::string> names;
-    for (const std::string& line : lines_of(text_in(file))) {
-        std::vector<std::string> cells;
-        std::istringstream stream(line + ",");
-        for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-        if (names.empty()) {
-            names = cells;
-            continue;
-        }
-        REQUIRE(cells.size() == names.size());
-        auto& row = rows.emplace_back();
-        for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = cells[i];
-    }
-    return rows;
-}
-
 std::set<std::string> values_in(const fs::path& file, const std::vector<std::string>& columns) {
     std::set<std::string> values;
-    for (const auto& row : rows_of(file)) {
+    for (const auto& row : csv_rows(file)) {
         std::string joined;
         for (const std::string& column : columns) {
             CAPTURE(file, column);
@@ -124,7 +106,7 @@ TEST_CASE("run options: spot and on-demand hours and dollars are columns", "[cli
     CHECK_THAT(ran.out, Catch::Contains("\ncsv: runs.csv\nresults: out\n"));
     CHECK(text_in(scratch.path() / "runs.csv") == text_in(scratch.path() / "out/summary.csv"));
     // 5 h of spot; none until 40000 s, and from then on 5 h more.
-    const auto runs = rows_of(scratch.path() / "runs.csv");
+    const auto runs = csv_rows(scratch.path() / "runs.csv");
     REQUIRE(runs.size() == 1);
     CHECK(runs[0].at("work_h") == "10");
     CHECK(runs[0].at("samples").empty());
@@ -133,7 +115,7 @@ TEST_CASE("run options: spot and on-demand hours and dollars are columns", "[cli
     CHECK(3600 * (std::stod(runs[0].at("spot_h")) + std::stod(runs[0].at("on_demand_h"))) ==
           Approx(std::stod(runs[0].at("held_s"))));
     CHECK(std::stod(runs[0].at("spot_usd")) == Approx(std::stod(runs[0].at("spot_h"))));
-    const auto means = rows_of(scratch.path() / "out/policies.csv");
+    const auto means = csv_rows(scratch.path() / "out/policies.csv");
     CHECK(std::stod(means.at(0).at("spot_h_mean")) == Approx(std::stod(runs[0].at("spot_h"))));
     CHECK(means.at(0).at("deadline_met_share") == "1");
 }
@@ -249,7 +231,7 @@ TEST_CASE("ukemi describe: a row a series, in CSV and in JSON", "[cli][describe]
     CHECK(series[0].at("loss_events") == 1);
     CHECK(series[0].at("share_of_time_none").get<double>() == Approx(22'000.0 / 144'000));
     CHECK(series[0].at("usd_per_hour_mean").is_null());
-    const auto rows = rows_of(scratch.path() / "d.csv");
+    const auto rows = csv_rows(scratch.path() / "d.csv");
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].size() == series[0].size());
     CHECK(rows[0].at("length_h") == "40");

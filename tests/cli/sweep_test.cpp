@@ -11,6 +11,7 @@
 #include "analysis/database/sqlite.hpp"
 #include "base/rng.hpp"
 #include "tests/cli/child.hpp"
+#include "tests/cli/csv_rows.hpp"
 #include "tests/cli/swept.hpp"
 
 namespace ukemi {
@@ -27,11 +28,6 @@ const std::string swept_scenario = R"({"name": "small", "seed": 1,
  "cluster": {"count": 1},
  "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
  "replay": ["on_demand", "greedy"]})";
-
-// 100 h, of which each window of 20 h has more spot than the one before.
-const std::string rising_spot =
-    "# duration_s=360000\nt_s,instances\n0,1\n3600,0\n72000,1\n79200,0\n144000,1\n154800,0\n"
-    "216000,1\n230400,0\n288000,1\n306000,0\n";
 
 fs::path with_swept_files(const fs::path& folder) {
     write_file(folder / "small.json", swept_scenario);
@@ -52,26 +48,6 @@ std::int64_t stored_so_far(const fs::path& file) {
     } catch (const std::exception&) {
         return 0;
     }
-}
-
-std::vector<std::map<std::string, std::string>> query_rows(const std::string& text) {
-    std::vector<std::map<std::string, std::string>> rows;
-    std::vector<std::string> names;
-    for (const std::string& line : lines_of(text)) {
-        std::vector<std::string> cells;
-        std::istringstream stream(line + ",");
-        for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-        if (names.empty()) {
-            names = cells;
-            continue;
-        }
-        REQUIRE(cells.size() == names.size());
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            if (i == 0) rows.emplace_back();
-            rows.back()[names[i]] = cells[i];
-        }
-    }
-    return rows;
 }
 
 }  // namespace
@@ -120,7 +96,7 @@ TEST_CASE("ukemi query: the means, intervals and pairs are those of a replay", "
                             Catch::Contains("against on_demand") &&
                             Catch::Contains("over 5 windows of one trace") &&
                             Catch::Contains("\n20 more runs are the same under another seed"));
-    const auto rows = query_rows(text_in(scratch / "q.csv"));
+    const auto rows = csv_rows(scratch / "q.csv");
     REQUIRE(rows.size() == 2);
     for (const auto& row : rows) {
         CAPTURE(row.at("policy"));
@@ -194,7 +170,7 @@ TEST_CASE("ukemi query: only the runs that are asked for, those in time first", 
     const auto place = [&](const char* policy) { return all.out.find(policy); };
     CHECK(place("\ngreedy") < place("\non_demand"));
     CHECK(place("\non_demand") < place("\nspot_only"));
-    const auto rows = query_rows(text_in(scratch / "q.csv"));
+    const auto rows = csv_rows(scratch / "q.csv");
     REQUIRE(rows.size() == 3);
     for (const auto& row : rows) {
         CHECK(row.at("variant") == "/job/deadline=20h");

@@ -12,6 +12,11 @@
 
 namespace ukemi {
 
+// 100 h, of which each window of 20 h has more spot than the one before.
+inline const std::string rising_spot =
+    "# duration_s=360000\nt_s,instances\n0,1\n3600,0\n72000,1\n79200,0\n144000,1\n154800,0\n"
+    "216000,1\n230400,0\n288000,1\n306000,0\n";
+
 // The demo's six policies under seeds from one on: a second has some thousands of such runs, so
 // that a sweep of that many seeds does not end before it is stopped.
 inline constexpr std::int64_t many_seeds = 20'000;
