@@ -2,11 +2,14 @@
 #include "cli/command_line.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "base/complaint_list.hpp"
+#include "base/input_error.hpp"
+#include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/shipped_scenarios.hpp"
 
@@ -57,6 +60,16 @@ std::span<const CommandExamples> command_examples() {
     };
 #undef COMMAND
     return table;
+}
+
+std::string expected_command(const CLI::App& app, std::string_view found) {
+    std::vector<std::string> names;
+    for (const CLI::App* one : app.get_subcommands({})) names.push_back(one->get_name());
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    return fmt::format("expected a command ({}){}", fmt::join(names, ", "),
+                       found.empty() ? ""
+                                     : fmt::format(", found {}{}", ukemi::quoted(found),
+                                                   did_you_mean(found, known)));
 }
 
 void add_commands(CLI::App& app) {

@@ -60,14 +60,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     const CLI::App& command = chosen.empty() ? app : *chosen.front();
     const std::vector<std::string> extra = app.remaining(true);
     if (chosen.empty() && (extra.empty() || !extra.front().starts_with("-"))) {
-        std::vector<std::string> names;
-        for (const CLI::App* one : app.get_subcommands({})) names.push_back(one->get_name());
-        const std::vector<std::string_view> known(names.begin(), names.end());
-        const std::string found = extra.empty()
-                                      ? ""
-                                      : fmt::format(", found {}{}", ukemi::quoted(extra.front()),
-                                                    ukemi::did_you_mean(extra.front(), known));
-        return fmt::format("expected a command ({}){}", fmt::join(names, ", "), found);
+        return ukemi::cli::expected_command(app, extra.empty() ? "" : extra.front());
     }
     const bool about_extra =
         chosen.empty() || error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);

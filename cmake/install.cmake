@@ -29,6 +29,26 @@ install(TARGETS ukemi)
 install(DIRECTORY scenarios/ DESTINATION "${CMAKE_INSTALL_DATADIR}/ukemi/scenarios"
         FILES_MATCHING PATTERN "*.json" PATTERN "*.csv*" PATTERN "README.md"
         PATTERN "reader" EXCLUDE PATTERN "experiment" EXCLUDE PATTERN "optimum" EXCLUDE)
+
+# Manual pages and completions, by the program itself: they say what its parser says.
+file(STRINGS "${PROJECT_SOURCE_DIR}/cli/command_table.def" commands REGEX "^COMMAND\\(")
+list(TRANSFORM commands REPLACE "^COMMAND\\(([a-z_]+),.*$" "\\1")
+list(TRANSFORM commands REPLACE "_" "-")
+install(CODE "
+  function(write_from_ukemi path)
+    set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${path}\")
+    get_filename_component(folder \"\${file}\" DIRECTORY)
+    file(MAKE_DIRECTORY \"\${folder}\")
+    execute_process(COMMAND \"$<TARGET_FILE:ukemi>\" \${ARGN} OUTPUT_FILE \"\${file}\"
+                    COMMAND_ERROR_IS_FATAL ANY)
+  endfunction()
+  write_from_ukemi(${CMAKE_INSTALL_MANDIR}/man1/ukemi.1 man)
+  foreach(command ${commands})
+    write_from_ukemi(${CMAKE_INSTALL_MANDIR}/man1/ukemi-\${command}.1 man \${command})
+  endforeach()
+  write_from_ukemi(${CMAKE_INSTALL_DATADIR}/bash-completion/completions/ukemi completion bash)
+  write_from_ukemi(${CMAKE_INSTALL_DATADIR}/zsh/site-functions/_ukemi completion zsh)
+")
 install(TARGETS ukemi_headers ${installed_targets} EXPORT ukemi)
 install(EXPORT ukemi NAMESPACE ukemi:: DESTINATION "${installed_package}")
 

@@ -51,6 +51,11 @@ TEST_CASE("ukemi init policy: built, tested and run outside the tree, from an in
     const ScratchFolder scratch;
     const fs::path& folder = scratch.path();
     run_tool(folder, UKEMI_CMAKE, {"--install", UKEMI_BUILD_DIR, "--prefix", "installed"});
+    for (const char* const file :
+         {"share/man/man1/ukemi-replay-log.1", "share/man/man1/ukemi.1",
+          "share/bash-completion/completions/ukemi", "share/zsh/site-functions/_ukemi"}) {
+        CHECK(fs::file_size(folder / "installed" / file) > 0);
+    }
     const std::string ukemi = (folder / "installed/bin/ukemi").string();
     run_tool(folder, ukemi.c_str(), {"init", "policy", "my_rule"});
     CHECK(names_in(folder / "my_rule") ==
