@@ -63,4 +63,32 @@ TEST_CASE("docs: numbers that the pages name are those that come out", "[cli][do
     CHECK_THAT(own_job.out, Catch::Contains("881.38"));
 }
 
+TEST_CASE("docs: the commands of the talks run and say what their pages say", "[cli][docs]") {
+    struct Page {
+        const char* name;
+        std::vector<const char*> printed;
+    };
+    const auto& page = GENERATE(values<Page>({
+        {"kungfu.md",
+         {"92632.20", "15155.14", "15731.35", " 40.2 ", " 42.5 ", "29.8 a worker", "119.1",
+          "115.6"}},
+        {"compression.md",
+         {"133.786", "353.552", "0.374", "240.429", "691.059", "212.337", "0.6959", "0.71 ",
+          "0.7171", " 1.23 ", " 1.307 ", " 2.7 "}},
+        {"powerai_ddl.md",
+         {"0.980", "0.990", "44041.6", "0.764 ", "0.7624", "0.7232", "10.6 %", "11.0 %",
+          "2.7 %"}},
+        {"autoscaling.md",
+         {"24.63", " 24.1 ", " 20.6 ", "5.69", "25.09", " 78 ", " 44.6 ", "33.45", " 51.0 ",
+          "22.58", " 7.8 ", " 10.2 ", " 46.8 ", " 62.3 "}},
+        {"crossbow.md", {" 81.8 ", " 43.3 ", " 25.2 ", " 49.4 ", "3.565e+05", "1.29e+05"}},
+    }));
+    CAPTURE(page.name);
+    const ScratchFolder scratch;
+    const Ran ran = run_page(scratch.path(), (std::string("talks/") + page.name).c_str());
+    INFO(ran.out << ran.err);
+    CHECK(ran.code == 0);
+    for (const char* const number : page.printed) CHECK_THAT(ran.out, Catch::Contains(number));
+}
+
 }  // namespace ukemi
