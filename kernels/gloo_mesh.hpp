@@ -11,6 +11,7 @@
 #include <gloo/transport/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -35,6 +36,7 @@ class GlooMesh {
 public:
     using Clock = std::chrono::steady_clock;
     using Buffer = gloo::transport::UnboundBuffer;
+    using Greeting = std::array<unsigned char, 32>;  // an HMAC-SHA-256
     // As good as never, and far from overflowing Gloo's arithmetic.
     static constexpr std::chrono::milliseconds never = std::chrono::hours(24 * 365);
 
@@ -108,8 +110,8 @@ private:
     };
     struct Meeting {
         int peer = 0;
-        std::uint64_t said = 0;
-        std::uint64_t heard = 0;
+        Greeting said{};
+        Greeting heard{};
         std::unique_ptr<Buffer> send;
         std::unique_ptr<Buffer> receive;
     };

@@ -1,13 +1,16 @@
 // gloo_mesh_peers.cpp — how ranks of a mesh meet, watch each other and part.
 #include <arpa/inet.h>
 #include <gloo/transport/tcp/address.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
 #include "base/invariant.hpp"
-#include "kernels/bit_hash.hpp"
 #include "kernels/gloo_mesh.hpp"
 #include "kernels/operation_slots.hpp"
 
@@ -33,15 +36,21 @@ bool on_this_machine(const std::vector<char>& bytes) {
     return ntohl(internet.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-// What `from` says to `to` when they meet.
-std::uint64_t greeting(const GlooSettings& settings, int from, int to) {
-    BitHash hash;
-    hash.add(std::as_bytes(std::span(settings.secret)));
-    hash.add(settings.membership.epoch);
-    hash.add(static_cast<std::uint64_t>(settings.membership.size));
-    hash.add(static_cast<std::uint64_t>(from));
-    hash.add(static_cast<std::uint64_t>(to));
-    return hash.value();
+// What `from` says to `to` when they meet: who has it cannot find the secret from it, nor what
+// another pair or another epoch says.
+GlooMesh::Greeting greeting(const GlooSettings& settings, int from, int to) {
+    const std::array<std::uint64_t, 4> meeting{
+        settings.membership.epoch, static_cast<std::uint64_t>(settings.membership.size),
+        static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to)};
+    std::array<unsigned char, sizeof meeting> text{};  // the lowest byte first, on all machines
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        text[i] = static_cast<unsigned char>(meeting[i / 8] >> (i % 8 * 8));
+    }
+    GlooMesh::Greeting code{};
+    const std::string& secret = settings.secret;
+    INVARIANT(HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), text.data(),
+                   text.size(), code.data(), nullptr) != nullptr);
+    return code;
 }
 
 }  // namespace
@@ -111,8 +120,8 @@ bool GlooMesh::greet(Operation& operation) {
         auto meeting = std::make_unique<Meeting>();
         meeting->peer = peer;
         meeting->said = greeting(settings_, rank, peer);
-        meeting->send = operation.buffer(&meeting->said, sizeof meeting->said);
-        meeting->receive = operation.buffer(&meeting->heard, sizeof meeting->heard);
+        meeting->send = operation.buffer(meeting->said.data(), meeting->said.size());
+        meeting->receive = operation.buffer(meeting->heard.data(), meeting->heard.size());
         meetings_.push_back(std::move(meeting));
         Meeting& last = *meetings_.back();
         if (!operation.receive(*last.receive, peer, greeting_slot)) return false;
@@ -120,7 +129,8 @@ bool GlooMesh::greet(Operation& operation) {
     }
     for (const auto& meeting : meetings_) {
         if (!operation.wait_received(*meeting->receive, meeting->peer)) return false;
-        if (meeting->heard != greeting(settings_, meeting->peer, rank)) {
+        const Greeting expected = greeting(settings_, meeting->peer, rank);
+        if (CRYPTO_memcmp(meeting->heard.data(), expected.data(), expected.size()) != 0) {
             fail(Outcome::peer_lost, meeting->peer);
             return false;
         }

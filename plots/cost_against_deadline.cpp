@@ -145,11 +145,12 @@ std::string margins(const PanelLayout& layout, std::size_t panel) {
         (y - layout.high) / layout.height);
 }
 
-bool any_missed(const std::vector<Panel>& panels) {
+template <class Holds>
+bool any_point(const std::vector<Panel>& panels, Holds holds) {
     for (const Panel& panel : panels) {
         for (const Line& line : panel.lines) {
             for (const auto& [deadline_h, point] : line.points) {
-                if (point.missed > 0) return true;
+                if (holds(point)) return true;
             }
         }
     }
@@ -157,21 +158,25 @@ bool any_missed(const std::vector<Panel>& panels) {
 }
 
 std::vector<LegendEntry> entries_of(const std::vector<std::string>& labels,
-                                    const std::vector<PolicyLook>& looks, bool missed) {
+                                    const std::vector<PolicyLook>& looks,
+                                    const std::vector<Panel>& panels) {
     std::vector<LegendEntry> entries;
     for (std::size_t i = 0; i < labels.size(); ++i) {
         entries.push_back({labels[i], fmt::format("names[{}]", i + 1),
                            fmt::format("linespoints lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}'",
                                        looks[i].dash, looks[i].point, looks[i].colour)});
     }
-    if (missed) {
+    if (any_point(panels, [](const Point& point) { return point.missed > 0; })) {
         entries.push_back(
             own_entry("deadline missed by some",
                       fmt::format("points pt 2 ps 0.9 lw 1.8 lc rgb '{}'", colour::black)));
     }
-    entries.push_back(own_entry(
-        "quartiles",
-        fmt::format("filledcurves lc rgb '{}' fs transparent solid 0.3 noborder", colour::grey)));
+    // One run has no band.
+    if (any_point(panels, [](const Point& point) { return point.costs_usd.size() > 1; })) {
+        entries.push_back(own_entry(
+            "quartiles", fmt::format("filledcurves lc rgb '{}' fs transparent solid 0.3 noborder",
+                                     colour::grey)));
+    }
     return entries;
 }
 
@@ -269,7 +274,7 @@ FigureSource source_of(const std::string& name, const std::string& variant,
         labels.push_back(label_text(policy, narrow ? room / 2 : 40));
     const std::vector<PolicyLook> looks = looks_of(policies);
     const Legend legend(style.place(narrow ? LegendPlace::below : LegendPlace::right),
-                        entries_of(labels, looks, any_missed(panels)), figure.width - 20);
+                        entries_of(labels, looks, panels), figure.width - 20);
     const Title title("cost against the deadline" + (variant.empty() ? "" : "; " + variant),
                       figure.width);
     const PanelLayout layout = layout_of(panels.size(), figure.width, title, legend);
