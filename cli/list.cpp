@@ -13,6 +13,7 @@
 #include "policies/parameter_notes.hpp"
 #include "policies/registry.hpp"
 #include "runtime/live_run.hpp"
+#include "runtime/notices/notice_source.hpp"
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/model_profile.hpp"
@@ -285,6 +286,14 @@ void list_models() {
     }
 }
 
+void list_notices() {
+    for (const runtime::NoticeSourceEntry& entry : runtime::all_notice_sources()) {
+        fmt::print("{:<8}[:{}]  {}\n{:<8}({})\n", entry.name, entry.place, entry.summary, "",
+                   entry.source);
+    }
+    fmt::print("\nukemi train --notices NAME[:PLACE],… asks them every five seconds.\n");
+}
+
 struct Kind {
     std::string_view name;
     std::string_view summary;
@@ -306,6 +315,7 @@ constexpr std::array kinds{
          list_machines},
     Kind{"gpus", "GPUs: peaks, memory and links", list_gpus},
     Kind{"models", "models: gradients and arithmetic, counted from their layers", list_models},
+    Kind{"notices", "who can announce to a live run that its machine will be taken", list_notices},
 };
 
 void list(const std::string& name, const std::string& one) {

@@ -18,6 +18,7 @@
 #include "cli/live_workers.hpp"
 #include "records/run_json.hpp"
 #include "runtime/calibration.hpp"
+#include "runtime/notices/notice_watch.hpp"
 #include "sim/job/world.hpp"
 
 namespace ukemi::cli {
@@ -38,6 +39,7 @@ struct TrainOptions {
     std::string revocations;
     double time_scale = 1;
     double stop_within_s = 20;
+    std::string notices;
     std::optional<std::uint64_t> seed;
     std::string costs;
     std::string resume;
@@ -84,9 +86,11 @@ void say(const std::string& text) {
 // Incidents as they happen; on a terminal also a line that is overwritten as steps are committed.
 class ProgressReport {
 public:
-    explicit ProgressReport(std::int64_t samples_total) : samples_total_(samples_total) {}
+    ProgressReport(std::int64_t samples_total, runtime::NoticeWatch& notices)
+        : samples_total_(samples_total), notices_(&notices) {}
 
     void operator()(const runtime::LiveRecord& record) {
+        for (const std::string& remark : notices_->take_remarks()) say(remark + "\n");
         for (; told_ < record.incidents.size(); ++told_) {
             say(fmt::format("incident: {}\n", record.incidents[told_]));
         }
@@ -102,6 +106,7 @@ public:
 
 private:
     std::int64_t samples_total_;
+    runtime::NoticeWatch* notices_;
     std::size_t told_ = 0;
     std::chrono::steady_clock::time_point next_;
 };
@@ -127,6 +132,16 @@ WrittenPrediction predict(const TrainOptions& options, const scenarios::Scenario
                run.result.plans, folder.path().string());
     return {fmt::format("{:016x}", text_digest(read_file(folder.path() / "runs.json"))),
             std::move(figures)};
+}
+
+std::vector<std::unique_ptr<runtime::NoticeSource>> sources_in(std::string_view names) {
+    std::vector<std::unique_ptr<runtime::NoticeSource>> sources;
+    while (!names.empty()) {
+        const std::string_view one = names.substr(0, names.find(','));
+        sources.push_back(runtime::make_notice_source(one, "--notices"));
+        names.remove_prefix(std::min(one.size() + 1, names.size()));
+    }
+    return sources;
 }
 
 void print_summary(const runtime::LiveRun& live, const fs::path& folder) {
@@ -194,6 +209,7 @@ void train(const TrainOptions& options) {
     scenarios::Scenario scenario = options.live.read_scenario();
     const std::string device = options.live.device();
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
+    auto notice_sources = sources_in(options.notices);
     const scenarios::PolicyList list = the_list(options, scenario);
     const scenarios::NamedMarket market = the_market(options, scenario, seed);
     analysis::ReplayInputs inputs = inputs_of(options, scenario, list, seed);
@@ -221,7 +237,9 @@ void train(const TrainOptions& options) {
     live_options.keep = {true, true, true, options.log_events};
     live_options.stop_within =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.stop_within_s));
-    ProgressReport progress(scenario.job.samples_total);
+    runtime::NoticeWatch notices(std::move(notice_sources));
+    live_options.host_loss = [&notices] { return notices.loss(); };
+    ProgressReport progress(scenario.job.samples_total, notices);
     live_options.on_progress = std::ref(progress);
     const FolderIfUsed checkpoints{live_options.folder};
     runtime::LiveRun live = runtime::run_live(scenario, market, list, seed, live_options);
@@ -265,6 +283,10 @@ void add_train(CLI::App& app) {
             "seconds for the last step and for saving when told to stop by SIGINT, SIGTERM "
             "or SIGHUP; a second SIGINT stops at once (default: 20)")
         ->check(CLI::Range(0.0, 86'400.0));
+    command->add_option(
+        "--notices", options->notices,
+        "who announces that this machine will be taken, and the run saves and ends: "
+        "aws, azure, gce, file:PATH, one or several (ukemi list notices)");
     command->add_option("--seed", options->seed, "of weights, samples and draws")
         ->check(CLI::Range(std::uint64_t{0}, seed_max));
     command->add_option("--costs", options->costs,

@@ -146,6 +146,7 @@ LiveSetup live_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     live.time_scale = options.time_scale;
     live.stop_requests = options.stop_requests;
     live.stop_within = options.stop_within;
+    live.host_loss = options.host_loss;
     live.first_pause = options.first_pause;
     live.wall = options.wall;
     live.on_progress = options.on_progress;
@@ -227,7 +228,8 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
         keep_model(*trainer, live_run.record);
         result = world.broken_off();
     }
-    const bool told = options.stop_requests != nullptr && options.stop_requests->load() > 0;
+    const bool told = (options.stop_requests != nullptr && options.stop_requests->load() > 0) ||
+                      (options.host_loss && options.host_loss());
     live_run.interrupted = told && !result.finished;
     result.scenario = scenario.name;
     result.trace = market.name;

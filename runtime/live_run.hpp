@@ -27,6 +27,7 @@ struct LiveOptions {
     // As in LiveSetup:
     const std::atomic<int>* stop_requests = nullptr;
     std::chrono::milliseconds stop_within{20'000};
+    std::function<std::optional<HostNotice>()> host_loss;
     std::chrono::milliseconds first_pause{100};
     std::function<LiveClock::Wall::time_point()> wall;
     std::function<void(const LiveRecord&)> on_progress;  // whenever the record has grown
@@ -35,7 +36,7 @@ struct LiveOptions {
 struct LiveRun {
     scenarios::FinishedRun run;
     LiveRecord record;
-    bool interrupted = false;  // told to stop, and the work is not done
+    bool interrupted = false;  // told to stop, or its machine goes, and the work is not done
     // What broke the run off after its first step, whose record is here all the same.
     std::exception_ptr failure;
 };

@@ -29,12 +29,25 @@ bool LiveTrainer::hurried() const {
 bool LiveTrainer::must_stop() {
     if (stopping_) return true;
     if (phase_ == policies::JobPhase::finished) return false;  // it ends by itself
-    const bool told = setup_.stop_requests != nullptr && setup_.stop_requests->load() > 0;
-    if (told) stop_because("told to stop");
+    const std::chrono::milliseconds within = told_to_stop();
     if (record_->stopped.empty()) return false;
     stopping_ = true;
-    stop_by_ = Wall::now() + setup_.stop_within;
+    stop_within_ = within;
+    stop_by_ = Wall::now() + within;
     return true;
+}
+
+// By a signal, or by whoever takes the machine. How long there is for it.
+std::chrono::milliseconds LiveTrainer::told_to_stop() {
+    const bool told = setup_.stop_requests != nullptr && setup_.stop_requests->load() > 0;
+    if (told) stop_because("told to stop");
+    const auto notice = setup_.host_loss ? setup_.host_loss() : std::nullopt;
+    if (!notice) return setup_.stop_within;
+    stop_because(notice->text);
+    if (!notice->at) return setup_.stop_within;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        *notice->at - std::chrono::system_clock::now());
+    return std::clamp(left, std::chrono::milliseconds(0), setup_.stop_within);
 }
 
 // What is under way ends first, so that no step is torn; but half of the time is for saving.
@@ -42,7 +55,7 @@ bool LiveTrainer::may_stop_now() {
     if (group_ == Group::stepping) order_hold();
     const bool busy =
         group_ == Group::holding || group_ == Group::agreeing || group_ == Group::saving;
-    return !busy || hurried() || Wall::now() >= stop_by_ - setup_.stop_within / 2;
+    return !busy || hurried() || Wall::now() >= stop_by_ - stop_within_ / 2;
 }
 
 void LiveTrainer::end(Instant) { keep_model(); }

@@ -19,6 +19,7 @@
 #include "runtime/crew.hpp"
 #include "runtime/live_clock.hpp"
 #include "runtime/live_deaths.hpp"
+#include "runtime/notices/notice_source.hpp"
 #include "sim/engine/event.hpp"
 #include "sim/job/job_spec.hpp"
 #include "sim/job/trainer.hpp"
@@ -67,6 +68,9 @@ struct LiveSetup {
     // step and saves, within `stop_within` of wall time; at the second it ends at once.
     const std::atomic<int>* stop_requests = nullptr;
     std::chrono::milliseconds stop_within{20'000};
+    // Whether this machine, with all workers on it, is announced to be lost: then the run ends as
+    // if told to, and if the machine's end is nearer than `stop_within`, by then.
+    std::function<std::optional<HostNotice>()> host_loss;
     std::chrono::milliseconds first_pause{100};          // see LiveDeaths
     std::function<LiveClock::Wall::time_point()> wall;   // see LiveClock
     std::function<void(const LiveRecord&)> on_progress;  // whenever the record has grown
@@ -130,6 +134,7 @@ private:
     // Ending before the work is done (live_stop.cpp).
     void stop_because(const std::string& why);
     bool must_stop();
+    std::chrono::milliseconds told_to_stop();
     bool may_stop_now();
     bool hurried() const;
     void order_save();
@@ -181,6 +186,7 @@ private:
 
     bool stopping_ = false;  // the run is to end; then until when it has time
     bool ending_ = false;    // and the World has been told
+    std::chrono::milliseconds stop_within_{};
     LiveClock::Wall::time_point stop_by_;
     bool model_kept_ = false;  // at the end, as far as that was possible
     int saves_left_ = 0;       // attempts
