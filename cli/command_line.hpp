@@ -16,8 +16,8 @@ struct CommandExamples {
 
 std::span<const CommandExamples> command_examples();
 
-// A scenario may be named instead of given by its path (cli/shipped_scenarios.hpp), and no option
-// may be given with nothing.
+// A scenario may be named instead of given by its path (analysis/requests/shipped_scenarios.hpp),
+// and no option may be given with nothing.
 void add_commands(CLI::App& app);
 
 }  // namespace ukemi::cli
