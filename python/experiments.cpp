@@ -73,12 +73,12 @@ void watched(const py::object& progress, const std::function<void(Watch&)>& work
     Watch watch;
     std::exception_ptr failure;
     std::optional<py::error_already_set> raised;
+    ++experiments_running;  // before another thread of Python may come to register a policy
     {
         const py::gil_scoped_release others_may_run;
         std::mutex mutex;
         std::condition_variable ended;
         bool is_over = false;
-        ++experiments_running;
         std::jthread thread([&] {
             try {
                 work(watch);
@@ -105,8 +105,8 @@ void watched(const py::object& progress, const std::function<void(Watch&)>& work
         }
         lock.unlock();
         thread.join();
-        --experiments_running;
     }
+    --experiments_running;
     if (raised) throw py::error_already_set(*raised);
     if (failure) std::rethrow_exception(failure);
     watch.look(progress);
