@@ -16,7 +16,9 @@ Ran run_python(std::vector<std::string> arguments) {
     setenv("UKEMI_BINARY", UKEMI_BINARY, 1);
     setenv("UKEMI_SOURCE_DIR", UKEMI_SOURCE_DIR, 1);
     const ScratchFolder scratch;
-    return run_program(UKEMI_PYTHON, scratch.path(), std::move(arguments));
+    // By a shell, because Python finds itself by the whole path that it is called by.
+    arguments.insert(arguments.begin(), {"-c", R"(exec "$0" "$@")", UKEMI_PYTHON});
+    return run_program("/bin/sh", scratch.path(), std::move(arguments));
 }
 
 // Whether Python here has the package; a test that needs it is skipped where it does not.
