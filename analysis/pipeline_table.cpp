@@ -13,7 +13,7 @@ namespace ukemi::analysis {
 
 namespace {
 
-constexpr std::size_t name_width = 44;
+constexpr std::size_t pipeline_name_width = 44;
 
 struct PipelineMeans {  // sums, until they are divided
     std::string name;   // of the policy, and of the variant
@@ -50,15 +50,16 @@ std::string pipeline_table(std::span<const records::RunResult> runs) {
         add(*row, run);
     }
     if (rows.empty()) return {};
-    std::string text =
-        fmt::format("\n{:<{}} {:>8} {:>9} {:>8} {:>10} {:>14}\n", "pipelines, mean of a run",
-                    name_width, "meetings", "takeovers", "fatal", "samples/s", "per USD/h");
+    std::string text = fmt::format("\n{:<{}} {:>8} {:>9} {:>8} {:>10} {:>14}\n",
+                                   "pipelines, mean of a run", pipeline_name_width, "meetings",
+                                   "takeovers", "fatal", "samples/s", "per USD/h");
     for (const PipelineMeans& row : rows) {
         const double rate = row.samples_per_s / row.runs;
         const double value = row.usd_per_h > 0 ? row.samples_per_s / row.usd_per_h : 0;
         text += fmt::format("{:<{}} {:>8.4g} {:>9.4g} {:>8.4g} {:>10.4g} {:>14.4g}\n",
-                            shortened(row.name, name_width), name_width, row.meetings / row.runs,
-                            row.takeovers / row.runs, row.fatal_failures / row.runs, rate, value);
+                            shortened(row.name, pipeline_name_width), pipeline_name_width,
+                            row.meetings / row.runs, row.takeovers / row.runs,
+                            row.fatal_failures / row.runs, rate, value);
     }
     return text;
 }

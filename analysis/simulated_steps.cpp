@@ -284,6 +284,21 @@ StepDocument read_step_document(const fs::path& file) {
     return document;
 }
 
+std::vector<scenarios::StepScenario> step_variants(StepDocument& document,
+                                                   std::span<const ConfigOverride> overrides,
+                                                   std::span<const std::string> keys) {
+    if (!keys.empty()) document.varied.clear();
+    for (const std::string& key : keys) {
+        document.varied.push_back(scenarios::parse_varied_key(key));
+    }
+    std::vector<scenarios::StepScenario> all;
+    scenarios::for_each_variant(overrides, document.varied, [&](auto set, auto varied) {
+        all.push_back(scenarios::step_scenario_from_text(document.text, document.file, set));
+        all.back().varied.assign(varied.begin(), varied.end());
+    });
+    return all;
+}
+
 plots::FigureResult write_simulated(OutputFolder& folder, const StepDocument& document,
                                     std::span<const SimulatedVariant> variants,
                                     const plots::FigureOptions& options) {

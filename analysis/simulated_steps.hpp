@@ -64,6 +64,12 @@ struct StepDocument {
 };
 StepDocument read_step_document(const std::filesystem::path& file);
 
+// Its variants, changed by the overrides. Keys that are given ("/json/pointer=VALUE,VALUE…") are
+// varied in place of the document's, which then says so.
+std::vector<scenarios::StepScenario> step_variants(StepDocument& document,
+                                                   std::span<const ConfigOverride> overrides,
+                                                   std::span<const std::string> keys);
+
 plots::FigureResult write_simulated(OutputFolder& folder, const StepDocument& document,
                                     std::span<const SimulatedVariant> variants,
                                     const plots::FigureOptions& options);

@@ -20,12 +20,6 @@ namespace ukemi::cli {
 // A complaint on standard error, each of its lines with the program's name before it.
 void print_complaint(const InputError& error);
 
-// Files that match a shell pattern, sorted; a pattern that matches nothing is an InputError.
-std::vector<std::filesystem::path> expand_glob(const std::string& pattern, std::string_view where);
-
-// "1..10", "3", "1,2,7": seeds in that order.
-std::vector<std::uint64_t> parse_seeds(const std::string& text, std::string_view where);
-
 inline constexpr int exit_done = 0;
 inline constexpr int exit_machine_failed = 1;
 inline constexpr int exit_input_wrong = 2;

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "analysis/requests/shipped_scenarios.hpp"
 #include "base/complaint_list.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
-#include "cli/shipped_scenarios.hpp"
 
 namespace ukemi::cli {
 
@@ -41,7 +41,7 @@ void find_scenarios_by_name(CLI::App& command) {
     if (scenario == nullptr) return;
     scenario->transform(CLI::Validator(
         [](std::string& value) {
-            if (!value.empty()) value = scenario_file(value).string();
+            if (!value.empty()) value = analysis::scenario_file(value).string();
             return std::string();
         },
         ""));

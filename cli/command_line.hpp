@@ -19,8 +19,8 @@ std::span<const CommandExamples> command_examples();
 // "expected a command (init, replay, …), found "x"", with the nearest one; `found` may be empty.
 std::string expected_command(const CLI::App& app, std::string_view found);
 
-// A scenario may be named instead of given by its path (cli/shipped_scenarios.hpp), and no option
-// may be given with nothing.
+// A scenario may be named instead of given by its path (analysis/requests/shipped_scenarios.hpp),
+// and no option may be given with nothing.
 void add_commands(CLI::App& app);
 
 }  // namespace ukemi::cli

@@ -4,59 +4,34 @@
 #include <memory>
 #include <optional>
 
-#include "analysis/comparison.hpp"
+#include "analysis/compared_runs.hpp"
 #include "analysis/learning_lines.hpp"
-#include "analysis/pairs.hpp"
 #include "analysis/phase_means.hpp"
-#include "analysis/results.hpp"
 #include "analysis/table.hpp"
-#include "analysis/variation_figures.hpp"
 #include "cli/command.hpp"
 #include "cli/experiment_setup.hpp"
-#include "records/run_json.hpp"
+#include "cli/run_options.hpp"
 
 namespace ukemi::cli {
 
 namespace {
 
-struct Compared {
-    std::vector<records::RunResult> results;
-    std::vector<analysis::Candidate> candidates;
-    std::vector<analysis::PolicyPair> pairs;
-};
-
-plots::FigureResult write_files(analysis::OutputFolder& folder, const PreparedRuns& runs,
-                                const Compared& compared, const plots::FigureOptions& options) {
-    folder.write("run.json", analysis::run_json(runs.inputs));
-    folder.write("summary.csv", records::runs_csv(compared.results));
-    folder.write("compare.csv", analysis::comparison_csv(compared.candidates, compared.pairs));
-    folder.write("compare.json", analysis::comparison_json(compared.candidates, compared.pairs,
-                                                           runs.inputs.warnings));
-    plots::FigureInput input;
-    input.learning = analysis::learning_runs(compared.results);
-    input.transitions = analysis::transition_rows(analysis::phase_means(compared.results));
-    input.variations = analysis::variations_of(compared.results);
-    const plots::FigureResult figures = plots::draw_all(input, folder.staging(), options);
-    folder.commit();
-    return folder.settled(figures);
-}
-
-void print_tables(const PreparedRuns& runs, const Compared& compared) {
+void print_tables(const analysis::PreparedRuns& runs, std::span<const records::RunResult> results,
+                  const analysis::ComparedRuns& compared) {
     constexpr std::string_view quantities[] = {"hours", "cost_usd"};
     fmt::print("{}{}{}{}{}",
                analysis::comparison_table(compared.candidates,
                                           terminal_columns().value_or(analysis::table_width_least)),
-               analysis::pairs_table(compared.pairs, quantities),
-               analysis::phase_table(compared.results), analysis::pipeline_table(compared.results),
-               analysis::how_sure(runs.scenarios));
-    print_notes(runs, compared.results);
+               analysis::pairs_table(compared.pairs, quantities), analysis::phase_table(results),
+               analysis::pipeline_table(results), analysis::how_sure(runs.scenarios));
+    print_notes(runs, results);
 }
 
 void compare(const ExperimentOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
     expect_folder(output);
-    PreparedRuns runs = prepare_runs(options, false);
+    analysis::PreparedRuns runs = analysis::prepare_runs(options, false);
     CsvFile csv(output);
     std::optional<analysis::OutputFolder> folder;
     if (!output.out.empty()) {
@@ -64,20 +39,19 @@ void compare(const ExperimentOptions& options) {
         runs.setup.details = scenarios::Details::all;
         runs.setup.options.timeline = true;
     }
-    Compared compared;
+    std::vector<records::RunResult> results;
     for (scenarios::FinishedRun& run : run_prepared(runs, options.strict))
-        compared.results.push_back(std::move(run.result));
-    compared.candidates = analysis::candidates_of(compared.results);
-    if (!runs.inputs.baseline.empty()) {
-        compared.pairs = analysis::pairs_with(compared.results, runs.inputs.baseline);
-    }
+        results.push_back(std::move(run.result));
+    const analysis::ComparedRuns compared = analysis::compare_runs(results, runs.inputs.baseline);
     plots::FigureResult figures;
-    if (folder) figures = write_files(*folder, runs, compared, draw);
+    if (folder) {
+        figures = analysis::write_compared(*folder, runs.inputs, results, compared, draw);
+    }
     if (output.json) {
         fmt::print("{}", analysis::comparison_json(compared.candidates, compared.pairs,
                                                    runs.inputs.warnings));
     } else {
-        print_tables(runs, compared);
+        print_tables(runs, results, compared);
     }
     if (csv.is_wanted()) csv.write(analysis::comparison_csv(compared.candidates, compared.pairs));
     if (folder) say_results(output, folder->path(), figures);

@@ -7,20 +7,18 @@
 
 #include "analysis/describe_figures.hpp"
 #include "analysis/output_folder.hpp"
+#include "analysis/requests/recorded_markets.hpp"
 #include "analysis/series_table.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "base/statistics.hpp"
-#include "base/unit_text.hpp"
 #include "cli/command.hpp"
 #include "cli/describe_topology.hpp"
 #include "cli/run_options.hpp"
 #include "traces/character_chart.hpp"
 #include "traces/lifetime_law.hpp"
 #include "traces/market_statistics.hpp"
-#include "traces/reader.hpp"
 #include "traces/series_statistics.hpp"
-#include "traces/zones.hpp"
 
 namespace ukemi::cli {
 
@@ -201,9 +199,6 @@ plots::FigureResult draw(const DescribeOptions& options, analysis::DescribedMark
 }
 
 void check_options(const DescribeOptions& options) {
-    if (options.join && options.zones) {
-        throw InputError("--zones", "", "expected one of --join and --zones, found both");
-    }
     expect_folder(options.output);
     if (!options.output.out.empty()) {
         if (!options.market.empty()) analysis::market_parameters_of(options.market, "--market");
@@ -218,10 +213,6 @@ void check_options(const DescribeOptions& options) {
 
 void describe_files(const DescribeOptions& options, analysis::OutputFolder* out) {
     CsvFile csv(options.output);
-    traces::ReadOptions read;
-    read.zone = options.zone;
-    read.instance_type = options.instance_type;
-    if (!options.gap.empty()) read.gap = parse_duration(options.gap, "--gap");
     analysis::DescribedMarket market;
     std::vector<traces::TraceSeries>& all = market.series;
     std::vector<analysis::DescribedSeries> rows;
@@ -237,18 +228,15 @@ void describe_files(const DescribeOptions& options, analysis::OutputFolder* out)
         }
         std::ranges::move(trace.lifetimes, std::back_inserter(market.lifetimes));
     };
-    const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
-    if (options.zones) {
-        traces::Trace joined = traces::join_zones(files, read);
-        for (const std::string& note : joined.report.notes) {
-            text += fmt::format("market: {}\n", one_line(note));
+    for (analysis::NamedRecord& one :
+         analysis::read_records({options.files, options.zone, options.instance_type, options.gap,
+                                 options.join, options.zones})) {
+        if (options.zones) {
+            for (const std::string& note : one.trace.report.notes) {
+                text += fmt::format("market: {}\n", one_line(note));
+            }
         }
-        add(options.files.front(), std::move(joined));
-    } else if (options.join) {
-        add(fmt::format("{} and {} more", options.files.front(), files.size() - 1),
-            traces::read_records(files, read));
-    } else {
-        for (const std::string& file : options.files) add(file, traces::read_record(file, read));
+        add(one.name, std::move(one.trace));
     }
     text += correlations_text(all);
     plots::FigureResult figures;

@@ -6,8 +6,8 @@
 #include <array>
 #include <memory>
 
+#include "analysis/requests/shipped_scenarios.hpp"
 #include "cli/command.hpp"
-#include "cli/shipped_scenarios.hpp"
 #include "kernels/codec.hpp"
 #include "plots/figures.hpp"
 #include "policies/parameter_notes.hpp"
@@ -134,7 +134,7 @@ void list_policy(std::string_view name) {
 }
 
 void list_scenarios() {
-    const std::vector<ShippedScenario> all = shipped_scenarios();
+    const std::vector<analysis::ShippedScenario> all = analysis::shipped_scenarios();
     if (all.empty()) {
         throw InputError("list scenarios", "",
                          "there is no folder \"scenarios\" around this program, nor around this "
@@ -142,7 +142,7 @@ void list_scenarios() {
     }
     constexpr std::size_t indent = 50;
     fmt::print("{:<28}{:<22}{}\n", "scenario", "for ukemi", "what it is about");
-    for (const ShippedScenario& one : all) {
+    for (const analysis::ShippedScenario& one : all) {
         fmt::print("{:<28}{:<22}{}\n", one.name, one.commands, wrapped(one.question, indent));
     }
 }

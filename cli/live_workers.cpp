@@ -13,6 +13,7 @@
 #include "base/input_error.hpp"
 #include "cli/backends.hpp"
 #include "cli/stop_signals.hpp"
+#include "scenarios/reader/live_costs.hpp"
 
 namespace ukemi::cli {
 
@@ -52,16 +53,8 @@ scenarios::Scenario LiveWorkerOptions::read_scenario() const {
     std::vector<ConfigOverride> overrides;
     for (const std::string& setting : settings) overrides.push_back(parse_override(setting));
     scenarios::Scenario read = ukemi::scenarios::read_scenario(scenario, overrides);
-    if (workers) limit_workers(read.job, *workers);
+    if (workers) scenarios::limit_workers(read.job, *workers);
     return read;
-}
-
-void limit_workers(sim::JobSpec& job, std::int32_t workers) {
-    const bool starts_full = job.plan.workers_max == job.instances_max;
-    job.instances_max = workers;
-    job.plan.workers_max = starts_full ? workers : std::min(job.plan.workers_max, workers);
-    job.workers_min = std::min(job.workers_min, workers);
-    for (policies::FleetLine& line : job.plan.fleet) line.count = job.plan.workers_max;
 }
 
 std::string LiveWorkerOptions::device() const {

@@ -32,9 +32,6 @@ struct LiveWorkerOptions {
     runtime::LiveOptions live_options(const std::filesystem::path& folder) const;
 };
 
-// With so many at most.
-void limit_workers(sim::JobSpec& job, std::int32_t workers);
-
 // InputError if there is one, unless a command that was killed has left it: it would be taken away.
 void expect_no_folder(const std::filesystem::path& scratch);
 

@@ -9,6 +9,7 @@
 #include "analysis/table.hpp"
 #include "cli/command.hpp"
 #include "cli/experiment_setup.hpp"
+#include "cli/run_options.hpp"
 #include "records/run_json.hpp"
 
 namespace ukemi::cli {
@@ -29,7 +30,7 @@ scenarios::Details details_of(const std::string& name) {
                            : scenarios::Details::first;
 }
 
-void print_tables(const PreparedRuns& runs, std::span<const records::RunResult> results) {
+void print_tables(const analysis::PreparedRuns& runs, std::span<const records::RunResult> results) {
     fmt::print(
         "{}{}{}",
         analysis::policy_table(results, terminal_columns().value_or(analysis::table_width_least)),
@@ -44,7 +45,7 @@ void print_tables(const PreparedRuns& runs, std::span<const records::RunResult> 
 }
 
 void replay(const ReplayOptions& options) {
-    PreparedRuns runs = prepare_runs(options, true);
+    analysis::PreparedRuns runs = analysis::prepare_runs(options, true);
     if (!runs.inputs.more.empty()) {
         throw InputError(options.scenarios.front().string(), "",
                          "is of several scenarios: ukemi compare runs it");

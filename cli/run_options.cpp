@@ -60,12 +60,12 @@ void say_results(const OutputOptions& options, const std::filesystem::path& fold
     say_written(options, fmt::format("and {} figures more", count - figures_named_max));
 }
 
-void add_setting_option(CLI::App& command, VariationOptions& options) {
+void add_setting_option(CLI::App& command, analysis::VariationRequest& options) {
     command.add_option("--set", options.settings, "change the scenario: /json/pointer=VALUE")
         ->allow_extra_args(false);
 }
 
-void add_variation_options(CLI::App& command, VariationOptions& options) {
+void add_variation_options(CLI::App& command, analysis::VariationRequest& options) {
     add_setting_option(command, options);
     command
         .add_option("--vary", options.varied,
@@ -73,7 +73,7 @@ void add_variation_options(CLI::App& command, VariationOptions& options) {
         ->allow_extra_args(false);
 }
 
-void add_trace_options(CLI::App& command, ExperimentOptions& options) {
+void add_trace_options(CLI::App& command, analysis::RunRequest& options) {
     command.add_option("--traces", options.traces,
                        "run once on each file that matches this pattern (availability or prices)");
     command.add_flag("--zones", options.zones,
@@ -89,7 +89,7 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options, const
     add_repetition_options(command, options, starts);
 }
 
-void add_repetition_options(CLI::App& command, ExperimentOptions& options, const char* starts) {
+void add_repetition_options(CLI::App& command, analysis::RunRequest& options, const char* starts) {
     command.add_option("--seeds", options.seeds, "1..10 or 1,2,7 (default: the scenario's)");
     command.add_option("--starts", options.starts,
                        fmt::format("begin in each trace at: 40 moments, every=6h, at=0h,12h, or "

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/output_folder.hpp"
+#include "analysis/requests/prepared_runs.hpp"
 #include "cli/figure_options.hpp"
 
 namespace ukemi::cli {
@@ -55,31 +56,18 @@ void say_results(const OutputOptions& options, const std::filesystem::path& fold
                  const plots::FigureResult& figures);
 
 // --set and --vary.
-struct VariationOptions {
-    std::vector<std::string> settings;
-    std::vector<std::string> varied;
-};
-void add_variation_options(CLI::App& command, VariationOptions& options);
+void add_variation_options(CLI::App& command, analysis::VariationRequest& options);
 
-// Which runs there are, for commands that run scenarios on markets.
-struct ExperimentOptions {
-    std::vector<std::filesystem::path> scenarios;  // or run.json of results
-    std::string traces;
-    bool zones = false;
-    std::string policies;
-    VariationOptions variation;
-    std::string seeds;
-    std::string starts;
-    std::string baseline;
-    int threads = 0;
+// Of commands that run scenarios on markets.
+struct ExperimentOptions : analysis::RunRequest {
     bool strict = false;
     OutputOptions output;
 };
 // The parts of it that commands with policies of their own have, too: --traces and --zones; --set;
 // --seeds, --starts and -j.
-void add_trace_options(CLI::App& command, ExperimentOptions& options);
-void add_setting_option(CLI::App& command, VariationOptions& options);
-void add_repetition_options(CLI::App& command, ExperimentOptions& options, const char* starts);
+void add_trace_options(CLI::App& command, analysis::RunRequest& options);
+void add_setting_option(CLI::App& command, analysis::VariationRequest& options);
+void add_repetition_options(CLI::App& command, analysis::RunRequest& options, const char* starts);
 // `starts` is what --starts is where neither it nor the scenario says anything, for the help.
 void add_experiment_options(CLI::App& command, ExperimentOptions& options, const char* starts);
 // --baseline and --strict: for those of these commands that say what came out.

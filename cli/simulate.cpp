@@ -14,7 +14,6 @@
 #include "cli/progress_line.hpp"
 #include "cli/run_options.hpp"
 #include "scenarios/reader/step_scenario.hpp"
-#include "scenarios/reader/variants.hpp"
 #include "sim/step/perfetto_trace.hpp"
 
 namespace ukemi::cli {
@@ -23,7 +22,7 @@ namespace {
 
 struct SimulateOptions {
     std::string scenario;
-    VariationOptions variation;
+    analysis::VariationRequest variation;
     OutputOptions output;
     std::string perfetto;
     std::int64_t traced_steps = 2;
@@ -186,21 +185,6 @@ std::optional<analysis::LayoutSearch> search(const SimulateOptions& options,
     return found;
 }
 
-std::vector<scenarios::StepScenario> scenarios_of(const SimulateOptions& options,
-                                                  std::span<const ConfigOverride> overrides,
-                                                  analysis::StepDocument& document) {
-    if (!options.variation.varied.empty()) document.varied.clear();
-    for (const std::string& argument : options.variation.varied) {
-        document.varied.push_back(scenarios::parse_varied_key(argument));
-    }
-    std::vector<scenarios::StepScenario> all;
-    scenarios::for_each_variant(overrides, document.varied, [&](auto set, auto varied) {
-        all.push_back(scenarios::step_scenario_from_text(document.text, document.file, set));
-        all.back().varied.assign(varied.begin(), varied.end());
-    });
-    return all;
-}
-
 void simulate(const SimulateOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
@@ -211,7 +195,8 @@ void simulate(const SimulateOptions& options) {
         overrides.push_back(parse_override(setting));
     }
     const auto found = search(options, document, overrides);
-    std::vector<scenarios::StepScenario> scenarios = scenarios_of(options, overrides, document);
+    std::vector<scenarios::StepScenario> scenarios =
+        analysis::step_variants(document, overrides, options.variation.varied);
     if (scenarios.size() > 1 && !options.perfetto.empty()) {
         throw InputError(
             "--perfetto", "",

@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/experiment_setup.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/run_options.hpp"
 #include "cli/stop_signals.hpp"
 
 namespace ukemi::cli {
@@ -46,7 +47,7 @@ Shard parse_shard(const std::string& text) {
                                  ukemi::quoted(text)));
 }
 
-void refuse_predictions(const PreparedRuns& runs) {
+void refuse_predictions(const analysis::PreparedRuns& runs) {
     if (!runs.inputs.predicted) return;
     throw InputError(runs.inputs.scenario->file.string(), "",
                      "is of a prediction of live runs: ukemi replay runs it again");
@@ -61,7 +62,7 @@ std::function<bool()> stop_asked() {
 // says.
 void help_sweep(const SweepOptions& options, analysis::RankGroup& ranks) {
     try {
-        PreparedRuns runs = prepare_runs(options, true);
+        analysis::PreparedRuns runs = analysis::prepare_runs(options, true);
         analysis::help_sweep(runs.cases, runs.setup, stop_asked(), ranks);
     } catch (const InputError& error) {
         ranks.fail({true, error.what()});
@@ -77,7 +78,7 @@ void run_sweep(const SweepOptions& options) {
         return;
     }
     const Shard shard = parse_shard(options.shard);
-    PreparedRuns runs = prepare_runs(options, true);
+    analysis::PreparedRuns runs = analysis::prepare_runs(options, true);
     refuse_predictions(runs);
     ProgressLine line;
     runs.setup.progress = [&](std::size_t done, std::size_t total) { line(done, total); };

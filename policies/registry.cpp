@@ -56,8 +56,9 @@ const PolicyEntry* find_policy(std::string_view name) {
 }
 
 std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, ConfigReader& parameters) {
-    auto policy = entry.make(parameters);
-    parameters.finish();
+    const bool of_table = entry.make_from == nullptr;
+    auto policy = of_table ? entry.make(parameters) : entry.make_from(entry, parameters);
+    if (of_table) parameters.finish();
     INVARIANT(policy->name() == entry.name);
     return policy;
 }

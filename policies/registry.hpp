@@ -22,6 +22,10 @@ struct PolicyEntry {
     bool needs_deadline = false;
     // The parameter that a list may set in short: "constant_batch:256". Empty: none.
     std::string_view short_parameter = "";
+    // In place of `make`, for an entry that is made while the program runs: it finds its policy by
+    // the entry, and refuses the keys that it does not know.
+    std::unique_ptr<Policy> (*make_from)(const PolicyEntry& entry,
+                                         ConfigReader& parameters) = nullptr;
 };
 
 // All policies, in the order of policy_table.def: an explicit table, because a static library drops

@@ -56,6 +56,7 @@ public:
     void discarded(PlanVersion version, std::string_view why) override;
 
     const std::string& text() const { return text_; }  // the file
+    std::string take_text();  // what has come since the last call, which is then forgotten
     std::int64_t decision_count() const { return decisions_; }
 
 private:

@@ -70,6 +70,7 @@ struct Tuning {
     TuningRow untuned;
     std::vector<TuningRow> best;  // those of the last rung, the best on the training markets first
     std::vector<TriedSetting> tried;
+    std::vector<std::string> warnings;  // about the runs of the untuned list
 };
 
 // The policies of `of` are the untuned list and then those of the settings, in this order. Each of

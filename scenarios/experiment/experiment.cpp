@@ -26,32 +26,6 @@ std::string event_line(Instant at, sim::Phase phase, const sim::Event& event) {
                        sim::phase_name(phase), sim::event_kind(event), about);
 }
 
-records::DecisionLogHeader decision_log_header(const Scenario& scenario, const std::string& trace,
-                                               const sim::JobSpec& job,
-                                               const policies::Capabilities& world,
-                                               const PolicyList& list, std::uint64_t seed,
-                                               bool all_questions) {
-    records::DecisionLogHeader header;
-    header.capabilities = world;
-    header.world = world.world;
-    header.scenario = scenario.name;
-    header.trace = trace;
-    header.policy = list.label();
-    header.seed = seed;
-    header.all_questions = all_questions;
-    header.oracle = list.needs_oracle();
-    header.learned = job.learning != nullptr;
-    header.samples_total = job.samples_total;
-    header.samples_per_epoch = job.samples_per_epoch;
-    header.plan = job.plan;
-    header.predictor = job.predictor;
-    header.profile = job.guess_at_start();
-    for (const PolicyList::Item& item : list.items) {
-        header.policies.push_back({std::string(item.entry->name), item.parameters});
-    }
-    return header;
-}
-
 NamedMarket calm_market(const Scenario& scenario) {
     NamedMarket market = make_market(scenario, scenario.seed);
     market.name = "calm";

@@ -98,6 +98,11 @@ records::DecisionLogHeader decision_log_header(const Scenario& scenario, const s
                                                const PolicyList& list, std::uint64_t seed,
                                                bool all_questions);
 
+// The same for a world of the user's own that has this scenario's job and market, and logs every
+// question. InputError for a list that cannot run there, or that asks an oracle: nobody has one.
+records::DecisionLogHeader advice_header(const Scenario& scenario, const PolicyList& list,
+                                         std::uint64_t seed);
+
 // One line of events.jsonl.
 std::string event_line(Instant at, sim::Phase phase, const sim::Event& event);
 

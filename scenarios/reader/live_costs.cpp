@@ -389,4 +389,12 @@ policies::JobProfile measured_profile(const LiveCosts& costs, const Scenario& sc
     return profile;
 }
 
+void limit_workers(sim::JobSpec& job, std::int32_t workers) {
+    const bool starts_full = job.plan.workers_max == job.instances_max;
+    job.instances_max = workers;
+    job.plan.workers_max = starts_full ? workers : std::min(job.plan.workers_max, workers);
+    job.workers_min = std::min(job.workers_min, workers);
+    for (policies::FleetLine& line : job.plan.fleet) line.count = job.plan.workers_max;
+}
+
 }  // namespace ukemi::scenarios

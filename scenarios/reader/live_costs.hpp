@@ -109,6 +109,9 @@ policies::JobProfile measured_profile(const LiveCosts& costs, const Scenario& sc
                                       double time_scale, const std::filesystem::path& file,
                                       const std::string& device = this_device());
 
+// With so many at most.
+void limit_workers(sim::JobSpec& job, std::int32_t workers);
+
 std::string training_text(const Scenario& scenario);
 
 }  // namespace ukemi::scenarios

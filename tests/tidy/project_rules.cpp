@@ -29,6 +29,7 @@ constexpr std::array layers = {
     Layer{"analysis", " base policies traces records kernels sim scenarios plots "},
     Layer{"studies", " base policies traces records kernels sim "},
     Layer{"cli", " base policies traces records kernels sim scenarios runtime plots analysis "},
+    Layer{"python", " base policies traces records kernels sim scenarios plots analysis "},
     Layer{"examples", " base policies traces records kernels "},
     Layer{"bench",
           " base policies traces records kernels sim scenarios runtime plots analysis studies "

@@ -1,5 +1,5 @@
 // shipped_scenarios.cpp — looks for them above the program and above the current folder.
-#include "cli/shipped_scenarios.hpp"
+#include "analysis/requests/shipped_scenarios.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 
-namespace ukemi::cli {
+namespace ukemi::analysis {
 
 namespace {
 
@@ -34,16 +34,17 @@ fs::path scenarios_around(fs::path folder) {
     }
 }
 
-fs::path shipped_folder() {
+fs::path shipped_folder(const fs::path& around) {
     std::error_code ignored;
-    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-    fs::path found = scenarios_around(program.parent_path());
+    const fs::path program =
+        around.empty() ? fs::read_symlink("/proc/self/exe", ignored).parent_path() : around;
+    fs::path found = scenarios_around(program);
     return found.empty() ? scenarios_around(fs::current_path()) : found;
 }
 
-std::vector<fs::path> shipped_files() {
+std::vector<fs::path> shipped_files(const fs::path& around) {
     std::vector<fs::path> files;
-    const fs::path folder = shipped_folder();
+    const fs::path folder = shipped_folder(around);
     if (folder.empty()) return files;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
         if (entry.path().extension() == ".json") files.push_back(entry.path());
@@ -85,9 +86,9 @@ fs::path run_of_results(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<ShippedScenario> shipped_scenarios() {
+std::vector<ShippedScenario> shipped_scenarios(const fs::path& around) {
     std::vector<ShippedScenario> all;
-    for (const fs::path& file : shipped_files()) {
+    for (const fs::path& file : shipped_files(around)) {
         const nlohmann::json scenario = parse_json(read_file(file), file.string());
         const auto description = scenario.find("description");
         const bool described = description != scenario.end() && description->is_string();
@@ -98,7 +99,7 @@ std::vector<ShippedScenario> shipped_scenarios() {
     return all;
 }
 
-fs::path scenario_file(const std::string& given) {
+fs::path scenario_file(const std::string& given, const fs::path& around) {
     const fs::path path = given;
     std::error_code ignored;
     const bool folder = fs::is_directory(path, ignored);  // perhaps the results of that scenario
@@ -108,7 +109,7 @@ fs::path scenario_file(const std::string& given) {
     if (!is_name) return run_of_results(path);
     std::vector<fs::path> found;
     std::vector<std::string> names;
-    for (const fs::path& file : shipped_files()) {
+    for (const fs::path& file : shipped_files(around)) {
         names.push_back(file.stem().string());
         if (names.back() == given) found.push_back(file);
     }
@@ -127,4 +128,4 @@ fs::path scenario_file(const std::string& given) {
                                  did_you_mean(given, known)));
 }
 
-}  // namespace ukemi::cli
+}  // namespace ukemi::analysis

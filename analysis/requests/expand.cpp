@@ -1,4 +1,5 @@
-// expand.cpp — what the shell's user writes short: patterns of files, ranges of seeds.
+#include "analysis/requests/expand.hpp"
+
 #include <fmt/format.h>
 #include <glob.h>
 
@@ -8,9 +9,8 @@
 
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
-#include "cli/command.hpp"
 
-namespace ukemi::cli {
+namespace ukemi::analysis {
 
 std::vector<std::filesystem::path> expand_glob(const std::string& pattern, std::string_view where) {
     // A file of that very name, should it hold brackets or stars.
@@ -75,4 +75,4 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text, std::string_view
     }
 }
 
-}  // namespace ukemi::cli
+}  // namespace ukemi::analysis

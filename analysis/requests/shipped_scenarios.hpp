@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace ukemi::cli {
+namespace ukemi::analysis {
 
 struct ShippedScenario {
     std::filesystem::path file;
@@ -14,13 +14,14 @@ struct ShippedScenario {
     std::string commands;  // that read it
 };
 
-// Those of the folder `scenarios` around this program, else around the current folder; by folder
-// and name. Empty if there is none.
-std::vector<ShippedScenario> shipped_scenarios();
+// Those of the folder `scenarios` around `around` (empty: this program), else around the current
+// folder; by folder and name. Empty if there is none.
+std::vector<ShippedScenario> shipped_scenarios(const std::filesystem::path& around = {});
 
 // The path as given if a file is there or it looks like a path (a folder or an ending); else the
 // shipped scenario of that name. A folder that is no such name stands for the run.json in it.
 // InputError for a name of none, with the nearest, or of several; for a folder without run.json.
-std::filesystem::path scenario_file(const std::string& given);
+std::filesystem::path scenario_file(const std::string& given,
+                                    const std::filesystem::path& around = {});
 
-}  // namespace ukemi::cli
+}  // namespace ukemi::analysis

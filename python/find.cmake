@@ -1,0 +1,26 @@
+# find.cmake — whether the Python module is built, and what it asks of all libraries: it is one that
+# Python loads, so their code must not care where it is put.
+set(UKEMI_WITH_PYTHON OFF)
+set(UKEMI_PYTHON_MISSING "it is switched off (UKEMI_PYTHON)")
+if(UKEMI_PYTHON STREQUAL "AUTO" AND UKEMI_SANITIZE)
+  set(UKEMI_PYTHON_MISSING "Python itself is built without the sanitizers")
+elseif(NOT UKEMI_PYTHON STREQUAL "OFF")
+  # Debian's packages (pandas, mypy, PyTorch) are those of Debian's interpreter.
+  if(NOT DEFINED Python_EXECUTABLE AND NOT DEFINED SKBUILD AND EXISTS /usr/bin/python3)
+    set(Python_EXECUTABLE /usr/bin/python3)
+  endif()
+  set(PYBIND11_FINDPYTHON ON)
+  find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
+  find_package(pybind11 2.10 CONFIG QUIET)
+  if(Python_Development.Module_FOUND AND pybind11_FOUND)
+    set(UKEMI_WITH_PYTHON ON)
+    set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(ukemi_options INTERFACE
+      $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
+  elseif(UKEMI_PYTHON STREQUAL "ON")
+    message(FATAL_ERROR "UKEMI_PYTHON: pybind11-dev or python3-dev is missing")
+  else()
+    set(UKEMI_PYTHON_MISSING "pybind11-dev or python3-dev is missing")
+    message(STATUS "Python module: not built, ${UKEMI_PYTHON_MISSING}")
+  endif()
+endif()

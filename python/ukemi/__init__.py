@@ -1,0 +1,92 @@
+"""ukemi: rehearse how a training job adapts to a market that takes its machines away.
+
+Experiments are functions that run what the commands of the same names run, and return their
+results as objects; a policy is a class. Times are integers of nanoseconds where a name ends in
+_ns, prices of 10^-9 USD where it has nano_usd; nothing is imported that is not needed, so pandas
+only where a DataFrame is asked for.
+"""
+
+from ukemi._core import (
+    Decision,
+    ExchangeView,
+    FleetLine,
+    GradientStatistics,
+    InputError,
+    Layout,
+    MarketCount,
+    Notice,
+    Observation,
+    Plan,
+    PolicyError,
+    View,
+    WorkerView,
+    ZoneBid,
+    ZoneCount,
+    ZoneView,
+    build_description,
+)
+from ukemi.experiments import (
+    Comparison,
+    Fit,
+    LogReplay,
+    Picture,
+    Runs,
+    Steps,
+    Sweep,
+    Tuning,
+    compare,
+    describe,
+    fit,
+    replay,
+    replay_log,
+    report,
+    simulate,
+    sweep,
+    tune,
+)
+from ukemi.loop import Controller, TrainingLoop
+from ukemi.policy import Policy, hours, minutes, register, seconds
+
+__all__ = [
+    "Comparison",
+    "Controller",
+    "Decision",
+    "ExchangeView",
+    "Fit",
+    "FleetLine",
+    "GradientStatistics",
+    "InputError",
+    "Layout",
+    "LogReplay",
+    "MarketCount",
+    "Notice",
+    "Observation",
+    "Picture",
+    "Plan",
+    "Policy",
+    "PolicyError",
+    "Runs",
+    "Steps",
+    "Sweep",
+    "TrainingLoop",
+    "Tuning",
+    "View",
+    "WorkerView",
+    "ZoneBid",
+    "ZoneCount",
+    "ZoneView",
+    "build_description",
+    "compare",
+    "describe",
+    "fit",
+    "hours",
+    "minutes",
+    "register",
+    "replay",
+    "replay_log",
+    "report",
+    "seconds",
+    "simulate",
+    "sweep",
+    "tune",
+]

@@ -1,0 +1,73 @@
+// python_test.cpp — the tests of the Python module, which are Python: a case runs one file of them.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+namespace {
+
+#ifdef UKEMI_PYTHON
+
+Ran run_python(std::vector<std::string> arguments) {
+    setenv("PYTHONPATH", UKEMI_PYTHON_PATH ":" UKEMI_SOURCE_DIR "/tests/python", 1);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    setenv("UKEMI_BINARY", UKEMI_BINARY, 1);
+    setenv("UKEMI_SOURCE_DIR", UKEMI_SOURCE_DIR, 1);
+    const ScratchFolder scratch;
+    // By a shell, because Python finds itself by the whole path that it is called by.
+    arguments.insert(arguments.begin(), {"-c", R"(exec "$0" "$@")", UKEMI_PYTHON});
+    return run_program("/bin/sh", scratch.path(), std::move(arguments));
+}
+
+// Whether Python here has the package; a test that needs it is skipped where it does not.
+bool has_package(const std::string& name) { return run_python({"-c", "import " + name}).code == 0; }
+
+void run_tests(const std::string& file) {
+    const Ran ran = run_python({"-m", "unittest", "-v", file});
+    INFO(ran.out << ran.err);
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.err, Catch::Contains("\nOK\n"));  // and nothing in it was skipped
+}
+
+#else
+
+void run_tests(const std::string&) { WARN("skipped: no Python module: " UKEMI_PYTHON_MISSING); }
+bool has_package(const std::string&) { return true; }
+
+#endif
+
+}  // namespace
+
+TEST_CASE("python: experiments are those of the commands", "[python]") {
+    run_tests("test_experiments");
+}
+
+TEST_CASE("python: a policy is a class", "[python]") { run_tests("test_policy"); }
+
+TEST_CASE("python: worlds and training loops are somebody's own", "[python]") {
+    run_tests("test_loop");
+}
+
+TEST_CASE("python: interrupts, progress and the time of an import", "[python]") {
+    run_tests("test_running");
+}
+
+TEST_CASE("python: runs are a DataFrame where pandas is", "[python]") {
+    if (!has_package("pandas")) {
+        WARN("skipped: pandas is missing");
+        return;
+    }
+    run_tests("test_frames");
+}
+
+TEST_CASE("python: the package is typed", "[python]") {
+    if (!has_package("mypy")) {
+        WARN("skipped: mypy is missing");
+        return;
+    }
+    run_tests("test_types");
+}
+
+}  // namespace ukemi
