@@ -284,6 +284,16 @@ StepDocument read_step_document(const fs::path& file) {
     return document;
 }
 
+std::vector<scenarios::StepScenario> step_variants(const StepDocument& document,
+                                                   std::span<const ConfigOverride> overrides) {
+    std::vector<scenarios::StepScenario> all;
+    scenarios::for_each_variant(overrides, document.varied, [&](auto set, auto varied) {
+        all.push_back(scenarios::step_scenario_from_text(document.text, document.file, set));
+        all.back().varied.assign(varied.begin(), varied.end());
+    });
+    return all;
+}
+
 plots::FigureResult write_simulated(OutputFolder& folder, const StepDocument& document,
                                     std::span<const SimulatedVariant> variants,
                                     const plots::FigureOptions& options) {

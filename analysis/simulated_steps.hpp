@@ -64,6 +64,10 @@ struct StepDocument {
 };
 StepDocument read_step_document(const std::filesystem::path& file);
 
+// The scenarios of a document: one for each combination of what it varies.
+std::vector<scenarios::StepScenario> step_variants(const StepDocument& document,
+                                                   std::span<const ConfigOverride> overrides);
+
 plots::FigureResult write_simulated(OutputFolder& folder, const StepDocument& document,
                                     std::span<const SimulatedVariant> variants,
                                     const plots::FigureOptions& options);

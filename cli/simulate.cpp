@@ -186,21 +186,6 @@ std::optional<analysis::LayoutSearch> search(const SimulateOptions& options,
     return found;
 }
 
-std::vector<scenarios::StepScenario> scenarios_of(const SimulateOptions& options,
-                                                  std::span<const ConfigOverride> overrides,
-                                                  analysis::StepDocument& document) {
-    if (!options.variation.varied.empty()) document.varied.clear();
-    for (const std::string& argument : options.variation.varied) {
-        document.varied.push_back(scenarios::parse_varied_key(argument));
-    }
-    std::vector<scenarios::StepScenario> all;
-    scenarios::for_each_variant(overrides, document.varied, [&](auto set, auto varied) {
-        all.push_back(scenarios::step_scenario_from_text(document.text, document.file, set));
-        all.back().varied.assign(varied.begin(), varied.end());
-    });
-    return all;
-}
-
 void simulate(const SimulateOptions& options) {
     const OutputOptions& output = options.output;
     const plots::FigureOptions draw = figure_options(output.figures);
@@ -211,7 +196,11 @@ void simulate(const SimulateOptions& options) {
         overrides.push_back(parse_override(setting));
     }
     const auto found = search(options, document, overrides);
-    std::vector<scenarios::StepScenario> scenarios = scenarios_of(options, overrides, document);
+    if (!options.variation.varied.empty()) document.varied.clear();
+    for (const std::string& argument : options.variation.varied) {
+        document.varied.push_back(scenarios::parse_varied_key(argument));
+    }
+    std::vector<scenarios::StepScenario> scenarios = analysis::step_variants(document, overrides);
     if (scenarios.size() > 1 && !options.perfetto.empty()) {
         throw InputError(
             "--perfetto", "",
