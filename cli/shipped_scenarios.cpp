@@ -34,13 +34,6 @@ fs::path scenarios_around(fs::path folder) {
     }
 }
 
-fs::path shipped_folder() {
-    std::error_code ignored;
-    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-    fs::path found = scenarios_around(program.parent_path());
-    return found.empty() ? scenarios_around(fs::current_path()) : found;
-}
-
 std::vector<fs::path> shipped_files() {
     std::vector<fs::path> files;
     const fs::path folder = shipped_folder();
@@ -84,6 +77,13 @@ fs::path run_of_results(const fs::path& folder) {
 }
 
 }  // namespace
+
+fs::path shipped_folder() {
+    std::error_code ignored;
+    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+    fs::path found = scenarios_around(program.parent_path());
+    return found.empty() ? scenarios_around(fs::current_path()) : found;
+}
 
 std::vector<ShippedScenario> shipped_scenarios() {
     std::vector<ShippedScenario> all;

@@ -27,7 +27,7 @@ endforeach()
 list(TRANSFORM installed_libraries PREPEND ukemi_ OUTPUT_VARIABLE installed_targets)
 install(TARGETS ukemi)
 install(DIRECTORY scenarios/ DESTINATION "${CMAKE_INSTALL_DATADIR}/ukemi/scenarios"
-        FILES_MATCHING PATTERN "*.json" PATTERN "*.csv*" PATTERN "README.md"
+        FILES_MATCHING PATTERN "*.json" PATTERN "*.jsonc" PATTERN "*.csv*" PATTERN "README.md"
         PATTERN "reader" EXCLUDE PATTERN "experiment" EXCLUDE PATTERN "optimum" EXCLUDE)
 install(TARGETS ukemi_headers ${installed_targets} EXPORT ukemi)
 install(EXPORT ukemi NAMESPACE ukemi:: DESTINATION "${installed_package}")
