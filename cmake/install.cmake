@@ -27,7 +27,7 @@ endforeach()
 list(TRANSFORM installed_libraries PREPEND ukemi_ OUTPUT_VARIABLE installed_targets)
 install(TARGETS ukemi)
 install(DIRECTORY scenarios/ DESTINATION "${CMAKE_INSTALL_DATADIR}/ukemi/scenarios"
-        FILES_MATCHING PATTERN "*.json" PATTERN "*.csv*" PATTERN "README.md"
+        FILES_MATCHING PATTERN "*.json" PATTERN "*.jsonc" PATTERN "*.csv*" PATTERN "README.md"
         PATTERN "reader" EXCLUDE PATTERN "experiment" EXCLUDE PATTERN "optimum" EXCLUDE)
 
 # Manual pages and completions, by the program itself: they say what its parser says.

@@ -179,7 +179,8 @@ struct TransitionRow {
 struct VariationValue {
     double mean = 0;
     std::optional<std::pair<double, double>> interval_95 = std::nullopt;
-    std::optional<double> ideal = std::nullopt;  // what it would be if nothing were lost
+    std::optional<double> ideal = std::nullopt;      // what it would be if nothing were lost
+    std::optional<double> published = std::nullopt;  // what somebody else measured
 };
 struct VariationPoint {
     double at = 0;
@@ -208,6 +209,9 @@ struct VariationInput {
     std::vector<VariationQuantity> quantities;
     std::vector<std::string> columns;  // at least one; a single one may have no name
     std::vector<VariationLine> lines;
+    bool steps = false;  // a value holds until the next point; else lines join them
+    // What stands at 0, 1, … on the axis, where these are no numbers; then nothing joins points.
+    std::vector<std::string> places = {};
 };
 
 // Where the time of a training step goes: means, in the order of the parts.

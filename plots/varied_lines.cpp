@@ -20,11 +20,14 @@ namespace {
 constexpr std::size_t variations_max = 12;
 constexpr std::size_t varied_lines_max = 12;
 constexpr std::size_t varied_columns_max = 12;
-constexpr int panel_left = 70;  // pixels
+constexpr int panel_left = 70;       // pixels
+constexpr int panel_left_wide = 92;  // where numbers have five digits
 constexpr int panel_above = 24;
 constexpr int panel_below = 52;
 constexpr int panel_gap = 20;
 constexpr int panel_width_min = 230;
+constexpr std::size_t place_max = 30;                              // letters
+constexpr std::string_view published_mark = "pt 6 ps 1.5 lw 1.8";  // a ring around its own point
 
 std::string problem_of(const VariationInput& input) {
     if (input.lines.empty()) return "there is no line to draw";
@@ -62,9 +65,18 @@ bool any_ideal(const VariationInput& input) {
     return any_value(input, [](const VariationValue& value) { return value.ideal.has_value(); });
 }
 
+bool any_published(const VariationInput& input) {
+    return any_value(input,
+                     [](const VariationValue& value) { return value.published.has_value(); });
+}
+
 bool any_interval(const VariationInput& input) {
     return any_value(input,
                      [](const VariationValue& value) { return value.interval_95.has_value(); });
+}
+
+void add_if_known(CsvWriter& csv, std::optional<double> value) {
+    value ? csv.add(*value) : csv.add("");
 }
 
 std::string table_of(const VariationInput& input) {
@@ -74,6 +86,7 @@ std::string table_of(const VariationInput& input) {
             columns.push_back(fmt::format("{}_{}", quantity.column, part));
         }
         if (any_ideal(input)) columns.push_back(quantity.column + "_ideal");
+        if (any_published(input)) columns.push_back(quantity.column + "_published");
     }
     columns.insert(columns.end(), {"missed_share", "policy", "variant"});
     CsvWriter csv(columns);
@@ -88,8 +101,8 @@ std::string table_of(const VariationInput& input) {
                 } else {
                     csv.add("").add("");
                 }
-                if (!any_ideal(input)) continue;
-                value.ideal ? csv.add(*value.ideal) : csv.add("");
+                if (any_ideal(input)) add_if_known(csv, value.ideal);
+                if (any_published(input)) add_if_known(csv, value.published);
             }
             csv.add(point.missed_share).add(one_line(line.policy));
             csv.add(one_line(input.columns[line.column])).end_row();
@@ -107,6 +120,7 @@ std::vector<double> places_of(const VariationInput& input) {
 }
 
 bool log_places(const VariationInput& input) {
+    if (!input.places.empty()) return false;
     const std::vector<double> places = places_of(input);
     return spans_decades(places.front(), places.back());
 }
@@ -116,7 +130,8 @@ bool on_log_axis(const VariationInput& input, std::size_t quantity) {
     if (!input.quantities[quantity].log_too || !log_places(input)) return false;
     return std::ranges::all_of(input.lines, [&](const VariationLine& line) {
         return std::ranges::all_of(line.points, [&](const VariationPoint& point) {
-            return point.values[quantity].mean > 0 && point.values[quantity].ideal.value_or(1) > 0;
+            const VariationValue& value = point.values[quantity];
+            return value.mean > 0 && value.ideal.value_or(1) > 0 && value.published.value_or(1) > 0;
         });
     });
 }
@@ -130,8 +145,10 @@ AxisRange range_of(const VariationInput& input, std::size_t quantity) {
     for (const VariationLine& line : input.lines) {
         for (const VariationPoint& point : line.points) {
             const VariationValue& value = point.values[quantity];
-            min = std::min({min, value.mean, value.ideal.value_or(value.mean)});
-            max = std::max({max, value.mean, value.ideal.value_or(value.mean)});
+            const double ideal = value.ideal.value_or(value.mean);
+            const double published = value.published.value_or(value.mean);
+            min = std::min({min, value.mean, ideal, published});
+            max = std::max({max, value.mean, ideal, published});
             if (!value.interval_95) continue;
             low = std::min(low, value.interval_95->first);
             high = std::max(high, value.interval_95->second);
@@ -175,9 +192,11 @@ std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks
     std::vector<LegendEntry> entries;
     for (std::size_t i = 0; i < all.policies.size(); ++i) {
         const PolicyLook& look = all.looks[i];
-        entries.push_back({label_text(all.policies[i], label_max), fmt::format("names[{}]", i + 1),
-                           fmt::format("linespoints lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}'",
-                                       look.dash, look.point, look.colour)});
+        entries.push_back(
+            {label_text(all.policies[i], label_max), fmt::format("names[{}]", i + 1),
+             fmt::format("{} lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}'",
+                         input.places.empty() ? "linespoints" : "points",
+                         input.places.empty() ? look.dash : "1", look.point, look.colour)});
     }
     if (any_interval(input)) {
         const std::string over = input.intervals_over.substr(0, input.intervals_over.find(" ("));
@@ -188,6 +207,10 @@ std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks
     if (any_ideal(input)) {
         entries.push_back(own_entry(
             "ideal", fmt::format("lines lt 1 dt (1,3) lw 1.4 lc rgb '{}'", colour::black)));
+    }
+    if (any_published(input)) {
+        entries.push_back(own_entry(
+            "published", fmt::format("points {} lc rgb '{}'", published_mark, colour::black)));
     }
     if (any_missed(input)) {
         entries.push_back(
@@ -200,7 +223,8 @@ std::vector<LegendEntry> entries_of(const VariationInput& input, const LineLooks
 // The lines of one panel; columns of the table: line, the number, three or four a quantity, missed.
 std::string plot_of(const VariationInput& input, const std::string& file, const LineLooks& all,
                     std::size_t column, std::size_t quantity) {
-    const std::size_t each = any_ideal(input) ? 4 : 3;
+    const std::size_t ideal = any_ideal(input) ? 1 : 0;
+    const std::size_t each = 3 + ideal + (any_published(input) ? 1 : 0);
     const std::size_t mean = 3 + each * quantity;
     const std::size_t missed = 3 + each * input.quantities.size();
     std::vector<std::string> bars;
@@ -222,9 +246,19 @@ std::string plot_of(const VariationInput& input, const std::string& file, const 
                 fmt::format("{} using 2:{} with lines lt 1 dt (1,3) lw 1.4 lc rgb '{}' notitle",
                             rows, mean + 3, colour::black));
         }
+        if (input.steps) {
+            lines.push_back(
+                fmt::format("{} using 2:{} with steps lt 1 dt {} lw 1.8 lc rgb '{}' notitle", rows,
+                            mean, look.dash, look.colour));
+        }
+        const bool joined = !input.steps && input.places.empty();
         lines.push_back(fmt::format(
-            "{} using 2:{} with linespoints lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}' notitle",
-            rows, mean, look.dash, look.point, look.colour));
+            "{} using 2:{} with {} lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}' notitle", rows, mean,
+            joined ? "linespoints" : "points", joined ? look.dash : "1", look.point, look.colour));
+        if (any([&](const auto& point) { return point.values[quantity].published.has_value(); })) {
+            lines.push_back(fmt::format("{} using 2:{} with points {} lc rgb '{}' notitle", rows,
+                                        mean + 3 + ideal, published_mark, look.colour));
+        }
         if (any([](const auto& point) { return point.missed_share > 0; }))
             lines.push_back(
                 fmt::format("{} using (${} > 0 ? $2 : NaN):{} with points pt 2 ps 1.3 lw 1.6 lc "
@@ -245,9 +279,13 @@ struct PanelGrid {
     double left = panel_left;
 };
 
-PanelGrid grid_of(std::size_t columns, double width) {
+PanelGrid grid_of(const VariationInput& input, double width) {
     PanelGrid grid;
-    const double inner = width - panel_left - 14;
+    const bool wide =
+        any_value(input, [](const VariationValue& value) { return std::abs(value.mean) >= 1e4; });
+    grid.left = wide ? panel_left_wide : panel_left;
+    const std::size_t columns = input.columns.size();
+    const double inner = width - grid.left - 14;
     grid.columns = std::clamp<std::size_t>(
         static_cast<std::size_t>((inner + panel_gap) / (panel_width_min + panel_gap)), 1, columns);
     grid.lines = (columns + grid.columns - 1) / grid.columns;
@@ -272,14 +310,14 @@ public:
         const std::size_t label_max = narrow ? 26 : 40;
         const Legend legend(style.place(narrow ? LegendPlace::below : LegendPlace::right),
                             entries_of(input, all_, label_max), source_.width - 20);
-        grid_ = grid_of(input.columns.size(), source_.width - legend.right());
+        grid_ = grid_of(input, source_.width - legend.right());
         const Title title(input.title, source_.width);
         above_ = (title.empty() ? 8 : 30 + title.more()) + legend.above();
         named_ = input.columns.size() > 1;
         const double row = grid_.high + (named_ ? panel_above : panel_gap);
         rows_ = shown_.size() * grid_.lines;
         source_.height = static_cast<int>(above_ + row * static_cast<double>(rows_) + panel_below +
-                                          legend.below());
+                                          room_for_places() + legend.below());
         settings(label_max);
         source_.settings += title.settings();
         source_.drawing = drawing(title, legend);
@@ -287,9 +325,19 @@ public:
     const FigureSource& source() const { return source_; }
 
 private:
+    // Names of places stand aslant below the axis; many of them, upright.
+    bool stand_upright() const { return input_.places.size() > 6; }
+    double room_for_places() const {
+        double widest = 0;
+        for (const std::string& place : input_.places) {
+            widest = std::max(widest, label_width(label_text(place, place_max)));
+        }
+        return (stand_upright() ? 1 : 0.5) * widest;
+    }
+
     void settings(std::size_t label_max) {
         const std::vector<double> places = places_of(input_);
-        const bool log_x = spans_decades(places.front(), places.back());
+        const bool log_x = log_places(input_);
         const double margin = std::max(0.05 * (places.back() - places.front()),
                                        places.size() > 1 ? 0 : 0.1 * std::abs(places.front()));
         const double factor = std::pow(places.back() / places.front(), 0.05);
@@ -306,6 +354,16 @@ private:
         for (std::size_t i = 0; i < all_.policies.size(); ++i) {
             source_.settings += fmt::format(
                 "names[{}] = {}\n", i + 1, gnuplot_string(label_text(all_.policies[i], label_max)));
+        }
+        if (!input_.places.empty()) {
+            source_.settings +=
+                fmt::format("set xrange [-0.5:{}]\nset xtics 0,1\narray places[{}]\n",
+                            static_cast<double>(input_.places.size()) - 0.5, input_.places.size());
+        }
+        for (std::size_t i = 0; i < input_.places.size(); ++i) {
+            source_.settings +=
+                fmt::format("places[{}] = {}\n", i + 1,
+                            gnuplot_string(label_text(input_.places[i], place_max)));
         }
         for (std::size_t i = 0; i < input_.columns.size(); ++i) {
             source_.settings +=
@@ -331,7 +389,13 @@ private:
             "    set format y {}\n    set format x {}\n",
             x / source_.width, (x + grid_.wide) / source_.width, 1 - top / source_.height,
             1 - (top + grid_.high) / source_.height, log_y ? "set" : "unset", range.low, range.high,
-            tics, place == 0 ? "'%g'" : "''", lowest ? "'%.4g'" : "''");
+            tics, place == 0 ? "'%g'" : "''", lowest && input_.places.empty() ? "'%.4g'" : "''");
+        for (std::size_t i = 0; lowest && i < input_.places.size(); ++i) {
+            text += fmt::format(
+                "    set label {} places[{}] at first {},graph 0 right offset 0,-0.8 rotate by "
+                "{}\n",
+                300 + i, i + 1, i, stand_upright() ? 90 : 30);
+        }
         if (place == 0) {
             text +=
                 fmt::format("    set label 103 {} at screen {},graph 0.5 center rotate\n",

@@ -34,14 +34,6 @@ fs::path scenarios_around(fs::path folder) {
     }
 }
 
-fs::path shipped_folder(const fs::path& around) {
-    std::error_code ignored;
-    const fs::path program =
-        around.empty() ? fs::read_symlink("/proc/self/exe", ignored).parent_path() : around;
-    fs::path found = scenarios_around(program);
-    return found.empty() ? scenarios_around(fs::current_path()) : found;
-}
-
 std::vector<fs::path> shipped_files(const fs::path& around) {
     std::vector<fs::path> files;
     const fs::path folder = shipped_folder(around);
@@ -85,6 +77,14 @@ fs::path run_of_results(const fs::path& folder) {
 }
 
 }  // namespace
+
+fs::path shipped_folder(const fs::path& around) {
+    std::error_code ignored;
+    const fs::path program =
+        around.empty() ? fs::read_symlink("/proc/self/exe", ignored).parent_path() : around;
+    fs::path found = scenarios_around(program);
+    return found.empty() ? scenarios_around(fs::current_path()) : found;
+}
 
 std::vector<ShippedScenario> shipped_scenarios(const fs::path& around) {
     std::vector<ShippedScenario> all;

@@ -14,8 +14,11 @@ struct ShippedScenario {
     std::string commands;  // that read it
 };
 
-// Those of the folder `scenarios` around `around` (empty: this program), else around the current
-// folder; by folder and name. Empty if there is none.
+// The folder `scenarios` around `around` (empty: this program), else around the current folder.
+// Empty if there is none.
+std::filesystem::path shipped_folder(const std::filesystem::path& around = {});
+
+// Those in it, by folder and name.
 std::vector<ShippedScenario> shipped_scenarios(const std::filesystem::path& around = {});
 
 // The path as given if a file is there or it looks like a path (a folder or an ending); else the

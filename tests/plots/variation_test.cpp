@@ -107,4 +107,39 @@ TEST_CASE("variation: what no axis can show is refused", "[figures]") {
           "variation: there is nothing to draw");
 }
 
+TEST_CASE("variation: what was published is a ring in the colour of its line", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    input.variations[0].lines[1].points[0].values[0].published = 25;
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    const std::string table = folder.text_of("variation.csv");
+    CHECK(has(table, "cost_usd_high_95,cost_usd_published,duration_h_mean"));
+    CHECK(has(table, "\n1,5,20,,,25,90,,,,0.25,spot_only,\n"));
+    const std::string script = folder.text_of("variation.gp");
+    CHECK(has(script, "title 'published'"));
+    CHECK(has(script, "every ::3::4 using 2:6 with points pt 6"));
+}
+
+TEST_CASE("variation: names on the axis, and values that hold until the next", "[figures]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = two_lines();
+    input.variations[0].steps = true;
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    CHECK(has(folder.text_of("variation.gp"), "using 2:3 with steps"));
+    input.variations[0].steps = false;
+    input.variations[0].places = {"none", "it's `all`"};
+    for (plots::VariationLine& line : input.variations[0].lines) {
+        line.points.resize(2);
+        line.points[0].at = 0;
+        line.points[1].at = 1;
+    }
+    plots::draw_variation(input, folder.path(), without_gnuplot());
+    const std::string script = folder.text_of("variation.gp");
+    CHECK(has(script, "set xrange [-0.5:1.5]\n"));
+    CHECK(has(script, "places[1] = 'none'\n"));
+    CHECK(has(script, "label 301 places[2] at first 1,"));
+    CHECK_FALSE(has(script, "set logscale x"));
+    CHECK_FALSE(has(script, "linespoints"));
+}
+
 }  // namespace ukemi

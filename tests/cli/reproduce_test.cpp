@@ -1,0 +1,182 @@
+// reproduce_test.cpp — figures of the systems that we build on, asked of `ukemi reproduce`: each
+// within the bound that it states, each of values that a command gave.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+namespace {
+
+using nlohmann::json;
+
+// A figure of a machine at 2 USD/h that works half an hour and an hour.
+const std::string own_figure = R"({
+    "title": "t", "talk": "mine", "source": "s", "slide": "-", "shows": "x",
+    "axis": {"name": "minutes of work", "column": "work_min"},
+    "quantities": [{"name": "cost", "axis": "cost, USD", "column": "cost_usd"}],
+    "runs": [{"name": "r", "command": "compare", "scenario": "one.json",
+              "vary": {"/job/work": ["30 min", "60 min"]}}],
+    "lines": [{"name": "on demand", "run": "r", "at": "job_work_s", "at_times": 0.016666666667,
+               "published_at": [30, 60],
+               "values": [{"take": "cost_usd_mean", "published": [1, 2]}]}]})";
+
+Ran reproduced(const std::string& description) {
+    const ScratchFolder scratch;
+    write_file(scratch / "one.json", R"({"name": "one", "seed": 1, "job": {"work": "1 h"},
+        "cluster": {}, "market": {"on_demand_price": "2 USD/h", "spot_price": "1 USD/h"},
+        "replay": ["on_demand"]})");
+    write_file(scratch / "own.jsonc", description);
+    return run_ukemi(scratch.path(), {"reproduce", "own.jsonc", "--json"});
+}
+
+std::string with(std::string text, const std::string& part, const std::string& other) {
+    const std::size_t at = text.find(part);
+    REQUIRE(at != std::string::npos);
+    return text.replace(at, part.size(), other);
+}
+
+}  // namespace
+
+TEST_CASE("reproduce: every figure is within the bound that it states", "[cli][published]") {
+#ifdef UKEMI_SANITIZED  // takes ten times as long
+    const std::string which = "or_et_al";
+    const std::size_t least = 6;
+#else
+    const std::string which = "all";
+    const std::size_t least = 26;
+#endif
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(scratch.path(), {"reproduce", which, "--json"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const json document = json::parse(ran.out);
+    CHECK(document.at("left_out").empty());
+    REQUIRE(document.at("figures").size() >= least);
+    for (const json& figure : document.at("figures")) {
+        CAPTURE(figure.at("name"));
+        CHECK(!figure.at("commands").empty());
+        double worst = 0;
+        for (const json& value : figure.at("values")) {
+            REQUIRE(value.at("simulated").is_number());
+            if (!value.contains("published")) continue;
+            const double error = value.at("error_percent").get<double>();
+            if (value.at("role") != "measured elsewhere") worst = std::max(worst, std::abs(error));
+            // What was typed in comes out as it went in, but for what a model adds.
+            if (value.at("role") == "typed in") CHECK(std::abs(error) < 1);
+        }
+        CHECK(worst <= figure.at("bound_percent").get<double>());
+        CHECK(worst == Approx(figure.at("worst_percent").get<double>()));
+    }
+    CHECK(lines_of(ran.err).back().ends_with("0 left out, 0 beyond the bound stated"));
+}
+
+TEST_CASE("reproduce: a figure is a folder with its data, its script and its errors", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(scratch.path(), {"reproduce", "kungfu_monitors", "--out", "f"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const auto folder = scratch / "f/kungfu_monitors";
+    for (const char* ending : {".csv", ".gp", ".svg", ".png", ".pdf"}) {
+        CAPTURE(ending);
+        CHECK(std::filesystem::file_size(folder / (std::string("kungfu_monitors") + ending)) > 100);
+    }
+    const std::string errors = text_in(folder / "errors.csv");
+    CHECK(errors.find("kungfu_monitors,,KungFu,images_per_s_per_worker,noise_scale,29.15,") !=
+          std::string::npos);
+    CHECK(text_in(scratch / "f/errors.csv") == errors);
+    const std::string text = text_in(folder / "figure.txt");
+    for (const char* part : {"osdi20-artifact", "typed in: 1 value", "predicted: 2 values",
+                             "bound 20 %: kept", "ukemi simulate monitors --vary /job/monitor="}) {
+        CAPTURE(part);
+        CHECK(text.find(part) != std::string::npos);
+    }
+    CHECK(run_ukemi(scratch.path(), {"reproduce", "kungfu_monitors", "--out", "f"}).code == 2);
+}
+
+TEST_CASE("reproduce: the list names every figure, and so does the page about them", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(scratch.path(), {"reproduce", "--list"});
+    REQUIRE(ran.code == 0);
+    const std::string page = text_in(shipped("published/README.md"));
+    std::size_t figures = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(shipped("published"))) {
+        if (entry.path().extension() != ".jsonc") continue;
+        ++figures;
+        const std::string name = entry.path().stem().string();
+        CAPTURE(name);
+        CHECK(("\n" + ran.out).find("\n" + name + " ") != std::string::npos);
+        CHECK(page.find("| `" + name + "` |") != std::string::npos);
+    }
+    CHECK(figures >= 26);
+    CHECK(run_ukemi(scratch.path(), {"reproduce"}).out == ran.out);
+}
+
+TEST_CASE("reproduce: a name that is none is refused, with the nearest", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(scratch.path(), {"reproduce", "kungfu_monitor"});
+    CHECK(ran.code == 2);
+    CHECK(is_one_line(ran.err));
+    CHECK(ran.err.find("(did you mean \"kungfu_monitors\"?)") != std::string::npos);
+    CHECK(names_in(scratch.path()).empty());
+}
+
+TEST_CASE("reproduce: a figure of one's own, and what is wrong with one", "[cli]") {
+    const Ran good = reproduced(own_figure);
+    INFO(good.err);
+    REQUIRE(good.code == 0);
+    const json figure = json::parse(good.out).at("figures").at(0);
+    CHECK(figure.at("name") == "own");
+    CHECK(figure.at("worst_percent").get<double>() < 0.01);
+    CHECK(figure.at("commands").at(0) == "ukemi compare one.json --vary '/job/work=30 min,60 min'");
+    struct Wrong {
+        const char* part;
+        const char* other;
+        const char* complaint;
+    };
+    const Wrong all[] = {
+        {R"("slide")", R"("slides")", "missing key \"slide\"; there is \"slides\""},
+        {R"("axis": {)", R"("bound_percent": 20, "axis": {)", "above 10 expects a \"text\""},
+        {R"("run": "r")", R"("run": "q")", "there is no such run"},
+        {"[1, 2]", "[1]", "expected 2 values, one for each of \"published_at\", found 1"},
+        {"[1, 2]", "[1, 2], \"role\": \"guessed\"", "\"guessed\""},
+        {"[1, 2]", "[1, 2], \"fitted\": [45]", "nothing was published at 45"},
+        {"[30, 60]", "[30, 45]", "nothing is simulated at 45"},
+        {"cost_usd_mean", "cost_usd_meen", "(did you mean \"cost_usd_mean\"?)"},
+        {R"("run": "r",)", R"("run": "r", "where": {"policy": "greedy"},)",
+         "no row of run \"r\" fits"},
+        {R"("vary": {"/job/work": ["30 min", "60 min"]})", R"("policies": "on_demand")",
+         "no number \"job_work_s\""},
+        {R"("command": "compare")", R"("command": "compare", "rows": "steps")",
+         "only replay knows"},
+        {"one.json", "two.json", "two.json: cannot be opened"}};
+    for (const Wrong& wrong : all) {
+        CAPTURE(wrong.other);
+        const Ran ran = reproduced(with(own_figure, wrong.part, wrong.other));
+        CHECK(ran.code == 2);
+        CHECK(is_one_line(ran.err));
+        CAPTURE(ran.err);
+        CHECK(ran.err.find(wrong.complaint) != std::string::npos);
+    }
+}
+
+TEST_CASE("reproduce: a figure beyond its bound, and one without its recordings, are failures",
+          "[cli]") {
+    const Ran beyond = reproduced(with(own_figure, "[1, 2]", "[1, 2.5]"));
+    CHECK(beyond.code == 1);
+    CHECK(json::parse(beyond.out).at("figures").at(0).at("is_within_bound") == false);
+    CHECK(lines_of(beyond.err).back() == "1 figure made, 0 left out, 1 beyond the bound stated");
+    const Ran elsewhere =
+        reproduced(with(own_figure, "[1, 2]", "[1, 2.5], \"measured elsewhere\": [60]"));
+    CHECK(elsewhere.code == 0);  // no bound holds for it
+    const Ran absent = reproduced(
+        with(own_figure, R"("scenario": "one.json",)",
+             R"("scenario": "one.json", "traces": "tests/data/nobody_recorded/*.csv",)"));
+    CHECK(absent.code == 1);
+    CHECK(json::parse(absent.out).at("left_out").size() == 1);
+    CHECK(lines_of(absent.err).back() == "0 figures made, 1 left out, 0 beyond the bound stated");
+}
+
+}  // namespace ukemi
