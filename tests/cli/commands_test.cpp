@@ -94,12 +94,13 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     write_file(scratch.path() / "b.csv", capacity_csv);
     constexpr const char* commands =
         "(init, replay, compare, sweep, query, merge, tune, train, calibrate, predict, check, "
-        "list, schema, import, describe, fit, replay-log, plot, report, diff, worker, simulate)";
+        "list, schema, import, describe, fit, replay-log, advise, plot, report, diff, worker, "
+        "simulate)";
     const Wrong wrong[] = {
         {{},
          "expected a command (init, replay, compare, sweep, query, merge, tune, train, calibrate, "
-         "predict, check, list, schema, import, describe, fit, replay-log, plot, report, diff, "
-         "worker, simulate)"},
+         "predict, check, list, schema, import, describe, fit, replay-log, advise, plot, report, "
+         "diff, worker, simulate)"},
         {{"replya"}, "found \"replya\" (did you mean \"replay\"?)"},
         {{"qwertyuiop"}, "found \"qwertyuiop\""},
         {{"--hlep"}, "unexpected argument \"--hlep\" (did you mean \"--help\"?)"},
