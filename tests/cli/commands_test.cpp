@@ -1,12 +1,14 @@
 // commands_test.cpp — the commands beside replay: help, list, check, import, plot, and every way in
 // which a command line can be wrong.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "cli/command_line.hpp"
 #include "kernels/codec.hpp"
 #include "plots/figures.hpp"
 #include "policies/registry.hpp"
@@ -92,15 +94,12 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     };
     const ScratchFolder scratch;
     write_file(scratch.path() / "b.csv", capacity_csv);
-    constexpr const char* commands =
-        "(init, replay, compare, sweep, query, merge, tune, train, calibrate, predict, check, "
-        "list, schema, import, describe, fit, replay-log, plot, report, reproduce, timeline, diff, "
-        "worker, simulate)";
+    std::vector<std::string> names;
+    for (const cli::CommandExamples& one : cli::command_examples()) names.push_back(one.command);
+    const std::string commands = fmt::format("({})", fmt::join(names, ", "));
+    const std::string expected = "expected a command " + commands;
     const Wrong wrong[] = {
-        {{},
-         "expected a command (init, replay, compare, sweep, query, merge, tune, train, calibrate, "
-         "predict, check, list, schema, import, describe, fit, replay-log, plot, report, "
-         "reproduce, timeline, diff, worker, simulate)"},
+        {{}, expected.c_str()},
         {{"replya"}, "found \"replya\" (did you mean \"replay\"?)"},
         {{"qwertyuiop"}, "found \"qwertyuiop\""},
         {{"--hlep"}, "unexpected argument \"--hlep\" (did you mean \"--help\"?)"},
