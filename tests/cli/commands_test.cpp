@@ -25,7 +25,7 @@ TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
     for (const char* command :
          {"",         "replay",   "train",  "calibrate",  "predict", "check", "list",
           "import",   "describe", "fit",    "replay-log", "plot",    "diff",  "worker",
-          "simulate", "init",     "schema", "sweep",      "query",   "merge"}) {
+          "simulate", "init",     "schema", "sweep",      "query",   "merge", "schedule"}) {
         CAPTURE(command);
         std::vector<std::string> arguments{"--help"};
         if (*command != '\0') arguments.insert(arguments.begin(), command);
@@ -94,12 +94,13 @@ TEST_CASE("ukemi: a wrong command line is one line, with the nearest name, and e
     write_file(scratch.path() / "b.csv", capacity_csv);
     constexpr const char* commands =
         "(init, replay, compare, sweep, query, merge, tune, train, calibrate, predict, check, "
-        "list, schema, import, describe, fit, replay-log, plot, report, diff, worker, simulate)";
+        "list, schema, import, describe, fit, replay-log, plot, report, diff, worker, simulate, "
+        "schedule)";
     const Wrong wrong[] = {
         {{},
          "expected a command (init, replay, compare, sweep, query, merge, tune, train, calibrate, "
          "predict, check, list, schema, import, describe, fit, replay-log, plot, report, diff, "
-         "worker, simulate)"},
+         "worker, simulate, schedule)"},
         {{"replya"}, "found \"replya\" (did you mean \"replay\"?)"},
         {{"qwertyuiop"}, "found \"qwertyuiop\""},
         {{"--hlep"}, "unexpected argument \"--hlep\" (did you mean \"--help\"?)"},
