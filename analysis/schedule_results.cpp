@@ -144,7 +144,7 @@ constexpr std::array summary_columns = {
 };
 
 std::string optional_text(const std::optional<double>& value) {
-    return value ? fmt::format("{:.4g}", *value) : "-";
+    return value ? fmt::format("{:.3g}", *value) : "-";
 }
 
 std::string spans_csv(std::span<const ScheduledRun> runs) {

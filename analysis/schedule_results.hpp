@@ -2,8 +2,8 @@
 // became of each job.
 //
 // RESULTS/: run.json (how to repeat it: `ukemi schedule RESULTS/run.json`), schedule.csv (a row a
-// scheduler and variant), jobs.csv (a row a job), spans.csv (who held which GPUs when) and
-// figures/.
+// scheduler and variant), schedule.json (the same), jobs.csv (a row a job) and spans.csv (who held
+// which GPUs when).
 #pragma once
 
 #include <optional>

@@ -74,9 +74,13 @@ void add_schedule(CLI::App& app) {
                         "these instead of the scenario's: names with commas (ukemi list "
                         "schedulers); parameters are the scenario's, or defaults");
     add_variation_options(*command, options->variation);
-    add_output_options(*command, options->output,
-                       {"print JSON instead of the table", "write a row a job to this file",
-                        "folder for results: schedule.csv, jobs.csv, spans.csv, run.json"});
+    add_table_options(*command, options->output,
+                      {"print JSON instead of the table", "write a row a job to this file", ""});
+    command
+        ->add_option("--out", options->output.out,
+                     "folder for results: schedule.csv, jobs.csv, spans.csv, schedule.json, "
+                     "run.json")
+        ->type_name("FOLDER");
     command->callback([options] { schedule(*options); });
 }
 

@@ -40,6 +40,7 @@ void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
     const std::size_t plural = csv.column_if_present("num_gpus");
     const std::size_t gpus = plural == CsvScanner::no_column ? csv.column("num_gpu") : plural;
     const std::size_t id = csv.column_if_present("job_id");
+    const std::size_t deadline = csv.column_if_present("deadline");
     while (csv.next_row()) {
         WorkloadRow& row = rows.emplace_back();
         row.name = id == CsvScanner::no_column ? fmt::format("job-{}", rows.size() - 1)
@@ -49,6 +50,9 @@ void read_durations(CsvScanner& csv, std::vector<WorkloadRow>& rows) {
         row.service = csv.seconds(duration);
         if (row.service <= Duration{}) csv.fail(duration, "a duration above zero");
         row.gpus = static_cast<std::int32_t>(csv.whole(gpus, 1, gpus_most, expected_gpus));
+        if (deadline == CsvScanner::no_column) continue;
+        row.deadline = csv.seconds(deadline);
+        if (row.deadline <= row.arrival) csv.fail(deadline, "a deadline after the submission");
     }
 }
 
@@ -71,7 +75,10 @@ std::vector<WorkloadRow> read_workloads(std::span<const std::filesystem::path> f
     }
     std::ranges::stable_sort(rows, {}, &WorkloadRow::arrival);
     const Duration zero = rows.front().application.empty() ? rows.front().arrival : Duration{};
-    for (WorkloadRow& row : rows) row.arrival -= zero;
+    for (WorkloadRow& row : rows) {
+        row.arrival -= zero;
+        if (row.deadline < Duration::max()) row.deadline -= zero;
+    }
     return rows;
 }
 

@@ -3,8 +3,8 @@
 //
 // Forms, by their header: `name,time,application,num_replicas,batch_size` (Pollux, Sia: times in
 // seconds since the start) and tables of `submission_time` or `timestamp`, `duration` and `num_gpu`
-// or `num_gpus` (Microsoft ITP, Philly), whose clock is set to zero at the first submission of all
-// files. Anything else is an InputError with its line and column.
+// or `num_gpus` (Microsoft ITP, Philly; ElasticFlow with a `deadline`), whose clock is set to zero
+// at the first submission of all files. Anything else is an InputError with its line and column.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@ struct WorkloadRow {
     std::string application;
     std::int64_t batch = 0;
     Duration service;
+    Duration deadline = Duration::max();  // on the same clock; the largest: none
 };
 
 // The jobs of all files, which are of one form, in the order of arrival; of one instant, in that of

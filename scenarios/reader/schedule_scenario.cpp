@@ -95,6 +95,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
         job.arrival = Instant::at(row.arrival);
         job.gpus = row.gpus;
         job.service = row.service;
+        job.deadline = Instant::at(row.deadline);
         job.batch = row.batch;
         job.restart = restart.value_or(Duration{});
         if (row.application.empty()) continue;
@@ -193,7 +194,18 @@ void read_schedulers(ConfigReader& root, ScheduleScenario& scenario) {
     if (scenario.schedulers.empty()) root.fail("schedulers", "expected at least one");
 }
 
+// Of another kind of scenario: not as a key that this one may have.
+bool has_key(const ConfigReader& root, std::string_view key) {
+    if (KeyExplorer::of(root.file()) != nullptr) return false;
+    return std::ranges::any_of(root.keys(), [&](const std::string& one) { return one == key; });
+}
+
 void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
+    if (has_key(root, "market")) {
+        root.fail("market",
+                  "this is a job on a market: `ukemi replay` runs it; `ukemi schedule` "
+                  "runs jobs that share a \"cluster\"");
+    }
     scenario.name = root.text("name");
     if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
     root.text("description", "");
@@ -232,7 +244,12 @@ ScheduleScenario read_schedule_scenario(const fs::path& file) {
 }
 
 bool is_schedule_scenario(const fs::path& file) {
-    return ConfigReader::from_file(file).has("schedulers");
+    return has_key(ConfigReader::from_file(file), "schedulers");
+}
+
+void expect_no_schedulers(const ConfigReader& root) {
+    if (!has_key(root, "schedulers")) return;
+    root.fail("schedulers", "these are jobs that share a cluster: `ukemi schedule` runs them");
 }
 
 ScheduleScenario schedule_scenario_from_text(std::string_view text, const fs::path& file,

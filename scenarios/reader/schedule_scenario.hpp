@@ -37,6 +37,9 @@ struct ScheduleScenario {
 // Whether a file is meant as one: it has "schedulers". InputError if it is no JSON object.
 bool is_schedule_scenario(const std::filesystem::path& file);
 
+// For readers of other kinds of scenarios: refuses one of these, and says which command runs it.
+void expect_no_schedulers(const ConfigReader& root);
+
 ScheduleScenario read_schedule_scenario(const std::filesystem::path& file);
 ScheduleScenario schedule_scenario_from_text(std::string_view text,
                                              const std::filesystem::path& file,

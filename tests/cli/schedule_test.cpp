@@ -1,5 +1,6 @@
 // schedule_test.cpp — `ukemi schedule` as a user meets it: the table, results, complaints, and
 // recorded workloads from a scenario's file to a table of jobs.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -67,7 +68,7 @@ TEST_CASE("ukemi schedule: a folder of results is run again to the same jobs", "
     const Ran first = run_ukemi(
         folder, {"schedule", "two.json", "--vary", "/jobs/1/service=2s,4s", "--out", "r"});
     REQUIRE(first.code == 0);
-    CHECK(names_in(folder / "r").contains("schedule.csv"));
+    CHECK(std::ranges::count(names_in(folder / "r"), "schedule.csv") == 1);
     REQUIRE(run_ukemi(folder, {"schedule", "r", "--out", "again"}).code == 0);
     for (const char* name : {"jobs.csv", "schedule.csv", "spans.csv"}) {
         CHECK(text_in(folder / "again" / name) == text_in(folder / "r" / name));
@@ -105,6 +106,14 @@ TEST_CASE("ukemi schedule: wrong scenarios are refused in one line", "[cli][jobs
     CHECK_THAT(complaint("/jobs={\"workload\": \"w.csv\"}"),
                Catch::Contains("job \"a\" names an application: expected \"tables\""));
     CHECK_THAT(complaint("/jobs={\"workload\": \"none.csv\"}"), Catch::Contains("none.csv"));
+    CHECK_THAT(complaint("/market={}"), Catch::Contains("`ukemi replay` runs it"));
+    for (const char* other : {"replay", "simulate"}) {
+        const Ran ran = run_ukemi(scratch.path(), {other, "two.json"});
+        CHECK(ran.code == 2);
+        CHECK(ran.err ==
+              "ukemi: two.json: at /schedulers: these are jobs that share a cluster: "
+              "`ukemi schedule` runs them\n");
+    }
 }
 
 TEST_CASE("ukemi schedule: Pollux's recorded workload, job by job", "[cli][jobs][peers]") {
