@@ -2,8 +2,8 @@
 // became of each job.
 //
 // RESULTS/: run.json (how to repeat it: `ukemi schedule RESULTS/run.json`), schedule.csv (a row a
-// scheduler and variant), schedule.json (the same), jobs.csv (a row a job) and spans.csv (who held
-// which GPUs when).
+// scheduler and variant), schedule.json (the same), jobs.csv (a row a job), spans.csv (who held
+// which GPUs when) and figures/.
 #pragma once
 
 #include <optional>
@@ -59,8 +59,14 @@ std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs);
 std::string schedules_json(const scenarios::ScheduleScenario& first,
                            std::span<const ScheduledRun> runs);
 
-void write_schedules(OutputFolder& folder, const StepDocument& document,
-                     const scenarios::ScheduleScenario& first, std::span<const ScheduledRun> runs);
+plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& document,
+                                    const scenarios::ScheduleScenario& first,
+                                    std::span<const ScheduledRun> runs,
+                                    const plots::FigureOptions& options);
+
+// Whether a results folder is of a shared cluster; what `ukemi plot` draws of it.
+bool is_scheduled(const std::filesystem::path& folder);
+plots::FigureInput read_scheduled(const std::filesystem::path& folder);
 
 // The document's schedulers are replaced by these names, "a,b". One that the document has keeps its
 // parameters.

@@ -43,6 +43,7 @@ std::vector<scenarios::ScheduleScenario> variants_of(const ScheduleOptions& opti
 
 void schedule(const ScheduleOptions& options) {
     const OutputOptions& output = options.output;
+    const plots::FigureOptions draw = figure_options(output.figures);
     analysis::StepDocument document = analysis::read_step_document(options.scenario, "schedule");
     expect_folder(output);
     std::vector<scenarios::ScheduleScenario> variants = variants_of(options, document);
@@ -52,11 +53,13 @@ void schedule(const ScheduleOptions& options) {
     const std::vector<analysis::ScheduledRun> runs =
         analysis::run_schedules(variants, folder.has_value());
     const scenarios::ScheduleScenario& first = variants.front();
-    if (folder) analysis::write_schedules(*folder, document, first, runs);
+    plots::FigureResult figures;
+    if (folder) figures = analysis::write_schedules(*folder, document, first, runs, draw);
     fmt::print("{}", output.json ? analysis::schedules_json(first, runs)
                                  : analysis::schedules_table(first, runs));
     if (csv.is_wanted()) csv.write(analysis::scheduled_jobs_csv(runs));
-    if (folder) say_results(output, folder->path(), {});
+    if (folder) say_results(output, folder->path(), figures);
+    if (!analysis::say_figures(figures)) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace
@@ -74,13 +77,10 @@ void add_schedule(CLI::App& app) {
                         "these instead of the scenario's: names with commas (ukemi list "
                         "schedulers); parameters are the scenario's, or defaults");
     add_variation_options(*command, options->variation);
-    add_table_options(*command, options->output,
-                      {"print JSON instead of the table", "write a row a job to this file", ""});
-    command
-        ->add_option("--out", options->output.out,
-                     "folder for results: schedule.csv, jobs.csv, spans.csv, schedule.json, "
-                     "run.json")
-        ->type_name("FOLDER");
+    add_output_options(*command, options->output,
+                       {"print JSON instead of the table", "write a row a job to this file",
+                        "folder for results: schedule.csv, jobs.csv, spans.csv, run.json, "
+                        "figures"});
     command->callback([options] { schedule(*options); });
 }
 

@@ -73,6 +73,8 @@ TEST_CASE("ukemi schedule: a folder of results is run again to the same jobs", "
     for (const char* name : {"jobs.csv", "schedule.csv", "spans.csv"}) {
         CHECK(text_in(folder / "again" / name) == text_in(folder / "r" / name));
     }
+    CHECK(fs::exists(folder / "r/figures/completion_times.csv"));
+    CHECK(run_ukemi(folder, {"plot", "r"}).code == 0);
     const auto rows = csv_rows(folder / "r/schedule.csv");
     REQUIRE(rows.size() == 4);
     CHECK(rows[3].at("jobs_1_service_s") == "4");
