@@ -260,15 +260,19 @@ std::string simulated_json(std::span<const SimulatedVariant> variants, const std
     return document.dump(2) + "\n";
 }
 
-StepDocument read_step_document(const fs::path& file) {
+StepDocument read_step_document(const fs::path& file, std::string_view command) {
     StepDocument document{file, read_file(file), {}};
     const json about = json::parse(document.text, nullptr, false);
     if (!about.is_object() || !about.contains("scenario") || !about.contains("ukemi")) {
         return document;
     }
-    if (about.value("command", json()) != "simulate") {
+    const json written = about.value("command", json());
+    if (written != command) {
+        const bool of_own = written == "simulate" || written == "schedule";
         throw InputError(file.string(), "",
-                         "is of runs on a market: ukemi replay or compare runs it again");
+                         of_own ? fmt::format("is of ukemi {0}: ukemi {0} runs it again",
+                                              written.get<std::string>())
+                                : "is of runs on a market: ukemi replay or compare runs it again");
     }
     try {
         // Files that the scenario names lie beside it, wherever its results are.

@@ -55,14 +55,15 @@ std::string steps_csv(std::span<const SimulatedVariant> variants);
 std::string simulated_json(std::span<const SimulatedVariant> variants,
                            const std::string& layouts = {});
 
-// What a scenario of steps is read from: a file of its own, or the run.json of results, which says
-// what was varied.
+// What a scenario of a command is read from: a file of its own, or the run.json of results, which
+// says what was varied.
 struct StepDocument {
     std::filesystem::path file;
     std::string text;
     std::vector<scenarios::VariedKey> varied;
 };
-StepDocument read_step_document(const std::filesystem::path& file);
+StepDocument read_step_document(const std::filesystem::path& file,
+                                std::string_view command = "simulate");
 
 // Its variants, changed by the overrides. Keys that are given ("/json/pointer=VALUE,VALUE…") are
 // varied in place of the document's, which then says so.

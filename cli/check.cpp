@@ -11,6 +11,7 @@
 #include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "scenarios/reader/scenario.hpp"
+#include "scenarios/reader/schedule_scenario.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "sim/job/transition_systems.hpp"
 #include "sim/job/world.hpp"
@@ -32,6 +33,18 @@ void check_steps(const std::string& file, bool print_resolved) {
         if (entry.job.nccl) fmt::print("  {}: nccl: {}\n", entry.job.name, entry.why);
         if (entry.searched) fmt::print("  {}: dimensions: {}\n", entry.job.name, entry.why);
     }
+}
+
+void check_schedule(const std::string& file, bool print_resolved) {
+    const scenarios::ScheduleScenario scenario = scenarios::read_schedule_scenario(file);
+    if (print_resolved) {
+        fmt::print("{}\n", scenario.resolved);
+        return;
+    }
+    const std::size_t jobs = scenario.jobs.size();
+    const std::size_t lists = scenario.schedulers.size();
+    fmt::print("{}: ok ({} job{} on {} GPUs, {} scheduler{})\n", file, jobs, jobs == 1 ? "" : "s",
+               scenario.cluster.gpus(), lists, lists == 1 ? "" : "s");
 }
 
 std::string origin_text(const sim::TransitionCosts& costs, sim::CostOrigin origin) {
@@ -116,6 +129,10 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
         try {
             if (scenarios::is_step_scenario(file)) {
                 check_steps(file, print_resolved);
+                continue;
+            }
+            if (scenarios::is_schedule_scenario(file)) {
+                check_schedule(file, print_resolved);
                 continue;
             }
             const scenarios::Scenario scenario = scenarios::read_scenario(file);

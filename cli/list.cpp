@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "analysis/requests/shipped_scenarios.hpp"
 #include "cli/command.hpp"
@@ -14,6 +15,7 @@
 #include "policies/registry.hpp"
 #include "runtime/live_run.hpp"
 #include "runtime/notices/notice_source.hpp"
+#include "schedulers/registry.hpp"
 #include "sim/cluster/gpu_profile.hpp"
 #include "sim/cluster/machine_spec.hpp"
 #include "sim/cluster/model_profile.hpp"
@@ -131,6 +133,25 @@ void list_policy(std::string_view name) {
                    ? fmt::format("{}=VALUE", first.substr(1))
                    : fmt::format("VALUE sets {}; {}:{}=VALUE any", entry->short_parameter,
                                  entry->name, first.substr(1)));
+}
+
+void list_schedulers() {
+    constexpr std::size_t indent = 24;
+    for (const schedulers::SchedulerEntry& entry : schedulers::all_schedulers()) {
+        fmt::print("{:<{}}{}\n", entry.name, indent, entry.summary);
+        std::string needs;
+        if (!entry.alias.empty()) needs += fmt::format("; also: {}", entry.alias);
+        if (entry.needs_service) needs += "; needs service times";
+        if (entry.needs_deadline) needs += "; needs deadlines";
+        if (entry.divides) needs += "; gives parts of GPUs";
+        fmt::print("{:<{}}({}{})\n", "", indent, entry.source, needs);
+        ConfigReader none = ConfigReader::from_text("{}", entry.name);
+        entry.make(none);
+        const nlohmann::json parameters = nlohmann::json::parse(none.resolved());
+        for (const auto& [key, value] : parameters.items()) {
+            fmt::print("{:<{}}{}: {}\n", "", indent, key, value.get<std::string>());
+        }
+    }
 }
 
 void list_scenarios() {
@@ -304,6 +325,8 @@ constexpr std::array kinds{
     Kind{"policies",
          "policies, the knobs they turn and the worlds that can turn them (one: by NAME)",
          list_policies},
+    Kind{"schedulers", "who shares a cluster among jobs (ukemi schedule), and their parameters",
+         list_schedulers},
     Kind{"codecs", "gradient codecs: what they send, by what, and their levels", list_codecs},
     Kind{"traces", "forms of recorded markets that can be read", list_traces},
     Kind{"datasets", "public recordings: where, under which licence, and what imports them",

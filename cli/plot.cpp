@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "analysis/results.hpp"
+#include "analysis/schedule_results.hpp"
 #include "analysis/simulated_steps.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
@@ -24,9 +25,10 @@ struct PlotOptions {
 void plot(const PlotOptions& options) {
     const plots::FigureOptions draw = figure_options(options.figures);
     const std::filesystem::path results = options.folder;
-    const plots::FigureInput input = analysis::is_simulated(results)
-                                         ? analysis::read_simulated(results)
-                                         : analysis::read_results(results);
+    const plots::FigureInput input =
+        analysis::is_simulated(results)   ? analysis::read_simulated(results)
+        : analysis::is_scheduled(results) ? analysis::read_scheduled(results)
+                                          : analysis::read_results(results);
     // The figures of results are there to be drawn again; any other folder is somebody's.
     const bool own = options.out.empty();
     analysis::OutputFolder out(own ? results / "figures" : std::filesystem::path(options.out),
@@ -46,7 +48,9 @@ void plot(const PlotOptions& options) {
 void add_plot(CLI::App& app) {
     auto options = std::make_shared<PlotOptions>();
     CLI::App* command = app.add_subcommand("plot", "draw the figures of a results folder again");
-    command->add_option("RESULTS", options->folder, "a folder that ukemi replay or simulate wrote")
+    command
+        ->add_option("RESULTS", options->folder,
+                     "a folder that ukemi replay, simulate or schedule wrote")
         ->required();
     command->add_option("--out", options->out, "where to (default: RESULTS/figures)");
     add_figure_options(*command, options->figures);

@@ -12,12 +12,13 @@ void add_schema(CLI::App& app) {
     auto command_name = std::make_shared<std::string>("replay");
     CLI::App* command = app.add_subcommand("schema", "the JSON schema of scenarios, for editors");
     command->add_option("KIND", *command_name, "the command whose scenarios it is of")
-        ->check(CLI::IsMember({"replay", "compare", "train", "simulate"}))
+        ->check(CLI::IsMember({"replay", "compare", "train", "simulate", "schedule"}))
         ->capture_default_str();
     command->callback([command_name] {
-        const bool of_steps = *command_name == "simulate";
-        fmt::print("{}",
-                   of_steps ? scenarios::step_scenario_schema() : scenarios::scenario_schema());
+        const auto schema = *command_name == "simulate"   ? scenarios::step_scenario_schema
+                            : *command_name == "schedule" ? scenarios::schedule_scenario_schema
+                                                          : scenarios::scenario_schema;
+        fmt::print("{}", schema());
     });
 }
 

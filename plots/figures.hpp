@@ -115,6 +115,9 @@ struct SurvivalInput {
     std::string time_axis;  // without its unit, which is chosen by the span
     std::vector<SurvivalCurve> curves;
     std::optional<bool> log_time = std::nullopt;  // nothing: where the times span decades
+    // Of simulations alone: names say nothing of where curves come from, and twice as many fit.
+    bool simulated = false;
+    std::string share_axis = "share that lasted longer";
 };
 
 // On which share of the days there was a loss in each hour of the day.

@@ -41,7 +41,8 @@ std::string problem_of(const SurvivalInput& input) {
         return "the file stem must be letters, digits, '_' and '-'";
     }
     if (input.curves.empty()) return "there is no curve to draw";
-    if (input.curves.size() > curves_max) return fmt::format("more than {} curves", curves_max);
+    const std::size_t most = input.simulated ? 2 * curves_max : curves_max;
+    if (input.curves.size() > most) return fmt::format("more than {} curves", most);
     for (const SurvivalCurve& curve : input.curves) {
         if (curve.alive.empty()) return "a curve without points";
         double before = 1;
@@ -106,8 +107,8 @@ std::vector<CurveStyle> styles_of(const SurvivalInput& input) {
     std::size_t recorded = 0;
     std::size_t generated = 0;
     for (const SurvivalCurve& curve : input.curves) {
-        styles.push_back(curve.generated ? generated_styles[generated++]
-                                         : recorded_styles[recorded++]);
+        const bool dashed = input.simulated ? recorded == curves_max : curve.generated;
+        styles.push_back(dashed ? generated_styles[generated++] : recorded_styles[recorded++]);
     }
     return styles;
 }
@@ -126,10 +127,10 @@ FigureSource source_of(const SurvivalInput& input, const FigureStyle& style) {
     figure.settings = fmt::format(
         "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset xtics nomirror out format "
         "'%g'\nset ytics 0.2 nomirror out\n{}set xrange [{}:{}]\nset yrange [0:1.04]\n"
-        "axis_text = {}\narray names[{}]\n",
+        "axis_text = {}\nshare_axis = {}\narray names[{}]\n",
         log_time ? "set logscale x\n" : "", begin, end,
         gnuplot_string(label_text(fmt::format("{} ({})", input.time_axis, unit.symbol), room)),
-        input.curves.size());
+        gnuplot_string(label_text(input.share_axis, 60)), input.curves.size());
     const std::vector<CurveStyle> styles = styles_of(input);
     std::vector<LegendEntry> entries;
     std::vector<std::string> lines;
@@ -138,9 +139,11 @@ FigureSource source_of(const SurvivalInput& input, const FigureStyle& style) {
         const SurvivalCurve& curve = input.curves[i];
         const std::string look = fmt::format("lt 1 dt {} lw {} lc rgb '{}'", styles[i].dash,
                                              curve.generated ? 2.2 : 1.8, styles[i].colour);
-        const std::string label = label_or_name(
-            fmt::format("{}: {}", curve.generated ? "generated" : "recorded", curve.name),
-            room - std::min<std::size_t>(room / 2, 6));
+        const std::string_view from = input.simulated   ? ""
+                                      : curve.generated ? "generated: "
+                                                        : "recorded: ";
+        const std::string label = label_or_name(fmt::format("{}{}", from, curve.name),
+                                                room - std::min<std::size_t>(room / 2, 6));
         figure.settings += fmt::format("names[{}] = {}\n", i + 1, gnuplot_string(label));
         entries.push_back({label, fmt::format("names[{}]", i + 1), "lines " + look});
         lines.push_back(
@@ -162,7 +165,7 @@ FigureSource source_of(const SurvivalInput& input, const FigureStyle& style) {
                      legend.settings(figure.width, figure.height, 24 + title.more()) +
                      fmt::format(
                          "    set label 102 axis_text at screen 0.5,screen {} center\n"
-                         "    set ylabel 'share that lasted longer'\n    plot {}{}\n"
+                         "    set ylabel share_axis\n    plot {}{}\n"
                          "    unset label\n    unset ylabel\n",
                          (legend.below() + 16.0) / figure.height,
                          fmt::join(lines, ", \\\n        "), legend.plots());

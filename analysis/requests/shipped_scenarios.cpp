@@ -52,6 +52,7 @@ std::string commands_for(const nlohmann::json& scenario) {
     for (const char* key : {"machine", "zones", "astra_sim"}) {
         if (has("cluster", key)) return "simulate";
     }
+    if (scenario.contains("schedulers")) return "schedule";
     std::string commands = "replay";
     if (scenario.contains("learning")) commands += ", compare";
     if (scenario.contains("training")) commands += ", train";

@@ -16,6 +16,7 @@
 #include "scenarios/experiment/starts.hpp"
 #include "scenarios/reader/live_costs.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
+#include "scenarios/reader/schedule_scenario.hpp"
 #include "scenarios/reader/sections.hpp"
 
 namespace ukemi::scenarios {
@@ -186,6 +187,7 @@ Scenario read_root(ConfigReader& root, const std::filesystem::path& file) {
     Scenario scenario;
     scenario.file = file;
     const std::filesystem::path folder = file.parent_path();
+    expect_no_schedulers(root);
     ComplaintList complaints(root.file());
     const bool head = complaints.attempt([&] {
         scenario.name = root.text("name");

@@ -234,6 +234,15 @@ constexpr std::array step_examples = {
         "events": [{"kind": "links", "at": "1 s", "machine": 0, "share": 0.5}]})",
 };
 
+constexpr std::array schedule_examples = {
+    R"({"name": "a", "cluster": {"gpus_per_machine": 8},
+        "jobs": [{"service": "1 h"}], "schedulers": [{"name": "fifo"}]})",
+    R"({"name": "b", "cluster": {"gpus_per_machine": 8},
+        "jobs": [{"service": "1 h", "speeds": [0, 1]}], "schedulers": [{"name": "srtf"}]})",
+    R"({"name": "c", "cluster": {"gpus_per_machine": 8},
+        "jobs": {"workload": "jobs.csv"}, "schedulers": [{"name": "fifo"}]})",
+};
+
 }  // namespace
 
 std::string scenario_schema() {
@@ -252,6 +261,12 @@ std::string step_scenario_schema() {
     json schema = SchemaTree(notes).object("");
     schema["properties"]["jobs"]["items"] = schema["properties"]["job"];  // read by one function
     return schema_text(std::move(schema), "ukemi: steps on a cluster");
+}
+
+std::string schedule_scenario_schema() {
+    const std::vector<std::string> examples(schedule_examples.begin(), schedule_examples.end());
+    const std::vector<KeyNote> notes = schedule_scenario_keys(examples);
+    return schema_text(SchemaTree(notes).object(""), "ukemi: jobs that share a cluster");
 }
 
 }  // namespace ukemi::scenarios

@@ -10,7 +10,8 @@
 
 namespace ukemi::scenarios {
 
-std::string scenario_schema();       // of jobs on a market: replay, compare, train
-std::string step_scenario_schema();  // of steps on a cluster: simulate
+std::string scenario_schema();           // of jobs on a market: replay, compare, train
+std::string step_scenario_schema();      // of steps on a cluster: simulate
+std::string schedule_scenario_schema();  // of jobs that share a cluster: schedule
 
 }  // namespace ukemi::scenarios

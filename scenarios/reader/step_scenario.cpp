@@ -13,6 +13,7 @@
 #include "scenarios/reader/read_step_job.hpp"
 #include "scenarios/reader/read_workload.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
+#include "scenarios/reader/schedule_scenario.hpp"
 #include "sim/cluster/cluster_file.hpp"
 
 namespace ukemi::scenarios {
@@ -132,6 +133,7 @@ StepScenario read_step_root(ConfigReader& root, const std::filesystem::path& fil
                             MemoryCheck memory = MemoryCheck::refuse) {
     StepScenario scenario;
     scenario.file = file;
+    expect_no_schedulers(root);
     ComplaintList complaints(root.file());
     complaints.attempt([&] { read_step_parts(root, memory, scenario); });
     complaints.throw_all();

@@ -27,7 +27,7 @@ TEST_CASE("ukemi: help and version are answers, on standard output", "[cli]") {
     for (const char* command :
          {"",         "replay",   "train",  "calibrate",  "predict", "check", "list",
           "import",   "describe", "fit",    "replay-log", "plot",    "diff",  "worker",
-          "simulate", "init",     "schema", "sweep",      "query",   "merge"}) {
+          "simulate", "init",     "schema", "sweep",      "query",   "merge", "schedule"}) {
         CAPTURE(command);
         std::vector<std::string> arguments{"--help"};
         if (*command != '\0') arguments.insert(arguments.begin(), command);

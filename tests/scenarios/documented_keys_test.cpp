@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "scenarios/reader/schedule_scenario.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {
@@ -42,7 +43,8 @@ bool is_chosen(const std::string& place, const std::string& key) {
 
 void collect(const json& value, const std::string& place, std::set<std::string>& keys) {
     if (value.is_array()) {
-        if (place == "policies") return;  // their parameters: policies/README.md
+        // Their parameters: policies/README.md, schedulers/README.md.
+        if (place == "policies" || place == "schedulers") return;
         for (const json& one : value) collect(one, place, keys);
     }
     if (!value.is_object()) return;
@@ -61,6 +63,11 @@ TEST_CASE("scenario keys: each has its row in the README", "[scenario]") {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(scenario_folder)) {
         const auto folder = entry.path().parent_path().filename();
         if (entry.path().extension() != ".json" || folder == "steps") continue;
+        if (folder == "jobs") {
+            collect(json::parse(scenarios::read_schedule_scenario(entry.path()).resolved), "",
+                    keys);
+            continue;
+        }
         collect(json::parse(scenarios::read_scenario(entry.path()).resolved), "", keys);
         ++files;
     }

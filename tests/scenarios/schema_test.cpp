@@ -1,5 +1,6 @@
 // schema_test.cpp — the schema takes whatever the reader takes, and sees what a schema can see.
 #include "scenarios/reader/scenario_schema.hpp"
+#include "scenarios/reader/schedule_scenario.hpp"
 
 #include <algorithm>
 #include <array>
@@ -143,6 +144,13 @@ TEST_CASE("schema: takes every shipped scenario, as written and with all default
     for (const auto& entry : std::filesystem::recursive_directory_iterator(scenario_folder)) {
         if (entry.path().extension() != ".json") continue;
         CAPTURE(entry.path());
+        if (scenarios::is_schedule_scenario(entry.path())) {
+            static JsonSchema of_schedules(scenarios::schedule_scenario_schema());
+            CHECK(of_schedules.fault(nlohmann::json::parse(read_file(entry.path()))) == "");
+            const std::string all = scenarios::read_schedule_scenario(entry.path()).resolved;
+            CHECK(of_schedules.fault(nlohmann::json::parse(all)) == "");
+            continue;
+        }
         const bool of_steps = scenarios::is_step_scenario(entry.path());
         JsonSchema& schema = schema_for(of_steps);
         CHECK(schema.fault(nlohmann::json::parse(read_file(entry.path()))) == "");

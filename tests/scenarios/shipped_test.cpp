@@ -26,12 +26,12 @@ std::vector<std::filesystem::path> json_files(const std::filesystem::path& in,
     return files;
 }
 
-// All but those of single steps and the small ones of the golden logs.
+// All but those of single steps, of shared clusters and the small ones of the golden logs.
 std::vector<std::filesystem::path> shipped_files() {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(scenario_folder)) {
         const auto name = entry.path().filename();
-        if (!entry.is_directory() || name == "steps" || name == "smoke") continue;
+        if (!entry.is_directory() || name == "steps" || name == "jobs" || name == "smoke") continue;
         for (const auto& file : json_files(entry.path())) files.push_back(file);
     }
     std::sort(files.begin(), files.end());

@@ -19,24 +19,27 @@ struct Layer {
 constexpr std::array layers = {
     Layer{"base", " "},
     Layer{"policies", " base "},
+    Layer{"schedulers", " base "},
     Layer{"traces", " base "},
     Layer{"records", " base policies traces "},
     Layer{"kernels", " base policies traces records "},
-    Layer{"sim", " base policies traces records kernels "},
-    Layer{"scenarios", " base policies traces records kernels sim "},
-    Layer{"runtime", " base policies traces records kernels sim scenarios "},
+    Layer{"sim", " base policies schedulers traces records kernels "},
+    Layer{"scenarios", " base policies schedulers traces records kernels sim "},
+    Layer{"runtime", " base policies schedulers traces records kernels sim scenarios "},
     Layer{"plots", " base "},
-    Layer{"analysis", " base policies traces records kernels sim scenarios plots "},
-    Layer{"studies", " base policies traces records kernels sim "},
-    Layer{"cli", " base policies traces records kernels sim scenarios runtime plots analysis "},
-    Layer{"python", " base policies traces records kernels sim scenarios plots analysis "},
+    Layer{"analysis", " base policies schedulers traces records kernels sim scenarios plots "},
+    Layer{"studies", " base policies schedulers traces records kernels sim "},
+    Layer{"python",
+          " base policies schedulers traces records kernels sim scenarios plots analysis "},
+    Layer{"cli",
+          " base policies schedulers traces records kernels sim scenarios runtime plots analysis "},
     Layer{"examples", " base policies traces records kernels "},
     Layer{"bench",
-          " base policies traces records kernels sim scenarios runtime plots analysis studies "
-          "tests "},
+          " base policies schedulers traces records kernels sim scenarios runtime plots analysis "
+          "studies tests "},
     Layer{"tests",
-          " base policies traces records kernels sim scenarios runtime plots analysis cli studies "
-          "bench "},
+          " base policies schedulers traces records kernels sim scenarios runtime plots analysis "
+          "cli studies bench "},
 };
 
 const Layer* layer_of(std::string_view folder) {

@@ -1,0 +1,385 @@
+// schedule_results.cpp — runs schedulers on workloads, and sums up what came out.
+#include "analysis/schedule_results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "analysis/build_info.hpp"
+#include "base/csv_writer.hpp"
+#include "base/plain_text.hpp"
+#include "base/read_file.hpp"
+#include "base/text_digest.hpp"
+#include "records/varied_columns.hpp"
+#include "sim/jobs/time_alone.hpp"
+#include "traces/csv_scanner.hpp"
+
+namespace ukemi::analysis {
+
+using nlohmann::json;
+
+namespace {
+
+// Jobs of one application, batch and size take the same time alone.
+class TimesAlone {
+public:
+    explicit TimesAlone(const scenarios::ScheduleScenario& scenario) : scenario_(scenario) {}
+    std::optional<Duration> of(const sim::SharingJob& job) {
+        const auto ask = [&] { return sim::time_alone(scenario_.cluster, scenario_.round, job); };
+        if (job.application == nullptr) return ask();
+        const std::tuple key{job.application, job.batch, job.gpus};
+        const auto known = known_.find(key);
+        if (known != known_.end()) return known->second;
+        return known_[key] = ask();
+    }
+
+private:
+    const scenarios::ScheduleScenario& scenario_;
+    std::map<std::tuple<const traces::Application*, std::int64_t, std::int32_t>,
+             std::optional<Duration>>
+        known_;
+};
+
+void add_outcome(const scenarios::ScheduleScenario& scenario, TimesAlone& alone,
+                 const sim::JobOutcome& outcome, ScheduledJob& one) {
+    one.outcome = outcome;
+    if (outcome.refused()) return;
+    const sim::SharingJob& job = *one.job;
+    one.completion_time = outcome.completion - job.arrival;
+    one.restarts = outcome.starts - 1;
+    if (job.deadline < Instant::never()) one.in_time = outcome.completion <= job.deadline;
+    const std::optional<Duration> time = alone.of(job);
+    if (!time) return;
+    const double share = static_cast<double>(job.gpus) * static_cast<double>(scenario.jobs.size()) /
+                         scenario.cluster.gpus();
+    one.finish_time_ratio = one.completion_time / *time / std::max(1.0, share);
+}
+
+void sum_up(const scenarios::ScheduleScenario& scenario, ScheduledRun& run) {
+    std::vector<double> times_s;
+    std::vector<double> ratios;
+    double gpu_s = 0;
+    std::int64_t restarts = 0;
+    for (const ScheduledJob& one : run.jobs) {
+        gpu_s += one.outcome.gpu_s;
+        run.refused += one.outcome.refused() ? 1 : 0;
+        run.late += one.in_time == false ? 1 : 0;
+        if (one.outcome.refused()) continue;
+        times_s.push_back(to_seconds(one.completion_time));
+        restarts += one.restarts;
+        if (one.finish_time_ratio) ratios.push_back(*one.finish_time_ratio);
+    }
+    const double span_s = to_seconds(run.outcome.end - scenario.jobs.front().arrival);
+    if (span_s > 0) run.gpu_use = gpu_s / (span_s * scenario.cluster.gpus());
+    if (times_s.empty()) return;
+    run.completion_s = summarise(times_s);
+    std::ranges::sort(times_s);
+    run.completion_s_p99 = quantile(times_s, 0.99);
+    run.restarts_per_job = static_cast<double>(restarts) / static_cast<double>(times_s.size());
+    if (ratios.size() < times_s.size()) return;
+    double sum = 0;
+    double squares = 0;
+    for (const double ratio : ratios) {
+        sum += ratio;
+        squares += ratio * ratio;
+    }
+    run.finish_time_ratio_mean = sum / static_cast<double>(ratios.size());
+    run.finish_time_ratio_max = std::ranges::max(ratios);
+    run.jain_fairness = sum * sum / (static_cast<double>(ratios.size()) * squares);
+}
+
+ScheduledRun run_of(const scenarios::ScheduleScenario& scenario, TimesAlone& alone,
+                    schedulers::Scheduler& scheduler, bool keeps_spans) {
+    ScheduledRun run;
+    run.varied = scenario.varied;
+    run.scheduler = scheduler.name();
+    sim::ScheduledWorkload workload = scenario.workload();
+    workload.keeps_spans = keeps_spans;
+    run.outcome = sim::run_schedule(workload, scheduler);
+    run.jobs.resize(scenario.jobs.size());
+    for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+        run.jobs[i].job = &scenario.jobs[i];
+        add_outcome(scenario, alone, run.outcome.jobs[i], run.jobs[i]);
+    }
+    sum_up(scenario, run);
+    return run;
+}
+
+json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
+
+// A column of the summary: the same in the CSV and in JSON.
+struct SummaryColumn {
+    const char* name;
+    json (*value)(const ScheduledRun& run);
+};
+constexpr std::array summary_columns = {
+    SummaryColumn{"jobs", [](const ScheduledRun& run) { return json(run.jobs.size()); }},
+    SummaryColumn{"completion_s_mean",
+                  [](const ScheduledRun& run) { return json(run.completion_s.mean); }},
+    SummaryColumn{"completion_s_median",
+                  [](const ScheduledRun& run) { return json(run.completion_s.median); }},
+    SummaryColumn{"completion_s_p99",
+                  [](const ScheduledRun& run) { return json(run.completion_s_p99); }},
+    SummaryColumn{"completion_s_max",
+                  [](const ScheduledRun& run) { return json(run.completion_s.max); }},
+    SummaryColumn{
+        "makespan_s",
+        [](const ScheduledRun& run) { return json(to_seconds(run.outcome.end.since_start())); }},
+    SummaryColumn{"restarts_per_job",
+                  [](const ScheduledRun& run) { return json(run.restarts_per_job); }},
+    SummaryColumn{"gpu_use", [](const ScheduledRun& run) { return json(run.gpu_use); }},
+    SummaryColumn{
+        "finish_time_ratio_mean",
+        [](const ScheduledRun& run) { return number_or_null(run.finish_time_ratio_mean); }},
+    SummaryColumn{
+        "finish_time_ratio_max",
+        [](const ScheduledRun& run) { return number_or_null(run.finish_time_ratio_max); }},
+    SummaryColumn{"jain_fairness",
+                  [](const ScheduledRun& run) { return number_or_null(run.jain_fairness); }},
+    SummaryColumn{"refused", [](const ScheduledRun& run) { return json(run.refused); }},
+    SummaryColumn{"late", [](const ScheduledRun& run) { return json(run.late); }},
+    SummaryColumn{"decisions", [](const ScheduledRun& run) { return json(run.outcome.decisions); }},
+    SummaryColumn{"rounds", [](const ScheduledRun& run) { return json(run.outcome.rounds); }},
+};
+
+std::string optional_text(const std::optional<double>& value) {
+    return value ? fmt::format("{:.3g}", *value) : "-";
+}
+
+std::string spans_csv(std::span<const ScheduledRun> runs) {
+    const records::VariedColumns varied{runs};
+    std::vector<std::string> columns;
+    varied.add_names(columns);
+    columns.insert(columns.end(), {"scheduler", "job", "begin_s", "end_s", "gpus", "machines"});
+    CsvWriter csv(columns);
+    for (const ScheduledRun& run : runs) {
+        for (const sim::HeldSpan& span : run.outcome.spans) {
+            varied.add_fields(csv, run.varied);
+            csv.add(run.scheduler).add(run.jobs[span.job].job->name);
+            csv.add(to_seconds(span.begin.since_start())).add(to_seconds(span.end.since_start()));
+            csv.add(static_cast<double>(span.held.share.parts) /
+                    static_cast<double>(span.held.share.of));
+            std::string machines;  // "0:4 1:2", or nothing for parts of GPUs
+            for (const sim::GpusOnMachine& one : span.held.machines) {
+                machines +=
+                    fmt::format("{}{}:{}", machines.empty() ? "" : " ", one.machine, one.gpus);
+            }
+            csv.add(machines).end_row();
+        }
+    }
+    return csv.text();
+}
+
+}  // namespace
+
+std::vector<ScheduledRun> run_schedules(std::span<const scenarios::ScheduleScenario> variants,
+                                        bool keeps_spans) {
+    std::vector<ScheduledRun> runs;
+    for (const scenarios::ScheduleScenario& scenario : variants) {
+        TimesAlone alone(scenario);
+        for (const auto& scheduler : scenario.schedulers) {
+            runs.push_back(run_of(scenario, alone, *scheduler, keeps_spans));
+        }
+    }
+    return runs;
+}
+
+std::string schedules_table(const scenarios::ScheduleScenario& first,
+                            std::span<const ScheduledRun> runs) {
+    std::string text = fmt::format(
+        "{}: {} jobs on {} GPUs ({} x {}), {}\n\n", one_line(first.name), first.jobs.size(),
+        first.cluster.gpus(), first.cluster.machines, first.cluster.gpus_per_machine,
+        first.round > Duration{} ? "rounds of " + format_duration(first.round)
+                                 : "decisions at every event");
+    text += fmt::format("{:<21}{:>10}{:>12}{:>10}{:>14}{:>10}{:>8}{:>8}{:>7}{:>7}{:>6}\n",
+                        "scheduler", "mean (s)", "median (s)", "p99 (s)", "makespan (s)",
+                        "restarts", "GPUs %", "ratio", "worst", "Jain", "late");
+    for (const ScheduledRun& run : runs) {
+        text += fmt::format(
+            "{:<21}{:>10.1f}{:>12.1f}{:>10.1f}{:>14.1f}{:>10.2f}{:>8.1f}{:>8}{:>7}{:>7}{:>6}\n",
+            run.scheduler, run.completion_s.mean, run.completion_s.median, run.completion_s_p99,
+            to_seconds(run.outcome.end.since_start()), run.restarts_per_job, 100 * run.gpu_use,
+            optional_text(run.finish_time_ratio_mean), optional_text(run.finish_time_ratio_max),
+            run.jain_fairness ? fmt::format("{:.3f}", *run.jain_fairness) : "-",
+            run.late + run.refused);
+        if (!run.varied.empty()) {
+            text += fmt::format("  {}\n", one_line(records::variant_label(run.varied)));
+        }
+    }
+    return text +
+           "\nTimes from arrival to end; restarts a job; ratio: that time over what an equal part "
+           "of the\ncluster would give, in the mean and at worst, and Jain's index of it; late: "
+           "after the deadline,\nor refused.\n";
+}
+
+std::string schedules_csv(std::span<const ScheduledRun> runs) {
+    const records::VariedColumns varied{runs};
+    std::vector<std::string> columns;
+    varied.add_names(columns);
+    columns.emplace_back("scheduler");
+    for (const SummaryColumn& column : summary_columns) columns.emplace_back(column.name);
+    CsvWriter csv(columns);
+    for (const ScheduledRun& run : runs) {
+        varied.add_fields(csv, run.varied);
+        csv.add(run.scheduler);
+        for (const SummaryColumn& column : summary_columns) {
+            const json value = column.value(run);
+            if (value.is_number_integer()) {
+                csv.add(value.get<std::int64_t>());
+            } else if (value.is_null()) {
+                csv.add("");
+            } else {
+                csv.add(value.get<double>());
+            }
+        }
+        csv.end_row();
+    }
+    return csv.text();
+}
+
+std::string scheduled_jobs_csv(std::span<const ScheduledRun> runs) {
+    const records::VariedColumns varied{runs};
+    std::vector<std::string> columns;
+    varied.add_names(columns);
+    columns.insert(columns.end(),
+                   {"scheduler", "job", "arrival_s", "gpus", "completion_s", "waited_s", "held_s",
+                    "gpu_s", "restarts", "finish_time_ratio", "in_time"});
+    CsvWriter csv(columns);
+    const auto add_known = [&](const std::optional<double>& value) {
+        value ? csv.add(*value) : csv.add("");
+    };
+    for (const ScheduledRun& run : runs) {
+        for (const ScheduledJob& one : run.jobs) {
+            varied.add_fields(csv, run.varied);
+            csv.add(run.scheduler).add(one.job->name);
+            csv.add(to_seconds(one.job->arrival.since_start())).add(one.job->gpus);
+            const auto known = [&](double value) {
+                return one.outcome.refused() ? std::nullopt : std::optional(value);
+            };
+            add_known(known(to_seconds(one.completion_time)));
+            add_known(known(to_seconds(one.completion_time - one.outcome.held)));
+            csv.add(to_seconds(one.outcome.held)).add(one.outcome.gpu_s).add(one.restarts);
+            add_known(one.finish_time_ratio);
+            csv.add(one.outcome.refused() ? "refused"
+                    : one.in_time         ? (*one.in_time ? "yes" : "no")
+                                          : "");
+            csv.end_row();
+        }
+    }
+    return csv.text();
+}
+
+std::string schedules_json(const scenarios::ScheduleScenario& first,
+                           std::span<const ScheduledRun> runs) {
+    json document = {
+        {"scenario", first.name}, {"gpus", first.cluster.gpus()}, {"runs", json::array()}};
+    for (const ScheduledRun& run : runs) {
+        json one = {{"scheduler", run.scheduler}};
+        for (const records::VariedValue& value : run.varied) {
+            one["vary"][value.pointer] = value.value;
+        }
+        for (const SummaryColumn& column : summary_columns) one[column.name] = column.value(run);
+        document["runs"].push_back(std::move(one));
+    }
+    return document.dump(2) + "\n";
+}
+
+plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& document,
+                                    const scenarios::ScheduleScenario& first,
+                                    std::span<const ScheduledRun> runs,
+                                    const plots::FigureOptions& options) {
+    const std::string summary = schedules_csv(runs);
+    const std::string jobs = scheduled_jobs_csv(runs);
+    json about = {{"command", "schedule"},
+                  {"scenario", json::parse(first.resolved)},
+                  {"scenario_file", one_line(document.file.string())},
+                  {"vary", json::array()},
+                  {"results_hash", fmt::format("{:016x}", text_digest(jobs, text_digest(summary)))},
+                  {"ukemi",
+                   {{"version", build_version()},
+                    {"commit", build_commit()},
+                    {"build", build_description()}}}};
+    for (const scenarios::VariedKey& key : document.varied) {
+        about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
+    }
+    folder.write("run.json", about.dump(2) + "\n");
+    folder.write("schedule.csv", summary);
+    folder.write("jobs.csv", jobs);
+    folder.write("spans.csv", spans_csv(runs));
+    folder.write("schedule.json", schedules_json(first, runs));
+    const std::filesystem::path& staging = folder.staging();
+    const plots::FigureResult figures =
+        plots::draw_all(read_scheduled(staging), staging / "figures", options);
+    folder.set_apart("figures");
+    folder.commit();
+    return folder.settled(figures);
+}
+
+bool is_scheduled(const std::filesystem::path& folder) {
+    return std::filesystem::exists(folder / "schedule.json");
+}
+
+plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / "jobs.csv";
+    const std::string text = read_file(file);
+    traces::CsvScanner csv(text, file.string());
+    csv.read_header();
+    const std::size_t scheduler = csv.column("scheduler");
+    const std::size_t completion = csv.column("completion_s");
+    std::vector<std::pair<std::string, std::vector<double>>> hours;  // a curve, and its times
+    while (csv.next_row()) {
+        std::string name(csv.field(scheduler));
+        for (std::size_t i = 0; i < scheduler; ++i) {  // what was varied stands before it
+            name += fmt::format(", {} {}", csv.header(i), csv.field(i));
+        }
+        const auto known =
+            std::ranges::find(hours, name, [](const auto& one) { return one.first; });
+        auto& times = known == hours.end() ? hours.emplace_back(name, std::vector<double>{}).second
+                                           : known->second;
+        if (!csv.field(completion).empty()) times.push_back(to_hours(csv.seconds(completion)));
+    }
+    plots::SurvivalInput figure;
+    figure.file_stem = "completion_times";
+    figure.title = "jobs that share a cluster";
+    figure.time_axis = "time from arrival to end";
+    figure.share_axis = "share of jobs that take longer";
+    figure.simulated = true;
+    for (auto& [name, times] : hours) {
+        std::ranges::sort(times);
+        plots::SurvivalCurve& curve = figure.curves.emplace_back();
+        curve.name = name;
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            const double longer = static_cast<double>(times.size() - 1 - i);
+            if (i + 1 < times.size() && times[i + 1] == times[i]) continue;
+            curve.alive.emplace_back(times[i], longer / static_cast<double>(times.size()));
+        }
+    }
+    std::erase_if(figure.curves, [](const auto& curve) { return curve.alive.empty(); });
+    plots::FigureInput input;
+    constexpr std::size_t curves_that_fit = 12;
+    const bool fit = !figure.curves.empty() && figure.curves.size() <= curves_that_fit;
+    if (fit) input.survivals.push_back(std::move(figure));
+    return input;
+}
+
+ConfigOverride chosen_schedulers(const std::string& names, const StepDocument& document) {
+    const json scenario = json::parse(document.text, nullptr, false);
+    const json listed = scenario.is_object() ? scenario.value("schedulers", json()) : json();
+    json chosen = json::array();
+    for (std::size_t from = 0; from <= names.size();) {
+        const std::size_t to = std::min(names.find(',', from), names.size());
+        const std::string name = names.substr(from, to - from);
+        json one = {{"name", name}};
+        for (const json& each : listed) {
+            if (each.is_object() && each.value("name", json()) == name) one = each;
+        }
+        chosen.push_back(one);
+        from = to + 1;
+    }
+    return {"/schedulers", chosen.dump(), "--schedulers"};
+}
+
+}  // namespace ukemi::analysis

@@ -1,0 +1,265 @@
+// schedule_scenario.cpp — reads a scenario of jobs that share a cluster.
+#include "scenarios/reader/schedule_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/complaint_list.hpp"
+#include "base/plain_text.hpp"
+#include "scenarios/reader/scenario_keys.hpp"
+#include "traces/workload_file.hpp"
+
+namespace ukemi::scenarios {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Products of times, GPUs and numbers of jobs are exact below these.
+constexpr Duration time_most = days(10 * 366);
+constexpr std::int64_t gpus_most = 100'000;
+constexpr double speed_most = 1e6;
+
+Duration bounded(ConfigReader& section, std::string_view key, Duration value) {
+    if (value > time_most) section.fail(key, "expected at most 3660 d");
+    return value;
+}
+
+std::vector<std::int64_t> read_speeds(ConfigReader& section) {
+    std::vector<std::int64_t> speeds;
+    if (!section.has("speeds")) return speeds;
+    for (const double speed : section.numbers("speeds", 0, speed_most)) {
+        speeds.push_back(round_nearest(speed * 1e6));
+    }
+    if (speeds.size() < 2 || speeds.front() != 0 ||
+        std::ranges::any_of(std::span(speeds).subspan(1), [](auto one) { return one <= 0; })) {
+        section.fail("speeds",
+                     "expected the speed on 0, 1, 2, … GPUs: 0 first, then numbers above 0");
+    }
+    return speeds;
+}
+
+sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration restart) {
+    sim::SharingJob job;
+    job.name = section.text("name", fmt::format("job-{}", number));
+    job.arrival = Instant::at(bounded(section, "arrival", section.duration("arrival", {})));
+    job.speeds = read_speeds(section);
+    const auto most = static_cast<std::int64_t>(job.speeds.size()) - 1;
+    job.gpus = static_cast<std::int32_t>(
+        section.integer("gpus", 1, gpus_most, std::max(most, std::int64_t{1})));
+    if (most > 0 && job.gpus > most) section.fail("gpus", "expected a speed for so many GPUs");
+    job.service = bounded(section, "service", section.duration("service"));
+    if (job.service <= Duration{}) section.fail("service", "expected more than zero");
+    if (section.has("deadline")) {
+        job.deadline = Instant::at(bounded(section, "deadline", section.duration("deadline")));
+    }
+    job.restart = restart;
+    section.finish();
+    return job;
+}
+
+void read_jobs_by_hand(ConfigReader& root, Duration restart, ScheduleScenario& scenario) {
+    std::set<std::string> names;
+    for (ConfigReader& section : root.objects("jobs")) {
+        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), restart));
+        if (!names.insert(scenario.jobs.back().name).second) {
+            section.fail("name", fmt::format("{} stands there twice",
+                                             ukemi::quoted(scenario.jobs.back().name)));
+        }
+    }
+    std::ranges::stable_sort(scenario.jobs, {}, &sim::SharingJob::arrival);
+}
+
+// Files lie beside the scenario, or where their paths say.
+void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
+                        ScheduleScenario& scenario) {
+    const fs::path folder = fs::path(section.file()).parent_path();
+    std::vector<fs::path> files = {folder / section.text("workload")};
+    if (section.has("merged_with")) {
+        for (const std::string& file : section.texts("merged_with")) files.push_back(folder / file);
+    }
+    std::string tables;
+    if (section.has("tables")) tables = section.text("tables");
+    if (KeyExplorer::of(section.file()) != nullptr) {  // only keys are looked for, and no files
+        scenario.jobs.emplace_back();
+        return;
+    }
+    if (!tables.empty()) {
+        scenario.tables = std::make_shared<traces::ApplicationTables>(folder / tables);
+    }
+    for (const traces::WorkloadRow& row : traces::read_workloads(files)) {
+        sim::SharingJob& job = scenario.jobs.emplace_back();
+        job.name = row.name;
+        job.arrival = Instant::at(row.arrival);
+        job.gpus = row.gpus;
+        job.service = row.service;
+        job.deadline = Instant::at(row.deadline);
+        job.batch = row.batch;
+        job.restart = restart.value_or(Duration{});
+        if (row.application.empty()) continue;
+        if (!scenario.tables) {
+            section.fail("workload", fmt::format("job {} names an application: expected \"tables\" "
+                                                 "beside it, a folder of what was measured",
+                                                 ukemi::quoted(row.name)));
+        }
+        job.application = scenario.tables->find(row.application);
+        if (job.application == nullptr) {
+            section.fail("tables",
+                         fmt::format("there is no application {}; there is {}",
+                                     ukemi::quoted(row.application), scenario.tables->names()));
+        }
+        job.restart = restart.value_or(job.application->restart);
+    }
+    section.finish();
+}
+
+void read_jobs(ConfigReader& root, ScheduleScenario& scenario) {
+    std::optional<Duration> restart;
+    if (root.has("restart")) restart = bounded(root, "restart", root.duration("restart"));
+    if (root.is_object("jobs")) {
+        ConfigReader section = root.object("jobs");
+        read_recorded_jobs(section, restart, scenario);
+    } else {
+        read_jobs_by_hand(root, restart.value_or(Duration{}), scenario);
+    }
+    if (scenario.jobs.empty()) root.fail("jobs", "expected at least one job");
+    for (const sim::SharingJob& job : scenario.jobs) {
+        if (job.gpus <= scenario.cluster.gpus()) continue;
+        root.fail("jobs", fmt::format("job {} asks for {} GPUs, the cluster has {}",
+                                      ukemi::quoted(job.name), job.gpus, scenario.cluster.gpus()));
+    }
+}
+
+bool in_whole_seconds(Duration time) { return round_down_to(time, whole_seconds(1)) == time; }
+
+void check_rounds(ConfigReader& root, const ScheduleScenario& scenario) {
+    const bool measured = std::ranges::any_of(
+        scenario.jobs, [](const sim::SharingJob& job) { return job.application != nullptr; });
+    if (!measured) return;
+    if (scenario.round <= Duration{} || !in_whole_seconds(scenario.round)) {
+        root.fail("round",
+                  "expected a round of whole seconds, such as \"60 s\": jobs of measured "
+                  "applications count in them");
+    }
+    for (const sim::SharingJob& job : scenario.jobs) {
+        if (!in_whole_seconds(job.restart)) root.fail("restart", "expected whole seconds");
+    }
+}
+
+void check_scheduler(ConfigReader& section, const schedulers::SchedulerEntry& entry,
+                     const schedulers::Scheduler& made, const ScheduleScenario& scenario) {
+    if (scenario.round > Duration{} && made.round() > Duration{} &&
+        scenario.round != made.round()) {
+        section.fail("name", fmt::format("{} has rounds of {}, the scenario of {}: expected the "
+                                         "same",
+                                         entry.name, format_duration(made.round()),
+                                         format_duration(scenario.round)));
+    }
+    for (const sim::SharingJob& job : scenario.jobs) {
+        if (entry.needs_service && job.application != nullptr) {
+            section.fail("name", fmt::format("{} asks how long jobs take, which measured "
+                                             "applications do not say",
+                                             entry.name));
+        }
+        if (entry.needs_deadline && job.deadline == Instant::never()) {
+            section.fail("name", fmt::format("{} asks for a deadline of every job, {} has none",
+                                             entry.name, ukemi::quoted(job.name)));
+        }
+        if (entry.divides && job.restart > Duration{}) {
+            section.fail("name", fmt::format("{} gives parts of GPUs, which it changes all the "
+                                             "time: expected \"restart\": \"0 s\"",
+                                             entry.name));
+        }
+    }
+}
+
+void read_schedulers(ConfigReader& root, ScheduleScenario& scenario) {
+    const std::vector<std::string_view> names = schedulers::scheduler_names();
+    for (ConfigReader& section : root.objects("schedulers")) {
+        const schedulers::SchedulerEntry* const entry =
+            schedulers::find_scheduler(section.one_of("name", names));
+        auto made = entry->make(section);
+        section.finish();
+        check_scheduler(section, *entry, *made, scenario);
+        if (std::ranges::any_of(scenario.schedulers,
+                                [&](const auto& one) { return one->name() == made->name(); })) {
+            section.fail("name", fmt::format("\"{}\" stands there twice: --vary compares "
+                                             "parameters",
+                                             made->name()));
+        }
+        scenario.schedulers.push_back(std::move(made));
+    }
+    if (scenario.schedulers.empty()) root.fail("schedulers", "expected at least one");
+}
+
+// Of another kind of scenario: not as a key that this one may have.
+bool has_key(const ConfigReader& root, std::string_view key) {
+    if (KeyExplorer::of(root.file()) != nullptr) return false;
+    return std::ranges::any_of(root.keys(), [&](const std::string& one) { return one == key; });
+}
+
+void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
+    if (has_key(root, "market")) {
+        root.fail("market",
+                  "this is a job on a market: `ukemi replay` runs it; `ukemi schedule` "
+                  "runs jobs that share a \"cluster\"");
+    }
+    scenario.name = root.text("name");
+    if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
+    root.text("description", "");
+    if (root.has("$schema")) root.text("$schema");  // for editors
+    ConfigReader cluster = root.object("cluster");
+    scenario.cluster.machines =
+        static_cast<std::int32_t>(cluster.integer("machines", 1, gpus_most, 1));
+    scenario.cluster.gpus_per_machine =
+        static_cast<std::int32_t>(cluster.integer("gpus_per_machine", 1, 1'000));
+    cluster.finish();
+    if (root.has("round")) {
+        scenario.round = bounded(root, "round", root.duration("round"));
+        if (scenario.round <= Duration{}) root.fail("round", "expected more than zero");
+    }
+    read_jobs(root, scenario);
+    check_rounds(root, scenario);
+    read_schedulers(root, scenario);
+    root.finish();
+}
+
+ScheduleScenario read_schedule_root(ConfigReader& root, const fs::path& file) {
+    ScheduleScenario scenario;
+    scenario.file = file;
+    ComplaintList complaints(root.file());
+    complaints.attempt([&] { read_schedule_parts(root, scenario); });
+    complaints.throw_all();
+    scenario.resolved = root.resolved();
+    return scenario;
+}
+
+}  // namespace
+
+ScheduleScenario read_schedule_scenario(const fs::path& file) {
+    ConfigReader root = ConfigReader::from_file(file);
+    return read_schedule_root(root, file);
+}
+
+bool is_schedule_scenario(const fs::path& file) {
+    return has_key(ConfigReader::from_file(file), "schedulers");
+}
+
+void expect_no_schedulers(const ConfigReader& root) {
+    if (!has_key(root, "schedulers")) return;
+    root.fail("schedulers", "these are jobs that share a cluster: `ukemi schedule` runs them");
+}
+
+ScheduleScenario schedule_scenario_from_text(std::string_view text, const fs::path& file,
+                                             std::span<const ConfigOverride> overrides) {
+    ConfigReader root = ConfigReader::from_text(text, file.string(), overrides);
+    return read_schedule_root(root, file);
+}
+
+std::vector<KeyNote> schedule_scenario_keys(std::span<const std::string> examples) {
+    return keys_of(examples, [](ConfigReader& root) { read_schedule_root(root, "example.json"); });
+}
+
+}  // namespace ukemi::scenarios

@@ -1,0 +1,48 @@
+// schedule_scenario.hpp — a scenario of jobs that share a cluster, as `ukemi schedule` reads it.
+//
+// Sections: "cluster" (machines and GPUs on each), "jobs" (a list by hand, or a recorded workload
+// with the tables of its applications), "schedulers", and optionally "round" and "restart". As
+// strict as other scenarios; also refused: a job that asks for more GPUs than there are, and a
+// scheduler that asks for what the jobs cannot say.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config_reader.hpp"
+#include "records/run_result.hpp"
+#include "schedulers/registry.hpp"
+#include "sim/jobs/schedule_run.hpp"
+
+namespace ukemi::scenarios {
+
+struct ScheduleScenario {
+    std::string name;
+    std::filesystem::path file;
+    sim::SharedCluster cluster;
+    Duration round;
+    std::shared_ptr<const traces::ApplicationTables> tables;  // null: service times are known
+    std::vector<sim::SharingJob> jobs;                        // in the order of arrival
+    std::vector<std::unique_ptr<schedulers::Scheduler>> schedulers;  // each for one run
+    std::string resolved;
+    std::vector<records::VariedValue> varied;  // of the document that this is a variant of
+
+    sim::ScheduledWorkload workload() const { return {cluster, round, jobs}; }
+};
+
+// Whether a file is meant as one: it has "schedulers". InputError if it is no JSON object.
+bool is_schedule_scenario(const std::filesystem::path& file);
+
+// For readers of other kinds of scenarios: refuses one of these, and says which command runs it.
+void expect_no_schedulers(const ConfigReader& root);
+
+ScheduleScenario read_schedule_scenario(const std::filesystem::path& file);
+ScheduleScenario schedule_scenario_from_text(std::string_view text,
+                                             const std::filesystem::path& file,
+                                             std::span<const ConfigOverride> overrides = {});
+
+}  // namespace ukemi::scenarios

@@ -1,0 +1,34 @@
+// fifo.cpp — jobs start in the order in which they came, and none is ever paused.
+#include <deque>
+#include <memory>
+
+#include "schedulers/gangs.hpp"
+#include "schedulers/registry.hpp"
+
+namespace ukemi::schedulers {
+
+namespace {
+
+class Fifo final : public Scheduler {
+public:
+    std::string_view name() const override { return "fifo"; }
+    void begin(const ClusterFacts& cluster) override { held_.begin(cluster.gpus); }
+    void completed(JobId job) override { held_.end(job); }
+    void arrived(const JobRequest& request) override {
+        waiting_.push_back({request.id, request.gpus});
+    }
+    void decide(Instant, const JobForecasts&, Allocation& allocation) override {
+        while (!waiting_.empty() && held_.start(waiting_.front())) waiting_.pop_front();
+        held_.share(allocation);
+    }
+
+private:
+    HeldGpus held_;
+    std::deque<Gang> waiting_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scheduler> make_fifo(ConfigReader&) { return std::make_unique<Fifo>(); }
+
+}  // namespace ukemi::schedulers

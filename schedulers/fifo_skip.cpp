@@ -1,0 +1,33 @@
+// fifo_skip.cpp — as fifo, but a job that fits may start before an earlier one that does not.
+#include <memory>
+
+#include "schedulers/gangs.hpp"
+#include "schedulers/registry.hpp"
+
+namespace ukemi::schedulers {
+
+namespace {
+
+class FifoSkip final : public Scheduler {
+public:
+    std::string_view name() const override { return "fifo_skip"; }
+    void begin(const ClusterFacts& cluster) override { held_.begin(cluster.gpus); }
+    void completed(JobId job) override { held_.end(job); }
+    void arrived(const JobRequest& request) override {
+        waiting_.push_back({request.id, request.gpus});
+    }
+    void decide(Instant, const JobForecasts&, Allocation& allocation) override {
+        std::erase_if(waiting_, [&](const Gang& gang) { return held_.start(gang); });
+        held_.share(allocation);
+    }
+
+private:
+    HeldGpus held_;
+    std::vector<Gang> waiting_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scheduler> make_fifo_skip(ConfigReader&) { return std::make_unique<FifoSkip>(); }
+
+}  // namespace ukemi::schedulers

@@ -1,0 +1,45 @@
+// gangs.hpp — jobs that run on all the GPUs that they ask for, or on none.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "schedulers/scheduler.hpp"
+
+namespace ukemi::schedulers {
+
+struct Gang {
+    JobId id{};
+    std::int32_t gpus = 1;
+};
+
+// Those that keep what they have until they end.
+class HeldGpus {
+public:
+    void begin(std::int32_t gpus) {
+        free_ = gpus;
+        held_.clear();
+    }
+    bool start(const Gang& gang) {  // false: it does not fit
+        if (gang.gpus > free_) return false;
+        free_ -= gang.gpus;
+        held_.push_back(gang);
+        return true;
+    }
+    void end(JobId id) {
+        const auto gang = std::ranges::find(held_, id, &Gang::id);
+        INVARIANT(gang != held_.end());
+        free_ += gang->gpus;
+        held_.erase(gang);
+    }
+    void share(Allocation& allocation) const {
+        for (const Gang& gang : held_) allocation.shares.push_back({gang.id, gang.gpus});
+    }
+
+private:
+    std::int32_t free_ = 0;
+    std::vector<Gang> held_;  // in the order of their start
+};
+
+}  // namespace ukemi::schedulers

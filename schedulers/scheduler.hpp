@@ -1,0 +1,81 @@
+// scheduler.hpp — who shares a cluster among jobs: jobs and GPUs in, shares of GPUs out.
+//
+// A Scheduler is told which jobs come and end. At a decision it says who has how many GPUs until
+// the next one; what it does not name has none. It reads no clock, draws nothing and keeps no
+// pointer to what it was shown. What it knows of a job's future comes from the job's own forecasts.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.hpp"
+
+namespace ukemi::schedulers {
+
+enum class JobId : std::uint32_t {};  // the number in the workload, which is the last tie-break
+
+constexpr std::size_t number_of(JobId id) { return static_cast<std::size_t>(id); }
+
+// What a job says when it comes.
+struct JobRequest {
+    JobId id{};
+    Instant arrival;
+    std::int32_t gpus = 1;  // asked for
+    Duration service;       // on these GPUs; zero where nobody knows
+    Instant deadline = Instant::never();
+};
+
+struct ClusterFacts {
+    std::int32_t gpus = 0;
+    std::size_t jobs = 0;  // of the whole workload
+};
+
+// parts / of GPUs. Only schedulers that divide GPUs (SchedulerEntry::divides) have `of` above 1.
+struct GpuShare {
+    JobId job{};
+    std::int64_t parts = 0;
+    std::int64_t of = 1;
+
+    friend bool operator==(const GpuShare&, const GpuShare&) = default;
+};
+
+struct Allocation {
+    // A job whose share is what it was keeps its GPUs; the others are placed in this order.
+    std::vector<GpuShare> shares;
+    std::vector<JobId> refused;  // never to run
+    // To be asked then, even if nothing happens before. Without rounds only.
+    Instant ask_again = Instant::never();
+};
+
+// What each live job expects of itself, at the moment of the decision. Work is in units of the
+// job's own; `work_in` and `work_left` are exact.
+class JobForecasts {
+public:
+    virtual ~JobForecasts() = default;
+    // Of jobs whose service time is known:
+    virtual Duration remaining(JobId job) const = 0;  // on the GPUs that it asked for
+    virtual Int128 work_left(JobId job) const = 0;
+    virtual Int128 work_in(JobId job, std::int32_t gpus, Duration time) const = 0;
+    // Of all:
+    virtual std::int32_t gpus_max(JobId job) const = 0;  // that it can use
+    virtual double step_s(JobId job, std::int32_t gpus) const = 0;
+    virtual double steps_left(JobId job) const = 0;
+};
+
+class Scheduler {
+public:
+    virtual ~Scheduler() = default;
+    virtual std::string_view name() const = 0;
+    // Zero: asked whenever jobs come or end. Else at whole multiples of this time only; GPUs of a
+    // job that ends in between are idle until then.
+    virtual Duration round() const { return {}; }
+
+    virtual void begin(const ClusterFacts& cluster) = 0;
+    // Of one instant: first who ended, then who came, each in the order of the workload.
+    virtual void completed(JobId job) = 0;
+    virtual void arrived(const JobRequest& request) = 0;
+    virtual void decide(Instant now, const JobForecasts& jobs, Allocation& allocation) = 0;
+};
+
+}  // namespace ukemi::schedulers

@@ -1,0 +1,73 @@
+// job_work.hpp — how one of the jobs that share a cluster gets on with the GPUs that it has.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "schedulers/scheduler.hpp"
+#include "traces/application_tables.hpp"
+
+namespace ukemi::sim {
+
+struct SharedCluster {
+    std::int32_t machines = 1;
+    std::int32_t gpus_per_machine = 1;
+    std::int32_t gpus() const { return machines * gpus_per_machine; }
+};
+
+struct GpusOnMachine {
+    std::int32_t machine = 0;
+    std::int32_t gpus = 0;
+};
+
+// What a job has between two decisions: none, whole GPUs on machines, or parts of some.
+struct HeldShare {
+    schedulers::GpuShare share;
+    std::vector<GpusOnMachine> machines;  // empty for parts
+};
+
+// A job of a workload. Either its service time is known, or its application and its batch.
+struct SharingJob {
+    std::string name;
+    Instant arrival;
+    std::int32_t gpus = 1;
+    Duration restart;  // of each start with other GPUs than before: it holds them and stands still
+    Instant deadline = Instant::never();
+    // At speed 1. By number of GPUs, in millionths: speeds[0] is 0. Empty: speed 1 on `gpus`, and
+    // less in proportion.
+    Duration service;
+    std::vector<std::int64_t> speeds;
+    const traces::Application* application = nullptr;
+    std::int64_t batch = 0;
+};
+
+// Time goes forward from call to call.
+class JobWork {
+public:
+    virtual ~JobWork() = default;
+    virtual void hold(Instant now, const HeldShare& held) = 0;
+    // The instant, at most `now`, at which it was complete with what it has; else never.
+    virtual Instant advance(Instant now) = 0;
+    // At which it will be complete with what it has; never if it holds nothing. Only of jobs whose
+    // service time is known.
+    virtual Instant completion() const = 0;
+
+    // As in JobForecasts; work in 2^-20 ns at speed 1.
+    virtual Duration remaining(Instant now) const = 0;
+    virtual Int128 work_left(Instant now) const = 0;
+    virtual Int128 work_in(std::int32_t gpus, Duration time) const = 0;
+    virtual std::int32_t gpus_max() const = 0;
+    virtual double step_s(std::int32_t gpus) const = 0;
+    virtual double steps_left(Instant now) const = 0;
+};
+
+// By its service time: exact to 2^-20 ns of work a decision, and complete at the next nanosecond.
+std::unique_ptr<JobWork> make_service_work(const SharingJob& job);
+
+// By its application's tables, in whole seconds and epochs as the simulator that came with Pollux
+// (Qiao et al., OSDI'21) counts them. `gpus_per_machine` is how forecasts pack GPUs.
+std::unique_ptr<JobWork> make_epoch_work(const SharingJob& job, std::int32_t gpus_per_machine);
+
+}  // namespace ukemi::sim

@@ -1,0 +1,207 @@
+// schedule_run.cpp — asks the scheduler, carries out what it says, and moves time on.
+#include "sim/jobs/schedule_run.hpp"
+
+#include <algorithm>
+
+#include "base/time_queue.hpp"
+#include "sim/jobs/free_gpus.hpp"
+
+namespace ukemi::sim {
+
+namespace {
+
+using schedulers::GpuShare;
+using schedulers::JobId;
+using schedulers::number_of;
+
+class ScheduleRun final : public schedulers::JobForecasts {
+public:
+    ScheduleRun(const ScheduledWorkload& workload, schedulers::Scheduler& scheduler)
+        : workload_(workload),
+          scheduler_(scheduler),
+          round_(std::max(workload.round, scheduler.round())),
+          live_(workload.jobs.size()),
+          free_(workload.cluster) {
+        outcome_.jobs.resize(workload.jobs.size());
+    }
+
+    ScheduleOutcome run() {
+        scheduler_.begin({workload_.cluster.gpus(), workload_.jobs.size()});
+        while (next_ < workload_.jobs.size() || live_count_ > 0) {
+            const Instant next = next_instant();
+            INVARIANT(next >= now_ && next < Instant::never());  // else nobody is ever asked again
+            now_ = next;
+            ask_again_ = Instant::never();
+            complete();
+            while (next_ < workload_.jobs.size() && workload_.jobs[next_].arrival <= now_) arrive();
+            if (live_count_ > 0) decide();
+        }
+        if (round_ > Duration{}) outcome_.rounds = now_.since_start().raw() / round_.raw();
+        return std::move(outcome_);
+    }
+
+    Duration remaining(JobId job) const override { return live(job).work->remaining(now_); }
+    Int128 work_left(JobId job) const override { return live(job).work->work_left(now_); }
+    Int128 work_in(JobId job, std::int32_t gpus, Duration time) const override {
+        return live(job).work->work_in(gpus, time);
+    }
+    std::int32_t gpus_max(JobId job) const override { return live(job).work->gpus_max(); }
+    double step_s(JobId job, std::int32_t gpus) const override {
+        return live(job).work->step_s(gpus);
+    }
+    double steps_left(JobId job) const override { return live(job).work->steps_left(now_); }
+
+private:
+    struct LiveJob {
+        std::unique_ptr<JobWork> work;
+        HeldShare held;
+        Instant held_since;
+        std::int64_t named_in = -1;  // the last decision that gave it something
+        TimeQueue<JobId>::Ticket end;
+    };
+    LiveJob& live(JobId job) { return live_[number_of(job)]; }
+    const LiveJob& live(JobId job) const { return live_[number_of(job)]; }
+
+    Instant next_instant() {
+        const Instant arrival =
+            next_ < workload_.jobs.size() ? workload_.jobs[next_].arrival : Instant::never();
+        if (round_ > Duration{}) {
+            if (live_count_ > 0) return now_ + round_;
+            const Instant end = Instant::at(round_up_to(arrival.since_start(), round_));
+            // The rounds of the workload are decided about at their ends, the first at the first.
+            return workload_.round > Duration{} ? std::max(end, Instant::at(round_)) : end;
+        }
+        const Instant end =
+            ends_.empty() ? Instant::never() : Instant::at(nanoseconds(ends_.next().at));
+        return std::min({arrival, end, ask_again_});
+    }
+
+    void complete() {
+        ended_.clear();
+        if (round_ > Duration{}) {
+            for (const JobId job : running_) {
+                const Instant end = live(job).work->advance(now_);
+                if (end <= now_) end_of(job, end);
+            }
+        } else {
+            while (!ends_.empty() && ends_.next().at <= now_.raw()) end_of(ends_.take(), now_);
+        }
+        if (ended_.empty()) return;
+        std::erase_if(running_, [&](JobId job) { return !live(job).work; });
+        std::ranges::sort(ended_);
+        for (const JobId job : ended_) scheduler_.completed(job);
+    }
+    void end_of(JobId job, Instant end) {
+        outcome_.jobs[number_of(job)].completion = end;
+        outcome_.end = std::max(outcome_.end, end);
+        close_span(job, end);
+        free_.give_back(live(job).held.machines);
+        live(job).work.reset();
+        --live_count_;
+        ended_.push_back(job);
+    }
+    void close_span(JobId job, Instant end) {
+        LiveJob& one = live(job);
+        if (one.held.share.parts == 0) return;
+        JobOutcome& outcome = outcome_.jobs[number_of(job)];
+        const Duration time = end - one.held_since;
+        outcome.held += time;
+        outcome.gpu_s += to_seconds(time) * static_cast<double>(one.held.share.parts) /
+                         static_cast<double>(one.held.share.of);
+        if (!workload_.keeps_spans) return;
+        outcome_.spans.push_back({number_of(job), one.held_since, end, one.held});
+    }
+
+    void arrive() {
+        const SharingJob& job = workload_.jobs[next_];
+        const auto id = static_cast<JobId>(next_++);
+        live(id).work = job.application == nullptr
+                            ? make_service_work(job)
+                            : make_epoch_work(job, workload_.cluster.gpus_per_machine);
+        ++live_count_;
+        const Duration service =
+            job.application == nullptr ? live(id).work->remaining(now_) : Duration{};
+        scheduler_.arrived({id, job.arrival, job.gpus, service, job.deadline});
+    }
+
+    void decide() {
+        allocation_.shares.clear();
+        allocation_.refused.clear();
+        allocation_.ask_again = Instant::never();
+        scheduler_.decide(now_, *this, allocation_);
+        INVARIANT(allocation_.ask_again > now_);
+        ask_again_ = allocation_.ask_again;
+        const std::int64_t decision = outcome_.decisions++;
+        for (const JobId job : allocation_.refused) {
+            live(job).work.reset();
+            --live_count_;
+        }
+        check_sum();
+        changed_.clear();
+        for (const GpuShare& share : allocation_.shares) {
+            LiveJob& one = live(share.job);
+            INVARIANT(one.work && one.named_in != decision && share.parts > 0);
+            one.named_in = decision;
+            if (one.held.share == share) continue;
+            take_away(share.job);
+            changed_.push_back(&share);
+        }
+        for (const JobId job : running_) {
+            if (live(job).named_in == decision || live(job).held.share.parts == 0) continue;
+            take_away(job);
+            live(job).work->hold(now_, live(job).held);
+        }
+        for (const GpuShare* const share : changed_) give(*share);
+        running_.clear();
+        for (const GpuShare& share : allocation_.shares) running_.push_back(share.job);
+    }
+    void check_sum() const {
+        double sum = 0;
+        for (const GpuShare& share : allocation_.shares) {
+            sum += static_cast<double>(share.parts) / static_cast<double>(share.of);
+        }
+        INVARIANT(sum <= workload_.cluster.gpus() * (1 + 1e-9));
+    }
+    void take_away(JobId job) {
+        LiveJob& one = live(job);
+        if (one.held.share.parts == 0) return;
+        close_span(job, now_);
+        free_.give_back(one.held.machines);
+        one.held = {};
+        ends_.cancel(one.end);
+    }
+    void give(const GpuShare& share) {
+        LiveJob& one = live(share.job);
+        one.held.share = share;
+        if (share.of == 1) one.held.machines = free_.take(static_cast<std::int32_t>(share.parts));
+        one.held_since = now_;
+        one.work->hold(now_, one.held);
+        ++outcome_.jobs[number_of(share.job)].starts;
+        if (round_ > Duration{}) return;
+        one.end = ends_.push(one.work->completion().raw(), 0, share.job);
+    }
+
+    const ScheduledWorkload& workload_;
+    schedulers::Scheduler& scheduler_;
+    Duration round_;
+    Instant now_;
+    std::size_t next_ = 0;  // of the workload, to come
+    std::size_t live_count_ = 0;
+    std::vector<LiveJob> live_;  // of jobs that are not there, without work
+    FreeGpus free_;
+    std::vector<JobId> running_;
+    TimeQueue<JobId> ends_;  // without rounds
+    Instant ask_again_ = Instant::never();
+    schedulers::Allocation allocation_;
+    std::vector<const GpuShare*> changed_;
+    std::vector<JobId> ended_;
+    ScheduleOutcome outcome_;
+};
+
+}  // namespace
+
+ScheduleOutcome run_schedule(const ScheduledWorkload& workload, schedulers::Scheduler& scheduler) {
+    return ScheduleRun(workload, scheduler).run();
+}
+
+}  // namespace ukemi::sim

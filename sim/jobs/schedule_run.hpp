@@ -1,0 +1,52 @@
+// schedule_run.hpp — jobs that share a cluster under a scheduler, from the first arrival to the
+// last end.
+//
+// Decisions are taken whenever jobs come or end and when the scheduler asked for it; or, where
+// there are rounds, at their ends only: GPUs of a job that ends within a round are idle to its end.
+// At one instant ends come before arrivals, and arrivals before the decision.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "schedulers/scheduler.hpp"
+#include "sim/jobs/job_work.hpp"
+
+namespace ukemi::sim {
+
+struct ScheduledWorkload {
+    SharedCluster cluster;
+    Duration round;                    // zero: at every event
+    std::span<const SharingJob> jobs;  // in the order of arrival
+    bool keeps_spans = true;
+};
+
+// A stretch of time in which a job held the same GPUs.
+struct HeldSpan {
+    std::size_t job = 0;
+    Instant begin;
+    Instant end;
+    HeldShare held;
+};
+
+struct JobOutcome {
+    Instant completion = Instant::never();  // never: it was refused
+    std::int64_t starts = 0;                // with other GPUs than before
+    Duration held;                          // time in which it had any
+    double gpu_s = 0;                       // that it had, up to its end
+    bool refused() const { return completion == Instant::never(); }
+};
+
+struct ScheduleOutcome {
+    std::vector<JobOutcome> jobs;
+    std::vector<HeldSpan> spans;  // in the order of their ends, if they are kept
+    std::int64_t decisions = 0;
+    std::int64_t rounds = 0;  // until the last job was complete; 0 without rounds
+    Instant end;              // of the last job
+};
+
+// InputError where a measured application's tables lack what the run asks for.
+ScheduleOutcome run_schedule(const ScheduledWorkload& workload, schedulers::Scheduler& scheduler);
+
+}  // namespace ukemi::sim

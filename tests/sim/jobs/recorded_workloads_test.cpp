@@ -1,0 +1,73 @@
+// recorded_workloads_test.cpp — Pollux's simulator (Qiao et al., OSDI'21) on its own workloads:
+// every completion time, restart, makespan and number of rounds that it printed.
+//
+// Step times are look-ups of that simulator, which its tables and a triangulation gave: what is
+// proved here is the round, the schedulers and the placing.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analysis/schedule_results.hpp"
+#include "base/read_file.hpp"
+#include "tests/recorded.hpp"
+
+namespace ukemi {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* pollux_tables = "cluster/pollux";
+constexpr const char* pollux_workloads = "pollux/workloads";
+
+std::string pollux_scenario(const fs::path& workload, const fs::path& tables) {
+    return json{{"name", "pollux"},
+                {"cluster", {{"machines", 16}, {"gpus_per_machine", 4}}},
+                {"round", "60 s"},
+                {"jobs", {{"workload", workload.string()}, {"tables", tables.string()}}},
+                {"schedulers", {{{"name", "tiresias"}}, {{"name", "optimus"}}}}}
+        .dump();
+}
+
+void check_run(const analysis::ScheduledRun& run, const json& expected) {
+    REQUIRE(run.jobs.size() == expected["jobs"].get<std::size_t>());
+    for (const analysis::ScheduledJob& one : run.jobs) {
+        CAPTURE(one.job->name);
+        CHECK(one.completion_time ==
+              whole_seconds(expected["jcts"][one.job->name].get<std::int64_t>()));
+        CHECK(one.restarts == expected["restarts"][one.job->name].get<std::int64_t>());
+    }
+    CHECK(run.completion_s.mean == Approx(expected["avg_jct"].get<double>()).epsilon(1e-12));
+    CHECK(run.outcome.end.since_start() == whole_seconds(expected["makespan"].get<std::int64_t>()));
+    CHECK(run.outcome.rounds == expected["rounds"].get<std::int64_t>());
+}
+
+}  // namespace
+
+TEST_CASE("recorded workloads: Tiresias and Optimus complete every job in the recorded second",
+          "[jobs][peers]") {
+    const fs::path tables = *peer_outputs() / pollux_tables;
+    const auto data = recorded_data(pollux_workloads);
+    if (!data || !fs::exists(tables)) {
+        WARN("skipped: no recorded data: pollux/workloads, reference/peers/cluster/pollux");
+        return;
+    }
+    std::size_t jobs = 0;
+    for (int number = 1; number <= 6; ++number) {
+        const fs::path workload =
+            *data / pollux_workloads / ("workload-" + std::to_string(number) + ".csv");
+        std::vector<scenarios::ScheduleScenario> variants;
+        variants.push_back(scenarios::schedule_scenario_from_text(pollux_scenario(workload, tables),
+                                                                  "pollux.json"));
+        for (const analysis::ScheduledRun& run : analysis::run_schedules(variants)) {
+            CAPTURE(number, run.scheduler);
+            const fs::path expected =
+                tables / "expected" / (run.scheduler + "-w" + std::to_string(number) + ".json");
+            check_run(run, json::parse(read_file(expected)));
+            jobs += run.jobs.size();
+        }
+    }
+    CHECK(jobs == 1920);
+}
+
+}  // namespace ukemi

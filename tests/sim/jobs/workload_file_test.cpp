@@ -1,0 +1,105 @@
+// workload_file_test.cpp — forms of recorded workloads, and what is wrong with others.
+#include <array>
+#include <catch2/catch.hpp>
+
+#include "base/input_error.hpp"
+#include "tests/recorded.hpp"
+#include "tests/scratch_folder.hpp"
+#include "traces/workload_file.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string complaint_about(const fs::path& file) {
+    try {
+        traces::read_workloads(std::array{file});
+    } catch (const InputError& error) {
+        return std::string(error.what()).substr(file.parent_path().string().size() + 1);
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("workload files: of several, the first submission is the zero of the clock", "[jobs]") {
+    const ScratchFolder scratch;
+    const std::array files = {
+        scratch.file("a.csv", "job_id,submission_time,duration,num_gpu\nx,500,20,4\ny,100,1.5,1\n"),
+        scratch.file("b.csv",
+                     "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,"
+                     "duration\nz,90,7,bert,150,32,2,30\n")};
+    const auto rows = traces::read_workloads(files);
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0].name == "z");
+    CHECK(rows[0].arrival == Duration{});
+    CHECK(rows[0].deadline == whole_seconds(60));
+    CHECK(rows[0].gpus == 2);
+    CHECK(rows[1].name == "y");
+    CHECK(rows[1].arrival == whole_seconds(10));
+    CHECK(rows[1].service == milliseconds(1500));
+    CHECK(rows[1].deadline == Duration::max());
+    CHECK(rows[2].arrival == whole_seconds(410));
+}
+
+TEST_CASE("workload files: Philly's stamps and Pollux's seconds", "[jobs]") {
+    const ScratchFolder scratch;
+    const auto philly = traces::read_workloads(std::array{scratch.file(
+        "p.csv",
+        "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,a\n"
+        "2017-10-09 06:13:03,2951.0,8,2951.0,b\n")});
+    CHECK(philly[0].gpus == 8);
+    CHECK(philly[1].arrival == whole_seconds(48 * 60 + 52));
+    const auto pollux = traces::read_workloads(std::array{scratch.file(
+        "w.csv", "name,time,application,num_replicas,batch_size\nbert-0,225.0,bert,6,384\n")});
+    CHECK(pollux[0].arrival == whole_seconds(225));  // of its own clock
+    CHECK(pollux[0].application == "bert");
+    CHECK(pollux[0].batch == 384);
+}
+
+TEST_CASE("workload files: what is wrong is said with its line", "[jobs]") {
+    const ScratchFolder scratch;
+    const auto about = [&](const char* text) {
+        return complaint_about(scratch.file("w.csv", text));
+    };
+    CHECK(about("job_id,submission_time,duration,num_gpu\n") == "w.csv: there is no job in it");
+    CHECK_THAT(about("job_id,submission_time,duration,num_gpu\nx,1,0,1\n"),
+               Catch::StartsWith("w.csv:2:5: expected a duration above zero, found"));
+    CHECK_THAT(about("job_id,submission_time,duration,num_gpu\nx,1,2,0\n"),
+               Catch::StartsWith("w.csv:2:7: expected a number of GPUs from 1 to 1000000, found"));
+    CHECK_THAT(about("job_id,submission_time,duration,num_gpu,deadline\nx,5,2,1,5\n"),
+               Catch::StartsWith("w.csv:2:9: expected a deadline after the submission, found"));
+    CHECK_THAT(about("a,b\n1,2\n"), Catch::StartsWith("w.csv:1:1: "));
+    const std::array two_forms = {
+        scratch.file("a.csv", "job_id,submission_time,duration,num_gpu\nx,1,2,1\n"),
+        scratch.file("b.csv", "name,time,application,num_replicas,batch_size\na,0,b,1,1\n")};
+    CHECK_THROWS_WITH(traces::read_workloads(two_forms), Catch::Contains("is of another form"));
+}
+
+TEST_CASE("workload files: every recorded one is read", "[jobs]") {
+    const auto data = whole_recorded_data();
+    if (!data) {
+        WARN("skipped: no recorded data: elasticflow_ms_itp, pollux, sia");
+        return;
+    }
+    std::size_t jobs = 0;
+    std::size_t files = 0;
+    for (const char* folder : {"elasticflow_ms_itp/raw-traces",
+                               "elasticflow_ms_itp/"
+                               "elasticflow-traces",
+                               "pollux/workloads", "sia/workloads/philly", "sia/workloads/saturn",
+                               "sia/workloads/newtrace"}) {
+        if (!fs::exists(*data / folder)) continue;
+        for (const auto& entry : fs::directory_iterator(*data / folder)) {
+            CAPTURE(entry.path());
+            jobs += traces::read_workloads(std::array{entry.path()}).size();
+            ++files;
+        }
+    }
+    CHECK(files >= 30);
+    CHECK(jobs >= 100'000);
+}
+
+}  // namespace ukemi
