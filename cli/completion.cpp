@@ -20,7 +20,8 @@ std::vector<std::string> words_for(const CLI::App& app, const OptionText& option
     std::vector<std::string> words;
     const std::string& name = option.names.back();
     if (name == "SCENARIO") {
-        for (const analysis::ShippedScenario& one : analysis::shipped_scenarios()) words.push_back(one.name);
+        for (const analysis::ShippedScenario& one : analysis::shipped_scenarios())
+            words.push_back(one.name);
     } else if (name == "COMMAND") {
         for (const CLI::App* one : app.get_subcommands({})) words.push_back(one->get_name());
     } else if (name == "--policies" || name == "--policy" || name == "--baseline") {

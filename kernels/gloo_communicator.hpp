@@ -12,8 +12,9 @@
 // read either.
 //
 // Every peer proves that it knows `secret` (and has the epoch, size and rank it should have) when
-// connecting, by an HMAC-SHA-256 of who says it to whom. This keeps strays out, not an attacker on this machine: the bytes are not encrypted,
-// and Gloo ends the process when its own framing is violated before that.
+// connecting, by an HMAC-SHA-256 of who says it to whom. This keeps strays out, not an attacker on
+// this machine: the bytes are not encrypted, and Gloo ends the process when its own framing is
+// violated before that.
 //
 // SIGPIPE is ignored in the whole process from the first object on, unless somebody handles it.
 #pragma once

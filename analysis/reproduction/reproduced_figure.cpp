@@ -256,6 +256,10 @@ plots::VariationInput input_of(const ReproducedFigure& figure) {
         drawn.mean = value.simulated;
         drawn.published = value.published;
     }
+    // Sources may name them from the largest down.
+    for (plots::VariationLine& line : input.lines) {
+        std::ranges::stable_sort(line.points, {}, &plots::VariationPoint::at);
+    }
     add_courses(input, figure.about);
     return input;
 }

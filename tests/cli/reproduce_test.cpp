@@ -94,6 +94,9 @@ TEST_CASE("reproduce: a figure is a folder with its data, its script and its err
         CHECK(text.find(part) != std::string::npos);
     }
     CHECK(run_ukemi(scratch.path(), {"reproduce", "kungfu_monitors", "--out", "f"}).code == 2);
+    // Its source names the values from the largest down.
+    CHECK(run_ukemi(scratch.path(), {"reproduce", "or_stragglers", "--out", "g"}).code == 0);
+    CHECK(std::filesystem::file_size(scratch / "g/or_stragglers/or_stragglers.svg") > 100);
 }
 
 TEST_CASE("reproduce: the list names every figure, and so does the page about them", "[cli]") {
