@@ -37,7 +37,7 @@ bool LiveTrainer::must_stop() {
     return true;
 }
 
-// By a signal, or by whoever takes the machine. How long there is for it.
+// By a signal, or because the machine is taken. How long there is for it.
 std::chrono::milliseconds LiveTrainer::told_to_stop() {
     const bool told = setup_.stop_requests != nullptr && setup_.stop_requests->load() > 0;
     if (told) stop_because("told to stop");
