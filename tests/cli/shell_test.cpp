@@ -51,7 +51,8 @@ TEST_CASE("man: each command has a page with its options and examples", "[cli][s
 TEST_CASE("completion: bash offers commands, options, values and names", "[cli][shell]") {
     const ScratchFolder scratch;
     CHECK(offered(scratch, "ukemi rep") == "replay replay-log report reproduce\n");
-    CHECK(offered(scratch, "ukemi --plugin replay.so rep") == "replay replay-log report reproduce\n");
+    CHECK(offered(scratch, "ukemi --plugin replay.so rep") ==
+          "replay replay-log report reproduce\n");
     CHECK(offered(scratch, "ukemi replay --le") == "--legend\n");
     CHECK(offered(scratch, "ukemi replay demo --legend b") == "below\n");
     CHECK(offered(scratch, "ukemi replay demo --legend = r") == "right\n");
