@@ -12,6 +12,7 @@
 #include "base/rng.hpp"
 #include "traces/group_chain.hpp"
 #include "traces/limits.hpp"
+#include "traces/market_statistics.hpp"
 #include "traces/series_builder.hpp"
 
 namespace ukemi::traces {
@@ -116,15 +117,6 @@ PriceSeries generate_price(const PriceParameters& parameters, RandomStream rando
     }
 }
 
-// "a" … "z", "aa", "ab", …
-std::string zone_letters(std::int32_t index) {
-    std::string letters;
-    for (std::int32_t rest = index; rest >= 0; rest = rest / 26 - 1) {
-        letters.insert(letters.begin(), static_cast<char>('a' + rest % 26));
-    }
-    return letters;
-}
-
 }  // namespace
 
 std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std::uint64_t seed,
@@ -134,20 +126,18 @@ std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std
     INVARIANT(parameters.sampling > Duration{} && parameters.capacity >= 1);
     std::vector<TraceSeries> market;
     for (std::int32_t i = 0; i < zones; ++i) {
-        const std::string zone = "zone-" + zone_letters(i);
-        const bool stretches = !parameters.recorded.zones.empty();
-        const std::int32_t of_region = stretches ? largest_region(parameters.recorded)
-                                                 : std::max(1, parameters.shared.zones_per_region);
-        const std::string region = "region-" + zone_letters(i / of_region);
         TraceSeries& series = market.emplace_back();
-        series.zone = zone;
-        series.availability =
-            stretches ? availability_of_stretches(parameters.recorded, parameters.sampling, seed,
-                                                  region, i % of_region, length)
-                      : generate_availability(parameters, seed, zone, region, length);
+        if (!parameters.recorded.zones.empty()) {
+            series = zone_of_stretches(parameters.recorded, seed, i, length);
+        } else {
+            const std::int32_t of_region = std::max(1, parameters.shared.zones_per_region);
+            series.zone = "zone-" + zone_letters(i);
+            series.availability = generate_availability(
+                parameters, seed, series.zone, "region-" + zone_letters(i / of_region), length);
+        }
         if (!parameters.price) continue;
-        series.price = generate_price(*parameters.price,
-                                      RandomStream(seed, "market/" + zone + "/price"), length);
+        series.price = generate_price(
+            *parameters.price, RandomStream(seed, "market/" + series.zone + "/price"), length);
     }
     return market;
 }

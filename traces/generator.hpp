@@ -91,8 +91,8 @@ std::span<const MarketParameters> all_market_parameters();
 
 // `zones` zones, independent of each other (but those of a region), for `length`; each with
 // availability, and with a price if the parameters have one. Names "zone-a", "zone-b", …, "zone-z",
-// "zone-aa", …; a zone's series do not depend on how many others there are. Instant zero is
-// midnight, UTC. 1 ≤ zones ≤ 1000, 0 < length ≤ 100 years.
+// "zone-aa", …, or those of zone_of_stretches(); a zone's series do not depend on how many others
+// there are. Instant zero is midnight, UTC. 1 ≤ zones ≤ 1000, 0 < length ≤ 100 years.
 std::vector<TraceSeries> generate_market(const MarketParameters& parameters, std::uint64_t seed,
                                          std::int32_t zones, Duration length);
 

@@ -95,23 +95,23 @@ std::vector<std::int64_t> read_integers(ConfigReader& config, std::string_view k
 void read_recorded(ConfigReader& config, MarketParameters& parameters) {
     auto recorded = config.object_if_present("recorded");
     if (!recorded) return;
-    constexpr std::int64_t ticks_most = 1'000'000'000;
+    constexpr std::int64_t seconds_most = 10'000'000'000;
     parameters.recorded.mean = recorded->duration("stretch_mean");
     if (parameters.recorded.mean < parameters.sampling || parameters.recorded.mean > days(3660)) {
         recorded->fail("stretch_mean", "expected from the sampling to 3660 d");
     }
     for (ConfigReader& one : recorded->objects("zones")) {
         RecordedZone zone{one.text("zone"),
-                          one.integer("begins", 0, ticks_most),
-                          one.integer("ticks", 1, ticks_most),
+                          one.integer("begins_s", 0, seconds_most),
+                          one.integer("length_s", 1, seconds_most),
                           {},
                           {}};
-        zone.at = read_integers(one, "at", static_cast<double>(zone.ticks - 1), true);
+        zone.at_s = read_integers(one, "at_s", static_cast<double>(zone.length_s - 1), true);
         for (const std::int64_t held : read_integers(one, "held", parameters.capacity, false)) {
             zone.held.push_back(static_cast<std::int32_t>(held));
         }
-        if (zone.at.empty() || zone.held.size() != zone.at.size()) {
-            one.fail("held", "expected as many as in \"at\", and one at least");
+        if (zone.at_s.empty() || zone.held.size() != zone.at_s.size()) {
+            one.fail("held", "expected as many as in \"at_s\", and one at least");
         }
         one.finish();
         parameters.recorded.zones.push_back(std::move(zone));
@@ -209,9 +209,9 @@ std::string to_json(const MarketParameters& p) {
         nlohmann::ordered_json zones;
         for (const RecordedZone& zone : p.recorded.zones) {
             zones.push_back({{"zone", zone.zone},
-                             {"begins", zone.begins},
-                             {"ticks", zone.ticks},
-                             {"at", zone.at},
+                             {"begins_s", zone.begins_s},
+                             {"length_s", zone.length_s},
+                             {"at_s", zone.at_s},
                              {"held", zone.held}});
         }
         json["recorded"] = {{"stretch_mean", format_duration(p.recorded.mean)}, {"zones", zones}};

@@ -380,7 +380,7 @@ MarketFit fit_market(std::span<const TraceSeries> series, std::span<const Lifeti
         std::ranges::any_of(series, [](const TraceSeries& one) { return bool(one.availability); });
     if (has_availability) fit_availability(series, options, fit);
     if (has_availability && options.stretch > Duration{}) {
-        p.recorded = {std::max(options.stretch, p.sampling), recorded_zones(series, p.sampling)};
+        p.recorded = {std::max(options.stretch, p.sampling), recorded_zones(series)};
     }
     fit_prices(series, options.usd_on_demand, fit);
     const auto lost = std::ranges::count(lifetimes, true, &Lifetime::was_lost);

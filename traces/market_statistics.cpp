@@ -178,6 +178,14 @@ std::optional<double> mean_correlation(std::span<const TraceSeries> series) {
     return sum / pairs;
 }
 
+std::string zone_letters(std::int32_t index) {
+    std::string letters;
+    for (std::int32_t rest = index; rest >= 0; rest = rest / 26 - 1) {
+        letters.insert(letters.begin(), static_cast<char>('a' + rest % 26));
+    }
+    return letters;
+}
+
 std::string_view region_of_zone(std::string_view zone) {
     if (zone.size() < 3 || zone.back() < 'a' || zone.back() > 'z') return zone;
     const char before = zone[zone.size() - 2];

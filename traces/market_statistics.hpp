@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,5 +55,8 @@ std::optional<double> mean_correlation(std::span<const TraceSeries> series);
 // "us-east-1" of "us-east-1a" and of "us-east-1"; "us-central1" of "us-central1-a"; else the whole
 // name.
 std::string_view region_of_zone(std::string_view zone);
+
+// "a" … "z", "aa", "ab", …
+std::string zone_letters(std::int32_t index);
 
 }  // namespace ukemi::traces

@@ -43,12 +43,14 @@ const TraceForm& form_of(std::string_view text, const std::filesystem::path& fil
                          fmt::format("expected a record of a market over time, found {}", known));
     }
     // Not what it holds instead: a scenario can name any file, and its error may go anywhere.
-    throw InputError(file.string(), 1, 1,
-                     fmt::format("expected the beginning of a known trace form (see ukemi list "
-                                 "traces), found {}",
-                                 text.find_first_not_of(" \t\r\n") == std::string_view::npos
-                                     ? "an empty file"
-                                     : "another kind of file"));
+    throw InputError(
+        file.string(), 1, 1,
+        fmt::format("expected the beginning of a known trace form (for a table of your "
+                    "own: t_s,instances in the first line; see ukemi list traces), "
+                    "found {}",
+                    text.find_first_not_of(" \t\r\n") == std::string_view::npos
+                        ? "an empty file"
+                        : "another kind of file"));
 }
 
 // Keeps the entries whose `member` is `wanted`, and those that do not say it. Returns how many are

@@ -34,41 +34,71 @@ std::vector<Region> regions_of(const RecordedStretches& recorded) {
 // What a zone holds from a place on, which may lie before or behind it: it goes round.
 class Walk {
 public:
-    Walk(const RecordedZone& zone, std::int64_t place) : zone_(zone) {
-        const std::int64_t into = (place - zone.begins) % zone.ticks;
-        tick_ = into < 0 ? into + zone.ticks : into;
-        const auto after = std::ranges::upper_bound(zone.at, tick_);
-        step_ = static_cast<std::size_t>(after - zone.at.begin()) - 1;
+    Walk(const RecordedZone& zone, std::int64_t place_s) : zone_(zone) {
+        const std::int64_t into_s = (place_s - zone.begins_s) % zone.length_s;
+        at_s_ = into_s < 0 ? into_s + zone.length_s : into_s;
+        const auto after = std::ranges::upper_bound(zone.at_s, at_s_);
+        step_ = static_cast<std::size_t>(after - zone.at_s.begin()) - 1;
     }
     std::int32_t held() const { return zone_.held[step_]; }
-    std::int64_t to_next() const {
-        return (step_ + 1 < zone_.at.size() ? zone_.at[step_ + 1] : zone_.ticks) - tick_;
+    std::int64_t to_next_s() const {
+        return (step_ + 1 < zone_.at_s.size() ? zone_.at_s[step_ + 1] : zone_.length_s) - at_s_;
     }
     void next() {
-        step_ = step_ + 1 < zone_.at.size() ? step_ + 1 : 0;
-        tick_ = zone_.at[step_];
+        step_ = step_ + 1 < zone_.at_s.size() ? step_ + 1 : 0;
+        at_s_ = zone_.at_s[step_];
     }
 
 private:
     const RecordedZone& zone_;
-    std::int64_t tick_ = 0;
+    std::int64_t at_s_ = 0;
     std::size_t step_ = 0;
 };
 
-// A moment of all that was recorded, and so a region in proportion to that.
-struct Moment {
-    const Region* region = nullptr;
-    std::size_t zone = 0;
-    std::int64_t tick = 0;  // of its region
+// A second of the region's, in proportion to what each of its zones recorded.
+std::int64_t drawn_place_s(const Region& region, RandomStream& random) {
+    std::int64_t all_s = 0;
+    for (const RecordedZone* zone : region) all_s += zone->length_s;
+    std::int64_t left_s = random.integer(0, all_s - 1);
+    for (const RecordedZone* zone : region) {
+        if (left_s < zone->length_s) return zone->begins_s + left_s;
+        left_s -= zone->length_s;
+    }
+    INVARIANT(false);
+    return 0;
+}
+
+template <class Items>
+void shuffle(Items& items, RandomStream& random) {
+    for (std::size_t left = items.size(); left > 1; --left) {
+        const std::int64_t chosen = random.integer(0, static_cast<std::int64_t>(left) - 1);
+        std::swap(items[left - 1], items[static_cast<std::size_t>(chosen)]);
+    }
+}
+
+// What a generated zone is made of.
+struct Source {
+    Region region;
+    const RecordedZone* zone = nullptr;
+    std::int32_t nth_region = 1;  // of those generated
+    std::int32_t nth_zone = 0;    // of its region
 };
-Moment drawn_moment(const std::vector<Region>& regions, std::int64_t all_ticks,
-                    RandomStream& random) {
-    std::int64_t left = random.integer(0, all_ticks - 1);
+Source source_of(const RecordedStretches& recorded, std::uint64_t seed, std::int32_t index) {
+    std::vector<Region> regions = regions_of(recorded);
+    const auto zones = static_cast<std::int32_t>(recorded.zones.size());
+    const std::int32_t round = index / zones;
+    RandomStream random(seed, fmt::format("market/stretches/round/{}", round));
+    shuffle(regions, random);
+    for (Region& region : regions) shuffle(region, random);
+    std::int32_t nth_region = round * static_cast<std::int32_t>(regions.size());
+    std::int32_t left = index % zones;
     for (const Region& region : regions) {
-        for (std::size_t i = 0; i < region.size(); ++i) {
-            if (left < region[i]->ticks) return {&region, i, region[i]->begins + left};
-            left -= region[i]->ticks;
+        ++nth_region;
+        const auto size = static_cast<std::int32_t>(region.size());
+        if (left < size) {
+            return {region, region[static_cast<std::size_t>(left)], nth_region, left};
         }
+        left -= size;
     }
     INVARIANT(false);
     return {};
@@ -76,70 +106,60 @@ Moment drawn_moment(const std::vector<Region>& regions, std::int64_t all_ticks,
 
 }  // namespace
 
-std::vector<RecordedZone> recorded_zones(std::span<const TraceSeries> series, Duration sampling) {
+std::vector<RecordedZone> recorded_zones(std::span<const TraceSeries> series) {
+    const std::int64_t second = whole_seconds(1).raw();
     std::vector<RecordedZone> zones;
-    std::map<std::string, std::int64_t, std::less<>> first;  // of each region, since 1970
+    std::map<std::string, std::int64_t, std::less<>> first_s;  // of each region, since 1970
     for (const TraceSeries& one : series) {
         if (!one.availability || one.availability->end == Instant{}) continue;
         RecordedZone zone{one.zone, 0, 1, {}, {}};
-        const auto tick_of = [&](Instant at) { return at.since_start().raw() / sampling.raw(); };
-        zone.ticks = std::max<std::int64_t>(1, tick_of(one.availability->end));
+        const auto seconds_of = [&](Instant at) { return at.since_start().raw() / second; };
+        zone.length_s = std::max<std::int64_t>(1, seconds_of(one.availability->end));
         for (const auto& step : one.availability->steps) {
-            const std::int64_t tick = tick_of(step.at);
-            if (tick >= zone.ticks) break;
-            if (!zone.at.empty() && zone.at.back() == tick) {
+            const std::int64_t at_s = seconds_of(step.at);
+            if (at_s >= zone.length_s) break;
+            if (!zone.at_s.empty() && zone.at_s.back() == at_s) {
                 zone.held.back() = step.value;
                 continue;
             }
-            zone.at.push_back(tick);
+            zone.at_s.push_back(at_s);
             zone.held.push_back(step.value);
         }
-        const std::int64_t start_ns = parse_timestamp(one.start).value_or(0);
-        zone.begins = start_ns / sampling.raw();
+        zone.begins_s = parse_timestamp(one.start).value_or(0) / second;
         const auto [known, is_new] =
-            first.try_emplace(std::string(region_of_zone(one.zone)), zone.begins);
-        if (!is_new) known->second = std::min(known->second, zone.begins);
+            first_s.try_emplace(std::string(region_of_zone(one.zone)), zone.begins_s);
+        if (!is_new) known->second = std::min(known->second, zone.begins_s);
         zones.push_back(std::move(zone));
     }
-    for (RecordedZone& zone : zones) zone.begins -= first.find(region_of_zone(zone.zone))->second;
+    for (RecordedZone& zone : zones) {
+        zone.begins_s -= first_s.find(region_of_zone(zone.zone))->second;
+    }
     return zones;
 }
 
-std::int32_t largest_region(const RecordedStretches& recorded) {
-    std::size_t largest = 1;
-    for (const Region& one : regions_of(recorded)) largest = std::max(largest, one.size());
-    return static_cast<std::int32_t>(largest);
-}
-
-AvailabilitySeries availability_of_stretches(const RecordedStretches& recorded, Duration sampling,
-                                             std::uint64_t seed, const std::string& region,
-                                             std::int32_t index, Duration length) {
-    INVARIANT(!recorded.zones.empty() && recorded.mean >= sampling);
-    const std::vector<Region> regions = regions_of(recorded);
-    std::int64_t all_ticks = 0;
-    for (const RecordedZone& zone : recorded.zones) all_ticks += zone.ticks;
+TraceSeries zone_of_stretches(const RecordedStretches& recorded, std::uint64_t seed,
+                              std::int32_t index, Duration length) {
+    const Duration second = whole_seconds(1);
+    INVARIANT(!recorded.zones.empty() && recorded.mean >= second);
+    const Source source = source_of(recorded, seed, index);
+    const std::string region = fmt::format("region-{}", source.nth_region);
     RandomStream random(seed, "market/" + region + "/stretches");
-    RandomStream alone(seed, fmt::format("market/{}/stretches/{}", region, index));
-    const double ends = to_seconds(sampling) / to_seconds(recorded.mean);  // a stretch, at a tick
-    const std::int64_t end = (length.raw() + sampling.raw() - 1) / sampling.raw();
-    const auto nth = static_cast<std::size_t>(index);
+    const double ends = 1 / to_seconds(recorded.mean);  // a stretch, in a second
+    const std::int64_t end_s = (length.raw() + second.raw() - 1) / second.raw();
     SeriesBuilder<std::int32_t> builder;
-    for (std::int64_t now = 0; now < end;) {
-        Moment moment = drawn_moment(regions, all_ticks, random);
-        const std::int64_t stretch = 1 + random.geometric(std::min(1.0, ends));
-        const std::int64_t until = stretch < end - now ? now + stretch : end;
-        if (nth < moment.region->size()) {
-            moment.zone = (moment.zone + nth) % moment.region->size();
-        } else {  // that region has no zone for it
-            moment = drawn_moment(regions, all_ticks, alone);
-        }
-        const RecordedZone& zone = *(*moment.region)[moment.zone];
-        for (Walk walk(zone, moment.tick); now < until; walk.next()) {
-            builder.add(Instant::at(now * sampling), walk.held());
-            now += std::min(walk.to_next(), until - now);
+    for (std::int64_t now_s = 0; now_s < end_s;) {
+        const std::int64_t place_s = drawn_place_s(source.region, random);
+        const std::int64_t stretch_s = 1 + random.geometric(ends);
+        const std::int64_t until_s = stretch_s < end_s - now_s ? now_s + stretch_s : end_s;
+        for (Walk walk(*source.zone, place_s); now_s < until_s; walk.next()) {
+            builder.add(Instant::at(now_s * second), walk.held());
+            now_s += std::min(walk.to_next_s(), until_s - now_s);
         }
     }
-    return builder.finish(Instant::at(length));
+    TraceSeries series;
+    series.zone = region + zone_letters(source.nth_zone);
+    series.availability = builder.finish(Instant::at(length));
+    return series;
 }
 
 }  // namespace ukemi::traces

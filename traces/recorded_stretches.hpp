@@ -1,11 +1,12 @@
 // recorded_stretches.hpp — a market put together from stretches of recorded ones.
 //
-// The stationary bootstrap (Politis and Romano, 1994) over zones: a stretch of geometric length is
-// taken from a place drawn anywhere in the recording, then the next one; a recording that ends goes
-// on at its beginning. Run lengths, hours of scarcity and bursts within a stretch are the recorded
-// ones, whatever their law. Zones of a generated region take their stretches from zones of one
-// recorded region at the same time, so that they are short together as those were. Nothing longer
-// than the recording is known to it, and no prices.
+// The stationary bootstrap (Politis and Romano, 1994), region by region: each generated region is
+// made of one recorded region. A stretch of geometric length is taken from a place drawn anywhere
+// in its recording, then the next one; a recording that ends goes on at its beginning. Its zones
+// take theirs from the same place, each from the same recorded zone throughout, so that they are
+// short together as those were and as unlike each other. Run lengths, hours of scarcity and bursts
+// within a stretch are the recorded ones, whatever their law. Times are kept to the second,
+// whatever the sampling. Nothing longer than the recording is known to it, and no prices.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@
 namespace ukemi::traces {
 
 struct RecordedZone {
-    std::string zone;                // zones of a region: region_of_zone()
-    std::int64_t begins = 0;         // ticks of the sampling after the first of its region
-    std::int64_t ticks = 1;          // how many it has
-    std::vector<std::int64_t> at;    // ticks from its beginning; the first is 0
+    std::string zone;           // zones of a region: region_of_zone()
+    std::int64_t begins_s = 0;  // after the first of its region
+    std::int64_t length_s = 1;
+    std::vector<std::int64_t> at_s;  // from its beginning; the first is 0
     std::vector<std::int32_t> held;  // from each of them on
 };
 
@@ -31,15 +32,12 @@ struct RecordedStretches {
     std::vector<RecordedZone> zones;  // none: off
 };
 
-// Of the series with availability, by their zones, at this sampling.
-std::vector<RecordedZone> recorded_zones(std::span<const TraceSeries> series, Duration sampling);
+// Of the series with availability, by their zones.
+std::vector<RecordedZone> recorded_zones(std::span<const TraceSeries> series);
 
-// How many zones the largest recorded region has, and so each generated one.
-std::int32_t largest_region(const RecordedStretches& recorded);
-
-// One zone, the `index`-th of its generated region.
-AvailabilitySeries availability_of_stretches(const RecordedStretches& recorded, Duration sampling,
-                                             std::uint64_t seed, const std::string& region,
-                                             std::int32_t index, Duration length);
+// The `index`-th zone, with availability. Zones come in rounds: each has every recorded zone once,
+// regions and their zones in an order drawn anew. Names: "region-1a", "region-1b", "region-2a", ….
+TraceSeries zone_of_stretches(const RecordedStretches& recorded, std::uint64_t seed,
+                              std::int32_t index, Duration length);
 
 }  // namespace ukemi::traces

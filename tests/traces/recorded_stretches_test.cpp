@@ -75,19 +75,23 @@ MarketParameters set_to(const Zones& series, Duration sampling, Duration stretch
 }
 
 struct Family {
-    const char* name;
+    std::string name;
     Zones zones;
     Duration sampling;
 };
 
 std::vector<Family> families() {
     std::vector<Family> all;
-    const auto add = [&](const char* name, const std::filesystem::path& folder, const char* begin) {
+    const auto data = *recorded_data();
+    // Files of the folder whose names hold the text, as one family: zones of one kind of machine.
+    const auto add = [&](const char* name, const char* folder, const char* holds) {
         Family family{name, {}, {}};
-        if (!std::filesystem::exists(folder)) return;
+        if (!std::filesystem::exists(data / folder)) return;
         std::vector<std::filesystem::path> files;
-        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-            if (entry.path().filename().string().starts_with(begin)) files.push_back(entry.path());
+        for (const auto& entry : std::filesystem::directory_iterator(data / folder)) {
+            if (entry.path().filename().string().find(holds) != std::string::npos) {
+                files.push_back(entry.path());
+            }
         }
         std::ranges::sort(files);
         for (const auto& file : files) {
@@ -99,17 +103,30 @@ std::vector<Family> families() {
                 family.zones.push_back(std::move(one));
             }
         }
-        if (family.zones.size() >= 3) all.push_back(std::move(family));
+        if (family.zones.size() >= 2) all.push_back(std::move(family));
     };
-    const auto data = *recorded_data();
-    add("V100, one machine", data / "skynomad/v100_aws_1node_avail", "us-");
-    add("H100, 16 machines", data / "skynomad/h100_gcp_16node", "probe_counts");
+    add("one V100, February 2023", "skynomad/v100_aws_1node_avail", "us-");
+    add("16 H100", "skynomad/h100_gcp_16node", "probe_counts");
+    add("16 V100", "skynomad/v100_aws_multinode/16-nodes", "v100");
+    add("4 V100", "skynomad/v100_aws_multinode/4-nodes-real-preemption", "v100");
+    for (const char* month : {"2022-10-26T22-05", "2022-11-28T22-23"}) {
+        for (const char* kind : {"k80_1", "k80_8", "v100_1", "v100_8"}) {
+            const std::string folder = fmt::format("skypilot_spot_strategy/{}", month);
+            add(fmt::format("{} {}", kind, month).c_str(), folder.c_str(), kind);
+        }
+    }
+    add("processors, losses", "skypilot_spot_traces/preemption/1-node/aws-04-19-2023", "intel");
+    add("one V100, losses", "skypilot_spot_traces/preemption/1-node/aws-04-22-2023", "v100");
+    for (const char* kind : {"k80", "p100", "v100"}) {
+        add(fmt::format("{} 2019", kind).c_str(), "training_on_a_dime/gcp", kind);
+    }
     return all;
 }
 
 }  // namespace
 
 TEST_CASE("recorded stretches: run lengths of a zone that was kept back", "[stretches][recorded]") {
+    int compared = 0;
     for (const Family& family : families()) {
         struct Sums {
             double others = 0, stretches = 0, chain = 0, poisson = 0;
@@ -121,11 +138,12 @@ TEST_CASE("recorded stretches: run lengths of a zone that was kept back", "[stre
             others.erase(others.begin() + static_cast<std::ptrdiff_t>(out));
             const Runs held_out = runs_of({family.zones[out]});
             if (held_out.up_h.size() < 5 || held_out.down_h.size() < 5) continue;
-            ++kept;
             const Runs pooled = runs_of(others);
+            if (pooled.up_h.empty() || pooled.down_h.empty()) continue;
+            ++kept;
             const auto zones = static_cast<std::int32_t>(others.size());
             const Runs stretched = runs_of(
-                generate_market(set_to(others, family.sampling, days(1)), 1, zones, days(200)));
+                generate_market(set_to(others, family.sampling, days(3)), 1, zones, days(200)));
             const Runs chained =
                 runs_of(generate_market(set_to(others, family.sampling, {}), 1, zones, days(200)));
             const auto add = [&](Sums& sum, std::vector<double> Runs::*kind) {
@@ -137,7 +155,8 @@ TEST_CASE("recorded stretches: run lengths of a zone that was kept back", "[stre
             add(sums[0], &Runs::up_h);
             add(sums[1], &Runs::down_h);
         }
-        REQUIRE(kept >= 3);
+        if (kept == 0) continue;
+        ++compared;
         for (int kind = 0; kind < 2; ++kind) {
             const Sums& sum = sums[kind];
             fmt::print(
@@ -145,16 +164,17 @@ TEST_CASE("recorded stretches: run lengths of a zone that was kept back", "[stre
                 "stretches {:.3f}, a chain set to them {:.3f}, naive Poisson {:.3f}\n",
                 family.name, kind == 0 ? "up" : "down", kept, sum.others / kept,
                 sum.stretches / kept, sum.chain / kept, sum.poisson / kept);
-            CHECK(sum.stretches < 1.1 * sum.others + 0.02 * kept);
-            CHECK(sum.stretches < sum.poisson);
+            CHECK(sum.stretches < sum.others + 0.03 * kept);
+            CHECK(sum.stretches < sum.poisson + 0.001 * kept);
         }
     }
+    CHECK(compared >= 9);
 }
 
 TEST_CASE("recorded stretches: zones of a region are short together as they were",
           "[stretches][recorded]") {
     for (const Family& family : families()) {
-        const auto of_region = [&](const Zones& series) {
+        const auto of_regions = [](const Zones& series) {
             std::map<std::string_view, Zones> regions;
             for (const TraceSeries& one : series) regions[region_of_zone(one.zone)].push_back(one);
             double sum = 0;
@@ -167,17 +187,19 @@ TEST_CASE("recorded stretches: zones of a region are short together as they were
             }
             return found == 0 ? 0 : sum / found;
         };
-        const double recorded = of_region(family.zones);
+        const double recorded = of_regions(family.zones);
         const MarketParameters set = set_to(family.zones, family.sampling, days(1));
         double generated = 0;
         constexpr int seeds = 5;
         for (int seed = 1; seed <= seeds; ++seed) {
-            const Zones made = generate_market(set, static_cast<std::uint64_t>(seed), 2, days(120));
-            generated += mean_correlation(made).value_or(0) / seeds;
+            generated += of_regions(generate_market(set, static_cast<std::uint64_t>(seed),
+                                                    static_cast<std::int32_t>(family.zones.size()),
+                                                    days(120))) /
+                         seeds;
         }
         fmt::print("{}: correlation within a region recorded {:.2f}, in stretches {:.2f}\n",
                    family.name, recorded, generated);
-        CHECK(generated == Approx(recorded).margin(0.2));
+        CHECK(generated == Approx(recorded).margin(0.06));
     }
 }
 
@@ -201,8 +223,8 @@ TEST_CASE("recorded stretches: a file of them reads back equal, and the same see
                          zone("eu-west-1a", "2023-02-15T00:00:00Z", {0, 1, 0})};
     const MarketParameters set = set_to(recorded, minutes(10), minutes(30));
     REQUIRE(set.recorded.zones.size() == 3);
-    CHECK(set.recorded.zones[1].begins == 1);
-    CHECK(set.recorded.zones[1].at == std::vector<std::int64_t>{0, 1, 2, 3});
+    CHECK(set.recorded.zones[1].begins_s == 600);
+    CHECK(set.recorded.zones[1].at_s == std::vector<std::int64_t>{0, 600, 1200, 1800});
     const MarketParameters again = read_market_parameters_text(to_json(set), "again.json");
     CHECK(to_json(again) == to_json(set));
     const Zones made = generate_market(set, 3, 3, days(3));
@@ -212,7 +234,6 @@ TEST_CASE("recorded stretches: a file of them reads back equal, and the same see
     for (const TraceSeries& one : made) {
         for (const auto& step : one.availability->steps) {
             CHECK(step.value <= 2);
-            CHECK(step.at.since_start().raw() % minutes(10).raw() == 0);
         }
     }
 }
