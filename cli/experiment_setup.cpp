@@ -31,7 +31,7 @@ void print_windows(const scenarios::StartsChoice& choice,
         fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most);
     fmt::print("from {} beginning{} in {} ({})\n", count, most == 1 ? "" : "s",
                starts.size() == 1 ? "the trace" : fmt::format("each of {} traces", starts.size()),
-               most == 1 ? "there is room for one window only"
+               most == 1 ? "there is room for one window only, and one beginning decides nothing"
                : choice.kind == scenarios::StartsChoice::Kind::apart
                    ? "windows that do not overlap; --starts"
                    : "--starts " + one_line(choice.text));

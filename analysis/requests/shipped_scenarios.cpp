@@ -122,6 +122,11 @@ fs::path scenario_file(const std::string& given, const fs::path& around) {
                          fmt::format("names several scenarios: {}", fmt::join(files, ", ")));
     }
     if (folder) return run_of_results(path);
+    if (names.empty()) {
+        throw InputError(given, "",
+                         "there is no such file, and no folder scenarios/ with one of this name "
+                         "above the program or the current folder");
+    }
     const std::vector<std::string_view> known(names.begin(), names.end());
     throw InputError(given, "",
                      fmt::format("there is no such file, and no scenario of this name{} (see "

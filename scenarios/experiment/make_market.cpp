@@ -44,7 +44,8 @@ sim::ZoneData zone_of(const traces::TraceSeries& series, const ZoneSource& sourc
     const bool own_price = series.price && scenario.market.price_from_trace;
     if (!own_price && !source.spot_price) {
         throw InputError(file, "",
-                         fmt::format("has no prices, and {} has no \"spot_price\" at /market",
+                         fmt::format("has no prices, and {} has no \"spot_price\" at /market "
+                                     "(--set '/market/spot_price=\"$0.92/h\"' gives one)",
                                      scenario.file.string()));
     }
     const Instant end = series.availability ? series.availability->end : series.price->end;

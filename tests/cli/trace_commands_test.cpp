@@ -170,9 +170,10 @@ TEST_CASE("ukemi check: says that a file is no trace, and nothing of what is in 
     };
     const Ran trace = market("trace.json", R"("availability": "secret")");
     CHECK(trace.code == 2);
-    CHECK(trace.err ==
-          "ukemi: secret:1:1: expected the beginning of a known trace form (see ukemi list "
-          "traces), found another kind of file\n");
+    CHECK(
+        trace.err ==
+        "ukemi: secret:1:1: expected the beginning of a known trace form (for a table of your own: "
+        "t_s,instances in the first line; see ukemi list traces), found another kind of file\n");
     write_file(scratch.path() / "quoted.json", "\"a secret that has no end and no sense\n");
     const Ran generated = market("market.json", R"("generate": {"market": "quoted.json",
                                                                  "length": "10 h"})");

@@ -44,8 +44,9 @@ TEST_CASE("market: availability without any price is refused and both files are 
     const auto trace = write_text(scratch.path() / "a.csv", two_hours_csv);
     const scenarios::Scenario scenario = small_scenario(no_spot_price, scratch.path());
     CHECK(complaint_of([&] { scenarios::make_market(scenario, 1, trace); }) ==
-          fmt::format("{}: has no prices, and {} has no \"spot_price\" at /market", trace.string(),
-                      (scratch.path() / "small.json").string()));
+          fmt::format("{}: has no prices, and {} has no \"spot_price\" at /market "
+                      "(--set '/market/spot_price=\"$0.92/h\"' gives one)",
+                      trace.string(), (scratch.path() / "small.json").string()));
 }
 
 TEST_CASE("market: a trace of prices alone has room for all the instances", "[market]") {

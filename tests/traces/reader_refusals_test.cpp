@@ -32,11 +32,11 @@ ReadOptions in_form(std::string_view form) {
 
 TEST_CASE("refusals: what no reader recognises", "[traces][refusal]") {
     CHECK(complaint("") ==
-          "t:1:1: expected the beginning of a known trace form (see ukemi list traces), found an "
-          "empty file");
+          "t:1:1: expected the beginning of a known trace form (for a table of your own: "
+          "t_s,instances in the first line; see ukemi list traces), found an empty file");
     CHECK(complaint("root:x:0:0:root:/root:/bin/bash\n") ==  // a scenario can name any file
-          "t:1:1: expected the beginning of a known trace form (see ukemi list traces), found "
-          "another kind of file");
+          "t:1:1: expected the beginning of a known trace form (for a table of your own: "
+          "t_s,instances in the first line; see ukemi list traces), found another kind of file");
     CHECK(complaint("0,1\n60,2\n" + std::string(40, 'x') + ",3\n").find("xxx") ==
           std::string::npos);
     CHECK(complaint("t_s,instances\n0,1\n" + std::string(40, 'x') + ",3\n") ==
