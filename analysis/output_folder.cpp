@@ -119,7 +119,9 @@ fs::path kept_name(const fs::path& target) {
 // What runs wrote is removed; what they did not is given a name that can be seen.
 void remove_earlier(const fs::path& folder, const fs::path& target) {
     if (!has_manifest(folder)) {  // was never finished
-        fs::remove_all(folder);
+        // A program that the dead run had started may still write there: the next run removes that.
+        std::error_code later;
+        fs::remove_all(folder, later);
     } else if (!remove_written(folder)) {
         const fs::path kept = kept_name(target);
         fs::rename(folder, kept);

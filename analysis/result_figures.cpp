@@ -138,6 +138,10 @@ void add_timelines(plots::FigureInput& input, const fs::path& folder, const Show
         const ShownRuns::Run run = runs.of(fs::relative(file, folder / "runs").string());
         plots::TimelineInput& shown =
             input.timelines.emplace_back(timeline_of(file / "timeline.csv"));
+        if (shown.end_h <= 0) {  // it ended where it began: there is nothing to draw
+            input.timelines.pop_back();
+            continue;
+        }
         const bool one_of_several = several_zones && shown.prices.low.empty();
         shown.title = run.title + (one_of_several ? "; price of the first zone" : "");
         shown.policy = run.policy;

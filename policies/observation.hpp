@@ -96,6 +96,7 @@ struct ExchangeView {
 struct Observation {
     Instant now;
     Duration decision_interval;  // how often policies are asked by the clock; zero: on events only
+    bool losses_between_ticks = false;  // some may wait for the clock to be noticed
     Instant deadline = Instant::never();
 
     // Accounting, by the Controller. Samples count what is in the model now.

@@ -75,6 +75,7 @@ inline constexpr std::tuple json_table<policies::Observation>{
     always("workers_min", &policies::Observation::workers_min, ReadRange::positive),
     unless_default("decision_interval_ns", &policies::Observation::decision_interval,
                    ReadRange::not_negative),
+    unless_default("losses_between_ticks", &policies::Observation::losses_between_ticks),
     unless_default("deadline_ns", &policies::Observation::deadline),
     unless_default("steps_done", &policies::Observation::steps_done, ReadRange::not_negative),
     unless_default("epoch", &policies::Observation::epoch, ReadRange::not_negative),

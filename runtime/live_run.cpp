@@ -231,6 +231,9 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
     const bool told = (options.stop_requests != nullptr && options.stop_requests->load() > 0) ||
                       (options.host_loss && options.host_loss());
     live_run.interrupted = told && !result.finished;
+    if (!result.finished && !live_run.record.stopped.empty()) {
+        result.unfinished_because = live_run.record.stopped;
+    }
     result.scenario = scenario.name;
     result.trace = market.name;
     result.policy = list.label();

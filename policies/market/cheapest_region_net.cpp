@@ -133,6 +133,14 @@ private:
         return *best;  // the fastest at least
     }
 
+    // Where spot is held: not in the Plan's zone if that asks for on-demand elsewhere, which is
+    // still being started.
+    static ZoneId spot_zone(const PolicyView& view) {
+        const auto held = std::ranges::max_element(view.seen.zones, {}, &ZoneView::spot_held);
+        return held != view.seen.zones.end() && held->spot_held > 0 ? held->zone
+                                                                    : main_zone(view.plan);
+    }
+
     // Without a move, which cheapest_stay counts by zone.
     static Duration restart_of(const PolicyView& view) {
         return view.predictor.transition_time(Plan{}, view.plan) +
@@ -148,7 +156,7 @@ private:
         terms.work = std::min(stay_.holding_time, now.work_left);
         terms.restart = restart;
         const bool trains = now.held == Market::spot;
-        const ZoneId present = main_zone(view.plan);
+        const ZoneId present = trains ? spot_zone(view) : main_zone(view.plan);
         const double slack_s =
             to_seconds(now.remaining) - to_seconds(now.work_at_risk) - to_seconds(now.overhead);
         if (trains && slack_s < to_seconds(now.overhead)) {  // no time to move of our own accord

@@ -60,13 +60,15 @@ DeadlineView view_under(const PolicyView& view, const Plan& plan) {
     result.overhead += std::min(longest_move, days(365));
     result.tick = seen.decision_interval;
     // A loss tears the step in progress, and with a clock may wait for a tick to be noticed. Work
-    // without steps (one a nanosecond) that is never lost is as in the published rule: changes of
-    // capacity fall on ticks there.
+    // without steps (one a nanosecond) that is never lost is as in the published rule where all
+    // changes of capacity fall on ticks, as they do there.
     // What a loss left of the group may be in the midst of a longer step.
     const Duration step = std::max(work(1), view.predictor.work_time(1, plan, seen.workers_min));
     const bool has_steps = step > nanoseconds(1);
     if (has_steps) result.overhead += step;
-    if (has_steps || view.predictor.loses_work()) result.overhead += seen.decision_interval;
+    if (has_steps || view.predictor.loses_work() || seen.losses_between_ticks) {
+        result.overhead += seen.decision_interval;
+    }
     // Machines that are announced to be lost are still there.
     const std::int32_t spot = std::max(spot_within_reach(view), seen.spot_held);
     result.spot_available = spot >= seen.workers_min;

@@ -74,7 +74,12 @@ FinishedRun run_one(const Scenario& scenario, const NamedMarket& market, const P
     const ReplayNote note(fmt::format("ukemi replay {}{} --policies {} --seeds {} (trace {})",
                                       scenario.file.string(), settings, label, seed, market.name));
     sim::World world(std::move(setup));
-    run.result = world.run();
+    try {
+        run.result = world.run();
+    } catch (const sim::RunLimitReached& error) {
+        throw sim::RunLimitReached(
+            fmt::format("{} on {}, seed {}: {}", label, market.name, seed, error.what()));
+    }
     run.result.scenario = scenario.name;
     run.result.trace = market.name;
     run.result.record = market.record;

@@ -41,6 +41,15 @@ using Lists = std::map<std::string, std::vector<ListItem>, std::less<>>;
     throw InputError(file, item.place.line, item.place.column, problem);
 }
 
+// Says nothing of what is there instead: a scenario can name any file.
+void check_name(std::string_view name, std::string_view file, TextPlace place) {
+    if (std::ranges::find(list_names, name) != list_names.end()) return;
+    constexpr std::string_view problem =
+        "expected the lists topology, npus_count, bandwidth and latency, found something else";
+    if (place.line == 0) throw InputError(file, "", problem);
+    throw InputError(file, place.line, place.column, problem);
+}
+
 // `key: [ a, b ]`, a line each; what follows a # is for people.
 Lists lists_of_yaml(std::string_view text, std::string_view file) {
     Lists lists;
@@ -64,6 +73,7 @@ Lists lists_of_yaml(std::string_view text, std::string_view file) {
         if (statement.empty() || statement == "---") continue;
         const std::size_t colon = statement.find(':');
         const std::string_view key = trimmed(statement.substr(0, colon));
+        check_name(key, file, {line, 1});
         std::string_view value;
         if (colon != std::string_view::npos) value = trimmed(statement.substr(colon + 1));
         if (value.size() < 2 || value.front() != '[' || value.back() != ']') {
@@ -85,6 +95,7 @@ Lists lists_of_json(std::string_view text, std::string_view file) {
     Lists lists;
     const nlohmann::json document = parse_json(text, file);
     for (const auto& [key, value] : document.items()) {
+        check_name(key, file, {});
         std::vector<ListItem>& items = lists[key];
         const std::string path = "/" + pointer_token(key);
         if (!value.is_array()) refuse(file, {value.dump().substr(0, 40), {}, path}, "a list");
@@ -116,13 +127,6 @@ struct NetworkAxis {
 };
 
 std::vector<NetworkAxis> axes_of(const Lists& lists, std::string_view file) {
-    for (const auto& [name, items] : lists) {
-        if (std::ranges::find(list_names, name) != list_names.end()) continue;
-        throw InputError(file, "",
-                         fmt::format("expected topology, npus_count, bandwidth and latency, found "
-                                     "{}{}",
-                                     ukemi::quoted(name), did_you_mean(name, list_names)));
-    }
     std::size_t count = 0;
     for (const std::string_view name : list_names) {
         const auto found = lists.find(name);

@@ -53,6 +53,7 @@ World::World(WorldSetup setup)
     last_bids_.resize(market_.zone_count());
     seen_.deadline = job_.deadline;
     seen_.decision_interval = job_.tick;
+    seen_.losses_between_ticks = loses_between_ticks(market_.data(), job_.tick);
     seen_.workers_min = job_.workers_min;
 }
 

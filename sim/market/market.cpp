@@ -56,6 +56,22 @@ void prepare(MarketData& data) {
     }
 }
 
+bool loses_between_ticks(const MarketData& data, Duration tick) {
+    if (tick == Duration{}) return false;
+    if (data.rules.lifetime_max > Duration{}) return true;
+    const auto has_some = [&](const auto& series) {
+        const auto between = [&](Instant at) { return at.since_start().raw() % tick.raw() != 0; };
+        const bool ends = data.after_last_row != AfterLastRow::hold;
+        return (ends && between(series.end)) ||
+               std::ranges::any_of(series.steps,
+                                   [&](const auto& step) { return between(step.at); });
+    };
+    return std::ranges::any_of(data.zones, [&](const ZoneData& zone) {
+        return !zone.machines.empty() || has_some(zone.capacity) ||
+               (data.rules.bidding && has_some(zone.spot_price));
+    });
+}
+
 Move move_between(const MarketData& data, ZoneId from, ZoneId to) {
     if (from == to || data.transfer.rows.empty()) return {};
     const auto region = [&](ZoneId id) -> std::string_view {

@@ -58,6 +58,10 @@ traces::AvailabilitySeries announced(const traces::AvailabilitySeries& capacity,
 // Fills in what follows from the recorded series: every zone's `launchable`.
 void prepare(MarketData& data);
 
+// Whether a spot instance may be lost at a moment that is no multiple of the tick. Without a clock
+// (zero) none is. Losses by age and recorded machines count as such wherever they fall.
+bool loses_between_ticks(const MarketData& data, Duration tick);
+
 // Walks one series through time, beyond its end by the rule.
 template <class Value>
 class SeriesCursor {

@@ -91,8 +91,12 @@ std::vector<Duration> StragglerDraws::next(const StepJob& job) {
     std::vector<Duration> times;
     times.reserve(factors.size());
     for (std::size_t rank = 0; rank < factors.size(); ++rank) {
-        const auto once = static_cast<double>(job.compute[rank].raw());
-        times.push_back(job.accumulation * Duration::of(round_nearest(once * factors[rank])));
+        const Duration once = job.compute[rank];
+        const auto scaled = static_cast<double>(once.raw()) * factors[rank];
+        // What takes time takes a nanosecond at least.
+        const Duration time =
+            std::max(Duration::of(round_nearest(scaled)), std::min(once, nanoseconds(1)));
+        times.push_back(job.accumulation * time);
     }
     return times;
 }

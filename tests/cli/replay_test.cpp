@@ -150,7 +150,8 @@ TEST_CASE("ukemi replay: wrong options are complaints about the option", "[cli][
         {{"--set", "/jobs/work=1 h"},
          "--set /jobs/work: / has no key \"jobs\" (did you mean \"job\"?)\n"},
         {{"--set", "/job/work=1"}, "small.json: at /job/work: expected a duration such as"},
-        {{"--set", "/limits={\"events_max\": 1}"}, "run limit reached: events_max of 1"},
+        {{"--set", "/limits={\"events_max\": 1}"},
+         "on_demand on small, seed 1: run limit reached: events_max of 1"},
     };
     for (const Wrong& each : wrong) {
         CAPTURE(each.options);
@@ -203,6 +204,53 @@ TEST_CASE("ukemi replay: phases of transitions are a table, columns and lines of
     write_file(scratch.path() / "small.json", small_replay);
     const Ran plain = run_ukemi(scratch.path(), {"replay", "small.json", "--no-files"});
     CHECK(plain.out.find("transitions by phase") == std::string::npos);
+}
+
+TEST_CASE("ukemi replay: a loss between two ticks leaves the time for on-demand", "[cli][replay]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "capacity.csv", "t_s,instances\n0,1\n14424,0\n");
+    write_file(scratch.path() / "off.json", R"({"name": "off", "seed": 1,
+ "job": {"work": "18720 s", "deadline": "19800 s", "restart": "431 s", "clock": {"tick": "600 s"}},
+ "cluster": {"count": 1},
+ "market": {"availability": "capacity.csv", "spot_price": "1 USD/h", "on_demand_price": "3 USD/h",
+            "after_last_row": "hold"},
+ "replay": ["on_demand", "greedy", "time_sliced", "uniform_progress", "greedy+follow_capacity"]})");
+    for (const json& run : runs_of(run_ukemi(
+             scratch.path(), {"replay", "off.json", "--no-files", "--starts", "1", "--json"}))) {
+        CAPTURE(run.at("policy").dump());
+        CHECK(run.at("deadline_met") == true);
+    }
+}
+
+TEST_CASE("ukemi replay: a rule over regions goes back to the spot machine that it has",
+          "[cli][replay]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "two.json", R"({"name": "two", "seed": 1,
+ "job": {"work": "61260 s", "deadline": "62760 s", "restart": "473 s", "clock": {"tick": "60 s"}},
+ "cluster": {"count": 1},
+ "market": {"zones": [{"name": "z1", "spot_price": "2 USD/h"},
+                      {"name": "z2", "spot_price": "1 USD/h"}],
+            "on_demand_price": "3 USD/h", "provisioning": "266 s"},
+ "replay": ["greedy", "cheapest_region_net:rule=greedy",
+            "cheapest_region_net:rule=time_sliced"]})");
+    for (const json& run :
+         runs_of(run_ukemi(scratch.path(), {"replay", "two.json", "--no-files", "--json"}))) {
+        CAPTURE(run.at("policy").dump());
+        CHECK(run.at("deadline_met") == true);
+    }
+}
+
+TEST_CASE("ukemi replay: a run that ends where it begins has results and no timeline",
+          "[cli][replay]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "none.csv", "t_s,instances\n0,0\n");
+    write_file(scratch.path() / "small.json", small_replay);
+    const Ran ran = run_ukemi(scratch.path(), {"replay", "small.json", "--traces", "none.csv",
+                                               "--set", "/market/after_last_row=\"hold\"",
+                                               "--policies", "spot_only", "--out", "r"});
+    CHECK(ran.err.find("the end must be after the start") == std::string::npos);
+    CHECK(ran.code == 0);
+    CHECK(fs::exists(scratch.path() / "r/summary.csv"));
 }
 
 }  // namespace ukemi

@@ -76,6 +76,19 @@ TEST_CASE("ukemi simulate: a layout shows its bubbles and what a GPU holds", "[c
     CHECK(bubbles > 64);
 }
 
+TEST_CASE("ukemi simulate: a step takes a nanosecond at least", "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "short.json", R"({"name": "n", "seed": 3,
+ "cluster": {"machine": "p3.2xlarge", "count": 1},
+ "job": {"model": "lenet5", "batch": 1, "compute": {"fixed": "1 ns"},
+         "stragglers": {"persistent": 2},
+         "steps": 1}})");
+    const Ran ran = run_ukemi(scratch.path(), {"simulate", "short.json"});
+    CHECK(ran.code == 0);
+    CHECK(ran.out.find("nan") == std::string::npos);
+    CHECK(ran.out.find("inf ") == std::string::npos);
+}
+
 TEST_CASE("ukemi simulate --vary --out: what is drawn is what was recorded", "[cli]") {
     const ScratchFolder scratch;
     const std::string scenario = shipped("steps/resnet50_on_p3.json").string();

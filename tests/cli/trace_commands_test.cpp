@@ -180,6 +180,17 @@ TEST_CASE("ukemi check: says that a file is no trace, and nothing of what is in 
     CHECK(generated.code == 2);
     CHECK_THAT(generated.err,
                Catch::StartsWith("ukemi: quoted.json:1:") && !Catch::Contains("secret that"));
+    for (const char* cluster : {R"({"machine": "secret", "count": 2})",
+                                R"({"machine": "./secret"})", R"({"astra_sim": "secret"})"}) {
+        write_file(scratch.path() / "step.json",
+                   fmt::format(R"({{"name": "s", "seed": 1, "cluster": {},
+                                    "job": {{"model": "resnet50", "batch": 32, "steps": 2}}}})",
+                               cluster));
+        const Ran step = run_ukemi(scratch.path(), {"check", "step.json"});
+        CAPTURE(cluster, step.err);
+        CHECK(step.code == 2);
+        CHECK(step.err.find("root:") == std::string::npos);
+    }
 }
 
 }  // namespace ukemi

@@ -57,6 +57,7 @@ TEST_CASE("live run: told to stop it saves all it has done, and resumed equals t
         CHECK(live.interrupted);
         CHECK_FALSE(live.run.result.finished);
         CHECK(live.record.stopped == "told to stop");
+        CHECK(live.run.result.unfinished_because == "told to stop");
         CHECK(live.record.torn_steps == 0);
         require_sound(live, from.empty() ? 0 : kernels::read_checkpoint(from).position);
         require_saved(live);

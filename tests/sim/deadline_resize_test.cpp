@@ -61,10 +61,12 @@ ResizedJob random_resized_job(std::uint64_t seed) {
     const Duration tick = draw.chance(0.4) ? minutes(draw.integer(1, 20)) : Duration{};
     const auto most = static_cast<std::int32_t>(draw.integer(1, 4));
     const auto least = static_cast<std::int32_t>(draw.integer(1, most));
+    // As often as not the market knows nothing of the clock.
+    const Duration grid = draw.chance(0.5) ? tick : Duration{};
     ResizedJob one;
     std::vector<sim::ZoneData> zones;
     for (std::int64_t number = draw.chance(0.3) ? 2 : 1; number > 0; --number) {
-        zones.push_back(shrinking_zone(draw, fmt::format("z{}", number), most, tick));
+        zones.push_back(shrinking_zone(draw, fmt::format("z{}", number), most, grid));
     }
     static constexpr std::array ends{sim::AfterLastRow::end, sim::AfterLastRow::repeat,
                                      sim::AfterLastRow::hold};
