@@ -156,9 +156,9 @@ MemoryKind read_memory_kind(ConfigReader& config) {
     const auto precision = config.choice<sim::Precision>("precision", sim::precision_names, "fp32");
     static constexpr std::array<std::string_view, 3> kinds{"sgd", "momentum", "adam"};
     refuse_old_key(config, "optimizer", "\"optimiser\": {\"kind\": \"adam\"}");
-    auto optimiser = sim::Optimizer::momentum;
+    auto optimiser = sim::OptimiserKind::momentum;
     if (auto section = config.object_if_present("optimiser")) {
-        optimiser = section->choice<sim::Optimizer>("kind", kinds, "momentum");
+        optimiser = section->choice<sim::OptimiserKind>("kind", kinds, "momentum");
         section->finish();
     }
     return {precision, sim::MemoryRule::of(precision, optimiser),

@@ -224,17 +224,21 @@ TEST_CASE("tidy rules: a policy that is not in the table is found", "[tidy]") {
 
 TEST_CASE("tidy rules: two types of one name are found", "[tidy]") {
     const std::string open = "namespace ukemi {\n";
+    const std::string local = open + "namespace {\n";
     const std::vector<SourceFile> files = {
         {"kernels/a.hpp", open + "struct Move {\n  struct Part {};\n};\nclass Later;\n}\n"},
         {"sim/b.hpp", open + "// struct Later {\nclass Move final : public A<int> {\n};\n}\n"},
-        {"sim/c.cpp", open + "namespace {\nstruct Move {};\n}\nstruct Move::Part2 {};\n}\n"},
+        {"sim/c.cpp", local + "struct Move {};\n}\nstruct Move::Part2 {};\n}\n"},
         {"sim/d.cpp", "namespace ukemi::live {\nstruct Move {};\n}\n"},
         {"sim/e.cpp", open + "void f() {\n  struct Part {};\n}\nenum class Later {};\n}\n"},
+        {"sim/g.cpp", local + "struct Line {\n  struct Move {};\n};\n}\n}\n"},
+        {"sim/h.cpp", local + "struct Line {};\n}\n}\n"},
         {"tests/f.cpp", open + "struct Move {};\n}\n"}};
-    const auto findings = check_types(files);
-    REQUIRE(findings.size() == 1);
-    CHECK(to_string(findings[0]) ==
-          "sim/b.hpp:3: ukemi::Move is also in kernels/a.hpp: one program cannot have both");
+    std::vector<std::string> found;
+    for (const Finding& one : check_types(files)) found.push_back(to_string(one));
+    const std::string problem = ": Move is also in kernels/a.hpp: one name, one type";
+    CHECK(found == std::vector<std::string>{"sim/b.hpp:3" + problem, "sim/d.cpp:2" + problem,
+                                            "sim/c.cpp:3" + problem});
 }
 
 TEST_CASE("tidy rules: a folder's names are in its own namespace", "[tidy]") {
