@@ -15,12 +15,14 @@
 #include "base/invariant.hpp"
 #include "base/plain_text.hpp"
 #include "kernels/training_rules.hpp"
+#include "policies/codec_text.hpp"
+#include "scenarios/reader/read_codec.hpp"
 
 namespace ukemi::scenarios {
 
 namespace {
 
-constexpr int costs_version = 2;  // of the document
+constexpr int costs_version = 3;  // of the document
 
 void expect_version(ConfigReader& config) {
     const std::int64_t version = config.integer("version", 1, 1'000'000);
@@ -94,8 +96,7 @@ nlohmann::ordered_json setting_json(const StepSetting& setting) {
             {"micro_steps", setting.micro_steps},
             {"synchronisation", name(policies::synchronisation_names(), setting.synchronisation)},
             {"collective", name(policies::collective_names(), setting.collective)},
-            {"codec", name(policies::codec_names(), setting.codec)},
-            {"codec_level", setting.codec_level}};
+            {"codec", policies::text_of({setting.codec, setting.codec_level})}};
 }
 
 template <class Kind>
@@ -112,8 +113,9 @@ StepSetting setting_from(ConfigReader& config) {
                                                                policies::synchronisation_names());
     setting.collective =
         named<policies::Collective>(config, "collective", policies::collective_names());
-    setting.codec = named<policies::Codec>(config, "codec", policies::codec_names());
-    setting.codec_level = config.number("codec_level", 0, 1e9);
+    const policies::CodecChoice choice = read_codec(config);
+    setting.codec = choice.codec;
+    setting.codec_level = choice.level;
     return setting;
 }
 
