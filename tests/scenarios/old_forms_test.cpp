@@ -60,7 +60,9 @@ const std::vector<OldForm>& old_forms() {
          "halving_doubling, star, clique, binary_tree_star, multi_binary_tree_star, hierarchical, "
          "parameter_server, nccl, dimension_search, found \"automatic\""},
         {true, "/job/optimizer", "adam",
-         "/job/optimizer: is no longer read: write \"optimiser\": {\"kind\": \"adam\"}"},
+         "/job/optimizer: is no longer read: write \"optimiser_state\": \"adam\""},
+        {true, "/job/optimiser", R"({"kind": "adam"})",
+         "/job/optimiser: is no longer read: write \"optimiser_state\": \"adam\""},
         {false, "/learning", real + R"("synchronisation": {"rule": "local_sgd", "period": 4}})",
          "/learning/synchronisation: is no longer read as an object: write \"synchronisation\": "
          "\"local_sgd\", and what belongs to the rule at \"synchronisation_settings\""},
