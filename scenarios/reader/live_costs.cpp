@@ -17,6 +17,7 @@
 #include "kernels/training_rules.hpp"
 #include "policies/codec_text.hpp"
 #include "scenarios/reader/read_codec.hpp"
+#include "scenarios/reader/read_synchronisation.hpp"
 
 namespace ukemi::scenarios {
 
@@ -99,20 +100,16 @@ nlohmann::ordered_json setting_json(const StepSetting& setting) {
             {"codec", policies::text_of({setting.codec, setting.codec_level})}};
 }
 
-template <class Kind>
-Kind named(ConfigReader& config, std::string_view key, std::span<const std::string_view> names) {
-    return static_cast<Kind>(std::ranges::find(names, config.one_of(key, names)) - names.begin());
-}
-
 StepSetting setting_from(ConfigReader& config) {
     StepSetting setting;
     setting.workers = static_cast<std::int32_t>(config.integer("workers", 1, 100'000));
     setting.batch = config.integer("batch", 1, 1'000'000'000);
     setting.micro_steps = static_cast<std::int32_t>(config.integer("micro_steps", 1, 1'000'000));
-    setting.synchronisation = named<policies::Synchronisation>(config, "synchronisation",
-                                                               policies::synchronisation_names());
-    setting.collective =
-        named<policies::Collective>(config, "collective", policies::collective_names());
+    setting.synchronisation = read_synchronisation(config, policies::synchronisation_names());
+    const auto collectives = policies::collective_names();
+    setting.collective = static_cast<policies::Collective>(
+        std::ranges::find(collectives, config.one_of("collective", collectives)) -
+        collectives.begin());
     const policies::CodecChoice choice = read_codec(config);
     setting.codec = choice.codec;
     setting.codec_level = choice.level;

@@ -362,7 +362,8 @@ TEST_CASE("prediction: a run is named by its parts", "[prediction]") {
     CHECK(complaint("bacth=4") == "--run: unknown part \"bacth\" (did you mean \"batch\"?)");
     CHECK(complaint("batch=0") == "--run: expected batch from 1 to 1000000000, found \"0\"");
     CHECK(complaint("synchronisation=s_sdg") ==
-          "--run: no synchronisation \"s_sdg\" (did you mean \"s_sgd\"?)");
+          "--run: expected one of s_sgd, synchronous_averaging, elastic_averaging, pair_averaging, "
+          "local_sgd, stale_parameter_server, found \"s_sdg\" (did you mean \"s_sgd\"?)");
     CHECK(complaint("micro_steps=2,synchronisation=local_sgd") ==
           "--run: local_sgd cannot be trained here");
     CHECK(complaint("learners=2") ==
