@@ -262,11 +262,18 @@ TEST_CASE("tidy rules: what only tests call is found", "[tidy]") {
         {"sim/a.hpp", "int used(int x);\nint lonely();\nvoid draw_a(int);\nint known_shares();\n"},
         {"sim/a.cpp", "int used(int x) { return x; }\nint lonely() {\n    return used(1);\n}\n"},
         {"plots/figures.def", "FIGURE(a)\n"},
-        {"tests/a_test.cpp", "int x = lonely();\n"},
+        {"sim/b.hpp",
+         "class B {\npublic:\n    B(int x);\n    int asked() const { return 1; }\n"
+         "    void called();\n    struct C {\n        std::vector<int>& told(int x);\n    };\n"
+         "};\ninline void f(B& b) {\n    return b.called();\n}\n"},
+        {"sim/b.cpp", "std::vector<int>& B::C::told(int x) {\n}\nint g() {\n    f();\n}\n"},
+        {"tests/a_test.cpp", "int x = lonely() + b.asked() + b.c.told(1)[0];\n"},
         {"studies/a.cpp", "int y = lonely();\n"}};
-    const auto findings = check_use(files);
-    REQUIRE(findings.size() == 1);
-    CHECK(to_string(findings[0]) == "sim/a.hpp:1: nothing but tests calls lonely");
+    std::vector<std::string> found;
+    for (const Finding& one : check_use(files)) found.push_back(to_string(one));
+    CHECK(found == std::vector<std::string>{"sim/b.hpp:1: nothing but tests calls asked",
+                                            "sim/a.hpp:1: nothing but tests calls lonely",
+                                            "sim/b.hpp:1: nothing but tests calls told"});
 }
 
 TEST_CASE("tidy files: without git, all but build output", "[tidy]") {
