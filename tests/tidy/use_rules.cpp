@@ -18,13 +18,6 @@ struct Kept {
 };
 // What only tests, benchmarks and studies call, and why it stays.
 constexpr std::array kept = {
-    Kept{"all_to_all_schedule", "a shape of its own, for collectives that no step uses yet"},
-    Kept{"chain_broadcast_schedule", "as all_to_all_schedule"},
-    Kept{"ring_all_gather_schedule", "as all_to_all_schedule"},
-    Kept{"ring_reduce_scatter_schedule", "as all_to_all_schedule"},
-    Kept{"multi_star_schedule", "KungFu's MULTI_STAR, which no Plan names"},
-    Kept{"star_of_stars_schedule", "KungFu's TREE over hosts, which no Plan names"},
-    Kept{"parameter_server_schedule", "servers beside the workers, which no Plan names"},
     Kept{"costs_from_text", "a reader without its file, for the fuzzer"},
     Kept{"parse_checkpoint", "as costs_from_text"},
     Kept{"read_market_parameters_text", "as costs_from_text"},
@@ -36,8 +29,6 @@ constexpr std::array kept = {
     Kept{"measured_curves", "as known_shares"},
     Kept{"handleEvents", "Gloo's loop calls it"},
     Kept{"products_by", "which library multiplies, beside times and results that depend on it"},
-    Kept{"make_cpu_batched_device", "the CPU reference of the next"},
-    Kept{"make_cuda_batched_device", "learners in one batch on a GPU: a study, in bench_learners"},
 };
 
 bool is_product(std::string_view path) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/averaging.hpp"
+#include "studies/batched_learners/batched_devices.hpp"
 #include "tests/support/learner_tuning.hpp"
 
 using namespace ukemi;
@@ -239,7 +240,7 @@ TEST_CASE("learner engine: learners batched together are learners side by side, 
         return std::tuple(device->central(), device->weights(0), device->weights(1), loss);
     };
     CHECK(run(make_cpu_device(*model, data.features, data.classes, first)) ==
-          run(make_cpu_batched_device(*model, data.features, data.classes, first)));
+          run(studies::make_cpu_batched_device(*model, data.features, data.classes, first)));
 }
 
 TEST_CASE("learner engine: first come, first served uses every batch once, within the slack",
@@ -373,7 +374,7 @@ TEST_CASE("learner engine: an error leaves a quiet device, and a late task finds
     const DataSet data = learner_data();
     const auto model = make_model({.kind = "mlp", .hidden = {5}}, data);
     const auto first = model->initial_weights(9);
-    const auto make = batched ? make_cpu_batched_device : make_cpu_device;
+    const auto make = batched ? studies::make_cpu_batched_device : make_cpu_device;
     const auto sound = make(*model, data.features, data.classes, first);
     FaultyDevice device(*sound);
     InputPipeline input(data, {.batch = 4, .threads = 1, .ready_most = 6, .seed = 5, .change = {}},

@@ -1,15 +1,19 @@
 // cuda_batched_device.cpp — all learners on one stream, their layers batched: for small models
 // whose kernels leave most of a GPU idle even where several run beside each other.
+#include "studies/batched_learners/cuda/cuda_batched_device.hpp"
+
 #include <map>
 #include <optional>
 
 #include "base/invariant.hpp"
 #include "kernels/cuda/averaging.hpp"
-#include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
 #include "kernels/cuda/device_parts.hpp"
 
-namespace ukemi::kernels::cuda {
+namespace ukemi::studies {
+
+using namespace kernels;
+using namespace kernels::cuda;
 
 namespace {
 
@@ -220,4 +224,4 @@ std::unique_ptr<LearnerDevice> make_cuda_batched_device(const ImageNetwork& netw
     return std::make_unique<CudaBatchedDevice>(network, weights, settings);
 }
 
-}  // namespace ukemi::kernels::cuda
+}  // namespace ukemi::studies
