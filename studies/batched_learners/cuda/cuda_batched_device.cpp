@@ -50,7 +50,7 @@ public:
                       const CudaDeviceSettings& settings)
         : network_(network),
           settings_(settings),
-          stream_(on_device(settings.device)),
+          stream_(stream_on(settings.device)),
           central_(weights),
           previous_(weights),
           sum_(weights.size()) {
@@ -151,10 +151,6 @@ public:
     }
 
 private:
-    static Stream on_device(int device) {
-        check(cudaSetDevice(device));
-        return make_stream();
-    }
     // CUDA's current device is a thread's own, and callers may be any thread.
     void use_device() const { check(cudaSetDevice(settings_.device)); }
     // Also until an error has ended its work: nobody asks what it was.
@@ -197,10 +193,7 @@ private:
                                  all.gradient.data(), all.results.data());
         };
         if (samples_ > settings_.graph_samples_most) return gradient();
-        const auto [graph, is_first] = all.graphs.try_emplace(samples_);
-        if (is_first) return gradient();  // see CudaDevice
-        if (!graph->second) graph->second = captured(stream_.get(), gradient);
-        check(cudaGraphLaunch(graph->second->get(), stream_.get()));
+        launch_as_graph(all.graphs, samples_, stream_.get(), gradient);
     }
 
     const ImageNetwork& network_;
