@@ -23,10 +23,6 @@ struct SeriesNumber {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-double median_of(const std::vector<double>& sorted) {
-    return sorted.empty() ? no_number : quantile(sorted, 0.5);
-}
-
 // The one list of columns.
 std::vector<SeriesNumber> numbers_of(const traces::TraceSeries& series) {
     std::optional<traces::SeriesStatistics> held;
@@ -39,6 +35,9 @@ std::vector<SeriesNumber> numbers_of(const traces::TraceSeries& series) {
     if (series.price) levels = traces::detail_of(*series.price);
     const auto of = [](const auto& known, auto number) {
         return known ? static_cast<double>(number(*known)) : no_number;
+    };
+    const auto middle = [](const std::vector<double>& hours) {
+        return hours.empty() ? no_number : median(hours);
     };
     using Held = traces::SeriesStatistics;
     using Runs = traces::AvailabilityDetail;
@@ -56,8 +55,8 @@ std::vector<SeriesNumber> numbers_of(const traces::TraceSeries& series) {
         {"instances_lost_per_event",
          of(held, [](const Held& s) { return s.instances_lost_per_event; })},
         {"share_of_total_losses", of(held, [](const Held& s) { return s.share_of_total_losses; })},
-        {"up_run_h_median", of(runs, [](const Runs& s) { return median_of(s.up_runs_h); })},
-        {"down_run_h_median", of(runs, [](const Runs& s) { return median_of(s.down_runs_h); })},
+        {"up_run_h_median", of(runs, [&](const Runs& s) { return middle(s.up_runs_h); })},
+        {"down_run_h_median", of(runs, [&](const Runs& s) { return middle(s.down_runs_h); })},
         {"price_length_h", of(price, [](const Paid& s) { return to_hours(s.length); })},
         {"usd_per_hour_mean", of(price, [](const Paid& s) { return s.usd_per_hour_mean; })},
         {"usd_per_hour_min", of(price, [](const Paid& s) { return to_dollars_per_hour(s.min); })},

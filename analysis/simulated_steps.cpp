@@ -14,6 +14,7 @@
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
+#include "policies/codec_text.hpp"
 #include "records/varied_columns.hpp"
 #include "sim/step/step_run.hpp"
 
@@ -112,7 +113,7 @@ json job_json(const SimulatedVariant& variant, std::size_t number) {
           {"median", summary.step_s.median},
           {"max", summary.step_s.max}}},
         {"parts_s", part_s},
-        {"codec", entry.codec.name},
+        {"codec", policies::codec_text(entry.codec.name, entry.codec.level)},
         {"coded_bytes", entry.coded.message.raw()},
         {"encode_s", to_seconds(entry.coded.encode)},
         {"decode_s", to_seconds(entry.coded.decode)},

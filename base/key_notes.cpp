@@ -2,6 +2,9 @@
 // until nothing new is asked for.
 #include "base/key_notes.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -204,6 +207,34 @@ private:
 std::vector<KeyNote> keys_of(std::span<const std::string> examples,
                              const std::function<void(ConfigReader&)>& read) {
     return Exploration(examples, read).all();
+}
+
+std::string value_text(const KeyNote& note) {
+    const auto bound = [&](double value) { return fmt::format("{:.6g}", value); };
+    const bool bounded = note.least && note.most && *note.most < 1e15;
+    const std::string range =
+        bounded ? fmt::format(" from {} to {}", bound(*note.least), bound(*note.most)) : "";
+    switch (note.kind) {
+        case KeyKind::name: {
+            const std::string file =
+                note.file_ending.empty() ? "" : fmt::format(", or a file {}", note.file_ending);
+            if (note.names.empty()) return "a name" + file;
+            return fmt::format("one of {}{}", fmt::join(note.names, ", "), file);
+        }
+        case KeyKind::flag: return "true or false";
+        case KeyKind::integer: return "an integer" + range;
+        case KeyKind::number: return "a number" + range;
+        case KeyKind::duration:
+            return note.limits.empty() ? "a duration" : "a duration " + note.limits;
+        case KeyKind::price: return "a price (USD/h)";
+        case KeyKind::object: return note.listed ? "a list of objects" : "an object";
+        case KeyKind::rate: return "a rate (" + note.unit + ")";
+        case KeyKind::egress_price: return "a price (USD/GB)";
+        case KeyKind::bytes: return "a size";
+        case KeyKind::bandwidth: return "a bandwidth";
+        case KeyKind::text: break;
+    }
+    return "text";
 }
 
 }  // namespace ukemi

@@ -49,6 +49,9 @@ struct KeyNote {
     std::string otherwise = {};    // the default as JSON, or empty
 };
 
+// Its kind of value with bounds, as people say it: "an integer from 1 to 9", "a duration".
+std::string value_text(const KeyNote& note);
+
 // What one reading asks for, and what it is told. While one lives, in this thread, readers of the
 // file give some value for what is missing, and only their `fail` throws.
 class KeyExplorer {

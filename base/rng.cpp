@@ -39,25 +39,6 @@ double polynomial(const std::array<double, count>& a, double x) {
     return sum;
 }
 
-// log(k!) − (k + ½) log k + k − ½ log 2π for k ≥ 10 (Stirling; the next term is below 10^-12).
-double stirling_tail(double k) {
-    const double square = k * k;
-    return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - 1.0 / (1680 * square)) / square) / square) / k;
-}
-
-// The logarithm of the Poisson probability of k.
-double log_poisson(double k, double mean) {
-    constexpr double two_pi = 0x1.921fb54442d18p+2;
-    if (k < 10) {
-        double factorial = 1;
-        for (double i = 2; i <= k; ++i) factorial *= i;
-        return k * exact::log(mean) - mean - exact::log(factorial);
-    }
-    // k log(mean/k) − (mean − k), without subtracting two large and nearly equal numbers.
-    const double excess = (mean - k) / k;
-    return k * (exact::log1p(excess) - excess) - 0.5 * exact::log(two_pi * k) - stirling_tail(k);
-}
-
 }  // namespace
 
 RandomStream::RandomStream(std::uint64_t seed, std::string_view name) {
@@ -119,51 +100,12 @@ double RandomStream::lognormal(double log_mean, double log_standard_deviation) {
     return exact::exp(normal(log_mean, log_standard_deviation));
 }
 
-double RandomStream::weibull(double shape, double scale) {
-    INVARIANT(shape > 0 && scale >= 0);
-    return scale * exact::pow(-exact::log(open_uniform()), 1 / shape);
-}
-
 std::int64_t RandomStream::geometric(double probability) {
     INVARIANT(probability > 0 && probability <= 1);
     const double draw = open_uniform();
     if (probability == 1) return 0;
     const double failures = exact::log(draw) / exact::log1p(-probability);
     return failures < 0x1p62 ? static_cast<std::int64_t>(failures) : std::int64_t{1} << 62U;
-}
-
-std::int64_t RandomStream::poisson(double mean) {
-    INVARIANT(mean >= 0 && mean <= 1e15);
-    if (mean < 10) {
-        // Inversion by adding up probabilities; the bound is reached only when rounding has left
-        // the sum just below the draw.
-        const double draw = open_uniform();
-        double probability = exact::exp(-mean);
-        double sum = probability;
-        std::int64_t k = 0;
-        for (; draw >= sum && k < 100; sum += probability) {
-            ++k;
-            probability *= mean / static_cast<double>(k);
-        }
-        return k;
-    }
-    // PTRS: transformed rejection with a squeeze (Hörmann 1993, "The transformed rejection method
-    // for generating Poisson random variables"), about 1.1 to 1.2 pairs of draws.
-    const double b = 0.931 + 2.53 * std::sqrt(mean);
-    const double a = -0.059 + 0.02483 * b;
-    const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
-    const double squeeze = 0.9277 - 3.6224 / (b - 2);
-    while (true) {
-        const double u = uniform() - 0.5;
-        const double v = open_uniform();
-        const double edge = 0.5 - std::abs(u);
-        if (edge == 0) continue;
-        const double k = std::floor((2 * a / edge + b) * u + mean + 0.43);
-        if (edge >= 0.07 && v <= squeeze) return static_cast<std::int64_t>(k);
-        if (k < 0 || (edge < 0.013 && v > edge)) continue;
-        const double hat = exact::log(v * inverse_alpha / (a / (edge * edge) + b));
-        if (hat <= log_poisson(k, mean)) return static_cast<std::int64_t>(k);
-    }
 }
 
 // Algorithm AS 241, PPND16 (Wichura 1988, Applied Statistics 37): rational approximations, to about

@@ -4,7 +4,7 @@
 // adding a draw to one stream changes nothing in another. The distributions are ours, by inversion
 // and with the functions of exact_math.hpp, because std:: distributions and libm differ between
 // libraries and CPUs. Names such as "market/us-west-2a" or "policy/greedy" are part of a result.
-// Every draw but integer() and poisson() of a mean above 10 takes exactly one 64-bit word.
+// Every draw but integer() takes exactly one 64-bit word.
 #pragma once
 
 #include <array>
@@ -24,10 +24,8 @@ public:
     double exponential(double mean);  // mean ≥ 0
     double normal(double mean, double standard_deviation);
     double lognormal(double log_mean, double log_standard_deviation);
-    double weibull(double shape, double scale);
     // Failures before the first success, 0 < probability ≤ 1; never above 2^62.
     std::int64_t geometric(double probability);
-    std::int64_t poisson(double mean);  // 0 ≤ mean ≤ 10^15
 
 private:
     double open_uniform();  // in (0, 1), an odd multiple of 2^-53

@@ -29,10 +29,12 @@
 #include "kernels/measured_times.hpp"
 #include "kernels/models/image_network.hpp"
 #include "kernels/sample_order.hpp"
+#include "studies/batched_learners/batched_devices.hpp"
 #include "tests/support/learner_tuning.hpp"
 #ifdef UKEMI_WITH_CUDA
 #include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
+#include "studies/batched_learners/cuda/cuda_batched_device.hpp"
 #endif
 
 namespace {
@@ -91,13 +93,13 @@ struct Rig {
         if (!options.cpu) {
             cuda::CudaDeviceSettings settings;
             settings.samples_most = static_cast<int>(batch);
-            return batched ? cuda::make_cuda_batched_device(network, weights, settings)
+            return batched ? studies::make_cuda_batched_device(network, weights, settings)
                            : cuda::make_cuda_device(network, weights, settings);
         }
 #endif
         static_cast<void>(options);
         static_cast<void>(batch);
-        const auto make = batched ? make_cpu_batched_device : make_cpu_device;
+        const auto make = batched ? studies::make_cpu_batched_device : make_cpu_device;
         return make(*model, training.features, training.classes, weights);
     }
 

@@ -92,7 +92,7 @@ analysis::StepDocument document_of(const Layout& one) {
                      "job": {{"model": {{"kind": "transformer", "layers": {}, "hidden": {},
                                          "heads": {}, "vocabulary": 51200, "sequence": 2048}},
                               "workers": {}, "batch": {}, "accumulation": {}, "precision": "bf16",
-                              "optimiser": {{"kind": "adam"}}, "compute": {{"kernels": {{}}}},
+                              "optimiser_state": "adam", "compute": {{"kernels": {{}}}},
                               "layout": {{"tensor": {}, "pipeline": {}, "data": {}, {}{}}},
                               "buckets": {{"rule": "one"}}, "collective": "nccl", "steps": 1}}}})",
                 (one.gpus + 7) / 8, one.layers, one.hidden, one.heads, one.gpus, one.micro,

@@ -75,7 +75,7 @@ std::string scenario_of(const Run& run) {
              "job": {{"model": {{"kind": "transformer", "layers": {}, "hidden": {}, "heads": {},
                                  "vocabulary": {}, "sequence": {}}},
                       "workers": {}, "batch": {}, "accumulation": {}, "precision": "fp16",
-                      "optimiser": {{"kind": "adam"}}, "compute": {{"kernels": {{}}}},
+                      "optimiser_state": "adam", "compute": {{"kernels": {{}}}},
                       "layout": {{"tensor": {}, "data": {}, "pipeline": {}, "recompute": true}},
                       "buckets": {{"rule": "one"}}, "launch": {{"overhead": "54 us"}},
                       "collective": "ring", "steps": 1}}}})",

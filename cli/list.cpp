@@ -81,30 +81,6 @@ std::string wrapped(std::string_view text, std::size_t indent) {
     return lines;
 }
 
-// The kind of value with its bounds, as people say it.
-std::string value_text(const KeyNote& note) {
-    const auto bound = [&](double value) { return fmt::format("{:.6g}", value); };
-    const bool bounded = note.least && note.most && *note.most < 1e15;
-    const std::string range =
-        bounded ? fmt::format(" from {} to {}", bound(*note.least), bound(*note.most)) : "";
-    switch (note.kind) {
-        case KeyKind::name: return fmt::format("one of {}", fmt::join(note.names, ", "));
-        case KeyKind::flag: return "true or false";
-        case KeyKind::integer: return "an integer" + range;
-        case KeyKind::number: return "a number" + range;
-        case KeyKind::duration:
-            return note.limits.empty() ? "a duration" : "a duration " + note.limits;
-        case KeyKind::price: return "a price (USD/h)";
-        case KeyKind::object: return note.listed ? "a list of objects" : "an object";
-        case KeyKind::rate: return "a rate (" + note.unit + ")";
-        case KeyKind::egress_price: return "a price (USD/GB)";
-        case KeyKind::bytes: return "a size";
-        case KeyKind::bandwidth: return "a bandwidth";
-        case KeyKind::text: break;
-    }
-    return "text";
-}
-
 void list_policy(std::string_view name) {
     const policies::PolicyEntry* const entry = policies::find_policy(name);
     if (entry == nullptr) throw InputError("list policies", "", policies::no_such_policy(name));

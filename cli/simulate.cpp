@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/run_options.hpp"
+#include "policies/codec_text.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "sim/step/perfetto_trace.hpp"
 
@@ -60,11 +61,11 @@ void print_codec(const scenarios::StepJobEntry& entry) {
                    sim::CodecClock::host_bound(both) ? "launching them takes longer"
                                                      : "launching them takes less");
     }
-    const std::string level = entry.codec.level == 0 ? "" : fmt::format(":{}", entry.codec.level);
     fmt::print(
-        "  for step_time.codecs: {{\"codec\": \"{}{}\", \"bytes\": \"{:.4g} MB\", \"encoding\": "
+        "  for step_time.codecs: {{\"codec\": \"{}\", \"bytes\": \"{:.4g} MB\", \"encoding\": "
         "\"{:.3g} ms\"}}\n",
-        entry.codec.name, level, message_mb, encode_ms + decode_ms);
+        policies::codec_text(entry.codec.name, entry.codec.level), message_mb,
+        encode_ms + decode_ms);
 }
 
 void print_parts(const analysis::SimulatedJob& summary) {

@@ -24,14 +24,14 @@ struct SweepOptions : ExperimentOptions {
     std::string shard = "1/1";
 };
 
-struct Shard {
+struct SweepShard {
     std::size_t number = 1;
     std::size_t count = 1;
 };
 
-Shard parse_shard(const std::string& text) {
+SweepShard parse_shard(const std::string& text) {
     constexpr std::size_t shards_most = 1'000'000;
-    Shard shard;
+    SweepShard shard;
     const char* const end = text.data() + text.size();
     const auto first = std::from_chars(text.data(), end, shard.number);
     bool good = first.ec == std::errc{} && first.ptr != end && *first.ptr == '/';
@@ -77,7 +77,7 @@ void run_sweep(const SweepOptions& options) {
         help_sweep(options, ranks);
         return;
     }
-    const Shard shard = parse_shard(options.shard);
+    const SweepShard shard = parse_shard(options.shard);
     analysis::PreparedRuns runs = analysis::prepare_runs(options, true);
     refuse_predictions(runs);
     ProgressLine line;

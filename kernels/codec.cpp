@@ -1,4 +1,4 @@
-// codec.cpp — the table of codecs: to add one, write its file and add its lines here.
+// codec.cpp — the codecs of codec_table.def: their functions declared, and their table.
 #include "kernels/codec.hpp"
 
 #include <fmt/format.h>
@@ -16,34 +16,11 @@
 namespace ukemi::kernels {
 
 using Made = std::unique_ptr<TensorCodec>;
-CodecLayout none_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout fp16_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout qsgd_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout qsgd_shared_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout terngrad_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout terngrad_shared_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout sign_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout sign_reduced_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout scaled_sign_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout top_k_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout top_k_agreed_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout random_k_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout power_sgd_layout(double level, const TensorShape& shape, int ranks);
-CodecLayout atomo_layout(double level, const TensorShape& shape, int ranks);
-Made make_none(const CodecSettings& settings, const CodecMember& member);
-Made make_fp16(const CodecSettings& settings, const CodecMember& member);
-Made make_qsgd(const CodecSettings& settings, const CodecMember& member);
-Made make_qsgd_shared(const CodecSettings& settings, const CodecMember& member);
-Made make_terngrad(const CodecSettings& settings, const CodecMember& member);
-Made make_terngrad_shared(const CodecSettings& settings, const CodecMember& member);
-Made make_sign(const CodecSettings& settings, const CodecMember& member);
-Made make_sign_reduced(const CodecSettings& settings, const CodecMember& member);
-Made make_scaled_sign(const CodecSettings& settings, const CodecMember& member);
-Made make_top_k(const CodecSettings& settings, const CodecMember& member);
-Made make_top_k_agreed(const CodecSettings& settings, const CodecMember& member);
-Made make_random_k(const CodecSettings& settings, const CodecMember& member);
-Made make_power_sgd(const CodecSettings& settings, const CodecMember& member);
-Made make_atomo(const CodecSettings& settings, const CodecMember& member);
+#define CODEC(name, ...)                                                          \
+    CodecLayout name##_layout(double level, const TensorShape& shape, int ranks); \
+    Made make_##name(const CodecSettings& settings, const CodecMember& member);
+#include "policies/codec_table.def"
+#undef CODEC
 
 namespace {
 
@@ -54,12 +31,11 @@ struct Level {
     double max = 0;
     bool whole = false;
 };
-constexpr Level no_level{};
 constexpr Level share{"share of the elements that is kept", 0.01, 1e-6, 1, false};
 constexpr Level deviations{"standard deviations to clip at, 0: none", 0, 0, 1000, false};
 
-constexpr CodecEntry entry(std::string_view name, policies::Codec kind, Level level, bool unbiased,
-                           bool contracts, std::string_view source,
+constexpr CodecEntry entry(std::string_view name, policies::Codec kind, bool unbiased,
+                           bool contracts, std::string_view source, Level level,
                            CodecLayout (*layout)(double, const TensorShape&, int),
                            Made (*make)(const CodecSettings&, const CodecMember&)) {
     return {name,        kind,     level.means, level.usual, level.min, level.max,
@@ -68,38 +44,13 @@ constexpr CodecEntry entry(std::string_view name, policies::Codec kind, Level le
 
 constexpr bool unbiased = true;
 constexpr bool contracts = true;
+#define CODEC(name, number, unbiased, contracts, source, ...)                            \
+    entry(#name, policies::Codec::name, unbiased, contracts, source, Level{__VA_ARGS__}, \
+          name##_layout, make_##name),
 constexpr std::array codec_table{
-    entry("none", policies::Codec::none, no_level, unbiased, contracts, "baseline", none_layout,
-          make_none),
-    entry("fp16", policies::Codec::fp16, no_level, !unbiased, contracts, "IEEE 754 half precision",
-          fp16_layout, make_fp16),
-    entry("qsgd", policies::Codec::qsgd, {"levels", 64, 1, 127, true}, unbiased, !contracts,
-          "Alistarh et al., arXiv:1610.02132", qsgd_layout, make_qsgd),
-    entry("qsgd_shared", policies::Codec::qsgd_shared, {"levels", 64, 1, 32'767, true}, unbiased,
-          !contracts, "QSGD with the largest norm of all ranks", qsgd_shared_layout,
-          make_qsgd_shared),
-    entry("terngrad", policies::Codec::terngrad, deviations, unbiased, !contracts,
-          "Wen et al., arXiv:1705.07878", terngrad_layout, make_terngrad),
-    entry("terngrad_shared", policies::Codec::terngrad_shared, deviations, unbiased, !contracts,
-          "TernGrad with scaler sharing (its §3.2)", terngrad_shared_layout, make_terngrad_shared),
-    entry("sign", policies::Codec::sign, no_level, !unbiased, !contracts,
-          "Bernstein et al., arXiv:1810.05291", sign_layout, make_sign),
-    entry("sign_reduced", policies::Codec::sign_reduced, no_level, !unbiased, !contracts,
-          "the same votes as a sum of integers", sign_reduced_layout, make_sign_reduced),
-    entry("scaled_sign", policies::Codec::scaled_sign, no_level, !unbiased, contracts,
-          "Karimireddy et al., arXiv:1901.09847", scaled_sign_layout, make_scaled_sign),
-    entry("top_k", policies::Codec::top_k, share, !unbiased, contracts,
-          "Stich et al., arXiv:1809.07599", top_k_layout, make_top_k),
-    entry("top_k_agreed", policies::Codec::top_k_agreed, share, !unbiased, contracts,
-          "one rank's places for all, in turn (ScaleCom, arXiv:2104.11125)", top_k_agreed_layout,
-          make_top_k_agreed),
-    entry("random_k", policies::Codec::random_k, share, unbiased, contracts,
-          "Stich et al., arXiv:1809.07599", random_k_layout, make_random_k),
-    entry("power_sgd", policies::Codec::power_sgd, {"rank", 2, 1, 4096, true}, !unbiased, contracts,
-          "Vogels et al., arXiv:1905.13727", power_sgd_layout, make_power_sgd),
-    entry("atomo", policies::Codec::atomo, {"singular triples that are kept", 3, 1, 4096, true},
-          unbiased, !contracts, "Wang et al., arXiv:1806.04090", atomo_layout, make_atomo),
+#include "policies/codec_table.def"
 };
+#undef CODEC
 
 const CodecEntry& entry_of(std::string_view name) {
     if (const CodecEntry* found = find_codec(name)) return *found;

@@ -20,14 +20,14 @@ std::unique_ptr<Model> make_resnet32(const ModelSpec& spec, const DataSet& data)
 
 namespace {
 
-struct ModelEntry {
+struct ModelMaker {
     std::string_view kind;
     std::unique_ptr<Model> (*make)(const ModelSpec& spec, const DataSet& data);
 };
 constexpr std::array model_table{
-    ModelEntry{"cnn", make_cnn},           ModelEntry{"lenet5", make_lenet5},
-    ModelEntry{"mlp", make_mlp},           ModelEntry{"resnet20", make_resnet20},
-    ModelEntry{"resnet32", make_resnet32}, ModelEntry{"softmax", make_softmax},
+    ModelMaker{"cnn", make_cnn},           ModelMaker{"lenet5", make_lenet5},
+    ModelMaker{"mlp", make_mlp},           ModelMaker{"resnet20", make_resnet20},
+    ModelMaker{"resnet32", make_resnet32}, ModelMaker{"softmax", make_softmax},
 };
 
 }  // namespace
@@ -35,14 +35,14 @@ constexpr std::array model_table{
 std::span<const std::string_view> model_kinds() {
     static constexpr auto kinds = [] {
         std::array<std::string_view, model_table.size()> names;
-        std::ranges::transform(model_table, names.begin(), &ModelEntry::kind);
+        std::ranges::transform(model_table, names.begin(), &ModelMaker::kind);
         return names;
     }();
     return kinds;
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const DataSet& data) {
-    const auto* found = std::ranges::find(model_table, spec.kind, &ModelEntry::kind);
+    const auto* found = std::ranges::find(model_table, spec.kind, &ModelMaker::kind);
     if (found == model_table.end()) {
         throw InputError(
             "model", "/kind",

@@ -20,7 +20,7 @@ namespace {
 
 // What state() begins with; weights and velocity follow, then the two central models if averaging,
 // then what a codec shares.
-struct StateHeader {
+struct ReplicaHeader {
     std::uint64_t parameters = 0;
     std::uint64_t arrays = 0;
     std::int64_t steps = 0;
@@ -33,7 +33,7 @@ struct StateHeader {
     double codec_level = 0;
     std::uint64_t codec_values = 0;
 };
-static_assert(sizeof(StateHeader) == 88);  // no padding: its bytes are hashed
+static_assert(sizeof(ReplicaHeader) == 88);  // no padding: its bytes are hashed
 
 template <class State>
 std::vector<const std::vector<float>*> arrays_of(const State& state) {
@@ -42,7 +42,7 @@ std::vector<const std::vector<float>*> arrays_of(const State& state) {
 }
 
 template <class State>
-StateHeader header_of(const State& state) {
+ReplicaHeader header_of(const State& state) {
     return {.parameters = state.weights.size(),
             .arrays = arrays_of(state).size(),
             .steps = state.steps,
@@ -59,10 +59,10 @@ StateHeader header_of(const State& state) {
 constexpr std::string_view no_file = "replica state";
 
 // The bytes hold what the header says, and it is a state of so many parameters.
-StateHeader checked_header(std::span<const std::byte> state, std::size_t parameters,
-                           std::string_view file = no_file) {
+ReplicaHeader checked_header(std::span<const std::byte> state, std::size_t parameters,
+                             std::string_view file = no_file) {
     const auto refuse = [&](std::string_view problem) { throw InputError(file, "", problem); };
-    StateHeader header;
+    ReplicaHeader header;
     if (state.size() < sizeof header) {
         refuse(fmt::format("expected at least {} bytes, found {}", sizeof header, state.size()));
     }
@@ -270,7 +270,7 @@ void Replica::undo() {
 }
 
 std::uint64_t Replica::digest() const {
-    const StateHeader header = header_of(now_);
+    const ReplicaHeader header = header_of(now_);
     BitHash hash;
     hash.add(std::as_bytes(std::span(&header, 1)));
     for (const std::vector<float>* array : arrays_of(now_)) {
@@ -281,7 +281,7 @@ std::uint64_t Replica::digest() const {
 }
 
 std::vector<std::byte> Replica::state() const {
-    const StateHeader header = header_of(now_);
+    const ReplicaHeader header = header_of(now_);
     const std::size_t array_bytes = size() * sizeof(float);
     const auto shared = std::as_bytes(std::span(now_.codec.shared));
     std::vector<std::byte> bytes(sizeof header + header.arrays * array_bytes + shared.size());
@@ -297,7 +297,7 @@ std::vector<std::byte> Replica::state() const {
 }
 
 void Replica::restore(std::span<const std::byte> state) {
-    const StateHeader header = checked_header(state, size());
+    const ReplicaHeader header = checked_header(state, size());
     State restored;
     restored.steps = header.steps;
     restored.synchronisation = static_cast<policies::Synchronisation>(header.synchronisation);
@@ -324,7 +324,7 @@ void Replica::restore(std::span<const std::byte> state) {
 
 void expect_trainable_state(std::span<const std::byte> state, std::size_t parameters,
                             std::string_view file) {
-    const StateHeader header = checked_header(state, parameters, file);
+    const ReplicaHeader header = checked_header(state, parameters, file);
     for (const double setting : {header.learning_rate, header.noise_squared_norm,
                                  header.noise_covariance_trace, header.codec_level}) {
         if (std::isfinite(setting)) continue;

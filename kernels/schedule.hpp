@@ -62,22 +62,10 @@ policies::Collective collective_meant(policies::Collective algorithm, std::int32
 Schedule all_reduce_schedule(policies::Collective algorithm, std::int32_t ranks,
                              std::int32_t per_host = 0);
 
-// The other shapes that one may ask for. Throughout ranks, workers, servers, chunks ≥ 1.
+// The other shapes that one may ask for. Throughout ranks, chunks ≥ 1.
 // Two trees, each with this many chunks on their way at once.
 Schedule double_binary_tree_schedule(std::int32_t ranks, std::int32_t chunks_per_tree);
-// Workers are ranks 0 …, each server holds an equal part.
-Schedule parameter_server_schedule(std::int32_t workers, std::int32_t servers);
 // Rings along the axes of a grid, ranks numbered along the first axis first.
 Schedule multi_ring_schedule(std::span<const std::int32_t> sizes);
-
-// KungFu's TREE and MULTI_STAR over hosts of per_host ranks.
-Schedule star_of_stars_schedule(std::int32_t ranks, std::int32_t per_host);
-Schedule multi_star_schedule(std::int32_t ranks, std::int32_t per_host);
-
-// Other operations.
-Schedule ring_reduce_scatter_schedule(std::int32_t ranks);
-Schedule ring_all_gather_schedule(std::int32_t ranks);
-Schedule chain_broadcast_schedule(std::int32_t ranks, std::int32_t chunks);  // from rank 0
-Schedule all_to_all_schedule(std::int32_t ranks);  // of a buffer of all ranks' parts
 
 }  // namespace ukemi::kernels

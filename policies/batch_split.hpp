@@ -1,4 +1,4 @@
-// batch_split.hpp — a global batch with two limits, and who computes how much of it.
+// batch_split.hpp — a global batch with two limits.
 //
 // Or, Zhang, Freedman (MLSys'20), as in the authors' engine: as much for each worker as fits it,
 // until all together have as much as the user allows; then that is shared, as evenly as it goes.
@@ -14,12 +14,6 @@ inline std::int64_t capped_batch(std::int64_t local_max, std::int64_t global_max
                                  std::int64_t workers) {
     const bool all_fit = local_max <= global_max / workers;
     return std::max(all_fit ? local_max * workers : global_max, workers);
-}
-
-// What the worker of this rank (from 0) computes of a batch: the first ones have one more.
-inline std::int64_t local_batch(std::int64_t global_batch, std::int64_t workers,
-                                std::int64_t rank) {
-    return global_batch / workers + (global_batch % workers > rank ? 1 : 0);
 }
 
 }  // namespace ukemi::policies

@@ -18,9 +18,12 @@ std::string path_at(const ConfigReader& config, std::string_view key) {
 
 }  // namespace
 
+std::string codec_text(std::string_view name, double level) {
+    return level > 0 ? fmt::format("{}:{}", name, level) : std::string(name);
+}
+
 std::string text_of(const CodecChoice& choice) {
-    const std::string_view name = codec_names()[static_cast<std::size_t>(choice.codec)];
-    return choice.level > 0 ? fmt::format("{}:{}", name, choice.level) : std::string(name);
+    return codec_text(codec_names()[static_cast<std::size_t>(choice.codec)], choice.level);
 }
 
 CodecChoice parse_codec(std::string_view text, std::string_view file, std::string_view path) {

@@ -16,7 +16,9 @@ struct CodecChoice {
     friend bool operator==(const CodecChoice&, const CodecChoice&) = default;
 };
 
-std::string text_of(const CodecChoice& choice);  // without the level where that is 0
+// Without the level where that is 0.
+std::string codec_text(std::string_view name, double level);
+std::string text_of(const CodecChoice& choice);
 // InputError, at this path of the file, for what names no codec. Whether the codec has the level,
 // its table says (kernels/codec.hpp), and whether a world has it, its Capabilities.
 CodecChoice parse_codec(std::string_view text, std::string_view file, std::string_view path);

@@ -353,7 +353,6 @@ const Plan* Controller::merge(std::string& refused) {
         for (const PolicyAnswer& answer : answers_) apply_bids(answer.decision, next_);
     }
     if (!any || next_ == plan_) return nullptr;
-    ++decision_count_;
     refused = refusal(capabilities_, next_);
     if (!refused.empty()) {
         ++refused_count_;

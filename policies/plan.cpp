@@ -1,5 +1,7 @@
 #include "policies/plan.hpp"
 
+#include <algorithm>
+
 namespace ukemi::policies {
 
 std::int64_t samples_per_step(const Plan& plan, std::int32_t workers) {
@@ -59,20 +61,15 @@ std::span<const std::string_view> collective_names() {
 }
 
 std::span<const std::string_view> codec_names() {
-    static constexpr std::array<std::string_view, codec_count> names{"none",
-                                                                     "fp16",
-                                                                     "qsgd",
-                                                                     "terngrad",
-                                                                     "sign",
-                                                                     "top_k",
-                                                                     "random_k",
-                                                                     "power_sgd",
-                                                                     "atomo",
-                                                                     "qsgd_shared",
-                                                                     "terngrad_shared",
-                                                                     "sign_reduced",
-                                                                     "scaled_sign",
-                                                                     "top_k_agreed"};
+    // By number; two of one number would leave another without a name.
+    static constexpr auto names = [] {
+        std::array<std::string_view, codec_count> all;
+#define CODEC(name, number, ...) all.at(number) = #name;
+#include "policies/codec_table.def"
+#undef CODEC
+        return all;
+    }();
+    static_assert(std::ranges::find(names, "") == names.end());
     return names;
 }
 

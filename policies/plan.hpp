@@ -43,24 +43,17 @@ enum class Collective : std::uint8_t {
     parameter_server,
 };
 
+// What workers send of a gradient (kernels/codec.hpp): codec_table.def.
 enum class Codec : std::uint8_t {
-    none,
-    fp16,
-    qsgd,
-    terngrad,
-    sign,
-    top_k,
-    random_k,
-    power_sgd,
-    atomo,
-    // Forms of the above that an all-reduce carries, or that error feedback mends.
-    qsgd_shared,
-    terngrad_shared,
-    sign_reduced,
-    scaled_sign,
-    top_k_agreed,
+#define CODEC(name, number, ...) name = (number),
+#include "policies/codec_table.def"
+#undef CODEC
 };
-inline constexpr std::size_t codec_count = 14;
+inline constexpr std::size_t codec_count = 0
+#define CODEC(...) +1
+#include "policies/codec_table.def"
+#undef CODEC
+    ;
 
 struct FleetLine {
     ZoneId zone{};

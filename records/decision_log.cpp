@@ -102,7 +102,6 @@ DecisionLog::DecisionLog(const DecisionLogHeader& header) : all_questions_(heade
 void DecisionLog::question(const policies::QuestionRecord& record) {
     ++questions_;
     const bool changes = record.proposed != nullptr || !record.refused.empty();
-    decisions_ += changes ? 1 : 0;
     if (!changes && !all_questions_) return;
     const json seen = to_json(record.seen);
     json line = {{"record", "question"},

@@ -57,13 +57,11 @@ public:
 
     const std::string& text() const { return text_; }  // the file
     std::string take_text();  // what has come since the last call, which is then forgotten
-    std::int64_t decision_count() const { return decisions_; }
 
 private:
     std::string text_;
     bool all_questions_;
     std::int64_t questions_ = 0;
-    std::int64_t decisions_ = 0;
 };
 
 struct LogReplay {

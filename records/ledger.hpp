@@ -61,7 +61,6 @@ class Ledger {
 public:
     using Lease = std::uint32_t;
 
-    Instant members_at() const { return members_at_; }
     const CauseTotals& totals() const { return totals_; }  // of closed leases
     Duration held() const { return held_; }                // of closed leases, counted by lease
     Dollars billed() const { return billed_; }

@@ -16,6 +16,7 @@
 #include "base/text_digest.hpp"
 #include "kernels/training_rules.hpp"
 #include "policies/codec_text.hpp"
+#include "scenarios/reader/read_synchronisation.hpp"
 
 namespace ukemi::runtime {
 
@@ -91,16 +92,15 @@ Number number_of(std::string_view text, Number least, Number most, std::string_v
     return value;
 }
 
-template <class Kind>
-Kind kind_of(std::string_view text, std::span<const std::string_view> names, std::string_view key,
-             std::string_view option) {
+policies::Collective collective_of(std::string_view text, std::string_view option) {
+    const auto names = policies::collective_names();
     const auto found = std::ranges::find(names, text);
     if (found == names.end()) {
         throw InputError(
             option, "",
-            fmt::format("no {} {}{}", key, ukemi::quoted(text), did_you_mean(text, names)));
+            fmt::format("no collective {}{}", ukemi::quoted(text), did_you_mean(text, names)));
     }
-    return static_cast<Kind>(found - names.begin());
+    return static_cast<policies::Collective>(found - names.begin());
 }
 
 void take_part(std::string_view key, std::string_view value, scenarios::StepSetting& setting,
@@ -114,11 +114,9 @@ void take_part(std::string_view key, std::string_view value, scenarios::StepSett
     } else if (key == "micro_steps") {
         setting.micro_steps = number_of<std::int32_t>(value, 1, 1024, key, option);
     } else if (key == "synchronisation") {
-        setting.synchronisation = kind_of<policies::Synchronisation>(
-            value, policies::synchronisation_names(), key, option);
+        setting.synchronisation = scenarios::parse_synchronisation(value, option, "");
     } else if (key == "collective") {
-        setting.collective =
-            kind_of<policies::Collective>(value, policies::collective_names(), key, option);
+        setting.collective = collective_of(value, option);
     } else if (key == "codec") {
         const policies::CodecChoice choice = policies::parse_codec(value, option, "");
         setting.codec = choice.codec;

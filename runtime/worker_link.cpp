@@ -214,11 +214,6 @@ std::optional<Message> WorkerLink::next_order() {
     return order;
 }
 
-std::optional<Message> WorkerLink::pending_order() {
-    if (orders_waiting_ == 0 && !over_) return std::nullopt;
-    return next_order();
-}
-
 void WorkerLink::finish() {
     finishing_ = true;
     wake();

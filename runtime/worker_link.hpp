@@ -33,8 +33,7 @@ public:
     void serve(const Welcome& welcome);
 
     // ---- the training thread ----
-    std::optional<Message> next_order();     // waits; nothing when it is over
-    std::optional<Message> pending_order();  // does not wait
+    std::optional<Message> next_order();  // waits; nothing when it is over
     bool has_order() const { return orders_waiting_.load() > 0; }
     // The highest hold request seen.
     std::uint32_t hold_seen() const { return hold_seen_.load(); }

@@ -28,8 +28,9 @@ public:
     SwarmSeeds(const SwarmSeeds&) = delete;
     SwarmSeeds& operator=(const SwarmSeeds&) = delete;
 
-    // `enough`: what else must have been reached, beside the least number of seeds.
-    bool more(bool enough = true) {
+    // `enough`: what else must have been reached, beside the least number of seeds. Not inline: g++
+    // 12 takes the note in an object on the stack, which takes itself out again, for dangling.
+    [[gnu::noinline]] bool more(bool enough = true) {
         note_.reset();
         ++count_;
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun_;

@@ -72,8 +72,8 @@ void Application::fail(std::string_view table, const std::string& row) const {
                                  name, row));
 }
 
-const MeasuredStep& Application::step(std::span<const std::int32_t> gpus_by_machine,
-                                      std::int64_t batch_per_gpu) const {
+const ApplicationStep& Application::step(std::span<const std::int32_t> gpus_by_machine,
+                                         std::int64_t batch_per_gpu) const {
     const auto found = steps_.find({rotated(gpus_by_machine), batch_per_gpu});
     if (found == steps_.end()) {
         fail("throughput.csv", fmt::format("placement p{} and local_bsz {}",

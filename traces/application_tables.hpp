@@ -20,7 +20,7 @@ namespace ukemi::traces {
 
 class CsvScanner;
 
-struct MeasuredStep {
+struct ApplicationStep {
     double step_s = 0;
     double sync_s = 0;  // of it, without overlap
 };
@@ -41,8 +41,8 @@ public:
     Duration restart;
 
     // GPUs on one machine after another; any rotation of them is the same.
-    const MeasuredStep& step(std::span<const std::int32_t> gpus_by_machine,
-                             std::int64_t batch_per_gpu) const;
+    const ApplicationStep& step(std::span<const std::int32_t> gpus_by_machine,
+                                std::int64_t batch_per_gpu) const;
     // By epoch; a missing row has a squared norm of zero.
     std::span<const MeasuredGradient> gradients(std::int64_t batch) const;
     [[noreturn]] void no_gradient(std::int64_t batch, std::int64_t epoch) const;
@@ -55,7 +55,7 @@ private:
     [[noreturn]] void fail(std::string_view table, const std::string& row) const;
 
     std::string folder_;
-    std::map<std::pair<std::string, std::int64_t>, MeasuredStep> steps_;
+    std::map<std::pair<std::string, std::int64_t>, ApplicationStep> steps_;
     std::map<std::int64_t, std::vector<MeasuredGradient>> gradients_;
     std::vector<double> progress_;  // NaN: no row
     std::map<std::pair<std::int64_t, std::int64_t>, double> iterations_;

@@ -23,15 +23,15 @@ constexpr std::uint64_t seed = 7;
 constexpr std::int64_t step = 5;
 
 // What one rank alone decodes with the CPU's codec, and the message it sent.
-struct Decoded {
+struct RoundTrip {
     std::vector<std::byte> message;
     std::vector<float> mean;
 };
-Decoded decoded_by(std::string_view name, double level, std::span<const float> gradient) {
+RoundTrip decoded_by(std::string_view name, double level, std::span<const float> gradient) {
     const TensorShape shape{static_cast<std::int64_t>(gradient.size()), 1};
     const auto codec = make_codec(name, {.level = level, .seed = seed}, {.shape = shape});
     const CodecLayout layout = codec_layout(name, level, shape, 1);
-    Decoded found;
+    RoundTrip found;
     found.message.resize(static_cast<std::size_t>(layout.message_bytes()));
     found.mean.resize(gradient.size());
     codec->encode(0, step, gradient, found.message);
@@ -58,7 +58,7 @@ public:
     }
     std::string mismatch(cudaStream_t stream) override {
         run(stream);
-        const Decoded expected = decoded_by("fp16", 0, host_);
+        const RoundTrip expected = decoded_by("fp16", 0, host_);
         check(cudaStreamSynchronize(stream));
         return difference_of_bits("mean", mean_.read(), expected.mean);
     }
@@ -92,7 +92,7 @@ public:
     }
     std::string mismatch(cudaStream_t stream) override {
         run(stream);
-        const Decoded expected = decoded_by("random_k", share, host_);
+        const RoundTrip expected = decoded_by("random_k", share, host_);
         check(cudaStreamSynchronize(stream));
         return difference_of_bits("mean", mean_.read(), expected.mean);
     }
@@ -125,7 +125,7 @@ public:
     }
     std::string mismatch(cudaStream_t stream) override {
         run(stream);
-        const Decoded expected = decoded_by("top_k", share, host_);
+        const RoundTrip expected = decoded_by("top_k", share, host_);
         Buffer<float> mean(std::vector<float>(host_.size(), 0.0F));
         check(
             launch_add_places(places_.data(), kept_values_.data(), kept_, 1, mean.data(), stream));
@@ -167,7 +167,7 @@ public:
         quantise_and_back(stream);
     }
     std::string mismatch(cudaStream_t stream) override {
-        const Decoded expected = decoded_by("qsgd", levels, host_);
+        const RoundTrip expected = decoded_by("qsgd", levels, host_);
         const auto norm = wire::get<float>(expected.message, 0);
         run(stream);
         check(cudaStreamSynchronize(stream));

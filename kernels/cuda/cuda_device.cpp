@@ -64,7 +64,7 @@ public:
                const CudaDeviceSettings& settings)
         : network_(network),
           settings_(settings),
-          stream_(on_device(settings.device)),
+          stream_(stream_on(settings.device)),
           central_done_(make_plain_event()),
           central_(weights),
           previous_(weights),
@@ -182,11 +182,6 @@ public:
     }
 
 private:
-    static Stream on_device(int device) {
-        check(cudaSetDevice(device));
-        return make_stream();
-    }
-
     // CUDA's current device is a thread's own, and callers may be any thread.
     void use_device() const { check(cudaSetDevice(settings_.device)); }
     // Also until an error has ended their work: nobody asks what it was.
@@ -219,13 +214,7 @@ private:
             gradient();
             return;
         }
-        cudaStream_t stream = learner.stream.get();
-        // Code and libraries are loaded when they are first used, and a capture bears no
-        // allocation: the first batch of a size goes as it is.
-        const auto [graph, is_first] = room.graphs.try_emplace(samples);
-        if (is_first) return gradient();
-        if (!graph->second) graph->second = captured(stream, gradient);
-        check(cudaGraphLaunch(graph->second->get(), stream));
+        launch_as_graph(room.graphs, samples, learner.stream.get(), gradient);
     }
 
     const ImageNetwork& network_;

@@ -29,11 +29,4 @@ std::unique_ptr<LearnerDevice> make_cuda_device(const ImageNetwork& network,
                                                 std::span<const float> weights,
                                                 const CudaDeviceSettings& settings);
 
-// The same rules with slack 0: a clock of all learners is one graph whose launches are as many as
-// one learner's (DeviceNetwork with replicas). It means make_cpu_batched_device. Another number of
-// learners makes its buffers anew.
-std::unique_ptr<LearnerDevice> make_cuda_batched_device(const ImageNetwork& network,
-                                                        std::span<const float> weights,
-                                                        const CudaDeviceSettings& settings);
-
 }  // namespace ukemi::kernels::cuda

@@ -5,8 +5,10 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,23 @@ Graph captured(cudaStream_t stream, Launch launch) {
     cudaGraphExec_t executable = nullptr;
     check(cudaGraphInstantiate(&executable, graph, 0));
     return Graph(executable);
+}
+
+// Launches what is the same for every batch of so many samples, as a graph from its second time on:
+// code and libraries are loaded when they are first used, and a capture bears no allocation.
+template <class Samples, class Launch>
+void launch_as_graph(std::map<Samples, std::optional<Graph>>& graphs, Samples samples,
+                     cudaStream_t stream, const Launch& launch) {
+    const auto [graph, is_first] = graphs.try_emplace(samples);
+    if (is_first) return launch();
+    if (!graph->second) graph->second = captured(stream, launch);
+    check(cudaGraphLaunch(graph->second->get(), stream));
+}
+
+// A stream of this device, which is the thread's from now on.
+inline Stream stream_on(int device) {
+    check(cudaSetDevice(device));
+    return make_stream();
 }
 
 // Lets `exchange` sum what devices have in `sum`, once all that is on the stream has been done:

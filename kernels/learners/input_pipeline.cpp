@@ -120,13 +120,6 @@ InputPipeline::Lease InputPipeline::next() {
     return take_front();
 }
 
-InputPipeline::Lease InputPipeline::try_next() {
-    const std::lock_guard lock(mutex_);
-    if (is_ready()) return take_front();
-    if (error_) std::rethrow_exception(error_);
-    return {};
-}
-
 std::int64_t InputPipeline::batches() const {
     const std::lock_guard lock(mutex_);
     return next_out_;

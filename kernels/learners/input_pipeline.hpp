@@ -62,15 +62,14 @@ public:
     InputPipeline& operator=(const InputPipeline&) = delete;
 
     using Lease = ObjectPool<InputBatch>::Lease;
-    Lease next();      // waits for it
-    Lease try_next();  // empty if the next batch is not ready
-    // An error on an input thread (no memory, say) is thrown by both once what is ready is used up.
+    // Waits for it. An error on an input thread (no memory, say) is thrown once what is ready is
+    // used up.
+    Lease next();
 
     std::int64_t batches() const;             // handed out so far
     std::int64_t waits() const;               // of them those that nobody had ready
     std::chrono::nanoseconds waited() const;  // in next(), for those
     int buffers_most() const { return settings_.ready_most; }
-    std::size_t buffers_made() const { return pool_.made(); }
 
 private:
     void work();

@@ -70,15 +70,9 @@ public:
     virtual void restart(std::span<const float> weights, std::span<const float> previous) = 0;
 };
 
-// `model` and its data's shape; outlives the device. Each learner is a thread; or, batched, one
-// thread computes a layer of all learners before the next layer (Model::gradients). Both give equal
-// bits.
+// `model` and its data's shape; outlives the device. Each learner is a thread.
 std::unique_ptr<LearnerDevice> make_cpu_device(const Model& model, std::int32_t features,
                                                std::int32_t classes,
                                                std::span<const float> weights);
-
-std::unique_ptr<LearnerDevice> make_cpu_batched_device(const Model& model, std::int32_t features,
-                                                       std::int32_t classes,
-                                                       std::span<const float> weights);
 
 }  // namespace ukemi::kernels

@@ -73,11 +73,13 @@ std::int64_t clocks_of_slots(std::int64_t slack) {
 
 }  // namespace
 
-LearnerEngine::LearnerEngine(LearnerDevice& device, InputPipeline& input, EngineSettings settings)
+LearnerEngine::LearnerEngine(LearnerDevice& device, InputPipeline& input, EngineSettings settings,
+                             Time now)
     : device_(device),
       input_(input),
       settings_(std::move(settings)),
-      now_([] { return std::chrono::steady_clock::now().time_since_epoch(); }) {
+      now_(now ? std::move(now)
+               : [] { return std::chrono::steady_clock::now().time_since_epoch(); }) {
     set_learners(settings_.learners_per_gpu);
 }
 

@@ -46,11 +46,11 @@ struct EngineReport {
 
 class LearnerEngine {
 public:
-    // Both outlive it. The pipeline has more buffers than there are learners.
-    LearnerEngine(LearnerDevice& device, InputPipeline& input, EngineSettings settings);
-
     using Time = std::function<std::chrono::nanoseconds()>;
-    void set_time(Time now) { now_ = std::move(now); }  // for tests
+    // Both outlive it. The pipeline has more buffers than there are learners. Without a clock of
+    // its own it goes by the machine's.
+    LearnerEngine(LearnerDevice& device, InputPipeline& input, EngineSettings settings,
+                  Time now = {});
 
     // So many clocks; every task of them is done and synchronised when it returns.
     EngineReport run(std::int64_t clocks);

@@ -60,12 +60,6 @@ public:
         if (closed_) return {};
         return take_now(lock);
     }
-    // An empty lease if none is free now.
-    Lease try_take() {
-        std::unique_lock lock(mutex_);
-        if (closed_ || (free_.empty() && made_ == most_)) return {};
-        return take_now(lock);
-    }
     void close() {  // those who wait, and come later, get nothing
         {
             const std::lock_guard lock(mutex_);

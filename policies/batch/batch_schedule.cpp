@@ -19,14 +19,14 @@ namespace ukemi::policies {
 
 namespace {
 
-struct Stage {
+struct BatchStage {
     std::int64_t batch = 1;
     std::int64_t until = 0;  // the first epoch or step that is not of it
 };
 
 class BatchSchedule final : public Policy {
 public:
-    BatchSchedule(std::vector<Stage> stages, bool by_epoch)
+    BatchSchedule(std::vector<BatchStage> stages, bool by_epoch)
         : stages_(std::move(stages)), by_epoch_(by_epoch) {}
     std::string_view name() const override { return "batch_schedule"; }
     KnobSet knobs() const override { return {Knob::batch}; }
@@ -37,7 +37,7 @@ public:
     // Changes come at multiples of what all lengths have in common.
     std::int64_t every_steps() const override {
         std::int64_t shared = 0;
-        for (const Stage& stage : stages_) shared = std::gcd(shared, stage.until);
+        for (const BatchStage& stage : stages_) shared = std::gcd(shared, stage.until);
         return by_epoch_ ? 1 : std::max<std::int64_t>(shared, 1);
     }
 
@@ -51,13 +51,13 @@ private:
         if (stages_.empty()) return decision;
         const std::int64_t at = by_epoch_ ? view.seen.epoch : view.seen.steps_done;
         const auto stage =
-            std::ranges::find_if(stages_, [&](const Stage& one) { return at < one.until; });
+            std::ranges::find_if(stages_, [&](const BatchStage& one) { return at < one.until; });
         decision.global_batch = stage == stages_.end() ? stages_.back().batch : stage->batch;
         decision.reason = "by the timetable";
         return decision;
     }
 
-    std::vector<Stage> stages_;  // empty: the first Plan's batch stays
+    std::vector<BatchStage> stages_;  // empty: the first Plan's batch stays
     bool by_epoch_;
 };
 
@@ -79,14 +79,14 @@ std::unique_ptr<Policy> make_batch_schedule(ConfigReader& parameters) {
     static constexpr std::array<std::string_view, 2> units{"epochs", "steps"};
     const std::string schedule = parameters.text("schedule", "");
     const bool by_epoch = parameters.one_of("unit", units, "epochs") == "epochs";
-    std::vector<Stage> stages;
+    std::vector<BatchStage> stages;
     std::string_view rest = schedule;
     std::int64_t until = 0;
     while (!rest.empty()) {
         const std::string_view one = rest.substr(0, rest.find_first_of(",/"));
         const bool last = one.size() == rest.size();
         const std::size_t colon = one.find(':');
-        Stage stage{whole_number(parameters, one.substr(0, colon)), 0};
+        BatchStage stage{whole_number(parameters, one.substr(0, colon)), 0};
         if (colon != std::string_view::npos) {
             until += whole_number(parameters, one.substr(colon + 1));
         } else if (!last) {

@@ -15,18 +15,11 @@ namespace ukemi::policies {
 
 namespace {
 
-class GainResize final : public Policy {
+class GainResize final : public MeasuringResize {
 public:
     GainResize(double alpha, std::int64_t window_steps, std::int32_t most)
         : alpha_(alpha), window_steps_(window_steps), most_(most) {}
     std::string_view name() const override { return "gain_resize"; }
-    KnobSet knobs() const override { return {Knob::count, Knob::workers}; }
-    HookSet hooks() const override { return {Hook::on_event, Hook::after_step}; }
-
-    Decision on_event(EventKind, const PolicyView& view) override {
-        measure(view.seen);
-        return {};
-    }
     Decision after_step(const PolicyView& view) override {
         measure(view.seen);
         if (stopped_ || group_.steps_since_restart() < window_steps_) return {};
@@ -61,7 +54,7 @@ private:
         decision.reason = reason;
         return decision;
     }
-    void measure(const Observation& seen) {
+    void measure(const Observation& seen) override {
         const auto taken = group_.look(seen);
         if (group_.steps_since_restart() == 0) {
             samples_ = 0;
@@ -76,7 +69,6 @@ private:
     double alpha_;
     std::int64_t window_steps_;
     std::int32_t most_;
-    GroupWatch group_;
     std::int64_t samples_ = 0;  // in the second half of the window
     Duration time_;
     double measured_ = 0;  // at the size that is being left

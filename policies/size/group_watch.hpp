@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "policies/observation.hpp"
+#include "policies/policy.hpp"
 
 namespace ukemi::policies {
 
@@ -45,6 +45,21 @@ private:
     std::int64_t steps_ = 0;
     std::int64_t samples_ = 0;
     Instant now_;
+};
+
+// A policy of sizes that measures: it looks at every event and step, and answers after steps.
+class MeasuringResize : public Policy {
+public:
+    KnobSet knobs() const override { return {Knob::count, Knob::workers}; }
+    HookSet hooks() const override { return {Hook::on_event, Hook::after_step}; }
+    Decision on_event(EventKind, const PolicyView& view) override {
+        measure(view.seen);
+        return {};
+    }
+
+protected:
+    virtual void measure(const Observation& seen) = 0;
+    GroupWatch group_;
 };
 
 }  // namespace ukemi::policies

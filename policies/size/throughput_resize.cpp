@@ -33,17 +33,10 @@ struct ThroughputResizeSettings {
     Price worker_price = dollars_per_hour(1);
 };
 
-class ThroughputResize final : public Policy {
+class ThroughputResize final : public MeasuringResize {
 public:
     explicit ThroughputResize(ThroughputResizeSettings settings) : settings_(std::move(settings)) {}
     std::string_view name() const override { return "throughput_resize"; }
-    KnobSet knobs() const override { return {Knob::count, Knob::workers}; }
-    HookSet hooks() const override { return {Hook::on_event, Hook::after_step}; }
-
-    Decision on_event(EventKind, const PolicyView& view) override {
-        measure(view.seen);
-        return {};
-    }
     Decision after_step(const PolicyView& view) override {
         measure(view.seen);
         const std::int64_t steps = group_.steps_since_restart();
@@ -58,7 +51,7 @@ public:
     }
 
 private:
-    void measure(const Observation& seen) {
+    void measure(const Observation& seen) override {
         const auto taken = group_.look(seen);
         if (!taken || group_.steps_since_restart() <= 1) return;
         MeasuredSize& size = sizes_[seen.workers];
@@ -110,7 +103,6 @@ private:
     }
 
     ThroughputResizeSettings settings_;
-    GroupWatch group_;
     std::map<std::int32_t, MeasuredSize> sizes_;
     std::optional<UtilityOfTime> utility_;
 };

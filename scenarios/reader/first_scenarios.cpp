@@ -47,7 +47,7 @@ constexpr std::array table{
     "step_time": {
       "fixed": "18 ms",
       "per_sample": "0.7 ms",
-      "synchronisation": {"1": "0 s", "2": "130 ms", "4": "135 ms"}
+      "exchange": {"1": "0 s", "2": "130 ms", "4": "135 ms"}
     },
     "restart": "30 s"
   },

@@ -15,12 +15,15 @@
 #include "base/invariant.hpp"
 #include "base/plain_text.hpp"
 #include "kernels/training_rules.hpp"
+#include "policies/codec_text.hpp"
+#include "scenarios/reader/read_codec.hpp"
+#include "scenarios/reader/read_synchronisation.hpp"
 
 namespace ukemi::scenarios {
 
 namespace {
 
-constexpr int costs_version = 2;  // of the document
+constexpr int costs_version = 3;  // of the document
 
 void expect_version(ConfigReader& config) {
     const std::int64_t version = config.integer("version", 1, 1'000'000);
@@ -94,13 +97,7 @@ nlohmann::ordered_json setting_json(const StepSetting& setting) {
             {"micro_steps", setting.micro_steps},
             {"synchronisation", name(policies::synchronisation_names(), setting.synchronisation)},
             {"collective", name(policies::collective_names(), setting.collective)},
-            {"codec", name(policies::codec_names(), setting.codec)},
-            {"codec_level", setting.codec_level}};
-}
-
-template <class Kind>
-Kind named(ConfigReader& config, std::string_view key, std::span<const std::string_view> names) {
-    return static_cast<Kind>(std::ranges::find(names, config.one_of(key, names)) - names.begin());
+            {"codec", policies::text_of({setting.codec, setting.codec_level})}};
 }
 
 StepSetting setting_from(ConfigReader& config) {
@@ -108,12 +105,14 @@ StepSetting setting_from(ConfigReader& config) {
     setting.workers = static_cast<std::int32_t>(config.integer("workers", 1, 100'000));
     setting.batch = config.integer("batch", 1, 1'000'000'000);
     setting.micro_steps = static_cast<std::int32_t>(config.integer("micro_steps", 1, 1'000'000));
-    setting.synchronisation = named<policies::Synchronisation>(config, "synchronisation",
-                                                               policies::synchronisation_names());
-    setting.collective =
-        named<policies::Collective>(config, "collective", policies::collective_names());
-    setting.codec = named<policies::Codec>(config, "codec", policies::codec_names());
-    setting.codec_level = config.number("codec_level", 0, 1e9);
+    setting.synchronisation = read_synchronisation(config, policies::synchronisation_names());
+    const auto collectives = policies::collective_names();
+    setting.collective = static_cast<policies::Collective>(
+        std::ranges::find(collectives, config.one_of("collective", collectives)) -
+        collectives.begin());
+    const policies::CodecChoice choice = read_codec(config);
+    setting.codec = choice.codec;
+    setting.codec_level = choice.level;
     return setting;
 }
 

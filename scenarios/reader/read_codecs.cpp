@@ -12,6 +12,7 @@
 #include "base/link_spec.hpp"
 #include "kernels/codec.hpp"
 #include "scenarios/reader/read_codec.hpp"
+#include "scenarios/reader/read_synchronisation.hpp"
 #include "scenarios/reader/sections.hpp"
 
 namespace ukemi::scenarios {
@@ -46,15 +47,16 @@ policies::CodecTime read_row(ConfigReader& config, const std::optional<LinkSpec>
     row.encoding = bounded_duration(config, "encoding", Duration{}, step_longest, Duration{});
     row.relative_error = config.number("relative_error", 0, 1e6, 0);
     if (config.has("bytes")) row.bytes = config.bytes("bytes").raw();
-    if (config.has("synchronisation")) {
-        row.synchronisation = read_time_table(config, "synchronisation", step_longest);
+    refuse_times_at_synchronisation(config);
+    if (config.has("exchange")) {
+        row.synchronisation = read_time_table(config, "exchange", step_longest);
     } else if (link && row.bytes > 0) {
         const kernels::TensorShape any{1024, 1024};
         const kernels::CodecLayout layout =
             kernels::codec_layout(kernels::entry_of(row.codec).name, row.level, any, 2);
         row.synchronisation = times_of(*link, row.bytes, layout.reduces());
     } else {
-        config.fail("synchronisation",
+        config.fail("exchange",
                     "missing: expected times by the number of workers, or \"bytes\" and a \"link\" "
                     "at step_time");
     }
@@ -100,7 +102,7 @@ void read_codec_times(ConfigReader& config, policies::StepTime& time) {
         given->finish();
         if (time.bytes <= 0) config.fail("link", "goes with \"gradient\", its bytes");
         if (!time.synchronisation.empty()) {
-            config.fail("link", "stands beside \"synchronisation\": expected one of them");
+            config.fail("link", "stands beside \"exchange\": expected one of them");
         }
         time.synchronisation = times_of(*link, time.bytes, true);
     }
@@ -111,7 +113,7 @@ void read_simulated_codecs(ConfigReader& config, policies::StepTime& time,
                            const SimulatedCodec& simulate) {
     read_rows(config, time, [&](ConfigReader& one) {
         const policies::CodecChoice choice = read_sent_codec(one);
-        for (const std::string_view key : {"bytes", "encoding", "synchronisation"}) {
+        for (const std::string_view key : {"bytes", "encoding", "exchange"}) {
             if (one.has(key)) one.fail(key, "comes out of the simulated steps: leave it out");
         }
         const double error = one.number("relative_error", 0, 1e6, 0);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "scenarios/reader/read_synchronisation.hpp"
 #include "scenarios/reader/sections.hpp"
 #include "scenarios/reader/simulated_steps.hpp"
 #include "sim/learning/recorded_curves.hpp"
@@ -189,7 +190,7 @@ std::shared_ptr<const sim::LearningModel> read_curves(ConfigReader& config, sim:
 policies::StepTime read_simulated(ConfigReader& step_time, const std::filesystem::path& folder,
                                   std::int32_t machines) {
     for (const std::string_view key :
-         {"fixed", "per_sample", "table", "synchronisation", "gradient", "link"}) {
+         {"fixed", "per_sample", "table", "exchange", "gradient", "link"}) {
         if (!step_time.has(key)) continue;
         step_time.fail(key, "stands beside \"simulated\": expected one of them");
     }
@@ -236,6 +237,7 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
         return true;
     }
     auto config = job_config.object_if_present("step_time");
+    refuse_times_at_synchronisation(*config);
     policies::StepTime time;
     if (config->has("simulated")) {
         time = read_simulated(*config, scenario.file.parent_path(), job.instances_max);
@@ -245,8 +247,8 @@ bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario) 
     time.worker_batch_max =
         config->integer("worker_batch_max", 1, batch_most,
                         time.groups.empty() ? batch_most : time.worker_batch_max);
-    if (config->has("synchronisation")) {
-        time.synchronisation = read_time_table(*config, "synchronisation", step_longest);
+    if (config->has("exchange")) {
+        time.synchronisation = read_time_table(*config, "exchange", step_longest);
     }
     if (time.groups.empty()) read_codec_times(*config, time);
     config->finish();

@@ -224,7 +224,7 @@ void read_real_costs(ConfigReader& learning, const sim::RealTask& task, sim::Job
     const Network network = read_network(learning, task);
     if (network.there && !time.synchronisation.empty()) {
         learning.fail("network",
-                      "stands beside \"synchronisation\" at /job/step_time: expected "
+                      "stands beside \"exchange\" at /job/step_time: expected "
                       "one of them");
     }
     if (network.there && !time.groups.empty()) {

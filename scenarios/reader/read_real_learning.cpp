@@ -57,7 +57,7 @@ sim::SynchronisationSettings read_synchronisation_settings(ConfigReader& learnin
         settings.averaging_momentum = optimiser.averaging_momentum;
     }
     const bool said = learning.has("synchronisation");
-    settings.rule = read_synchronisation(learning, rule_names(), settings.rule);
+    settings.rule = read_synchronisation_rule(learning, rule_names(), settings.rule);
     const sim::SynchronisationRule& rule = *sim::find_synchronisation_rule(settings.rule);
     if (said && !rule.momentum && optimiser.momentum > 0) {
         learning.fail("synchronisation", fmt::format("{} applies gradients as they come: leave "

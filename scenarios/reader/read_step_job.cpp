@@ -155,12 +155,10 @@ struct MemoryKind {
 MemoryKind read_memory_kind(ConfigReader& config) {
     const auto precision = config.choice<sim::Precision>("precision", sim::precision_names, "fp32");
     static constexpr std::array<std::string_view, 3> kinds{"sgd", "momentum", "adam"};
-    refuse_old_key(config, "optimizer", "\"optimiser\": {\"kind\": \"adam\"}");
-    auto optimiser = sim::Optimizer::momentum;
-    if (auto section = config.object_if_present("optimiser")) {
-        optimiser = section->choice<sim::Optimizer>("kind", kinds, "momentum");
-        section->finish();
+    for (const std::string_view key : {"optimizer", "optimiser"}) {
+        refuse_old_key(config, key, "\"optimiser_state\": \"adam\"");
     }
+    const auto optimiser = config.choice<sim::OptimiserKind>("optimiser_state", kinds, "momentum");
     return {precision, sim::MemoryRule::of(precision, optimiser),
             static_cast<std::int64_t>(optimiser)};
 }

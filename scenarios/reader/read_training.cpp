@@ -1,7 +1,6 @@
 // read_training.cpp — the section "training": what live workers train, and how the first Plan does.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "kernels/training_rules.hpp"
@@ -34,10 +33,7 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
     plan.accumulation = static_cast<std::int32_t>(config->integer("accumulation", 1, 10'000, 1));
     static constexpr std::array<std::string_view, 3> synchronisations{
         "s_sgd", "synchronous_averaging", "pair_averaging"};
-    const std::string chosen = read_synchronisation(*config, synchronisations, "s_sgd");
-    plan.synchronisation = static_cast<policies::Synchronisation>(
-        std::ranges::find(policies::synchronisation_names(), chosen) -
-        policies::synchronisation_names().begin());
+    plan.synchronisation = read_synchronisation(*config, synchronisations, "s_sgd");
     plan.collective = config->choice<policies::Collective>(
         "collective", policies::collective_names(), "automatic");
     const std::string refused =

@@ -243,30 +243,79 @@ constexpr std::array schedule_examples = {
         "jobs": {"workload": "jobs.csv"}, "schedulers": [{"name": "fifo"}]})",
 };
 
+std::vector<KeyNote> job_notes() {
+    std::vector<std::string> examples = first_texts(false);
+    examples.insert(examples.end(), job_examples.begin(), job_examples.end());
+    return scenario_keys(examples);
+}
+
+std::vector<KeyNote> step_notes() {
+    std::vector<std::string> examples = first_texts(true);
+    examples.insert(examples.end(), step_examples.begin(), step_examples.end());
+    return step_scenario_keys(examples);
+}
+
+std::vector<KeyNote> schedule_notes() {
+    const std::vector<std::string> examples(schedule_examples.begin(), schedule_examples.end());
+    return schedule_scenario_keys(examples);
+}
+
+// In a cell of a table.
+std::string cell_text(std::string text) {
+    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
+        text.insert(at, 1, '\\');
+    }
+    return text;
+}
+
+// Notes are sorted by path; a key that may be read as several kinds has them all in its line.
+std::string table_of(const std::vector<KeyNote>& notes) {
+    std::string table = "| Key | Value | Default |\n|---|---|---|\n";
+    for (std::size_t i = 0; i < notes.size();) {
+        const std::string& path = notes[i].path;
+        std::string values;
+        std::string otherwise;
+        bool required = true;
+        for (; i < notes.size() && notes[i].path == path; ++i) {
+            const KeyNote& one = notes[i];
+            const std::string value =
+                fmt::format("{}{}", one.listed && one.kind != KeyKind::object ? "a list: " : "",
+                            value_text(one));
+            if (!values.empty()) values += "; or ";
+            values += value;
+            if (!one.otherwise.empty()) otherwise = fmt::format("`{}`", one.otherwise);
+            required = required && one.required;
+        }
+        if (otherwise.empty()) otherwise = required ? "–" : "none";
+        table += fmt::format("| `{}` | {} | {} |\n", cell_text(path.substr(1)), cell_text(values),
+                             cell_text(otherwise));
+    }
+    return table;
+}
+
 }  // namespace
 
 std::string scenario_schema() {
-    std::vector<std::string> examples = first_texts(false);
-    examples.insert(examples.end(), job_examples.begin(), job_examples.end());
-    const std::vector<KeyNote> notes = scenario_keys(examples);
+    const std::vector<KeyNote> notes = job_notes();
     json schema = SchemaTree(notes).object("");
     put_policies(schema["properties"]);
     return schema_text(std::move(schema), "ukemi: a job on a market");
 }
 
 std::string step_scenario_schema() {
-    std::vector<std::string> examples = first_texts(true);
-    examples.insert(examples.end(), step_examples.begin(), step_examples.end());
-    const std::vector<KeyNote> notes = step_scenario_keys(examples);
+    const std::vector<KeyNote> notes = step_notes();
     json schema = SchemaTree(notes).object("");
     schema["properties"]["jobs"]["items"] = schema["properties"]["job"];  // read by one function
     return schema_text(std::move(schema), "ukemi: steps on a cluster");
 }
 
 std::string schedule_scenario_schema() {
-    const std::vector<std::string> examples(schedule_examples.begin(), schedule_examples.end());
-    const std::vector<KeyNote> notes = schedule_scenario_keys(examples);
+    const std::vector<KeyNote> notes = schedule_notes();
     return schema_text(SchemaTree(notes).object(""), "ukemi: jobs that share a cluster");
 }
+
+std::string scenario_key_table() { return table_of(job_notes()); }
+std::string step_scenario_key_table() { return table_of(step_notes()); }
+std::string schedule_scenario_key_table() { return table_of(schedule_notes()); }
 
 }  // namespace ukemi::scenarios

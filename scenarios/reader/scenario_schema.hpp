@@ -14,4 +14,10 @@ std::string scenario_schema();           // of jobs on a market: replay, compare
 std::string step_scenario_schema();      // of steps on a cluster: simulate
 std::string schedule_scenario_schema();  // of jobs that share a cluster: schedule
 
+// The same notes as a table in Markdown, a line a key: its path, its kind of value with bounds, and
+// its default ("–": it must be there, or what stands instead of it).
+std::string scenario_key_table();
+std::string step_scenario_key_table();
+std::string schedule_scenario_key_table();
+
 }  // namespace ukemi::scenarios

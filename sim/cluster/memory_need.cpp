@@ -18,12 +18,12 @@ Bytes kept_by_sample(const ModelProfile& model, const MemoryRule& rule) {
 
 }  // namespace
 
-MemoryRule MemoryRule::of(Precision precision, Optimizer optimizer) {
+MemoryRule MemoryRule::of(Precision precision, OptimiserKind optimiser) {
     MemoryRule rule;
     rule.bytes_a_value = value_bytes(precision);
     rule.bytes_a_state = rule.bytes_a_value == 4 ? 0 : 4;
-    if (optimizer == Optimizer::momentum) rule.bytes_a_state += 4;
-    if (optimizer == Optimizer::adam) rule.bytes_a_state += 8;
+    if (optimiser == OptimiserKind::momentum) rule.bytes_a_state += 4;
+    if (optimiser == OptimiserKind::adam) rule.bytes_a_state += 8;
     return rule;
 }
 

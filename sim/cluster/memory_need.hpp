@@ -14,7 +14,7 @@
 
 namespace ukemi::sim {
 
-enum class Optimizer : std::uint8_t { sgd, momentum, adam };
+enum class OptimiserKind : std::uint8_t { sgd, momentum, adam };
 
 struct MemoryRule {
     std::int64_t bytes_a_state = 4;  // of the optimiser, a parameter, its own copy of it included
@@ -23,7 +23,7 @@ struct MemoryRule {
 
     // fp32: 4 + 4 and 0, 4 or 8 for the optimiser. fp16 and bf16 (mixed precision): 2 + 2, the
     // fp32 master weight 4, and the same state (ZeRO: Rajbhandari et al., SC 2020, section 3.1).
-    static MemoryRule of(Precision precision, Optimizer optimizer);
+    static MemoryRule of(Precision precision, OptimiserKind optimiser);
 };
 
 struct MemoryNeed {

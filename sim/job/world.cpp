@@ -10,6 +10,7 @@
 #include "policies/plan_fields.hpp"
 #include "sim/job/orders.hpp"
 #include "sim/job/training.hpp"
+#include "sim/market/lease_bill.hpp"
 
 namespace ukemi::sim {
 
@@ -42,13 +43,16 @@ World::World(WorldSetup setup)
       market_(*setup_.market),
       oracle_(*setup_.market),
       controller_(controller_setup(setup_, oracle_)),
-      fleet_(market_, ledger_, queue_, setup_.seed) {
-    if (job_.pipelines) pipelines_.emplace(*job_.pipelines);
+      fleet_(market_, ledger_, queue_, setup_.seed),
+      zones_(market_, fleet_, queue_) {
     if (setup_.make_trainer) {
         trainer_ = setup_.make_trainer(controller_, ledger_, queue_);
     } else {
         trainer_ = std::make_unique<Training>(job_, controller_, ledger_, queue_, setup_.seed);
     }
+    const RunParts parts{job_, market_, fleet_, ledger_, queue_, controller_, *trainer_};
+    if (job_.pipelines) pipelines_.emplace(parts, static_cast<GroupKeeper&>(*this));
+    if (setup_.keep_timeline) timeline_.emplace(parts);
     seen_.zones.resize(market_.zone_count());
     last_bids_.resize(market_.zone_count());
     seen_.deadline = job_.deadline;
@@ -59,19 +63,10 @@ World::World(WorldSetup setup)
 
 records::RunResult World::run() {
     for (std::uint32_t number = 0; number < market_.zone_count(); ++number) {
-        const ZoneId zone{number};
-        seen_.zones[number].zone = zone;
+        seen_.zones[number].zone = ZoneId{number};
         seen_.zones[number].speed_per_mille = setup_.market->zones[number].speed_per_mille;
-        const Instant capacity_at = market_.capacity_changes_at(zone);
-        const Instant price_at = market_.price_changes_at(zone);
-        if (capacity_at < Instant::never()) {
-            queue_.schedule(capacity_at, Phase::environment, CapacityChanged{zone});
-        }
-        if (price_at < Instant::never()) {
-            queue_.schedule(price_at, Phase::environment, PriceChanged{zone});
-        }
-        await_recorded_losses(zone);
     }
+    zones_.begin();
     if (job_.give_up_at < Instant::never()) {
         queue_.schedule(job_.give_up_at, Phase::measurement, GaveUp{});
     }
@@ -87,7 +82,7 @@ records::RunResult World::run() {
     while (!ended_ && !is_stuck() && trainer_->wait(queue_.next_at())) {
         const auto next = queue_.pop();
         if (!next) continue;  // it was called off meanwhile
-        record_way(next->at);
+        if (timeline_) timeline_->record_way(next->at, {transition_phase(), egress_});
         hash_.add(next->at, next->phase, next->event);
         if (setup_.on_event) setup_.on_event(next->at, next->phase, next->event);
         std::visit([this](const auto& event) { handle(event); }, next->event);
@@ -293,6 +288,7 @@ void World::end_run(bool finished) {
     trainer_->report(now);
     disband();
     ended_ = true;
+    if (pipelines_) pipelines_->end();
     trainer_->end(now);
     release_all();
     finished_ = finished;
@@ -322,7 +318,13 @@ std::string World::why_unfinished() const {
 std::size_t World::bytes_held() const {
     return queue_.bytes_held() + ledger_.bytes_held() +
            fleet_.instances().size() * sizeof(Instance) +
-           timeline_.size() * sizeof(records::TimelineRow);
+           (timeline_ ? timeline_->rows().size() * sizeof(records::TimelineRow) : 0);
+}
+
+void World::record_timeline() {
+    if (!timeline_) return;
+    trainer_->report(queue_.now());
+    timeline_->record(queue_.now(), {transition_phase(), egress_});
 }
 
 records::RunResult World::result() {
@@ -385,7 +387,7 @@ records::RunResult World::result() {
     }
     result.event_hash = hash_.text();
     if (change_costs_.phases_known) result.phases = meter_.with(trainer_->phase_costs());
-    result.timeline = std::move(timeline_);
+    if (timeline_) result.timeline = timeline_->take_rows();
     return result;
 }
 

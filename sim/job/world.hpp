@@ -25,10 +25,12 @@
 #include "sim/job/group.hpp"
 #include "sim/job/group_change.hpp"
 #include "sim/job/job_spec.hpp"
-#include "sim/job/pipelines.hpp"
+#include "sim/job/pipeline_group.hpp"
+#include "sim/job/run_timeline.hpp"
 #include "sim/job/trainer.hpp"
 #include "sim/market/fleet.hpp"
 #include "sim/market/market.hpp"
+#include "sim/market/zone_watch.hpp"
 
 namespace ukemi::sim {
 
@@ -55,7 +57,7 @@ struct WorldSetup {
 policies::Capabilities simulated_capabilities(const MarketData& market, const JobSpec& job);
 policies::KnobSet simulated_knobs();
 
-class World {
+class World final : private GroupKeeper {
 public:
     explicit World(WorldSetup setup);
     World(const World&) = delete;
@@ -69,8 +71,6 @@ public:
 
 private:
     // Events (world_events.cpp).
-    void handle(const CapacityChanged& event);
-    void handle(const PriceChanged& event);
     void handle(const InstanceReady& event);
     void handle(const InstanceLost& event);
     void handle(const TransitionEnded&);
@@ -86,50 +86,39 @@ private:
     void handle(const WorkerFailed& event);
     void handle(const PlanAgreed&);
     void handle(const StepReached&);
-    void handle(const LaunchFailed& event);
-    void handle(const LifetimeOver& event);
-    void handle(const ZoneGivesAgain& event);
     void handle(const PhaseBegan&);
     void handle(const MeetingOver& event);
-    void handle(const MachinesTaken& event);
-    void heed_notices(std::int32_t announced_count);
+    // What the market does, and what that means for the job.
+    template <class MarketEvent>
+        requires requires(ZoneWatch& zones, const MarketEvent& event) { zones.see(event); }
+    void handle(const MarketEvent& event) {
+        if (const auto news = zones_.see(event)) heed(*news);
+    }
+    void heed(const ZoneNews& news);
 
     // Membership (world_fleet.cpp).
     void acquire();               // launches what the Plan wants and the market gives
     void check_launches() const;  // throws RunLimitReached
     void swap_fleets();           // releases what retires, once that may be
     void lose(InstanceId id);     // it is gone, and with it what it was doing
-    // It refuses for longer than before: looks at it again when it no longer does.
-    void await_zone(ZoneId zone, Instant refused_before);
-    void await_recorded_losses(ZoneId zone);
-    static Dollars in_all(Dollars a, Dollars b);
     void model_stays_where_it_is();
     std::optional<ZoneId> model_kept_at() const;  // where a checkpoint of it is
     void release_all();
     void forget_model();  // all copies of it are gone
     void resume_running();
+    Instant model_lost_at() const;  // by what is announced; never() if it will survive
     void save_before_loss();
     bool unsaved() const { return controller_.samples_done() > trainer_->samples_safe(); }
 
-    // Pipelines (world_pipelines.cpp).
-    void carry_out(PipelineOrder order);
-    void join_pipelines(Instance& instance);
-    void call_together(bool of_all);
-    void form_pipelines();
-    void settle_pipelines();  // at a boundary: do they meet?
-    PipelineOrder lose_place(Instance& instance);
-    policies::Layout wanted_layout() const;
-    Instant model_lost_at() const;  // by what is announced; never() if it will survive
-    bool meeting_ends_now() const;
-
     // Transitions (world_transitions.cpp).
     void reconcile();  // at a boundary: makes the training group what the fleet allows
-    void disband();    // the training group, at this moment
+    void disband() override;
     void release(InstanceId id, bool lost);
     void start_worker(Instance& instance);
     void end_spawn(Instance& instance);
     void reattach();
-    void form(std::vector<Instance*>& group);
+    void form(std::vector<Instance*>& group) override;
+    void gather(std::span<Instance* const> called, const records::PhaseTimes& phases) override;
     void list_members(std::span<Instance* const> group);
     void begin_transition(const records::PhaseTimes& phases, bool provisional);
     void begin_drain();
@@ -151,18 +140,12 @@ private:
     bool is_stuck();  // nothing that is still to come can bring the run on
     void end_run(bool finished);
     std::string why_unfinished() const;
-    records::TimelineRow row_at(Instant now) const;  // but for what training does
-    void show(records::TimelineRow& row, const Learned& learned) const;
-    void record_way(Instant next);
     void record_timeline();
     records::RunResult result();
 
     WorldSetup setup_;
     const JobSpec& job_;
     GroupRules rules_;
-    std::optional<Pipelines> pipelines_;  // of a job that has them
-    std::vector<Instant> meetings_end_;   // of those that are under way
-    RunQueue::Ticket meeting_due_;        // the last of them
     TransitionCosts change_costs_;
     RunQueue queue_;
     SpotMarket market_;
@@ -170,7 +153,10 @@ private:
     records::Ledger ledger_;
     policies::Controller controller_;
     Fleet fleet_;
+    ZoneWatch zones_;
     std::unique_ptr<Trainer> trainer_;
+    std::optional<PipelineGroup> pipelines_;  // of a job that has them
+    std::optional<RunTimeline> timeline_;     // where one is kept
     policies::Observation seen_;
     EventHash hash_;
 
@@ -201,7 +187,6 @@ private:
     std::int64_t ticks_ = 0;
     std::int64_t plans_ = 0;
     std::int64_t discarded_ = 0;
-    records::Timeline timeline_;
 };
 
 }  // namespace ukemi::sim

@@ -6,68 +6,14 @@
 
 namespace ukemi::sim {
 
-void World::handle(const CapacityChanged& event) {
-    const Instant now = queue_.now();
-    market_.advance_capacity(event.zone);
-    const Instant next = market_.capacity_changes_at(event.zone);
-    if (next < Instant::never()) queue_.schedule(next, Phase::environment, CapacityChanged{event});
-    heed_notices(fleet_.revoke_excess(event.zone, now));
-    if (!closing_) acquire();
-    if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
-    note(policies::EventKind::capacity_changed);
-    record_timeline();
-}
-
-void World::handle(const MachinesTaken& event) {
-    heed_notices(fleet_.take_machines(event.zone, queue_.now()));
-    await_recorded_losses(event.zone);
-    if (!closing_) acquire();
-    if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
-    note(policies::EventKind::capacity_changed);
-    record_timeline();
-}
-
-void World::heed_notices(std::int32_t announced_count) {
-    if (announced_count == 0 || market_.data().notice <= Duration{}) return;
-    note(policies::EventKind::revocation_notice);
-    save_before_loss();
-}
-
-void World::handle(const PriceChanged& event) {
-    market_.advance_price(event.zone, queue_.now());
-    const Instant next = market_.price_changes_at(event.zone);
-    if (next < Instant::never()) queue_.schedule(next, Phase::environment, PriceChanged{event});
-    if (market_.data().rules.bidding) {
-        heed_notices(fleet_.revoke_outbid(event.zone, queue_.now()));
-        if (!closing_) acquire();  // it may have fallen below what we bid
-        if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
+void World::heed(const ZoneNews& news) {
+    if (news.announced > 0 && market_.data().notice > Duration{}) {
+        note(policies::EventKind::revocation_notice);
+        save_before_loss();
     }
-    note(policies::EventKind::price_changed);
-    record_timeline();
-}
-
-void World::handle(const LifetimeOver& event) {
-    Instance* instance = fleet_.find(event.instance);
-    INVARIANT(instance != nullptr);
-    heed_notices(fleet_.lifetime_over(*instance) ? 1 : 0);
-    if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
-    record_timeline();
-}
-
-void World::handle(const LaunchFailed& event) {
-    const ZoneId zone = fleet_.find(event.instance)->zone;
-    const Instant refused_before = fleet_.spot_refused_until(zone);
-    fleet_.launch_failed(event.instance, queue_.now());
-    await_zone(zone, refused_before);
-    note(policies::EventKind::capacity_changed);
-    record_timeline();
-}
-
-void World::handle(const ZoneGivesAgain& event) {
-    if (queue_.now() < fleet_.spot_refused_until(event.zone)) return;  // another one follows
-    if (!closing_) acquire();
-    if (unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
-    note(policies::EventKind::capacity_changed);
+    if (news.gives && !closing_) acquire();
+    if (news.regroups && unsettled(fleet_.instances())) trainer_->await_boundary(queue_.now());
+    if (news.kind != policies::EventKind::none) note(news.kind);
     record_timeline();
 }
 
@@ -100,7 +46,7 @@ void World::lose(InstanceId id) {
     const bool saving = trainer_->phase() == policies::JobPhase::checkpointing;
     PipelineOrder order = PipelineOrder::none;
     if (pipelines_) {
-        order = lose_place(*instance);
+        order = pipelines_->lost(*instance);
     } else if (instance->member || (saving && had_state)) {
         disband();
     }
@@ -112,7 +58,7 @@ void World::lose(InstanceId id) {
         disband();
         trainer_->roll_back();
     }
-    carry_out(order);
+    if (pipelines_) pipelines_->carry_out(order);
     // A machine that is no member takes no part in an agreement.
     if (!agreeing_) discard_pending("an instance was lost before the step boundary");
     if (!closing_) acquire();
@@ -126,9 +72,15 @@ void World::handle(const WorkerStarted& event) {
     if (instance == nullptr) return;
     instance->started = true;
     end_spawn(*instance);
-    if (pipelines_) join_pipelines(*instance);
+    if (pipelines_) pipelines_->started(*instance);
     trainer_->await_boundary(queue_.now());  // others may be there at this very moment
     note(policies::EventKind::instances_ready);
+    record_timeline();
+}
+
+void World::handle(const MeetingOver& event) {
+    if (!pipelines_->met(event)) return;
+    note(policies::EventKind::phase_changed);
     record_timeline();
 }
 
@@ -183,7 +135,7 @@ void World::handle(const WorkFinished&) {
 }
 
 void World::handle(const PlanDue&) {
-    if (meeting_ends_now()) {  // which comes before the end of a step
+    if (pipelines_ && pipelines_->meeting_ends_now()) {  // which comes before the end of a step
         trainer_->await_boundary(queue_.now());
         return;
     }

@@ -3,18 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "sim/job/orders.hpp"
 #include "sim/job/world.hpp"
 
 namespace ukemi::sim {
-
-Dollars World::in_all(Dollars a, Dollars b) {
-    std::int64_t sum = 0;
-    if (!__builtin_add_overflow(a.raw(), b.raw(), &sum)) return Dollars::of(sum);
-    throw std::overflow_error("the run is too large: more than nine billion dollars are paid for");
-}
 
 void World::acquire() {
     const Instant now = queue_.now();
@@ -52,6 +45,10 @@ void World::resume_running() {
     save_before_loss();
 }
 
+Instant World::model_lost_at() const {
+    return pipelines_ ? pipelines_->model_lost_at() : state_lost_at(fleet_.instances(), rules_);
+}
+
 void World::save_before_loss() {
     if (!controller_.plan().checkpoint_on_notice) return;
     const Instant lost_at = model_lost_at();
@@ -84,18 +81,6 @@ void World::release_all() {
     while (!fleet_.instances().empty()) {
         release(fleet_.instances().back().id, false);
     }
-}
-
-void World::await_zone(ZoneId zone, Instant refused_before) {
-    const Instant at = fleet_.spot_refused_until(zone);
-    if (at > std::max(queue_.now(), refused_before) && !ended_) {
-        queue_.schedule(at, Phase::environment, ZoneGivesAgain{zone});
-    }
-}
-
-void World::await_recorded_losses(ZoneId zone) {
-    const Instant next = fleet_.machines_taken_at(zone);
-    if (next < Instant::never()) queue_.schedule(next, Phase::environment, MachinesTaken{zone});
 }
 
 void World::model_stays_where_it_is() {

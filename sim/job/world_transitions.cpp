@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "sim/job/world.hpp"
+#include "sim/market/lease_bill.hpp"
 
 namespace ukemi::sim {
 
@@ -36,7 +37,7 @@ void World::start_worker(Instance& instance) {
     if (!instance.started) {
         ledger_.set_alone(instance.lease, queue_.now(), records::Cause::transition);
     } else if (pipelines_) {
-        join_pipelines(instance);
+        pipelines_->started(instance);
     }
 }
 
@@ -57,8 +58,8 @@ void World::release(InstanceId id, bool lost) {
     }
     const Instant refused_before = fleet_.spot_refused_until(zone);
     fleet_.release(id, now, ended_);
-    if (pipelines_ && !lost) carry_out(pipelines_->given_back(id));
-    await_zone(zone, refused_before);
+    if (pipelines_ && !lost) pipelines_->given_back(id);
+    if (!ended_) zones_.await(zone, refused_before);
     if (was_held) trainer_->leave(id, lost, now);
 }
 
@@ -89,7 +90,7 @@ void World::reconcile() {
         return;
     }
     if (pipelines_) {
-        settle_pipelines();
+        pipelines_->at_boundary();
         return;
     }
     reattach();
@@ -141,6 +142,11 @@ void World::list_members(std::span<Instance* const> group) {
         members_ids_.push_back(one->id);
         member_speeds_.push_back(speed_there(market_.data(), *one));
     }
+}
+
+void World::gather(std::span<Instance* const> called, const records::PhaseTimes& phases) {
+    list_members(called);
+    begin_transition(phases, true);  // MeetingOver comes before its end
 }
 
 void World::begin_transition(const records::PhaseTimes& phases, bool provisional) {

@@ -40,7 +40,7 @@ DividedBatch divided(const traces::Application& application, std::int64_t batch,
     return one;
 }
 
-double time_of(const traces::MeasuredStep& step, std::int64_t accumulated) {
+double time_of(const traces::ApplicationStep& step, std::int64_t accumulated) {
     return step.step_s + (step.step_s - step.sync_s) * static_cast<double>(accumulated);
 }
 

@@ -1,6 +1,8 @@
 #include "sim/market/lease_bill.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <stdexcept>
 
 namespace ukemi::sim {
 
@@ -35,6 +37,12 @@ Charge charge_of_lease(const records::BillingRule& rule, PriceCursor price, Inst
     }
     charge.add(bounded(price.value(), most), end - now);
     return charge;
+}
+
+Dollars in_all(Dollars a, Dollars b) {
+    std::int64_t sum = 0;
+    if (!__builtin_add_overflow(a.raw(), b.raw(), &sum)) return Dollars::of(sum);
+    throw std::overflow_error("the run is too large: more than nine billion dollars are paid for");
 }
 
 }  // namespace ukemi::sim

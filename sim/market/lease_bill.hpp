@@ -1,4 +1,5 @@
-// lease_bill.hpp — what one lease of an instance costs, by the rules of its market.
+// lease_bill.hpp — what one lease of an instance costs, by the rules of its market, and sums of
+// what was paid.
 #pragma once
 
 #include <optional>
@@ -18,5 +19,8 @@ constexpr bool needs_price_history(const records::BillingRule& rule, bool biddin
 // costs more than `most`, if there is one.
 Charge charge_of_lease(const records::BillingRule& rule, PriceCursor price, Instant opened,
                        Duration held, Duration paid, std::optional<Price> most);
+
+// Both sums of dollars; std::overflow_error where the run has become too large for one.
+Dollars in_all(Dollars a, Dollars b);
 
 }  // namespace ukemi::sim

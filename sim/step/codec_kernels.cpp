@@ -80,6 +80,8 @@ constexpr CodecPasses table[] = {
     {Codec::atomo, {}, {1, 1}, {}, {}, {}, {}},
 };
 
+static_assert(std::size(table) == policies::codec_count);  // each codec has its row
+
 const CodecPasses& passes_of(Codec codec) {
     const auto found = std::ranges::find(table, codec, &CodecPasses::codec);
     INVARIANT(found != std::end(table));

@@ -15,7 +15,7 @@ namespace {
 std::string scenario_text(const char* cluster, const char* model, const char* more) {
     return fmt::format(R"({{"name": "small", "seed": 1, "cluster": {},
         "job": {{"model": {}, "batch": 2, "accumulation": 1, "precision": "fp16",
-                 "optimiser": {{"kind": "adam"}}, "collective": "ring", "steps": 1, {}}}}})",
+                 "optimiser_state": "adam", "collective": "ring", "steps": 1, {}}}}})",
                        cluster, model, more);
 }
 

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/cli/child.hpp"
 
@@ -137,6 +139,22 @@ TEST_CASE("ukemi simulate --vary --out: what is drawn is what was recorded", "[c
     const Ran over = run_ukemi(scratch.path(), {"simulate", scenario, "--out", "out"});
     CHECK(over.code == 2);
     CHECK(is_one_line(over.err));
+}
+
+TEST_CASE("ukemi simulate --out: a codec stands in the results with its level", "[cli]") {
+    const ScratchFolder scratch;
+    const Ran ran =
+        run_ukemi(scratch.path(), {"simulate", shipped("steps/resnet50_on_p3.json").string(),
+                                   "--set", "/job/workers=2", "--set", "/job/steps=1", "--vary",
+                                   "/job/codec=none,power_sgd:2,power_sgd:4", "--out", "out"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    std::vector<std::string> codecs;
+    for (const nlohmann::json& variant :
+         nlohmann::json::parse(text_in(scratch.path() / "out/simulate.json")).at("variants")) {
+        codecs.push_back(variant.at("jobs").at(0).at("codec"));
+    }
+    CHECK(codecs == std::vector<std::string>{"none", "power_sgd:2", "power_sgd:4"});
 }
 
 TEST_CASE("ukemi simulate: options that cannot be meant are one line", "[cli]") {

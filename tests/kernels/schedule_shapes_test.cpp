@@ -8,6 +8,7 @@
 
 #include "kernels/rank_program.hpp"
 #include "kernels/schedule.hpp"
+#include "studies/schedules/schedules.hpp"
 #include "tests/kernels/sent_by_rank.hpp"
 #include "tests/support/in_process.hpp"
 #include "tests/support/schedule_fault.hpp"
@@ -54,7 +55,7 @@ TEST_CASE("schedule shapes: a parameter server sums the workers' parts", "[sched
     for (const std::int32_t workers : {1, 2, 5, 16}) {
         for (const std::int32_t servers : {1, 2, 4, 7}) {
             CAPTURE(workers, servers);
-            const Schedule schedule = parameter_server_schedule(workers, servers);
+            const Schedule schedule = studies::parameter_server_schedule(workers, servers);
             CHECK(schedule_fault(schedule, Operation::all_reduce) == "");
             CHECK(schedule.transfers.size() == static_cast<std::size_t>(2 * workers * servers));
             if (workers == 1) continue;  // who has the sum anyway
@@ -129,10 +130,10 @@ TEST_CASE("schedule shapes: every algorithm is right on any number of hosts",
     }
     for (std::int32_t ranks = 1; ranks <= 20; ++ranks) {
         for (std::int32_t per_host = 1; per_host <= 8; ++per_host) {
-            CHECK(schedule_fault(star_of_stars_schedule(ranks, per_host), Operation::all_reduce) ==
-                  "");
-            CHECK(schedule_fault(multi_star_schedule(ranks, per_host), Operation::all_reduce) ==
-                  "");
+            CHECK(schedule_fault(studies::star_of_stars_schedule(ranks, per_host),
+                                 Operation::all_reduce) == "");
+            CHECK(schedule_fault(studies::multi_star_schedule(ranks, per_host),
+                                 Operation::all_reduce) == "");
         }
     }
 }
@@ -170,9 +171,9 @@ TEST_CASE("schedule shapes: strategies are KungFu's graphs", "[schedule][golden]
     CHECK(graph_of(clique, 1) == Edges{{1, 0}, {1, 2}});
     CHECK(graph_of(all_reduce_schedule(Collective::binary_tree, 6), 0) ==
           Edges{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 5}});
-    CHECK(graph_of(star_of_stars_schedule(6, 2), 0) ==
+    CHECK(graph_of(studies::star_of_stars_schedule(6, 2), 0) ==
           Edges{{0, 1}, {0, 2}, {0, 4}, {2, 3}, {4, 5}});
-    const Schedule multi_star = multi_star_schedule(6, 3);
+    const Schedule multi_star = studies::multi_star_schedule(6, 3);
     CHECK(multi_star.chunks == 2);
     CHECK(graph_of(multi_star, 0) == Edges{{0, 1}, {0, 2}, {0, 3}, {3, 4}, {3, 5}});
     CHECK(graph_of(multi_star, 1) == Edges{{0, 1}, {0, 2}, {3, 0}, {3, 4}, {3, 5}});
@@ -198,7 +199,7 @@ TEST_CASE("schedule shapes: KungFu's strategies on two hosts of two", "[schedule
     const Edges first_leads{{0, 1}, {0, 2}, {2, 3}};
     const Edges second_leads{{0, 1}, {2, 0}, {2, 3}};
     CHECK(part(all_reduce_schedule(Collective::star, 4, 2), 0) == Edges{{0, 1}, {0, 2}, {0, 3}});
-    const Schedule multi_star = multi_star_schedule(4, 2);
+    const Schedule multi_star = studies::multi_star_schedule(4, 2);
     CHECK(multi_star.chunks == 2);
     CHECK(part(multi_star, 0) == first_leads);
     CHECK(part(multi_star, 1) == second_leads);
@@ -208,7 +209,7 @@ TEST_CASE("schedule shapes: KungFu's strategies on two hosts of two", "[schedule
     CHECK(part(clique, 1) == Edges{{1, 0}, {1, 2}, {1, 3}});
     CHECK(part(clique, 2) == Edges{{2, 0}, {2, 1}, {2, 3}});
     CHECK(part(clique, 3) == Edges{{3, 0}, {3, 1}, {3, 2}});
-    CHECK(part(star_of_stars_schedule(4, 2), 0) == first_leads);  // TREE
+    CHECK(part(studies::star_of_stars_schedule(4, 2), 0) == first_leads);  // TREE
     CHECK(part(all_reduce_schedule(Collective::binary_tree, 4, 2), 0) ==
           Edges{{0, 1}, {0, 2}, {1, 3}});
     CHECK(part(all_reduce_schedule(Collective::binary_tree_star, 4, 2), 0) == first_leads);
@@ -245,12 +246,12 @@ TEST_CASE("schedule shapes: other operations end with what they should", "[sched
     for (std::int32_t ranks = 1; ranks <= 12; ++ranks) {
         CAPTURE(ranks);
         const std::vector<std::pair<Schedule, Operation>> all = {
-            {ring_reduce_scatter_schedule(ranks), Operation::reduce_scatter},
-            {ring_all_gather_schedule(ranks), Operation::all_gather},
+            {studies::ring_reduce_scatter_schedule(ranks), Operation::reduce_scatter},
+            {studies::ring_all_gather_schedule(ranks), Operation::all_gather},
             {all_gather_schedule(ranks), Operation::all_gather},
-            {chain_broadcast_schedule(ranks, 5), Operation::broadcast},
+            {studies::chain_broadcast_schedule(ranks, 5), Operation::broadcast},
             {broadcast_schedule(ranks, 0), Operation::broadcast},
-            {all_to_all_schedule(ranks), Operation::all_to_all},
+            {studies::all_to_all_schedule(ranks), Operation::all_to_all},
         };
         for (const auto& [schedule, operation] : all) {
             CAPTURE(schedule.name);
@@ -262,8 +263,10 @@ TEST_CASE("schedule shapes: other operations end with what they should", "[sched
             }
         }
         if (ranks > 1) {
-            CHECK(schedule_fault(ring_all_gather_schedule(ranks), Operation::broadcast) != "");
-            CHECK(schedule_fault(ring_reduce_scatter_schedule(ranks), Operation::all_reduce) != "");
+            CHECK(schedule_fault(studies::ring_all_gather_schedule(ranks), Operation::broadcast) !=
+                  "");
+            CHECK(schedule_fault(studies::ring_reduce_scatter_schedule(ranks),
+                                 Operation::all_reduce) != "");
         }
     }
     const Schedule added{"test", 2, 2, {{0, 1, 0, 1, 0, TransferKind::reduce}}};

@@ -5,6 +5,15 @@
 using namespace ukemi;
 using namespace ukemi::policies;
 
+namespace {
+
+// What the authors' engine gives the worker of this rank (from 0): the first ones have one more.
+std::int64_t local_batch(std::int64_t global_batch, std::int64_t workers, std::int64_t rank) {
+    return global_batch / workers + (global_batch % workers > rank ? 1 : 0);
+}
+
+}  // namespace
+
 TEST_CASE("batch split: 32 a device at 4 and 8 workers, 22 at 12 under a limit of 256",
           "[capped_batch][golden]") {
     CHECK(local_batch(capped_batch(32, 256, 4), 4, 0) == 32);

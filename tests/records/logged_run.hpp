@@ -97,6 +97,7 @@ inline LoggedRun logged_run(const RunOptions& options = {}) {
             question == 0 ? policies::Hook::before_train : policies::Hook::on_event;
         const auto plan = controller.propose({hook, policies::EventKind::clock}, seen);
         if (!plan) continue;
+        ++run.decisions;
         if (random.chance(0.1)) {
             controller.discarded(plan->version, "a worker died");
             ++run.discarded;
@@ -106,7 +107,7 @@ inline LoggedRun logged_run(const RunOptions& options = {}) {
     }
     run.text = log.text();
     run.questions = options.questions;
-    run.decisions = controller.decision_count();
+    run.decisions += controller.refused_count();
     return run;
 }
 

@@ -169,6 +169,33 @@ TEST_CASE("calibration: costs are read back as they were written", "[calibration
     CHECK(document.at("machine").at("curves").at(0).contains("fit"));
 }
 
+TEST_CASE("calibration: a codec stands in costs as its name and level", "[calibration]") {
+    scenarios::LiveCosts costs = made_costs(trained_scenario());
+    costs.steps = {costs.steps.front(), costs.steps.front()};
+    for (const std::size_t i : {0U, 1U}) {
+        costs.steps[i].setting.codec = policies::Codec::power_sgd;
+        costs.steps[i].setting.codec_level = i == 0 ? 2 : 4;
+    }
+    const std::string text = scenarios::costs_json(costs);
+    CHECK_THAT(text, Catch::Contains(R"("codec": "power_sgd:2")") &&
+                         Catch::Contains(R"("codec": "power_sgd:4")") &&
+                         !Catch::Contains("codec_level"));
+    const scenarios::LiveCosts again = scenarios::costs_from_text(text, "box.json");
+    REQUIRE(again.steps.size() == 2);
+    CHECK(again.steps[1].setting == costs.steps[1].setting);
+    const auto with = [&](std::string_view codec) {
+        std::string changed = text;
+        const std::string_view was = R"("codec": "power_sgd:2")";
+        changed.replace(changed.find(was), was.size(), codec);
+        return complaint_of([&] { scenarios::costs_from_text(changed, "box.json"); });
+    };
+    CHECK(with(R"("codec": "power_sgd", "codec_level": 2)") ==
+          "box.json: at /steps/0/codec_level: is no longer read: write it behind the codec's name, "
+          "as in \"codec\": \"top_k:0.01\"");
+    CHECK_THAT(with(R"("codec": "power_sgd:0.5")"),
+               Catch::StartsWith("box.json: at /steps/0/codec: "));
+}
+
 TEST_CASE("calibration: costs of another training or machine are refused", "[calibration]") {
     const scenarios::Scenario scenario = trained_scenario();
     scenarios::LiveCosts costs = made_costs(scenario);
@@ -184,10 +211,10 @@ TEST_CASE("calibration: costs of another training or machine are refused", "[cal
         write_text(folder.path() / "other.json", text);
         return complaint_of([&] { scenarios::read_costs(folder.path() / "other.json"); });
     };
-    CHECK_THAT(read_as("\"version\": 2", "\"version\": 1"),
-               Catch::EndsWith("other.json: at /version: this file is of version 1, and this ukemi "
-                               "reads version 2: measure anew with ukemi calibrate"));
-    CHECK_THAT(read_as("\"version\": 2", "\"version\": 3"),
+    CHECK_THAT(read_as("\"version\": 3", "\"version\": 2"),
+               Catch::EndsWith("other.json: at /version: this file is of version 2, and this ukemi "
+                               "reads version 3: measure anew with ukemi calibrate"));
+    CHECK_THAT(read_as("\"version\": 3", "\"version\": 4"),
                Catch::EndsWith("a newer ukemi has written it"));
     costs.device = "an abacus";
     CHECK_THAT(complaint_of([&] { scenarios::measured_profile(costs, scenario, 1, "box.json"); }),
@@ -335,7 +362,8 @@ TEST_CASE("prediction: a run is named by its parts", "[prediction]") {
     CHECK(complaint("bacth=4") == "--run: unknown part \"bacth\" (did you mean \"batch\"?)");
     CHECK(complaint("batch=0") == "--run: expected batch from 1 to 1000000000, found \"0\"");
     CHECK(complaint("synchronisation=s_sdg") ==
-          "--run: no synchronisation \"s_sdg\" (did you mean \"s_sgd\"?)");
+          "--run: expected one of s_sgd, synchronous_averaging, elastic_averaging, pair_averaging, "
+          "local_sgd, stale_parameter_server, found \"s_sdg\" (did you mean \"s_sgd\"?)");
     CHECK(complaint("micro_steps=2,synchronisation=local_sgd") ==
           "--run: local_sgd cannot be trained here");
     CHECK(complaint("learners=2") ==

@@ -38,7 +38,7 @@ const std::string rows = link + R"(, "codecs": [
     {"codec": "power_sgd:4", "bytes": "2 MB", "encoding": "30 ms",
      "relative_error": 0.4},
     {"codec": "top_k:0.01", "bytes": "2 MB", "encoding": "90 ms",
-     "synchronisation": {"1": "0 s", "4": "12 ms"}}])";
+     "exchange": {"1": "0 s", "4": "12 ms"}}])";
 
 Duration step_with(const scenarios::Scenario& scenario, policies::Codec codec, double level,
                    std::int32_t workers = 4) {
@@ -170,7 +170,7 @@ TEST_CASE("codec scenario: the first Plan's codec is read, and what cannot be is
     CHECK_THAT(time(R"("codecs": [{"codec": "fp16"}])"), Contains("\"bytes\" and a \"link\""));
     CHECK_THAT(time(R"("codecs": [{"codec": "none"}])"), Contains("other than none"));
     CHECK_THAT(time(R"("link": {"bandwidth": "1 GB/s"})"), Contains("goes with \"gradient\""));
-    CHECK_THAT(time(link + R"(, "synchronisation": {"1": "0 s"})"), Contains("stands beside"));
+    CHECK_THAT(time(link + R"(, "exchange": {"1": "0 s"})"), Contains("stands beside"));
     CHECK_THAT(time(link + R"(, "codecs": [{"codec": "fp16", "bytes": "1 MB"},
                                            {"codec": "fp16", "bytes": "2 MB"}])"),
                Contains("twice"));

@@ -1,5 +1,7 @@
 // documented_keys_test.cpp — every key that a shipped scenario has, given or filled in by the
-// reader, stands in a table of scenarios/README.md.
+// reader, stands in a table of scenarios/README.md, and every key that there is in KEYS.md.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -7,7 +9,10 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "base/read_file.hpp"
+#include "scenarios/reader/scenario_schema.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
@@ -76,6 +81,21 @@ TEST_CASE("scenario keys: each has its row in the README", "[scenario]") {
     for (const std::string& key : keys) {
         CAPTURE(key);
         CHECK(documented.contains(key));
+    }
+}
+
+TEST_CASE("scenario keys: KEYS.md has the tables that the program prints", "[scenario]") {
+    const std::string page = read_file(scenario_folder / "KEYS.md");
+    for (const auto& [command, table] :
+         {std::pair("replay", scenarios::scenario_key_table()),
+          std::pair("simulate", scenarios::step_scenario_key_table()),
+          std::pair("schedule", scenarios::schedule_scenario_key_table())}) {
+        CAPTURE(command);
+        const std::size_t title = page.find(fmt::format("\n## `ukemi {}`", command));
+        REQUIRE(title != std::string::npos);
+        const std::size_t begin = page.find("\n|", title) + 1;
+        const std::size_t end = std::min(page.find("\n\n", begin), page.size() - 1) + 1;
+        CHECK(page.substr(begin, end - begin) == table);
     }
 }
 

@@ -39,13 +39,15 @@ const std::vector<OldForm>& old_forms() {
         "colon), and \"error_feedback\" beside it";
     static const std::string level =
         ": is no longer read: write it behind the codec's name, as in \"codec\": \"top_k:0.01\"";
+    static const std::string exchange =
+        ": is no longer read: write \"exchange\": {\"2\": \"20 ms\"}";
     static const std::vector<OldForm> all{
         {false, "/training/codec", R"({"kind": "power_sgd", "level": 4})",
          "/training/codec" + codec},
         {false, "/learning", real + R"("codec": {"name": "top_k", "level": 0.1}})",
          "/learning/codec" + codec},
         {false, "/job/step_time/codecs",
-         R"([{"codec": "top_k", "level": 0.1, "synchronisation": {"1": "1 s"}}])",
+         R"([{"codec": "top_k", "level": 0.1, "exchange": {"1": "1 s"}}])",
          "/job/step_time/codecs/0/level" + level},
         {true, "/job/codec_level", "0.1", "/job/codec_level" + level},
         {false, "/training/momentum", "0.9",
@@ -60,10 +62,16 @@ const std::vector<OldForm>& old_forms() {
          "halving_doubling, star, clique, binary_tree_star, multi_binary_tree_star, hierarchical, "
          "parameter_server, nccl, dimension_search, found \"automatic\""},
         {true, "/job/optimizer", "adam",
-         "/job/optimizer: is no longer read: write \"optimiser\": {\"kind\": \"adam\"}"},
+         "/job/optimizer: is no longer read: write \"optimiser_state\": \"adam\""},
+        {true, "/job/optimiser", R"({"kind": "adam"})",
+         "/job/optimiser: is no longer read: write \"optimiser_state\": \"adam\""},
         {false, "/learning", real + R"("synchronisation": {"rule": "local_sgd", "period": 4}})",
          "/learning/synchronisation: is no longer read as an object: write \"synchronisation\": "
          "\"local_sgd\", and what belongs to the rule at \"synchronisation_settings\""},
+        {false, "/job/step_time/synchronisation", R"({"2": "20 ms"})",
+         "/job/step_time/synchronisation" + exchange},
+        {false, "/job/step_time/codecs", R"([{"codec": "top_k", "synchronisation": {"1": "1 s"}}])",
+         "/job/step_time/codecs/0/synchronisation" + exchange},
         {false, "/training/model/layers", "2",
          "/training/model/layers: is no longer read: write the units of each layer, as in "
          "\"hidden\": [64, 64]"},

@@ -91,7 +91,7 @@ TEST_CASE("own model: counted, with a table of step times", "[scenario][own_mode
 TEST_CASE("own model: a host that launches slowly is what a step takes", "[scenario][own_model]") {
     const auto with_launch = [](const char* launch, const char* layout) {
         return step_s(job_with(fmt::format(R"({}, "precision": "fp16", {}
-            "optimiser": {{"kind": "sgd"}}, "compute": {{"kernels": {{"launch": "{}"}}}})",
+            "optimiser_state": "sgd", "compute": {{"kernels": {{"launch": "{}"}}}})",
                                            gpt2_by_sizes, layout, launch)));
     };
     for (const char* layout : {"", R"("layout": {"recompute": true},)"}) {

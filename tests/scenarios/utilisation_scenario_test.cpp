@@ -87,7 +87,7 @@ TEST_CASE("utilisation scenario: where a step's parts are known, computing ends 
         return fmt::format(R"({{"name": "parts", "seed": 1,
             "job": {{"samples": 1000000, "batch_per_worker": 128,
                      "step_time": {{"fixed": "36 ms", "per_sample": "500 us",
-                                    "synchronisation": {{"1": "2 ms", "24": "48 ms"}}}},
+                                    "exchange": {{"1": "2 ms", "24": "48 ms"}}}},
                      "resize": "1 s"}},
             "cluster": {{"count_min": 1, "count_max": 24, "count_start": 2}},
             "market": {{"on_demand_price": "3 USD/h", "spot_price": "1 USD/h"}},

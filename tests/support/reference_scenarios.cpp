@@ -10,6 +10,7 @@
 
 #include "base/input_error.hpp"
 #include "sim/network/collective_runs.hpp"
+#include "studies/schedules/schedules.hpp"
 
 namespace ukemi::test {
 namespace {
@@ -200,7 +201,7 @@ ReferenceScenario reference_scenario(std::string_view name, std::int32_t n) {
     } else if (name == "star-ps") {
         scenario.topology = star(n + n / 4);
         scenario.jobs.push_back(
-            job(kernels::parameter_server_schedule(n, n / 4), contiguous(n + n / 4)));
+            job(studies::parameter_server_schedule(n, n / 4), contiguous(n + n / 4)));
     } else if (name == "dgx-hier") {
         const std::array axes = {8, n / 8};
         scenario.topology = dgx(n);

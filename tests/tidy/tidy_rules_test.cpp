@@ -224,17 +224,21 @@ TEST_CASE("tidy rules: a policy that is not in the table is found", "[tidy]") {
 
 TEST_CASE("tidy rules: two types of one name are found", "[tidy]") {
     const std::string open = "namespace ukemi {\n";
+    const std::string local = open + "namespace {\n";
     const std::vector<SourceFile> files = {
         {"kernels/a.hpp", open + "struct Move {\n  struct Part {};\n};\nclass Later;\n}\n"},
         {"sim/b.hpp", open + "// struct Later {\nclass Move final : public A<int> {\n};\n}\n"},
-        {"sim/c.cpp", open + "namespace {\nstruct Move {};\n}\nstruct Move::Part2 {};\n}\n"},
+        {"sim/c.cpp", local + "struct Move {};\n}\nstruct Move::Part2 {};\n}\n"},
         {"sim/d.cpp", "namespace ukemi::live {\nstruct Move {};\n}\n"},
         {"sim/e.cpp", open + "void f() {\n  struct Part {};\n}\nenum class Later {};\n}\n"},
+        {"sim/g.cpp", local + "struct Line {\n  struct Move {};\n};\n}\n}\n"},
+        {"sim/h.cpp", local + "struct Line {};\n}\n}\n"},
         {"tests/f.cpp", open + "struct Move {};\n}\n"}};
-    const auto findings = check_types(files);
-    REQUIRE(findings.size() == 1);
-    CHECK(to_string(findings[0]) ==
-          "sim/b.hpp:3: ukemi::Move is also in kernels/a.hpp: one program cannot have both");
+    std::vector<std::string> found;
+    for (const Finding& one : check_types(files)) found.push_back(to_string(one));
+    const std::string problem = ": Move is also in kernels/a.hpp: one name, one type";
+    CHECK(found == std::vector<std::string>{"sim/b.hpp:3" + problem, "sim/d.cpp:2" + problem,
+                                            "sim/c.cpp:3" + problem});
 }
 
 TEST_CASE("tidy rules: a folder's names are in its own namespace", "[tidy]") {
@@ -258,11 +262,18 @@ TEST_CASE("tidy rules: what only tests call is found", "[tidy]") {
         {"sim/a.hpp", "int used(int x);\nint lonely();\nvoid draw_a(int);\nint known_shares();\n"},
         {"sim/a.cpp", "int used(int x) { return x; }\nint lonely() {\n    return used(1);\n}\n"},
         {"plots/figures.def", "FIGURE(a)\n"},
-        {"tests/a_test.cpp", "int x = lonely();\n"},
+        {"sim/b.hpp",
+         "class B {\npublic:\n    B(int x);\n    int asked() const { return 1; }\n"
+         "    void called();\n    struct C {\n        std::vector<int>& told(int x);\n    };\n"
+         "};\ninline void f(B& b) {\n    return b.called();\n}\n"},
+        {"sim/b.cpp", "std::vector<int>& B::C::told(int x) {\n}\nint g() {\n    f();\n}\n"},
+        {"tests/a_test.cpp", "int x = lonely() + b.asked() + b.c.told(1)[0];\n"},
         {"studies/a.cpp", "int y = lonely();\n"}};
-    const auto findings = check_use(files);
-    REQUIRE(findings.size() == 1);
-    CHECK(to_string(findings[0]) == "sim/a.hpp:1: nothing but tests calls lonely");
+    std::vector<std::string> found;
+    for (const Finding& one : check_use(files)) found.push_back(to_string(one));
+    CHECK(found == std::vector<std::string>{"sim/b.hpp:1: nothing but tests calls asked",
+                                            "sim/a.hpp:1: nothing but tests calls lonely",
+                                            "sim/b.hpp:1: nothing but tests calls told"});
 }
 
 TEST_CASE("tidy files: without git, all but build output", "[tidy]") {

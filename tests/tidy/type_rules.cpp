@@ -1,4 +1,4 @@
-// type_rules.cpp — one name, one type, and in its folder's namespace: what the linker does not see.
+// type_rules.cpp — one name, one type, and in its folder's namespace: what no linker sees.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,9 @@ namespace ukemi::tidy {
 namespace {
 
 struct Defined {
-    std::string name;  // with its namespaces
+    std::string name;
     std::size_t line = 1;
+    bool is_local = false;  // in an unnamed namespace: no other file sees it
 };
 
 // The namespace that a brace opens: its name, " " if it has none; empty if it opens something else.
@@ -24,7 +25,7 @@ std::string namespace_of(const std::string& head) {
     return name.empty() ? " " : name.substr(name.find_first_not_of(" \n"));
 }
 
-// Types that other files can see, whether or not they should.
+// Types at namespace scope.
 std::vector<Defined> types_of(const SourceFile& file) {
     static const std::regex type(
         R"((?:^|[\s>])(?:class|struct|enum class|union)\s+(\w+)(?:\s+final)?\s*(?::[^:][^{]*)?$)");
@@ -40,13 +41,10 @@ std::vector<Defined> types_of(const SourceFile& file) {
         head_begin = i + 1;
         if (code[i] == '}' && !open.empty()) open.pop_back();
         if (code[i] != '{') continue;
-        const bool shared = std::ranges::none_of(
-            open, [](const std::string& one) { return one.empty() || one == " "; });
+        const bool inside = std::ranges::count(open, "") > 0;  // of a function or a class
         std::smatch match;
-        if (shared && std::regex_search(head, match, type)) {
-            std::string name;
-            for (const std::string& one : open) name += one + "::";
-            found.push_back({name + match.str(1), line});
+        if (!inside && std::regex_search(head, match, type)) {
+            found.push_back({match.str(1), line, std::ranges::count(open, " ") > 0});
         }
         open.push_back(namespace_of(head));
     }
@@ -60,17 +58,25 @@ bool is_program_of_its_own(std::string_view path) {
 
 }  // namespace
 
+// A name means one type in the whole product, whatever its namespace; names of one file alone may
+// be as those of another file alone.
 Findings check_types(std::span<const SourceFile> files) {
     Findings findings;
     std::map<std::string, std::string> known;  // where
-    for (const SourceFile& file : files) {
-        if (!is_code(file.path) || is_program_of_its_own(file.path)) continue;
-        for (const Defined& one : types_of(file)) {
-            const auto [first, is_new] = known.try_emplace(one.name, file.path);
-            if (is_new) continue;
-            findings.push_back({file.path, one.line,
-                                fmt::format("{} is also in {}: one program cannot have both",
-                                            one.name, first->second)});
+    for (const bool local : {false, true}) {
+        for (const SourceFile& file : files) {
+            if (!is_code(file.path) || is_program_of_its_own(file.path)) continue;
+            for (const Defined& one : types_of(file)) {
+                if (one.is_local != local) continue;
+                const auto first = known.find(one.name);
+                if (first == known.end()) {
+                    if (!local) known.emplace(one.name, file.path);
+                    continue;
+                }
+                findings.push_back(
+                    {file.path, one.line,
+                     fmt::format("{} is also in {}: one name, one type", one.name, first->second)});
+            }
         }
     }
     return findings;

@@ -18,13 +18,6 @@ struct Kept {
 };
 // What only tests, benchmarks and studies call, and why it stays.
 constexpr std::array kept = {
-    Kept{"all_to_all_schedule", "a shape of its own, for collectives that no step uses yet"},
-    Kept{"chain_broadcast_schedule", "as all_to_all_schedule"},
-    Kept{"ring_all_gather_schedule", "as all_to_all_schedule"},
-    Kept{"ring_reduce_scatter_schedule", "as all_to_all_schedule"},
-    Kept{"multi_star_schedule", "KungFu's MULTI_STAR, which no Plan names"},
-    Kept{"star_of_stars_schedule", "KungFu's TREE over hosts, which no Plan names"},
-    Kept{"parameter_server_schedule", "servers beside the workers, which no Plan names"},
     Kept{"costs_from_text", "a reader without its file, for the fuzzer"},
     Kept{"parse_checkpoint", "as costs_from_text"},
     Kept{"read_market_parameters_text", "as costs_from_text"},
@@ -34,9 +27,8 @@ constexpr std::array kept = {
     Kept{"group_of", "a look into a learning state"},
     Kept{"known_shares", "the table behind curve_for, whose rows are checked one by one"},
     Kept{"measured_curves", "as known_shares"},
-    Kept{"local_batch", "KungFu's split of a capped batch, checked beside the cap"},
-    Kept{"make_cpu_batched_device", "the CPU reference of the next"},
-    Kept{"make_cuda_batched_device", "learners in one batch on a GPU: a study, in bench_learners"},
+    Kept{"handleEvents", "Gloo's loop calls it"},
+    Kept{"products_by", "which library multiplies, beside times and results that depend on it"},
 };
 
 bool is_product(std::string_view path) {
@@ -44,13 +36,23 @@ bool is_product(std::string_view path) {
     return folder != "tests" && folder != "bench" && folder != "studies";
 }
 
-// A function that begins a line of its own, at namespace scope: its name.
-std::vector<std::string> begun_in(const std::string& code) {
-    static const std::regex begun(R"((?:^|\n)[A-Za-z][\w:<>,*& ]*[ *&](?:\w+::)?(\w+)\()");
-    std::vector<std::string> names;
+void add_matches(const std::string& code, const std::regex& begun,
+                 std::vector<std::string>& names) {
     for (std::sregex_iterator match(code.begin(), code.end(), begun), end; match != end; ++match) {
-        names.push_back(match->str(1));
+        if (match->str(1) != "alignas") names.push_back(match->str(1));
     }
+}
+
+// Functions that begin a line of their own, at namespace scope, and those that a header declares
+// in a class or a class of a class: their names.
+std::vector<std::string> begun_in(const std::string& code, bool is_header) {
+    static const std::regex begun(R"((?:^|\n)[A-Za-z][\w:<>,*& ]*[ *&](?:\w+::)*([a-z]\w*)\()");
+    static const std::regex method(
+        R"(\n(?: {4}| {8})(?!return\b|throw\b|else\b|case\b|co_|using\b|new\b|delete\b))"
+        R"([A-Za-z][\w:<>,*& \[\]]*[ *&]([a-z]\w*)\()");
+    std::vector<std::string> names;
+    add_matches(code, begun, names);
+    if (is_header) add_matches(code, method, names);
     return names;
 }
 
@@ -80,9 +82,9 @@ Findings check_use(std::span<const SourceFile> files) {
             ++words[match->str()];
             if (is_table) in_tables.insert(match->str());
         }
-        for (const std::string& name : begun_in(code)) {
+        for (const std::string& name : begun_in(code, is_header(file.path))) {
             ++begun[name];
-            if (file.path.ends_with(".hpp")) header.try_emplace(name, file.path);
+            if (is_header(file.path)) header.try_emplace(name, file.path);
         }
     }
     Findings findings;

@@ -42,6 +42,14 @@ std::size_t for_each_document(
     std::span<const TracePage> pages,
     const std::function<void(JsonScanner&, std::uint32_t page, std::size_t before)>& read);
 
+// Reads the object that begins here, or those of the list, and of lists in it.
+template <class Read>
+void each_object(JsonScanner& json, const Read& read) {
+    if (json.peek() != JsonScanner::Kind::array) return read();
+    json.begin_array();
+    while (json.next_element()) each_object(json, read);
+}
+
 // The first key of a JSON object that begins at `head`; empty if that is not what begins there.
 // `after` is what follows its colon, blanks skipped: '\0' if nothing.
 struct FirstKey {

@@ -56,9 +56,7 @@ public:
 
     // A page, a SKU, or a list of either.
     void read_value() {
-        if (json_.peek() != JsonScanner::Kind::array) return read_object();
-        json_.begin_array();
-        while (json_.next_element()) read_value();
+        each_object(json_, [this] { read_object(); });
     }
 
 private:

@@ -10,6 +10,8 @@
 #include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
 #include "kernels/learners/learner_engine.hpp"
+#include "studies/batched_learners/batched_devices.hpp"
+#include "studies/batched_learners/cuda/cuda_batched_device.hpp"
 
 using namespace ukemi;
 using namespace ukemi::kernels;
@@ -317,7 +319,7 @@ TEST_CASE("learning case: threads side by side and batched leave one trail", "[l
     const auto [features, classes] = std::pair(one.data.features, one.data.classes);
     const Trail beside = one.trail_of(*make_cpu_device(*one.model, features, classes, one.first));
     const Trail batched =
-        one.trail_of(*make_cpu_batched_device(*one.model, features, classes, one.first));
+        one.trail_of(*studies::make_cpu_batched_device(*one.model, features, classes, one.first));
     CHECK(beside.models == batched.models);
     CHECK(beside.losses == batched.losses);
 }
@@ -333,8 +335,9 @@ TEST_CASE("cuda device: other numbers of learners and a restart leave what they 
         CudaDeviceSettings settings;
         settings.graph_samples_most = graphs;
         check_trail(one.trail_of(*make_cuda_device(one.network, one.first, settings)), expected);
-        check_trail(one.trail_of(*make_cuda_batched_device(one.network, one.first, settings)),
-                    expected);
+        check_trail(
+            one.trail_of(*studies::make_cuda_batched_device(one.network, one.first, settings)),
+            expected);
     }
 }
 
@@ -369,7 +372,7 @@ TEST_CASE("cuda device: learners average as threads do, with graphs and without"
         for (const auto use : product_uses) {
             settings.products = use;
             const auto batched =
-                central_after(*make_cuda_batched_device(network, weights, settings));
+                central_after(*studies::make_cuda_batched_device(network, weights, settings));
             CHECK(difference_beyond("central, batched", batched, expected, 1e-2) == "");
         }
     }

@@ -146,25 +146,26 @@ TEST_CASE("memory: batches that were trained with fit, and far larger ones do no
         const char* model;
         const char* gpu;
         sim::Precision precision;
-        sim::Optimizer optimizer;
+        sim::OptimiserKind optimiser;
         std::int64_t fits;
         std::int64_t too_large;
     };
     // What fits: batches of NVIDIA DeepLearningExamples (TensorFlow ResNet-50 v1.5, BERT), the
     // largest in their tables. What does not is our own bound, against counting too little.
-    const Case one = GENERATE(
-        Case{"resnet50", "v100_sxm2_16gb", sim::Precision::fp32, sim::Optimizer::momentum, 128,
-             256},
-        Case{"resnet50", "v100_sxm2_16gb", sim::Precision::fp16, sim::Optimizer::momentum, 256,
-             512},
-        Case{"resnet50", "a100_sxm4_40gb", sim::Precision::tf32, sim::Optimizer::momentum, 256,
-             512},
-        Case{"bert_large", "v100_sxm2_32gb", sim::Precision::fp16, sim::Optimizer::adam, 64, 256},
-        Case{"bert_large", "v100_sxm2_16gb", sim::Precision::fp16, sim::Optimizer::adam, 16, 128});
+    const Case one = GENERATE(Case{"resnet50", "v100_sxm2_16gb", sim::Precision::fp32,
+                                   sim::OptimiserKind::momentum, 128, 256},
+                              Case{"resnet50", "v100_sxm2_16gb", sim::Precision::fp16,
+                                   sim::OptimiserKind::momentum, 256, 512},
+                              Case{"resnet50", "a100_sxm4_40gb", sim::Precision::tf32,
+                                   sim::OptimiserKind::momentum, 256, 512},
+                              Case{"bert_large", "v100_sxm2_32gb", sim::Precision::fp16,
+                                   sim::OptimiserKind::adam, 64, 256},
+                              Case{"bert_large", "v100_sxm2_16gb", sim::Precision::fp16,
+                                   sim::OptimiserKind::adam, 16, 128});
     CAPTURE(one.model, one.gpu, one.fits);
     const sim::ModelProfile model = sim::model_named(one.model, "t");
     const sim::GpuProfile& gpu = sim::gpu_named(one.gpu, "t");
-    const sim::MemoryRule rule = sim::MemoryRule::of(one.precision, one.optimizer);
+    const sim::MemoryRule rule = sim::MemoryRule::of(one.precision, one.optimiser);
     const std::int64_t most = sim::batch_max(model, gpu, rule);
     CAPTURE(most);
     CHECK(most >= one.fits);
@@ -178,7 +179,7 @@ TEST_CASE("memory: a refusal says the bytes", "[memory]") {
     sim::GpuProfile gpu = sim::gpu_named("k80", "t");
     gpu.memory = mebibytes(1024) + bytes(12 * 431'080 + 1'000'000);
     const sim::MemoryRule rule =
-        sim::MemoryRule::of(sim::Precision::fp32, sim::Optimizer::momentum);
+        sim::MemoryRule::of(sim::Precision::fp32, sim::OptimiserKind::momentum);
     const std::int64_t most = sim::batch_max(model, gpu, rule);
     CHECK(most == 1'000'000 / (4 * model.values_kept));
     CHECK_NOTHROW(sim::check_memory(model, gpu, most, rule, "s.json"));

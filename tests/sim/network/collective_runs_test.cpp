@@ -7,6 +7,7 @@
 
 #include "base/input_error.hpp"
 #include "base/rng.hpp"
+#include "studies/schedules/schedules.hpp"
 
 using namespace ukemi;
 using namespace ukemi::kernels;
@@ -103,13 +104,15 @@ TEST_CASE("collective runs: bus bandwidths are the links' bandwidth", "[network]
               Approx(bandwidth).epsilon(1e-4));
         CHECK(bus_bandwidth(all_reduce_schedule(Collective::clique, n), 2 * part) ==
               Approx(bandwidth).epsilon(1e-4));
-        CHECK(bus_bandwidth(ring_reduce_scatter_schedule(n), part) ==
+        CHECK(bus_bandwidth(studies::ring_reduce_scatter_schedule(n), part) ==
               Approx(bandwidth).epsilon(1e-4));
-        CHECK(bus_bandwidth(ring_all_gather_schedule(n), part) == Approx(bandwidth).epsilon(1e-4));
+        CHECK(bus_bandwidth(studies::ring_all_gather_schedule(n), part) ==
+              Approx(bandwidth).epsilon(1e-4));
         // Its buffer is that of all ranks: each has a part of it.
-        CHECK(bus_bandwidth(all_to_all_schedule(n), part / n) == Approx(bandwidth).epsilon(1e-4));
+        CHECK(bus_bandwidth(studies::all_to_all_schedule(n), part / n) ==
+              Approx(bandwidth).epsilon(1e-4));
         // A chain of m chunks takes n + m − 2 of their times: NETWORK §4.
-        CHECK(bus_bandwidth(chain_broadcast_schedule(n, 900), 1) ==
+        CHECK(bus_bandwidth(studies::chain_broadcast_schedule(n, 900), 1) ==
               Approx(bandwidth * 900 / (n + 898)).epsilon(1e-3));
     }
 }
@@ -190,7 +193,7 @@ TEST_CASE("collective runs: equal runs give equal events", "[network]") {
         Switch cluster(13, 3e9, 77);
         cluster.start(double_binary_tree_schedule(13, 9), 1'000'000);
         cluster.start(all_reduce_schedule(Collective::ring, 13), 777'777, 1000);
-        cluster.start(parameter_server_schedule(10, 3), 55'555, 20'000);
+        cluster.start(studies::parameter_server_schedule(10, 3), 55'555, 20'000);
         std::vector<std::int64_t> ends;
         for (int i = 0; i < 3; ++i) ends.push_back(cluster.next_end());
         ends.push_back(cluster.network().now_ticks());

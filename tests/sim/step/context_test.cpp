@@ -91,7 +91,8 @@ TEST_CASE("context: every rank has its part of the tokens, and all of the parame
     const sim::GpuProfile& gpu = sim::gpu_named("a100_sxm4_80gb", "test");
     const sim::KernelClock clock(gpu, sim::Precision::fp16, sim::known_kernel_rates(gpu, "test"),
                                  "test");
-    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     for (const bool flash : {false, true}) {
         const sim::ModelProfile model = long_transformer(flash);
         const sim::LayerTimes whole = sim::layer_times(model, context_request(1), clock);

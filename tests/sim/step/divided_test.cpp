@@ -149,7 +149,8 @@ TEST_CASE("divided: a slow replica holds up every gather", "[divided]") {
 
 TEST_CASE("divided: memory is ZeRO's, 4 + 12/n, 2 + 14/n and 16/n bytes a parameter", "[divided]") {
     const sim::ModelProfile model = sim::model_named("megatron_8b", "test");
-    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     const std::int64_t all = model.parameters();
     const std::int64_t unit = 51200 * 3072 + 1024 * 3072;  // the embeddings, the largest
     constexpr std::int64_t n = 64;

@@ -45,7 +45,8 @@ double block_ms(const std::vector<sim::LayerTimes::Pass>& passes) {
 }
 
 Bytes bytes_kept_by(const sim::TransformerShape& shape, const sim::LayoutRequest& request) {
-    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     return sim::layout_memory(sim::gpt2("model", shape), request, rule).need.kept;
 }
 

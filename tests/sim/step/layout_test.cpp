@@ -122,7 +122,8 @@ TEST_CASE("layout: weights' gradients apart fill the bubble", "[layout]") {
     const sim::StepRecord after = of(sim::PipelineKind::zero_bubble);
     CHECK(after.parts.compute.raw() == Approx(before.parts.compute.raw()).epsilon(1e-4));
     CHECK(after.parts.bubble < before.parts.bubble);
-    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     const sim::LayoutMemory whole = sim::layout_memory(model, request, rule);
     CHECK(whole.micro_batches_kept == 4);
 }
@@ -267,7 +268,8 @@ TEST_CASE("layout: parts add up for random layouts, schedules and stragglers",
 TEST_CASE("layout: what is kept is Korthikanti's s b h (10 + 24/t + 5 a s/(h t)) a block",
           "[layout]") {
     const sim::ModelProfile model = sim::model_named("megatron_8b", "test");
-    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     const std::int64_t width = 1024 * 3072;
     for (const std::int32_t t : {1, 2, 8}) {
         const sim::LayoutMemory memory = sim::layout_memory(model, request_of({1, 1, t}, 3), rule);
@@ -293,7 +295,8 @@ TEST_CASE("layout: what is kept is Korthikanti's s b h (10 + 24/t + 5 a s/(h t))
 TEST_CASE("layout: schedules keep m micro-batches, p of them, or some more when interleaved",
           "[layout]") {
     const sim::ModelProfile model = sim::model_named("bert_base", "test");
-    const sim::MemoryRule rule = sim::MemoryRule::of(sim::Precision::fp16, sim::Optimizer::adam);
+    const sim::MemoryRule rule =
+        sim::MemoryRule::of(sim::Precision::fp16, sim::OptimiserKind::adam);
     sim::LayoutRequest request = request_of({1, 4, 1}, 1);
     request.micro_batches = 16;
     const auto kept = [&](sim::PipelineKind kind, std::int32_t chunks) {
@@ -314,7 +317,7 @@ TEST_CASE("layout: fully connected layers split over devices save their paramete
     sim::LayoutRequest request = request_of({8, 1, 1}, 32);
     request.value_bytes = 4;
     const sim::MemoryRule rule =
-        sim::MemoryRule::of(sim::Precision::fp32, sim::Optimizer::momentum);
+        sim::MemoryRule::of(sim::Precision::fp32, sim::OptimiserKind::momentum);
     const Bytes whole = sim::layout_memory(model, request, rule).need.parameters();
     request.split_dense = true;
     const Bytes split = sim::layout_memory(model, request, rule).need.parameters();

@@ -4,14 +4,15 @@
 #include <thread>
 
 #include "kernels/learners/cpu_centre.hpp"
+#include "studies/batched_learners/batched_devices.hpp"
 
-namespace ukemi::kernels {
+namespace ukemi::studies {
 
 namespace {
 
-class CpuBatchedDevice final : public CpuCentre {
+class CpuBatchedDevice final : public kernels::CpuCentre {
 public:
-    CpuBatchedDevice(const Model& model, std::int32_t features, std::int32_t classes,
+    CpuBatchedDevice(const kernels::Model& model, std::int32_t features, std::int32_t classes,
                      std::span<const float> weights)
         : CpuCentre(model, features, classes, weights), thread_([this] { run(); }) {}
     ~CpuBatchedDevice() override {
@@ -37,7 +38,7 @@ public:
     }
     int learners_made() const override { return static_cast<int>(replicas_.size()); }
 
-    void start(int learner, const InputBatch& batch, const Step& step, std::size_t slot,
+    void start(int learner, const kernels::InputBatch& batch, const Step& step, std::size_t slot,
                Done done) override {
         {
             const std::lock_guard lock(mutex_);
@@ -65,8 +66,8 @@ public:
     void restart(std::span<const float> weights, std::span<const float> previous) override {
         const std::lock_guard lock(mutex_);
         INVARIANT(!busy_ && given_ == 0);
-        central_ =
-            CentralModel({weights.begin(), weights.end()}, {previous.begin(), previous.end()});
+        central_ = kernels::CentralModel({weights.begin(), weights.end()},
+                                         {previous.begin(), previous.end()});
         for (const auto& replica : replicas_) begin_at_centre(*replica);
     }
 
@@ -82,7 +83,7 @@ private:
                 given_ = 0;
                 busy_ = true;
             }
-            const std::vector<Model::ReplicaBatch> trained = train(work);
+            const std::vector<kernels::Model::ReplicaBatch> trained = train(work);
             {
                 const std::lock_guard lock(mutex_);
                 busy_ = false;
@@ -91,8 +92,8 @@ private:
             for (std::size_t i = 0; i < work.size(); ++i) work[i].done(trained[i].result);
         }
     }
-    std::vector<Model::ReplicaBatch> train(const std::vector<Work>& work) {
-        std::vector<Model::ReplicaBatch> batches;
+    std::vector<kernels::Model::ReplicaBatch> train(const std::vector<Work>& work) {
+        std::vector<kernels::Model::ReplicaBatch> batches;
         for (std::size_t i = 0; i < work.size(); ++i) {
             Replica& replica = *replicas_[i];
             take_batch(*work[i].batch, replica);
@@ -122,10 +123,11 @@ private:
 
 }  // namespace
 
-std::unique_ptr<LearnerDevice> make_cpu_batched_device(const Model& model, std::int32_t features,
-                                                       std::int32_t classes,
-                                                       std::span<const float> weights) {
+std::unique_ptr<kernels::LearnerDevice> make_cpu_batched_device(const kernels::Model& model,
+                                                                std::int32_t features,
+                                                                std::int32_t classes,
+                                                                std::span<const float> weights) {
     return std::make_unique<CpuBatchedDevice>(model, features, classes, weights);
 }
 
-}  // namespace ukemi::kernels
+}  // namespace ukemi::studies

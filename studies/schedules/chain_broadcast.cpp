@@ -5,21 +5,21 @@
 #include <algorithm>
 
 #include "base/invariant.hpp"
-#include "kernels/schedule.hpp"
+#include "studies/schedules/schedules.hpp"
 
-namespace ukemi::kernels {
+namespace ukemi::studies {
 
-Schedule chain_broadcast_schedule(std::int32_t ranks, std::int32_t chunks) {
+kernels::Schedule chain_broadcast_schedule(std::int32_t ranks, std::int32_t chunks) {
     INVARIANT(ranks >= 1 && chunks >= 1);
-    Schedule schedule{"chain_broadcast", ranks, chunks, {}};
+    kernels::Schedule schedule{"chain_broadcast", ranks, chunks, {}};
     for (std::int32_t step = 0; step < ranks + chunks - 2; ++step) {
         for (std::int32_t rank = std::max(0, step - chunks + 1); rank <= std::min(step, ranks - 2);
              ++rank) {
             schedule.transfers.push_back(
-                {rank, rank + 1, step - rank, 1, step, TransferKind::copy});
+                {rank, rank + 1, step - rank, 1, step, kernels::TransferKind::copy});
         }
     }
     return schedule;
 }
 
-}  // namespace ukemi::kernels
+}  // namespace ukemi::studies

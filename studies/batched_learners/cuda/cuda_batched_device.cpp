@@ -1,15 +1,19 @@
 // cuda_batched_device.cpp — all learners on one stream, their layers batched: for small models
 // whose kernels leave most of a GPU idle even where several run beside each other.
+#include "studies/batched_learners/cuda/cuda_batched_device.hpp"
+
 #include <map>
 #include <optional>
 
 #include "base/invariant.hpp"
 #include "kernels/cuda/averaging.hpp"
-#include "kernels/cuda/cuda_device.hpp"
 #include "kernels/cuda/device_network.hpp"
 #include "kernels/cuda/device_parts.hpp"
 
-namespace ukemi::kernels::cuda {
+namespace ukemi::studies {
+
+using namespace kernels;
+using namespace kernels::cuda;
 
 namespace {
 
@@ -46,7 +50,7 @@ public:
                       const CudaDeviceSettings& settings)
         : network_(network),
           settings_(settings),
-          stream_(on_device(settings.device)),
+          stream_(stream_on(settings.device)),
           central_(weights),
           previous_(weights),
           sum_(weights.size()) {
@@ -147,10 +151,6 @@ public:
     }
 
 private:
-    static Stream on_device(int device) {
-        check(cudaSetDevice(device));
-        return make_stream();
-    }
     // CUDA's current device is a thread's own, and callers may be any thread.
     void use_device() const { check(cudaSetDevice(settings_.device)); }
     // Also until an error has ended its work: nobody asks what it was.
@@ -193,10 +193,7 @@ private:
                                  all.gradient.data(), all.results.data());
         };
         if (samples_ > settings_.graph_samples_most) return gradient();
-        const auto [graph, is_first] = all.graphs.try_emplace(samples_);
-        if (is_first) return gradient();  // see CudaDevice
-        if (!graph->second) graph->second = captured(stream_.get(), gradient);
-        check(cudaGraphLaunch(graph->second->get(), stream_.get()));
+        launch_as_graph(all.graphs, samples_, stream_.get(), gradient);
     }
 
     const ImageNetwork& network_;
@@ -220,4 +217,4 @@ std::unique_ptr<LearnerDevice> make_cuda_batched_device(const ImageNetwork& netw
     return std::make_unique<CudaBatchedDevice>(network, weights, settings);
 }
 
-}  // namespace ukemi::kernels::cuda
+}  // namespace ukemi::studies
