@@ -9,6 +9,7 @@
 #include "base/complaint_list.hpp"
 #include "base/plain_text.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
+#include "schedulers/multiple_choice.hpp"
 #include "traces/workload_file.hpp"
 
 namespace ukemi::scenarios {
@@ -221,6 +222,13 @@ void check_scheduler(ConfigReader& section, const schedulers::SchedulerEntry& en
     if (scenario.cluster.groups.size() > 1 && !entry.knows_types) {
         section.fail("name", fmt::format("{} knows one type of GPU, the cluster has {}", entry.name,
                                          scenario.cluster.groups.size()));
+    }
+    std::vector<std::int32_t> gpus;
+    for (const sim::MachineGroup& group : scenario.cluster.groups) gpus.push_back(group.gpus());
+    if (entry.chooses_exactly && schedulers::choice_states(gpus) > schedulers::choice_states_most) {
+        section.fail("name", fmt::format("{} weighs every number of free GPUs of each type: "
+                                         "expected a product of (GPUs + 1) up to {}",
+                                         entry.name, schedulers::choice_states_most));
     }
     for (const sim::SharingJob& job : scenario.jobs) {
         if (entry.needs_service && job.application != nullptr) {
