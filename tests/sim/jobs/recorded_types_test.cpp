@@ -27,27 +27,25 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-struct RecordedRun {
+struct PeerRun {
     fs::path folder;  // look-ups, answers and what came out
     fs::path workload;
 };
 
-std::optional<RecordedRun> recorded_run(const char* name, const char* workload) {
+std::optional<PeerRun> recorded_run(const char* name, const char* workload) {
     const fs::path folder = *peer_outputs() / "cluster/sia" / name;
     const auto data = recorded_data((fs::path("sia/workloads") / workload).string());
     if (!data || !fs::exists(folder)) {
         WARN("skipped: no recorded data: sia/workloads, reference/peers/cluster/sia");
         return std::nullopt;
     }
-    return RecordedRun{folder, *data / "sia/workloads" / workload};
+    return PeerRun{folder, *data / "sia/workloads" / workload};
 }
 
-std::optional<RecordedRun> philly() { return recorded_run("sia-philly1", "philly/workload-1.csv"); }
-std::optional<RecordedRun> saturn() {
-    return recorded_run("gavel-saturn7", "saturn/workload-7.csv");
-}
+std::optional<PeerRun> philly() { return recorded_run("sia-philly1", "philly/workload-1.csv"); }
+std::optional<PeerRun> saturn() { return recorded_run("gavel-saturn7", "saturn/workload-7.csv"); }
 
-json three_types(const RecordedRun& recorded, const char* round, const json& scheduler) {
+json three_types(const PeerRun& recorded, const char* round, const json& scheduler) {
     const auto group = [](const char* type, int machines, int gpus) {
         return json{{"gpu_type", type}, {"machines", machines}, {"gpus_per_machine", gpus}};
     };
@@ -73,12 +71,12 @@ TypesRun run_of(const json& scenario) {
     return done;
 }
 
-TypesRun philly_run(const RecordedRun& recorded) {
+TypesRun philly_run(const PeerRun& recorded) {
     return run_of(
         three_types(recorded, "60 s",
                     {{"name", "sia"}, {"solutions", (recorded.folder / "milp.txt.gz").string()}}));
 }
-TypesRun saturn_run(const RecordedRun& recorded) {
+TypesRun saturn_run(const PeerRun& recorded) {
     return run_of(three_types(
         recorded, "360 s",
         {{"name", "gavel_max_sum"}, {"solutions", (recorded.folder / "lp.csv.gz").string()}}));
@@ -289,7 +287,7 @@ TEST_CASE("recorded types: with our own solvers means stay near the recorded one
     const auto gavel = saturn();
     const auto data = recorded_data("sia/traces");
     if (!sia || !gavel || !data) return;
-    const auto own = [&](const RecordedRun& recorded, const char* round, const char* name) {
+    const auto own = [&](const PeerRun& recorded, const char* round, const char* name) {
         json scenario = three_types(recorded, round, {{"name", name}});
         json& jobs = scenario["jobs"];
         jobs.erase("batches");
