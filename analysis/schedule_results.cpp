@@ -8,11 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "analysis/build_info.hpp"
+#include "analysis/scenario_folder.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
-#include "base/text_digest.hpp"
 #include "records/varied_columns.hpp"
 #include "sim/jobs/time_alone.hpp"
 #include "traces/csv_scanner.hpp"
@@ -95,6 +94,7 @@ ScheduledRun run_of(const scenarios::ScheduleScenario& scenario, TimesAlone& alo
                     schedulers::Scheduler& scheduler, bool keeps_spans) {
     ScheduledRun run;
     run.varied = scenario.varied;
+    run.cluster = &scenario.cluster;
     run.scheduler = scheduler.name();
     sim::ScheduledWorkload workload = scenario.workload();
     workload.keeps_spans = keeps_spans;
@@ -149,11 +149,22 @@ std::string optional_text(const std::optional<double>& value) {
     return value ? fmt::format("{:.3g}", *value) : "-";
 }
 
+std::string machines_in_words(const sim::SharedCluster& cluster) {
+    std::string words;
+    for (const sim::MachineGroup& group : cluster.groups) {
+        words +=
+            fmt::format("{}{} x {}{}{}", words.empty() ? "" : ", ", group.machines,
+                        group.gpus_per_machine, group.gpu_type.empty() ? "" : " ", group.gpu_type);
+    }
+    return one_line(words);
+}
+
 std::string spans_csv(std::span<const ScheduledRun> runs) {
     const records::VariedColumns varied{runs};
     std::vector<std::string> columns;
     varied.add_names(columns);
-    columns.insert(columns.end(), {"scheduler", "job", "begin_s", "end_s", "gpus", "machines"});
+    columns.insert(columns.end(),
+                   {"scheduler", "job", "begin_s", "end_s", "gpus", "gpu_type", "machines"});
     CsvWriter csv(columns);
     for (const ScheduledRun& run : runs) {
         for (const sim::HeldSpan& span : run.outcome.spans) {
@@ -167,7 +178,8 @@ std::string spans_csv(std::span<const ScheduledRun> runs) {
                 machines +=
                     fmt::format("{}{}:{}", machines.empty() ? "" : " ", one.machine, one.gpus);
             }
-            csv.add(machines).end_row();
+            const auto group = static_cast<std::size_t>(span.held.share.group);
+            csv.add(run.cluster->groups[group].gpu_type).add(machines).end_row();
         }
     }
     return csv.text();
@@ -189,11 +201,11 @@ std::vector<ScheduledRun> run_schedules(std::span<const scenarios::ScheduleScena
 
 std::string schedules_table(const scenarios::ScheduleScenario& first,
                             std::span<const ScheduledRun> runs) {
-    std::string text = fmt::format(
-        "{}: {} jobs on {} GPUs ({} x {}), {}\n\n", one_line(first.name), first.jobs.size(),
-        first.cluster.gpus(), first.cluster.machines, first.cluster.gpus_per_machine,
-        first.round > Duration{} ? "rounds of " + format_duration(first.round)
-                                 : "decisions at every event");
+    std::string text =
+        fmt::format("{}: {} jobs on {} GPUs ({}), {}\n\n", one_line(first.name), first.jobs.size(),
+                    first.cluster.gpus(), machines_in_words(first.cluster),
+                    first.round > Duration{} ? "rounds of " + format_duration(first.round)
+                                             : "decisions at every event");
     text += fmt::format("{:<21}{:>10}{:>12}{:>10}{:>14}{:>10}{:>8}{:>8}{:>7}{:>7}{:>6}\n",
                         "scheduler", "mean (s)", "median (s)", "p99 (s)", "makespan (s)",
                         "restarts", "GPUs %", "ratio", "worst", "Jain", "late");
@@ -291,31 +303,16 @@ plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& do
                                     const scenarios::ScheduleScenario& first,
                                     std::span<const ScheduledRun> runs,
                                     const plots::FigureOptions& options) {
-    const std::string summary = schedules_csv(runs);
-    const std::string jobs = scheduled_jobs_csv(runs);
-    json about = {{"command", "schedule"},
-                  {"scenario", json::parse(first.resolved)},
-                  {"scenario_file", one_line(document.file.string())},
-                  {"vary", json::array()},
-                  {"results_hash", fmt::format("{:016x}", text_digest(jobs, text_digest(summary)))},
-                  {"ukemi",
-                   {{"version", build_version()},
-                    {"commit", build_commit()},
-                    {"build", build_description()}}}};
-    for (const scenarios::VariedKey& key : document.varied) {
-        about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
-    }
-    folder.write("run.json", about.dump(2) + "\n");
-    folder.write("schedule.csv", summary);
-    folder.write("jobs.csv", jobs);
-    folder.write("spans.csv", spans_csv(runs));
-    folder.write("schedule.json", schedules_json(first, runs));
-    const std::filesystem::path& staging = folder.staging();
-    const plots::FigureResult figures =
-        plots::draw_all(read_scheduled(staging), staging / "figures", options);
-    folder.set_apart("figures");
-    folder.commit();
-    return folder.settled(figures);
+    const ScenarioFiles files{.command = "schedule",
+                              .resolved = first.resolved,
+                              .scenario_file = document.file,
+                              .varied = document.varied,
+                              .files = {{"schedule.csv", schedules_csv(runs)},
+                                        {"jobs.csv", scheduled_jobs_csv(runs)},
+                                        {"spans.csv", spans_csv(runs)},
+                                        {"schedule.json", schedules_json(first, runs)}},
+                              .figures = read_scheduled};
+    return write_scenario_folder(folder, files, options);
 }
 
 bool is_scheduled(const std::filesystem::path& folder) {

@@ -33,6 +33,7 @@ struct ScheduledJob {
 struct ScheduledRun {
     std::vector<records::VariedValue> varied;
     std::string scheduler;
+    const sim::SharedCluster* cluster = nullptr;
     std::vector<ScheduledJob> jobs;
     sim::ScheduleOutcome outcome;
     Summary completion_s;  // of jobs that were not refused

@@ -7,13 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "analysis/build_info.hpp"
+#include "analysis/scenario_folder.hpp"
 #include "analysis/simulated_figures.hpp"
 #include "base/csv_writer.hpp"
 #include "base/parallel_for.hpp"
-#include "base/plain_text.hpp"
 #include "base/read_file.hpp"
-#include "base/text_digest.hpp"
 #include "policies/codec_text.hpp"
 #include "records/varied_columns.hpp"
 #include "sim/step/step_run.hpp"
@@ -307,30 +305,15 @@ std::vector<scenarios::StepScenario> step_variants(StepDocument& document,
 plots::FigureResult write_simulated(OutputFolder& folder, const StepDocument& document,
                                     std::span<const SimulatedVariant> variants,
                                     const plots::FigureOptions& options) {
-    const std::string means = simulated_csv(variants);
-    const std::string steps = steps_csv(variants);
-    json about = {{"command", "simulate"},
-                  {"scenario", json::parse(variants.front().scenario.resolved)},
-                  {"scenario_file", one_line(document.file.string())},
-                  {"vary", json::array()},
-                  {"results_hash", fmt::format("{:016x}", text_digest(steps, text_digest(means)))},
-                  {"ukemi",
-                   {{"version", build_version()},
-                    {"commit", build_commit()},
-                    {"build", build_description()}}}};
-    for (const scenarios::VariedKey& key : document.varied) {
-        about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
-    }
-    folder.write("run.json", about.dump(2) + "\n");
-    folder.write("simulate.csv", means);
-    folder.write("steps.csv", steps);
-    folder.write("simulate.json", simulated_json(variants));
-    const fs::path& staging = folder.staging();
-    const plots::FigureResult figures =
-        plots::draw_all(read_simulated(staging), staging / "figures", options);
-    folder.set_apart("figures");
-    folder.commit();
-    return folder.settled(figures);
+    const ScenarioFiles files{.command = "simulate",
+                              .resolved = variants.front().scenario.resolved,
+                              .scenario_file = document.file,
+                              .varied = document.varied,
+                              .files = {{"simulate.csv", simulated_csv(variants)},
+                                        {"steps.csv", steps_csv(variants)},
+                                        {"simulate.json", simulated_json(variants)}},
+                              .figures = read_simulated};
+    return write_scenario_folder(folder, files, options);
 }
 
 bool is_simulated(const fs::path& folder) { return fs::exists(folder / "simulate.json"); }

@@ -20,7 +20,9 @@ struct SchedulerEntry {
     std::unique_ptr<Scheduler> (*make)(ConfigReader& parameters);
     bool needs_service = false;  // asks for forecasts that only known service times give
     bool needs_deadline = false;
-    bool divides = false;  // gives parts of GPUs
+    bool divides = false;          // gives parts of GPUs
+    bool chooses_exactly = false;  // over free GPUs (multiple_choice.hpp), which must be few enough
+    bool knows_types = false;      // several groups of machines
 };
 
 // In the order of scheduler_table.def.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,29 +21,53 @@ constexpr std::size_t number_of(JobId id) { return static_cast<std::size_t>(id);
 // What a job says when it comes.
 struct JobRequest {
     JobId id{};
+    std::string_view name;  // of the workload, which outlives the scheduler's use of it
     Instant arrival;
     std::int32_t gpus = 1;  // asked for
     Duration service;       // on these GPUs; zero where nobody knows
     Instant deadline = Instant::never();
+    Duration restart;  // of each start with other GPUs than before
+};
+
+// Machines that are alike. Those of a cluster are numbered from 0, group after group.
+struct MachineGroup {
+    std::string gpu_type;  // "" where there is one only
+    std::int32_t machines = 1;
+    std::int32_t gpus_per_machine = 1;
+    std::int32_t gpus() const { return machines * gpus_per_machine; }
 };
 
 struct ClusterFacts {
     std::int32_t gpus = 0;
     std::size_t jobs = 0;  // of the whole workload
+    std::vector<MachineGroup> groups;
 };
 
-// parts / of GPUs. Only schedulers that divide GPUs (SchedulerEntry::divides) have `of` above 1.
+// parts / of GPUs of one group. Only schedulers that divide GPUs (SchedulerEntry::divides) have
+// `of` above 1, only those that know types (SchedulerEntry::knows_types) groups above 0.
 struct GpuShare {
     JobId job{};
     std::int64_t parts = 0;
     std::int64_t of = 1;
+    std::int32_t group = 0;
 
     friend bool operator==(const GpuShare&, const GpuShare&) = default;
+};
+
+struct GpusOnMachine {
+    std::int32_t machine = 0;
+    std::int32_t gpus = 0;
+
+    friend bool operator==(const GpusOnMachine&, const GpusOnMachine&) = default;
 };
 
 struct Allocation {
     // A job whose share is what it was keeps its GPUs; the others are placed in this order.
     std::vector<GpuShare> shares;
+    // Of a scheduler that chooses machines itself: those of each share, in the same order. A job
+    // that gets as many GPUs of its type on as many machines as before then moves without a
+    // restart, as the simulators of Gavel and Sia count.
+    std::vector<std::vector<GpusOnMachine>> places;
     std::vector<JobId> refused;  // never to run
     // To be asked then, even if nothing happens before. Without rounds only.
     Instant ask_again = Instant::never();
@@ -61,6 +86,12 @@ public:
     virtual std::int32_t gpus_max(JobId job) const = 0;  // that it can use
     virtual double step_s(JobId job, std::int32_t gpus) const = 0;
     virtual double steps_left(JobId job) const = 0;
+    // Work a second on so many GPUs of a group, on so many of its machines; 0: it cannot run so.
+    virtual double pace(JobId job, std::int32_t group, std::int32_t gpus,
+                        std::int32_t machines) const = 0;
+    virtual double pace_left(JobId job) const = 0;  // work left, in the unit of `pace`
+    // Whether a start is still under way, so that a change would be paid for twice.
+    virtual bool starting(JobId job) const = 0;
 };
 
 class Scheduler {
@@ -70,6 +101,8 @@ public:
     // Zero: asked whenever jobs come or end. Else at whole multiples of this time only; GPUs of a
     // job that ends in between are idle until then.
     virtual Duration round() const { return {}; }
+    // Whether jobs choose their batches anew with every share, where they can.
+    virtual bool tunes_batches() const { return false; }
 
     virtual void begin(const ClusterFacts& cluster) = 0;
     // Of one instant: first who ended, then who came, each in the order of the workload.

@@ -39,17 +39,6 @@ double number_in(const CsvScanner& csv, std::size_t column) {
     return value;
 }
 
-// The smallest of all rotations: which of a ring's machines comes first changes nothing.
-std::string rotated(std::span<const std::int32_t> gpus_by_machine) {
-    std::vector<std::int32_t> turned(gpus_by_machine.begin(), gpus_by_machine.end());
-    std::vector<std::int32_t> least = turned;
-    for (std::size_t i = 1; i < turned.size(); ++i) {
-        std::ranges::rotate(turned, turned.begin() + 1);
-        least = std::min(least, turned);
-    }
-    return fmt::format("{}", fmt::join(least, " "));
-}
-
 // "p442": one digit a machine.
 std::vector<std::int32_t> placement_in(const CsvScanner& csv, std::size_t column) {
     const std::string_view text = csv.field(column);
@@ -63,6 +52,44 @@ std::vector<std::int32_t> placement_in(const CsvScanner& csv, std::size_t column
     return gpus;
 }
 
+// With the GPUs on each machine (placement), or how many machines they are on (num_nodes).
+void read_measured_steps(const std::filesystem::path& file, StepTimes& steps) {
+    TableFile table(file);
+    CsvScanner& csv = table.csv;
+    const std::size_t placement = csv.column_if_present("placement");
+    const bool placed = placement != CsvScanner::no_column;
+    const std::size_t machines = placed ? placement : csv.column("num_nodes");
+    const std::size_t gpus = placed ? placement : csv.column("num_replicas");
+    const std::size_t local = csv.column("local_bsz");
+    const std::size_t step = csv.column("step_time");
+    const std::size_t sync = csv.column("sync_time");
+    while (csv.next_row()) {
+        const ApplicationStep one{number_in(csv, step), number_in(csv, sync)};
+        const std::int64_t batch = csv.whole(local, 1, any, expected_whole);
+        if (placed) {
+            steps.add(placement_in(csv, placement), batch, one);
+            continue;
+        }
+        steps.add_spread(static_cast<std::int32_t>(csv.whole(gpus, 1, any, expected_whole)),
+                         static_cast<std::int32_t>(csv.whole(machines, 1, any, expected_whole)),
+                         batch, one);
+    }
+}
+
+// A row an epoch; those that are there keep what they have.
+void read_measured_gradients(const std::filesystem::path& file,
+                             std::vector<MeasuredGradient>& rows) {
+    TableFile table(file);
+    CsvScanner& csv = table.csv;
+    const std::size_t norm = csv.column("grad_sqr");
+    const std::size_t variance = csv.column("grad_var");
+    for (std::size_t epoch = 0; csv.next_row(); ++epoch) {
+        if (rows.size() <= epoch) rows.resize(epoch + 1);
+        const MeasuredGradient one{number_in(csv, norm), number_in(csv, variance)};
+        if (rows[epoch].squared_norm <= 0 && one.squared_norm > 0) rows[epoch] = one;
+    }
+}
+
 }  // namespace
 
 void Application::fail(std::string_view table, const std::string& row) const {
@@ -72,24 +99,58 @@ void Application::fail(std::string_view table, const std::string& row) const {
                                  name, row));
 }
 
-const ApplicationStep& Application::step(std::span<const std::int32_t> gpus_by_machine,
-                                         std::int64_t batch_per_gpu) const {
-    const auto found = steps_.find({rotated(gpus_by_machine), batch_per_gpu});
-    if (found == steps_.end()) {
-        fail("throughput.csv", fmt::format("placement p{} and local_bsz {}",
-                                           fmt::join(gpus_by_machine, ""), batch_per_gpu));
-    }
-    return found->second;
+std::size_t Application::type_called(std::string_view gpu_type) const {
+    if (types_.size() == 1 && types_.front().gpu_type.empty()) return 0;
+    const auto found = std::ranges::find(types_, gpu_type, &OnType::gpu_type);
+    if (found == types_.end()) fail("apps.csv", fmt::format("gpu_type \"{}\"", gpu_type));
+    return static_cast<std::size_t>(found - types_.begin());
 }
 
-std::span<const MeasuredGradient> Application::gradients(std::int64_t batch) const {
+ApplicationStep Application::step(std::size_t type, std::span<const std::int32_t> gpus_by_machine,
+                               std::int64_t batch_per_gpu) const {
+    const StepTimes& steps = types_[type].steps;
+    if (const ApplicationStep* const found = steps.find(gpus_by_machine, batch_per_gpu)) return *found;
+    if (interpolates_ && !steps.empty()) return steps.interpolated(gpus_by_machine, batch_per_gpu);
+    const std::string& gpu_type = types_[type].gpu_type;
+    fail("throughput.csv",
+         fmt::format("{}placement p{} and local_bsz {}",
+                     gpu_type.empty() ? "" : fmt::format("gpu_type {}, ", gpu_type),
+                     fmt::join(gpus_by_machine, ""), batch_per_gpu));
+}
+
+MeasuredGradient Application::gradient(std::int64_t batch, std::int64_t epoch) const {
     const auto found = gradients_.find(batch);
-    if (found == gradients_.end()) fail("grad_stats.csv", fmt::format("batch_size {}", batch));
-    return found->second;
+    const auto row = static_cast<std::size_t>(epoch);
+    if (found != gradients_.end() && row < found->second.size() &&
+        found->second[row].squared_norm > 0) {
+        return found->second[row];
+    }
+    for (std::int64_t other = epoch; interpolates_ && other >= 0; --other) {
+        if (const auto between = between_batches(batch, other)) return *between;
+    }
+    fail("grad_stats.csv", fmt::format("batch_size {} and epoch {}", batch, epoch));
 }
 
-void Application::no_gradient(std::int64_t batch, std::int64_t epoch) const {
-    fail("grad_stats.csv", fmt::format("batch_size {} and epoch {}", batch, epoch));
+// On the straight line between the nearest batches that have the epoch, or what the only one has.
+std::optional<MeasuredGradient> Application::between_batches(std::int64_t batch,
+                                                             std::int64_t epoch) const {
+    const auto row = static_cast<std::size_t>(epoch);
+    const MeasuredGradient* below = nullptr;
+    const MeasuredGradient* above = nullptr;
+    double from = 0;
+    double to = 0;
+    for (const auto& [of, rows] : gradients_) {
+        if (row >= rows.size() || rows[row].squared_norm <= 0) continue;
+        (of <= batch ? below : above) = &rows[row];
+        (of <= batch ? from : to) = static_cast<double>(of);
+        if (above != nullptr) break;
+    }
+    if (below == nullptr && above == nullptr) return std::nullopt;
+    if (below == nullptr || above == nullptr) return below != nullptr ? *below : *above;
+    const double part = (static_cast<double>(batch) - from) / (to - from);
+    return MeasuredGradient{
+        below->squared_norm + part * (above->squared_norm - below->squared_norm),
+        below->variance + part * (above->variance - below->variance)};
 }
 
 double Application::progress(std::int64_t epoch) const {
@@ -103,17 +164,41 @@ double Application::progress(std::int64_t epoch) const {
 
 double Application::iterations(std::int64_t batch, std::int64_t epoch) const {
     const auto found = iterations_.find({batch, epoch});
-    if (found == iterations_.end()) {
-        fail("iterations.csv", fmt::format("batch_size {} and epoch {}", batch, epoch));
+    if (found != iterations_.end()) return found->second;
+    // The nearest batches that have the epoch: iterations fall as 1 / batch, nearly.
+    if (interpolates_) {
+        std::int64_t nearest = 0;
+        double iterations = 0;
+        for (const auto& [key, known] : iterations_) {
+            if (key.second != epoch) continue;
+            if (nearest == 0 || std::abs(key.first - batch) < std::abs(nearest - batch)) {
+                nearest = key.first;
+                iterations = known * static_cast<double>(key.first) / static_cast<double>(batch);
+            }
+        }
+        if (nearest != 0) return iterations;
     }
-    return found->second;
+    fail("iterations.csv", fmt::format("batch_size {} and epoch {}", batch, epoch));
 }
 
-ApplicationTables::ApplicationTables(const std::filesystem::path& folder) {
-    read_applications(folder / "apps.csv");
-    for (Application& application : applications_) application.folder_ = folder.string();
+ApplicationTables::ApplicationTables(const std::filesystem::path& folder, bool interpolates,
+                                     std::span<const MeasuredFolder> measured) {
+    const std::filesystem::path own = folder / "apps.csv";
+    read_applications(std::filesystem::exists(own) ? own : folder / "../apps.csv");
+    for (Application& application : applications_) {
+        application.folder_ = folder.string();
+        application.interpolates_ = interpolates;
+    }
     read_steps(folder / "throughput.csv");
     read_gradients(folder / "grad_stats.csv");
+    for (const MeasuredFolder& one : measured) {
+        for (Application& application : applications_) read_measured(one, application);
+    }
+    for (Application& application : applications_) {
+        for (Application::OnType& type : application.types_) {
+            if (interpolates && !type.steps.empty()) type.steps.fit();
+        }
+    }
     read_progress(folder / "progress.csv");
     if (std::filesystem::exists(folder / "iterations.csv")) {
         read_iterations(folder / "iterations.csv");
@@ -139,6 +224,15 @@ Application& ApplicationTables::at(const CsvScanner& csv, std::size_t column) {
     return *found;
 }
 
+Application::OnType& ApplicationTables::on_type(Application& application, const CsvScanner& csv,
+                                                std::size_t column) {
+    const std::string_view gpu_type = column == CsvScanner::no_column ? "" : csv.field(column);
+    const auto found =
+        std::ranges::find(application.types_, gpu_type, &Application::OnType::gpu_type);
+    if (found == application.types_.end()) csv.fail(column, "a gpu_type that apps.csv has");
+    return *found;
+}
+
 void ApplicationTables::read_applications(const std::filesystem::path& file) {
     TableFile table(file);
     CsvScanner& csv = table.csv;
@@ -150,14 +244,24 @@ void ApplicationTables::read_applications(const std::filesystem::path& file) {
     const std::size_t epochs = csv.column("max_epochs");
     const std::size_t restart = csv.column("restart_s");
     const std::size_t gpus = csv.column_if_present("optimus_max_gpus");
+    const std::size_t type = csv.column_if_present("gpu_type");
+    const std::size_t slowdown = csv.column_if_present("slowdown");
     while (csv.next_row()) {
-        Application& one = applications_.emplace_back();
+        const auto known = std::ranges::find(applications_, csv.field(name), &Application::name);
+        Application& one = known == applications_.end() ? applications_.emplace_back() : *known;
+        Application::OnType& on = one.types_.emplace_back();
+        on.gpu_type = type == CsvScanner::no_column ? "" : csv.field(type);
+        on.local_max = csv.whole(local_most, 1, any, expected_whole);
+        const auto same =
+            std::ranges::count(one.types_, on.gpu_type, &Application::OnType::gpu_type);
+        if (same > 1) csv.fail(name, "one row for each application and gpu_type");
         one.name = csv.field(name);
         one.first_batch = csv.whole(first, 1, any, expected_whole);
         one.batch_max = csv.whole(most, 1, any, expected_whole);
         one.local_min = csv.whole(local_least, 1, any, expected_whole);
-        one.local_max = csv.whole(local_most, 1, any, expected_whole);
         one.epochs = csv.whole(epochs, 1, 1'000'000, expected_whole);
+        if (slowdown != CsvScanner::no_column) one.slowdown = number_in(csv, slowdown);
+        if (one.slowdown <= 0) csv.fail(slowdown, "a number above zero");
         one.restart = csv.seconds(restart);
         if (gpus != CsvScanner::no_column && csv.field(gpus) != "batch//min_local") {
             one.gpus_max = static_cast<std::int32_t>(
@@ -174,10 +278,34 @@ void ApplicationTables::read_steps(const std::filesystem::path& file) {
     const std::size_t local = csv.column("local_bsz");
     const std::size_t step = csv.column("step_time_s");
     const std::size_t sync = csv.column("sync_time_s");
+    const std::size_t type = csv.column_if_present("gpu_type");
     while (csv.next_row()) {
-        const std::string key = rotated(placement_in(csv, placement));
-        at(csv, name).steps_[{key, csv.whole(local, 1, any, expected_whole)}] = {
-            number_in(csv, step), number_in(csv, sync)};
+        on_type(at(csv, name), csv, type)
+            .steps.add(placement_in(csv, placement), csv.whole(local, 1, any, expected_whole),
+                       {number_in(csv, step), number_in(csv, sync)});
+    }
+}
+
+void ApplicationTables::read_measured(const MeasuredFolder& measured, Application& application) {
+    const std::filesystem::path own = measured.folder / application.name;
+    if (!std::filesystem::is_directory(own)) return;
+    const std::size_t at = application.type_called(measured.gpu_type);
+    StepTimes& steps = application.types_[at].steps;
+    for (const std::string name : {"placements", "scalability"}) {
+        const std::string typed = name + "-" + measured.gpu_type;
+        for (const std::string& file : {typed + ".csv", name + ".csv", name + ".csv.gz"}) {
+            if (!std::filesystem::exists(own / file)) continue;
+            read_measured_steps(own / file, steps);
+            break;
+        }
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(own)) {
+        const std::string name = entry.path().filename().string();
+        std::int64_t batch = 0;
+        const char* const digits = name.data() + std::string_view("validation-").size();
+        if (!name.starts_with("validation-") || !name.ends_with(".csv")) continue;
+        if (std::from_chars(digits, name.data() + name.size(), batch).ec != std::errc{}) continue;
+        read_measured_gradients(entry.path(), application.gradients_[batch]);
     }
 }
 
@@ -224,6 +352,26 @@ void ApplicationTables::read_iterations(const std::filesystem::path& file) {
                                    csv.whole(epoch, 0, 1'000'000, expected_whole)}] =
             number_in(csv, iterations);
     }
+}
+
+std::map<std::string, std::vector<RecordedBatch>> read_recorded_batches(
+    const std::filesystem::path& file) {
+    TableFile table(file);
+    CsvScanner& csv = table.csv;
+    const std::size_t job = csv.column("job");
+    const std::size_t slice = csv.column("slice");
+    const std::size_t local = csv.column("local_bsz");
+    const std::size_t accumulated = csv.column("accumulation");
+    std::map<std::string, std::vector<RecordedBatch>> all;
+    while (csv.next_row()) {
+        std::vector<RecordedBatch>& batches = all[std::string(csv.field(job))];
+        const std::int64_t from = batches.empty() ? 0 : batches.back().slice + 1;
+        const std::int64_t to = batches.empty() ? 0 : any;
+        batches.push_back({csv.whole(slice, from, to, "0 first, then rising slices of a job"),
+                           csv.whole(local, 1, any, expected_whole),
+                           csv.whole(accumulated, 0, any, expected_whole)});
+    }
+    return all;
 }
 
 }  // namespace ukemi::traces

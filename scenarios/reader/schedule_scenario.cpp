@@ -9,6 +9,7 @@
 #include "base/complaint_list.hpp"
 #include "base/plain_text.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
+#include "schedulers/multiple_choice.hpp"
 #include "traces/workload_file.hpp"
 
 namespace ukemi::scenarios {
@@ -41,7 +42,23 @@ std::vector<std::int64_t> read_speeds(ConfigReader& section) {
     return speeds;
 }
 
-sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration restart) {
+// By group of machines, in millionths; 0: the job cannot run there.
+std::vector<std::int64_t> read_type_speeds(ConfigReader& section,
+                                           const sim::SharedCluster& cluster) {
+    std::vector<std::int64_t> speeds;
+    if (cluster.groups.front().gpu_type.empty() || !section.has("speed_on")) return speeds;
+    ConfigReader by_type = section.object("speed_on");
+    for (const sim::MachineGroup& group : cluster.groups) {
+        const double speed = by_type.number(group.gpu_type, 0, speed_most, 1);
+        speeds.push_back(round_nearest(speed * 1e6));
+    }
+    by_type.finish();
+    if (std::ranges::max(speeds) == 0) section.fail("speed_on", "expected a type it can run on");
+    return speeds;
+}
+
+sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration restart,
+                         const sim::SharedCluster& cluster) {
     sim::SharingJob job;
     job.name = section.text("name", fmt::format("job-{}", number));
     job.arrival = Instant::at(bounded(section, "arrival", section.duration("arrival", {})));
@@ -55,6 +72,7 @@ sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration res
     if (section.has("deadline")) {
         job.deadline = Instant::at(bounded(section, "deadline", section.duration("deadline")));
     }
+    job.speed_of_group = read_type_speeds(section, cluster);
     job.restart = restart;
     section.finish();
     return job;
@@ -63,13 +81,34 @@ sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration res
 void read_jobs_by_hand(ConfigReader& root, Duration restart, ScheduleScenario& scenario) {
     std::set<std::string> names;
     for (ConfigReader& section : root.objects("jobs")) {
-        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), restart));
+        scenario.jobs.push_back(read_job(section, scenario.jobs.size(), restart, scenario.cluster));
         if (!names.insert(scenario.jobs.back().name).second) {
             section.fail("name", fmt::format("{} stands there twice",
                                              ukemi::quoted(scenario.jobs.back().name)));
         }
     }
     std::ranges::stable_sort(scenario.jobs, {}, &sim::SharingJob::arrival);
+}
+
+// One folder, or one for each type of GPU.
+std::vector<traces::MeasuredFolder> read_measured_folders(ConfigReader& section,
+                                                          const fs::path& folder) {
+    std::vector<traces::MeasuredFolder> all;
+    if (!section.has("measured")) return all;
+    if (section.is_object("measured")) {
+        ConfigReader by_type = section.object("measured");
+        for (const std::string& type : by_type.keys()) {
+            all.push_back({type, folder / by_type.text(type)});
+        }
+    } else {
+        all.push_back({"", folder / section.text("measured")});
+    }
+    const bool explores = KeyExplorer::of(section.file()) != nullptr;
+    for (const traces::MeasuredFolder& one : all) {
+        if (explores || fs::is_directory(one.folder)) continue;
+        section.fail("measured", fmt::format("there is no folder {}", one.folder.string()));
+    }
+    return all;
 }
 
 // Files lie beside the scenario, or where their paths say.
@@ -81,13 +120,26 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
         for (const std::string& file : section.texts("merged_with")) files.push_back(folder / file);
     }
     std::string tables;
-    if (section.has("tables")) tables = section.text("tables");
+    std::string batches;
+    bool interpolates = false;
+    std::vector<traces::MeasuredFolder> measured;
+    if (section.has("tables")) {
+        tables = section.text("tables");
+        interpolates = section.flag("interpolate", false);
+        measured = read_measured_folders(section, folder);
+        if (section.has("batches")) batches = section.text("batches");
+    }
     if (KeyExplorer::of(section.file()) != nullptr) {  // only keys are looked for, and no files
         scenario.jobs.emplace_back();
         return;
     }
     if (!tables.empty()) {
-        scenario.tables = std::make_shared<traces::ApplicationTables>(folder / tables);
+        scenario.tables =
+            std::make_shared<traces::ApplicationTables>(folder / tables, interpolates, measured);
+    }
+    if (!batches.empty()) {
+        scenario.batches = std::make_shared<const RecordedBatches>(
+            traces::read_recorded_batches(folder / batches));
     }
     for (const traces::WorkloadRow& row : traces::read_workloads(files)) {
         sim::SharingJob& job = scenario.jobs.emplace_back();
@@ -111,6 +163,13 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
                                      ukemi::quoted(row.application), scenario.tables->names()));
         }
         job.restart = restart.value_or(job.application->restart);
+        if (!scenario.batches) continue;
+        const auto recorded = scenario.batches->find(row.name);
+        if (recorded == scenario.batches->end()) {
+            section.fail("batches",
+                         fmt::format("there are none of job {}", ukemi::quoted(row.name)));
+        }
+        job.recorded_batches = recorded->second;
     }
     section.finish();
 }
@@ -125,10 +184,13 @@ void read_jobs(ConfigReader& root, ScheduleScenario& scenario) {
         read_jobs_by_hand(root, restart.value_or(Duration{}), scenario);
     }
     if (scenario.jobs.empty()) root.fail("jobs", "expected at least one job");
+    const auto& groups = scenario.cluster.groups;
+    const std::int32_t most = std::ranges::max(groups, {}, &sim::MachineGroup::gpus).gpus();
     for (const sim::SharingJob& job : scenario.jobs) {
-        if (job.gpus <= scenario.cluster.gpus()) continue;
-        root.fail("jobs", fmt::format("job {} asks for {} GPUs, the cluster has {}",
-                                      ukemi::quoted(job.name), job.gpus, scenario.cluster.gpus()));
+        if (job.gpus <= most) continue;
+        root.fail("jobs", fmt::format("job {} asks for {} GPUs, the cluster has {}{}",
+                                      ukemi::quoted(job.name), job.gpus, most,
+                                      groups.size() > 1 ? " of a type at most" : ""));
     }
 }
 
@@ -156,6 +218,17 @@ void check_scheduler(ConfigReader& section, const schedulers::SchedulerEntry& en
                                          "same",
                                          entry.name, format_duration(made.round()),
                                          format_duration(scenario.round)));
+    }
+    if (scenario.cluster.groups.size() > 1 && !entry.knows_types) {
+        section.fail("name", fmt::format("{} knows one type of GPU, the cluster has {}", entry.name,
+                                         scenario.cluster.groups.size()));
+    }
+    std::vector<std::int32_t> gpus;
+    for (const sim::MachineGroup& group : scenario.cluster.groups) gpus.push_back(group.gpus());
+    if (entry.chooses_exactly && schedulers::choice_states(gpus) > schedulers::choice_states_most) {
+        section.fail("name", fmt::format("{} weighs every number of free GPUs of each type: "
+                                         "expected a product of (GPUs + 1) up to {}",
+                                         entry.name, schedulers::choice_states_most));
     }
     for (const sim::SharingJob& job : scenario.jobs) {
         if (entry.needs_service && job.application != nullptr) {
@@ -200,6 +273,37 @@ bool has_key(const ConfigReader& root, std::string_view key) {
     return std::ranges::any_of(root.keys(), [&](const std::string& one) { return one == key; });
 }
 
+sim::MachineGroup read_group(ConfigReader& section) {
+    sim::MachineGroup group;
+    group.machines = static_cast<std::int32_t>(section.integer("machines", 1, gpus_most, 1));
+    group.gpus_per_machine =
+        static_cast<std::int32_t>(section.integer("gpus_per_machine", 1, 1'000));
+    return group;
+}
+
+// One kind of machines, or a list of kinds with names.
+void read_cluster(ConfigReader& root, sim::SharedCluster& cluster) {
+    cluster.groups.clear();
+    if (root.is_object("cluster")) {
+        ConfigReader section = root.object("cluster");
+        cluster.groups.push_back(read_group(section));
+        section.finish();
+        return;
+    }
+    for (ConfigReader& section : root.objects("cluster")) {
+        sim::MachineGroup group = read_group(section);
+        group.gpu_type = section.text("gpu_type");
+        if (group.gpu_type.empty()) section.fail("gpu_type", "expected a name, found \"\"");
+        if (std::ranges::count(cluster.groups, group.gpu_type, &sim::MachineGroup::gpu_type) > 0) {
+            section.fail("gpu_type",
+                         fmt::format("{} stands there twice", ukemi::quoted(group.gpu_type)));
+        }
+        cluster.groups.push_back(group);
+        section.finish();
+    }
+    if (cluster.groups.empty()) root.fail("cluster", "expected at least one group of machines");
+}
+
 void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
     if (has_key(root, "market")) {
         root.fail("market",
@@ -210,12 +314,7 @@ void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
     if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
     root.text("description", "");
     if (root.has("$schema")) root.text("$schema");  // for editors
-    ConfigReader cluster = root.object("cluster");
-    scenario.cluster.machines =
-        static_cast<std::int32_t>(cluster.integer("machines", 1, gpus_most, 1));
-    scenario.cluster.gpus_per_machine =
-        static_cast<std::int32_t>(cluster.integer("gpus_per_machine", 1, 1'000));
-    cluster.finish();
+    read_cluster(root, scenario.cluster);
     if (root.has("round")) {
         scenario.round = bounded(root, "round", root.duration("round"));
         if (scenario.round <= Duration{}) root.fail("round", "expected more than zero");

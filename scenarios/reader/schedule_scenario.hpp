@@ -1,12 +1,13 @@
 // schedule_scenario.hpp — a scenario of jobs that share a cluster, as `ukemi schedule` reads it.
 //
-// Sections: "cluster" (machines and GPUs on each), "jobs" (a list by hand, or a recorded workload
-// with the tables of its applications), "schedulers", and optionally "round" and "restart". As
-// strict as other scenarios; also refused: a job that asks for more GPUs than there are, and a
-// scheduler that asks for what the jobs cannot say.
+// Sections: "cluster" (machines and GPUs on each, or a list of these by GPU type), "jobs" (a list
+// by hand, or a recorded workload with the tables of its applications), "schedulers", and
+// optionally "round" and "restart". As strict as other scenarios; also refused: a job that asks for
+// more GPUs than there are, and a scheduler that asks for what the jobs cannot say.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,13 +21,16 @@
 
 namespace ukemi::scenarios {
 
+using RecordedBatches = std::map<std::string, std::vector<traces::RecordedBatch>>;  // by job
+
 struct ScheduleScenario {
     std::string name;
     std::filesystem::path file;
     sim::SharedCluster cluster;
     Duration round;
     std::shared_ptr<const traces::ApplicationTables> tables;  // null: service times are known
-    std::vector<sim::SharingJob> jobs;                        // in the order of arrival
+    std::shared_ptr<const RecordedBatches> batches;
+    std::vector<sim::SharingJob> jobs;                               // in the order of arrival
     std::vector<std::unique_ptr<schedulers::Scheduler>> schedulers;  // each for one run
     std::string resolved;
     std::vector<records::VariedValue> varied;  // of the document that this is a variant of

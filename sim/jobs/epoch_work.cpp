@@ -8,66 +8,38 @@
 #include <limits>
 
 #include "base/invariant.hpp"
+#include "sim/jobs/batch_ladder.hpp"
 #include "sim/jobs/job_work.hpp"
 
 namespace ukemi::sim {
 
 namespace {
 
-// How a batch is divided: gpus × local × (accumulated + 1).
-struct DividedBatch {
-    std::int64_t local = 0;
-    std::int64_t accumulated = 0;
-};
-
-DividedBatch divided(const traces::Application& application, std::int64_t batch, std::int32_t gpus,
-                     bool accumulates_alone) {
-    constexpr double slack = 1e-8;  // theirs, against quotients that are not quite whole
-    const auto parts = [&](double of, double by) {
-        return static_cast<std::int64_t>(std::ceil(of / by - slack));
-    };
-    const std::int64_t each = parts(static_cast<double>(batch), gpus);
-    DividedBatch one;
-    one.accumulated =
-        parts(static_cast<double>(each), static_cast<double>(application.local_max)) - 1;
-    // Alone, two passes are what the variance of gradients is measured with.
-    if (gpus == 1 && (accumulates_alone || batch > application.first_batch)) {
-        one.accumulated = std::max<std::int64_t>(1, one.accumulated);
-    }
-    const std::int64_t passes = one.accumulated + 1;
-    one.local = std::min(parts(static_cast<double>(each), static_cast<double>(passes)),
-                         application.batch_max / (gpus * passes));
-    return one;
-}
-
-double time_of(const traces::ApplicationStep& step, std::int64_t accumulated) {
-    return step.step_s + (step.step_s - step.sync_s) * static_cast<double>(accumulated);
-}
-
 class EpochWork final : public JobWork {
 public:
-    EpochWork(const SharingJob& job, std::int32_t gpus_per_machine)
+    EpochWork(const SharingJob& job, const SharedCluster& cluster, BatchLadder* ladder)
         : application_(*job.application),
           batch_(job.batch),
           restart_s_(whole_seconds_of(job.restart)),
-          gpus_per_machine_(gpus_per_machine),
+          groups_(cluster.groups),
+          ladder_(ladder),
+          recorded_(job.recorded_batches),
           epoch_end_(application_.progress(1)) {
+        for (const MachineGroup& group : groups_) {
+            types_.push_back(application_.type_called(group.gpu_type));
+        }
         times_.assign(static_cast<std::size_t>(gpus_max()) + 1, 0);
     }
 
-    void hold(Instant now, const HeldShare& held) override {
+    void hold(Instant now, const HeldShare& held, bool starts) override {
         at_ = now;
         gpus_ = static_cast<std::int32_t>(held.share.parts);
         if (gpus_ == 0) return;
-        wait_s_ = restart_s_;
-        const DividedBatch shape = divided(application_, batch_, gpus_, false);
-        std::vector<std::int32_t> by_machine;
-        for (const GpusOnMachine& one : held.machines) by_machine.push_back(one.gpus);
-        step_s_ = time_of(application_.step(by_machine, shape.local), shape.accumulated);
-        divided_batch_ = gpus_ * shape.local * (shape.accumulated + 1);
-        scale_ =
-            static_cast<double>(divided_batch_) / static_cast<double>(application_.first_batch);
-        gradients_ = application_.gradients(divided_batch_);
+        if (starts) wait_s_ = restart_s_;
+        type_ = types_[static_cast<std::size_t>(held.share.group)];
+        by_machine_.clear();
+        for (const GpusOnMachine& one : held.machines) by_machine_.push_back(one.gpus);
+        is_chosen_ = false;
     }
 
     Instant advance(Instant now) override {
@@ -80,19 +52,22 @@ public:
         left_s -= waited_s;
         clock = clock + whole_seconds(waited_s);
         while (left_s > 0) {
-            const double rate = rate_now();
-            const double further = progress_ + rate * static_cast<double>(left_s);
+            if (!is_chosen_) choose_batch();
+            ++slice_;
+            is_chosen_ = recorded_.empty();
+            const double further = progress_ + rate_ * static_cast<double>(left_s);
             if (further < epoch_end_) {
                 progress_ = further;
                 break;
             }
             const auto slice_s =
-                static_cast<std::int64_t>(std::nearbyint((epoch_end_ - progress_) / rate));
+                static_cast<std::int64_t>(std::nearbyint((epoch_end_ - progress_) / rate_));
             progress_ = epoch_end_;
             left_s -= slice_s;
             clock = clock + whole_seconds(slice_s);
             if (++epoch_ > application_.last_epoch()) return clock;
             epoch_end_ = application_.progress(epoch_ + 1);
+            is_chosen_ = false;
         }
         return Instant::never();
     }
@@ -107,6 +82,8 @@ public:
     }
 
     std::int32_t gpus_max() const override {
+        if (ladder_ != nullptr)
+            return static_cast<std::int32_t>(application_.batch_max / application_.local_min);
         return application_.gpus_max > 0
                    ? application_.gpus_max
                    : static_cast<std::int32_t>(batch_ / application_.local_min);
@@ -122,6 +99,25 @@ public:
         return application_.iterations(batch_, last) - application_.iterations(batch_, epoch_);
     }
 
+    double pace(std::int32_t group, std::int32_t gpus, std::int32_t machines) const override {
+        const auto at = static_cast<std::size_t>(group);
+        if (gpus > gpus_max() || !application_.runs_on(types_[at])) return 0;
+        const auto spread = gpus_by_machine(gpus, machines, groups_[at].gpus_per_machine);
+        if (ladder_ != nullptr) {
+            const auto [rung, pace] = best_rung(types_[at], spread);
+            return pace / application_.slowdown;
+        }
+        const DividedBatch shape = divided_batch(application_, types_[at], batch_, gpus, false);
+        return 1 /
+               step_time_s(application_.step(types_[at], spread, shape.local), shape.accumulated) /
+               application_.slowdown;
+    }
+    double pace_left(Instant) const override {
+        const double left = application_.progress(application_.last_epoch() + 1) - progress_;
+        return ladder_ != nullptr ? left : left / batch_gain(application_, batch_, epoch_);
+    }
+    bool starting(Instant) const override { return gpus_ > 0 && wait_s_ > 0; }
+
 private:
     static std::int64_t whole_seconds_of(Duration time) {
         constexpr std::int64_t second = 1'000'000'000;
@@ -129,48 +125,84 @@ private:
         return time.raw() / second;
     }
 
-    double rate_now() const {
-        const auto epoch = static_cast<std::size_t>(epoch_);
-        if (epoch >= gradients_.size() || gradients_[epoch].squared_norm <= 0) {
-            application_.no_gradient(divided_batch_, epoch_);
+    struct Rung {
+        std::size_t rung = 0;
+        double pace = 0;  // progress a second; 0: no batch can be divided so
+    };
+    Rung best_rung(std::size_t type, std::span<const std::int32_t> by_machine) const {
+        if (gains_of_ != epoch_) {
+            for (std::size_t i = 0; i < BatchLadder::rungs; ++i) {
+                gains_[i] = batch_gain(application_, ladder_->batch(i), epoch_);
+            }
+            gains_of_ = epoch_;
         }
-        const traces::MeasuredGradient& seen = gradients_[epoch];
-        const double gain =
-            (seen.variance + seen.squared_norm) / (seen.variance / scale_ + seen.squared_norm);
-        return gain / step_s_;
+        const auto& times_s = ladder_->times_s(type, by_machine);
+        Rung best;
+        for (std::size_t i = 0; i < BatchLadder::rungs; ++i) {
+            const double pace = gains_[i] / times_s[i];
+            if (pace > best.pace) best = {i, pace};
+        }
+        return best;
+    }
+
+    // And how fast it makes the job. When a slice of work begins, so that nothing is looked up that
+    // no work is done with.
+    void choose_batch() {
+        DividedBatch shape;
+        if (!recorded_.empty()) {
+            while (recorded_.size() > 1 && recorded_[1].slice <= slice_) {
+                recorded_ = recorded_.subspan(1);
+            }
+            shape = {recorded_.front().local, recorded_.front().accumulated};
+        } else {
+            const std::int64_t batch =
+                ladder_ == nullptr ? batch_ : ladder_->batch(best_rung(type_, by_machine_).rung);
+            shape = divided_batch(application_, type_, batch, gpus_, false);
+        }
+        const double step_s =
+            step_time_s(application_.step(type_, by_machine_, shape.local), shape.accumulated);
+        const std::int64_t divided = gpus_ * shape.local * (shape.accumulated + 1);
+        is_chosen_ = true;
+        rate_ = batch_gain(application_, divided, epoch_) / step_s;
+        rate_ *= 1 / application_.slowdown;
     }
 
     // On as few machines as can be, where one GPU always accumulates.
     double packed_step_s(std::int32_t gpus) const {
-        const DividedBatch shape = divided(application_, batch_, gpus, true);
-        std::vector<std::int32_t> by_machine;
-        for (std::int32_t left = gpus; left > 0; left -= gpus_per_machine_) {
-            by_machine.push_back(std::min(left, gpus_per_machine_));
-        }
-        return time_of(application_.step(by_machine, shape.local), shape.accumulated);
+        const DividedBatch shape = divided_batch(application_, types_.front(), batch_, gpus, true);
+        const auto spread = gpus_by_machine(gpus, 1, groups_.front().gpus_per_machine);
+        return step_time_s(application_.step(types_.front(), spread, shape.local),
+                           shape.accumulated);
     }
 
     const traces::Application& application_;
     std::int64_t batch_;
     std::int64_t restart_s_;
-    std::int32_t gpus_per_machine_;
+    std::span<const MachineGroup> groups_;
+    BatchLadder* ladder_;
+    std::span<const traces::RecordedBatch> recorded_;  // from the present one on
+    std::vector<std::size_t> types_;                   // of the tables, by group
     Instant at_;
     std::int32_t gpus_ = 0;
+    std::size_t type_ = 0;
+    std::vector<std::int32_t> by_machine_;
     std::int64_t wait_s_ = 0;
-    double step_s_ = 0;
-    std::int64_t divided_batch_ = 0;
-    double scale_ = 0;
-    std::span<const traces::MeasuredGradient> gradients_;
+    bool is_chosen_ = false;  // the batch of the next slice
+    double rate_ = 0;
     double progress_ = 0;
     double epoch_end_ = 0;
     std::int64_t epoch_ = 0;
+    std::int64_t slice_ = 0;
     mutable std::vector<double> times_;  // by GPUs, as far as somebody asked
+    mutable std::array<double, BatchLadder::rungs> gains_{};
+    mutable std::int64_t gains_of_ = -1;  // epoch
 };
 
 }  // namespace
 
-std::unique_ptr<JobWork> make_epoch_work(const SharingJob& job, std::int32_t gpus_per_machine) {
-    return std::make_unique<EpochWork>(job, gpus_per_machine);
+std::unique_ptr<JobWork> make_epoch_work(const SharingJob& job, const SharedCluster& cluster,
+                                         BatchLadder* ladder) {
+    return std::make_unique<EpochWork>(job, cluster, ladder);
 }
 
 }  // namespace ukemi::sim

@@ -3,18 +3,21 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "sim/jobs/job_work.hpp"
 
 namespace ukemi::sim {
 
-class FreeGpus {
+// Those of machines that are alike.
+class FreeGpusOfGroup {
 public:
-    explicit FreeGpus(const SharedCluster& cluster)
-        : free_of_(static_cast<std::size_t>(cluster.machines), cluster.gpus_per_machine),
-          machines_with_(static_cast<std::size_t>(cluster.gpus_per_machine) + 1) {
-        for (std::int32_t i = 0; i < cluster.machines; ++i) machines_with_.back().insert(i);
+    FreeGpusOfGroup(const MachineGroup& group, std::int32_t first_machine)
+        : first_(first_machine),
+          free_of_(static_cast<std::size_t>(group.machines), group.gpus_per_machine),
+          machines_with_(static_cast<std::size_t>(group.gpus_per_machine) + 1) {
+        for (std::int32_t i = 0; i < group.machines; ++i) machines_with_.back().insert(i);
     }
 
     // The freest machine (of equals the first) gives all that it has, until there are enough: the
@@ -30,15 +33,16 @@ public:
             const std::int32_t machine = *machines_with_[free].begin();
             const std::int32_t some = std::min(gpus, static_cast<std::int32_t>(free));
             set_free(machine, static_cast<std::int32_t>(free) - some);
-            taken.push_back({machine, some});
+            taken.push_back({first_ + machine, some});
             gpus -= some;
         }
         return taken;
     }
-    void give_back(const std::vector<GpusOnMachine>& taken) {
-        for (const auto& [machine, gpus] : taken) {
-            set_free(machine, free_of_[static_cast<std::size_t>(machine)] + gpus);
-        }
+    void change(std::int32_t machine, std::int32_t by) {
+        const std::int32_t own = machine - first_;
+        const std::int32_t free = free_of_.at(static_cast<std::size_t>(own)) + by;
+        INVARIANT(free >= 0 && free < static_cast<std::int32_t>(machines_with_.size()));
+        set_free(own, free);
     }
 
 private:
@@ -49,8 +53,37 @@ private:
         machines_with_[static_cast<std::size_t>(free)].insert(machine);
     }
 
+    std::int32_t first_;
     std::vector<std::int32_t> free_of_;
     std::vector<std::set<std::int32_t>> machines_with_;  // by how many are free
+};
+
+class FreeGpus {
+public:
+    explicit FreeGpus(const SharedCluster& cluster) {
+        std::int32_t first = 0;
+        for (const MachineGroup& group : cluster.groups) {
+            groups_.emplace_back(group, first);
+            first += group.machines;
+        }
+    }
+    std::vector<GpusOnMachine> take(std::int32_t group, std::int32_t gpus) {
+        return groups_[static_cast<std::size_t>(group)].take(gpus);
+    }
+    // Those that a scheduler chose, which must be free.
+    void take(std::int32_t group, std::span<const GpusOnMachine> chosen) {
+        for (const auto& [machine, gpus] : chosen) {
+            groups_[static_cast<std::size_t>(group)].change(machine, -gpus);
+        }
+    }
+    void give_back(std::int32_t group, std::span<const GpusOnMachine> taken) {
+        for (const auto& [machine, gpus] : taken) {
+            groups_[static_cast<std::size_t>(group)].change(machine, gpus);
+        }
+    }
+
+private:
+    std::vector<FreeGpusOfGroup> groups_;
 };
 
 }  // namespace ukemi::sim

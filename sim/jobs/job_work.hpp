@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/quantity.hpp"
@@ -11,15 +12,20 @@
 
 namespace ukemi::sim {
 
-struct SharedCluster {
-    std::int32_t machines = 1;
-    std::int32_t gpus_per_machine = 1;
-    std::int32_t gpus() const { return machines * gpus_per_machine; }
-};
+using schedulers::GpusOnMachine;
+using schedulers::MachineGroup;
 
-struct GpusOnMachine {
-    std::int32_t machine = 0;
-    std::int32_t gpus = 0;
+class BatchLadder;
+
+struct SharedCluster {
+    std::vector<MachineGroup> groups = {{}};
+
+    SharedCluster() = default;
+    SharedCluster(std::int32_t machines, std::int32_t gpus_per_machine)
+        : groups({{"", machines, gpus_per_machine}}) {}
+    std::int32_t machines() const;
+    std::int32_t gpus() const;
+    std::int32_t first_machine(std::int32_t group) const;  // its number
 };
 
 // What a job has between two decisions: none, whole GPUs on machines, or parts of some.
@@ -39,15 +45,18 @@ struct SharingJob {
     // less in proportion.
     Duration service;
     std::vector<std::int64_t> speeds;
+    std::vector<std::int64_t> speed_of_group;  // by group of machines, in millionths; empty: 1
     const traces::Application* application = nullptr;
     std::int64_t batch = 0;
+    std::span<const traces::RecordedBatch> recorded_batches;  // that it had; empty: it chooses
 };
 
 // Time goes forward from call to call.
 class JobWork {
 public:
     virtual ~JobWork() = default;
-    virtual void hold(Instant now, const HeldShare& held) = 0;
+    // `starts`: on other GPUs than before, which takes a restart.
+    virtual void hold(Instant now, const HeldShare& held, bool starts) = 0;
     // The instant, at most `now`, at which it was complete with what it has; else never.
     virtual Instant advance(Instant now) = 0;
     // At which it will be complete with what it has; never if it holds nothing. Only of jobs whose
@@ -61,13 +70,19 @@ public:
     virtual std::int32_t gpus_max() const = 0;
     virtual double step_s(std::int32_t gpus) const = 0;
     virtual double steps_left(Instant now) const = 0;
+    virtual double pace(std::int32_t group, std::int32_t gpus, std::int32_t machines) const = 0;
+    virtual double pace_left(Instant now) const = 0;
+    virtual bool starting(Instant now) const = 0;
 };
 
 // By its service time: exact to 2^-20 ns of work a decision, and complete at the next nanosecond.
 std::unique_ptr<JobWork> make_service_work(const SharingJob& job);
 
 // By its application's tables, in whole seconds and epochs as the simulator that came with Pollux
-// (Qiao et al., OSDI'21) counts them. `gpus_per_machine` is how forecasts pack GPUs.
-std::unique_ptr<JobWork> make_epoch_work(const SharingJob& job, std::int32_t gpus_per_machine);
+// (Qiao et al., OSDI'21) counts them. Forecasts pack GPUs on as few machines as can be.
+// With a ladder it chooses its batch anew with every share and epoch, the one with the largest
+// goodput; else it keeps its batch.
+std::unique_ptr<JobWork> make_epoch_work(const SharingJob& job, const SharedCluster& cluster,
+                                         BatchLadder* ladder);
 
 }  // namespace ukemi::sim

@@ -2,8 +2,10 @@
 #include "sim/jobs/schedule_run.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/time_queue.hpp"
+#include "sim/jobs/batch_ladder.hpp"
 #include "sim/jobs/free_gpus.hpp"
 
 namespace ukemi::sim {
@@ -26,7 +28,8 @@ public:
     }
 
     ScheduleOutcome run() {
-        scheduler_.begin({workload_.cluster.gpus(), workload_.jobs.size()});
+        scheduler_.begin(
+            {workload_.cluster.gpus(), workload_.jobs.size(), workload_.cluster.groups});
         while (next_ < workload_.jobs.size() || live_count_ > 0) {
             const Instant next = next_instant();
             INVARIANT(next >= now_ && next < Instant::never());  // else nobody is ever asked again
@@ -50,11 +53,18 @@ public:
         return live(job).work->step_s(gpus);
     }
     double steps_left(JobId job) const override { return live(job).work->steps_left(now_); }
+    double pace(JobId job, std::int32_t group, std::int32_t gpus,
+                std::int32_t machines) const override {
+        return live(job).work->pace(group, gpus, machines);
+    }
+    double pace_left(JobId job) const override { return live(job).work->pace_left(now_); }
+    bool starting(JobId job) const override { return live(job).work->starting(now_); }
 
 private:
     struct LiveJob {
         std::unique_ptr<JobWork> work;
         HeldShare held;
+        HeldShare held_before;  // the present decision
         Instant held_since;
         std::int64_t named_in = -1;  // the last decision that gave it something
         TimeQueue<JobId>::Ticket end;
@@ -95,7 +105,7 @@ private:
         outcome_.jobs[number_of(job)].completion = end;
         outcome_.end = std::max(outcome_.end, end);
         close_span(job, end);
-        free_.give_back(live(job).held.machines);
+        free_.give_back(live(job).held.share.group, live(job).held.machines);
         live(job).work.reset();
         --live_count_;
         ended_.push_back(job);
@@ -117,15 +127,21 @@ private:
         const auto id = static_cast<JobId>(next_++);
         live(id).work = job.application == nullptr
                             ? make_service_work(job)
-                            : make_epoch_work(job, workload_.cluster.gpus_per_machine);
+                            : make_epoch_work(job, workload_.cluster, ladder_of(job));
         ++live_count_;
         const Duration service =
             job.application == nullptr ? live(id).work->remaining(now_) : Duration{};
-        scheduler_.arrived({id, job.arrival, job.gpus, service, job.deadline});
+        scheduler_.arrived(
+            {id, job.name, job.arrival, job.gpus, service, job.deadline, job.restart});
+    }
+    BatchLadder* ladder_of(const SharingJob& job) {
+        if (!scheduler_.tunes_batches() || !job.recorded_batches.empty()) return nullptr;
+        return &ladders_.try_emplace(job.application, *job.application).first->second;
     }
 
     void decide() {
         allocation_.shares.clear();
+        allocation_.places.clear();
         allocation_.refused.clear();
         allocation_.ask_again = Instant::never();
         scheduler_.decide(now_, *this, allocation_);
@@ -138,20 +154,24 @@ private:
         }
         check_sum();
         changed_.clear();
-        for (const GpuShare& share : allocation_.shares) {
+        for (std::size_t i = 0; i < allocation_.shares.size(); ++i) {
+            const GpuShare& share = allocation_.shares[i];
             LiveJob& one = live(share.job);
             INVARIANT(one.work && one.named_in != decision && share.parts > 0);
             one.named_in = decision;
-            if (one.held.share == share) continue;
+            const bool same_place =
+                allocation_.places.empty() || one.held.machines == allocation_.places[i];
+            if (one.held.share == share && same_place) continue;
+            one.held_before = one.held;
             take_away(share.job);
-            changed_.push_back(&share);
+            changed_.push_back(i);
         }
         for (const JobId job : running_) {
             if (live(job).named_in == decision || live(job).held.share.parts == 0) continue;
             take_away(job);
-            live(job).work->hold(now_, live(job).held);
+            live(job).work->hold(now_, live(job).held, false);
         }
-        for (const GpuShare* const share : changed_) give(*share);
+        for (const std::size_t i : changed_) give(i);
         running_.clear();
         for (const GpuShare& share : allocation_.shares) running_.push_back(share.job);
     }
@@ -166,17 +186,27 @@ private:
         LiveJob& one = live(job);
         if (one.held.share.parts == 0) return;
         close_span(job, now_);
-        free_.give_back(one.held.machines);
+        free_.give_back(one.held.share.group, one.held.machines);
         one.held = {};
         ends_.cancel(one.end);
     }
-    void give(const GpuShare& share) {
+    void give(std::size_t at) {
+        const GpuShare& share = allocation_.shares[at];
         LiveJob& one = live(share.job);
         one.held.share = share;
-        if (share.of == 1) one.held.machines = free_.take(static_cast<std::int32_t>(share.parts));
+        bool starts = true;
+        if (!allocation_.places.empty()) {
+            one.held.machines = std::move(allocation_.places[at]);
+            free_.take(share.group, one.held.machines);
+            starts = one.held_before.share.group != share.group ||
+                     !std::ranges::equal(one.held.machines, one.held_before.machines, {},
+                                         &GpusOnMachine::gpus, &GpusOnMachine::gpus);
+        } else if (share.of == 1) {
+            one.held.machines = free_.take(share.group, static_cast<std::int32_t>(share.parts));
+        }
         one.held_since = now_;
-        one.work->hold(now_, one.held);
-        ++outcome_.jobs[number_of(share.job)].starts;
+        one.work->hold(now_, one.held, starts);
+        outcome_.jobs[number_of(share.job)].starts += starts ? 1 : 0;
         if (round_ > Duration{}) return;
         one.end = ends_.push(one.work->completion().raw(), 0, share.job);
     }
@@ -189,11 +219,12 @@ private:
     std::size_t live_count_ = 0;
     std::vector<LiveJob> live_;  // of jobs that are not there, without work
     FreeGpus free_;
+    std::map<const traces::Application*, BatchLadder> ladders_;
     std::vector<JobId> running_;
     TimeQueue<JobId> ends_;  // without rounds
     Instant ask_again_ = Instant::never();
     schedulers::Allocation allocation_;
-    std::vector<const GpuShare*> changed_;
+    std::vector<std::size_t> changed_;  // shares, by their places in the answer
     std::vector<JobId> ended_;
     ScheduleOutcome outcome_;
 };

@@ -28,14 +28,22 @@ struct WorkRate {
 class ServiceWork final : public JobWork {
 public:
     explicit ServiceWork(const SharingJob& job)
-        : gpus_(job.gpus), speeds_(job.speeds), restart_(job.restart) {
+        : gpus_(job.gpus),
+          speeds_(job.speeds),
+          speed_of_group_(job.speed_of_group),
+          restart_(job.restart) {
         left_ = static_cast<Int128>(job.service.raw()) * unit;
     }
 
-    void hold(Instant now, const HeldShare& held) override {
+    void hold(Instant now, const HeldShare& held, bool starts) override {
         left_ = work_left(now);
         rate_ = rate_of(held.share.parts, held.share.of);
-        since_ = now + (rate_.parts > 0 ? restart_ : Duration{});
+        if (!speed_of_group_.empty()) {
+            rate_.parts *= speed_of(held.share.group);
+            rate_.of *= millionths;
+        }
+        const bool waits_on = rate_.parts > 0 && now < since_;  // for what began before
+        if (!waits_on || starts) since_ = now + (rate_.parts > 0 && starts ? restart_ : Duration{});
     }
     Instant advance(Instant now) override {
         const Instant end = completion();
@@ -66,7 +74,20 @@ public:
         return static_cast<double>(work_left(now)) / static_cast<double>(unit) / 1e9;
     }
 
+    double pace(std::int32_t group, std::int32_t gpus, std::int32_t) const override {
+        if (gpus > gpus_max()) return 0;
+        const WorkRate rate = rate_of(gpus, 1);
+        return static_cast<double>(rate.parts) / static_cast<double>(rate.of) *
+               (static_cast<double>(speed_of(group)) / millionths);
+    }
+    double pace_left(Instant now) const override { return steps_left(now); }
+    bool starting(Instant now) const override { return rate_.parts > 0 && now < since_; }
+
 private:
+    std::int64_t speed_of(std::int32_t group) const {
+        return speed_of_group_.empty() ? millionths
+                                       : speed_of_group_[static_cast<std::size_t>(group)];
+    }
     // Between two numbers of GPUs speed is on the straight line.
     WorkRate rate_of(std::int64_t parts, std::int64_t of) const {
         if (speeds_.empty()) return {parts, of * gpus_};
@@ -81,6 +102,7 @@ private:
 
     std::int32_t gpus_;
     std::vector<std::int64_t> speeds_;
+    std::vector<std::int64_t> speed_of_group_;
     Duration restart_;
     Int128 left_ = 0;  // at `since_`
     WorkRate rate_;

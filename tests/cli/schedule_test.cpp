@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/cli/child.hpp"
 #include "tests/cli/csv_rows.hpp"
@@ -41,6 +42,24 @@ TEST_CASE("ukemi schedule: a line for each scheduler", "[cli][jobs]") {
     const Ran listed = run_ukemi(scratch.path(), {"list", "schedulers"});
     CHECK_THAT(listed.out,
                Catch::Contains("also: tiresias_2queue") && Catch::Contains("demote_after: 16 h"));
+}
+
+TEST_CASE("ukemi schedule: machines of two types, and who is on which", "[cli][jobs]") {
+    const ScratchFolder scratch;
+    const Ran ran = run_ukemi(scratch.path(), {"schedule", "gpu_types", "--out", "r"});
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.out, Catch::StartsWith("gpu_types: 8 jobs on 12 GPUs (1 x 4 a100, 2 x 4 t4), "));
+    const auto spans = csv_rows(scratch.path() / "r/spans.csv");
+    std::set<std::string> of_finetune;  // which cannot run on a t4
+    for (const auto& row : spans) {
+        if (row.at("job") == "finetune") of_finetune.insert(row.at("gpu_type"));
+    }
+    CHECK(of_finetune == std::set<std::string>{"a100"});
+    const auto rows = csv_rows(scratch.path() / "r/schedule.csv");
+    REQUIRE(rows.size() == 5);
+    const auto makespan_s = [&](std::size_t row) { return std::stod(rows[row].at("makespan_s")); };
+    CHECK(rows[3].at("scheduler") == "gavel_makespan");
+    for (const std::size_t other : {0, 1, 2, 4}) CHECK(makespan_s(3) < makespan_s(other));
 }
 
 TEST_CASE("ukemi schedule: named schedulers keep the scenario's parameters", "[cli][jobs]") {
@@ -108,6 +127,18 @@ TEST_CASE("ukemi schedule: wrong scenarios are refused in one line", "[cli][jobs
     CHECK_THAT(complaint("/jobs={\"workload\": \"w.csv\"}"),
                Catch::Contains("job \"a\" names an application: expected \"tables\""));
     CHECK_THAT(complaint("/jobs={\"workload\": \"none.csv\"}"), Catch::Contains("none.csv"));
+    CHECK_THAT(complaint("/schedulers/0={\"name\": \"sia\", \"solutions\": \"none.csv\"}"),
+               Catch::Contains("none.csv"));
+    const char* const types =
+        "/cluster=[{\"gpu_type\": \"a\", \"gpus_per_machine\": 2}, "
+        "{\"gpu_type\": \"b\", \"gpus_per_machine\": 1}]";
+    CHECK_THAT(complaint(types),
+               Catch::Contains("at /schedulers/0/name: fifo knows one type of GPU, the cluster "
+                               "has 2"));
+    CHECK_THAT(complaint("/cluster=[]"), Catch::Contains("expected at least one group"));
+    CHECK_THAT(complaint("/cluster=[{\"gpu_type\": \"a\", \"gpus_per_machine\": 2}, "
+                         "{\"gpu_type\": \"a\", \"gpus_per_machine\": 2}]"),
+               Catch::Contains("\"a\" stands there twice"));
     CHECK_THAT(complaint("/market={}"), Catch::Contains("`ukemi replay` runs it"));
     for (const char* other : {"replay", "simulate"}) {
         const Ran ran = run_ukemi(scratch.path(), {other, "two.json"});

@@ -4,11 +4,15 @@
 // Step times are look-ups of that simulator, which its tables and a triangulation gave: what is
 // proved here is the round, the schedulers and the placing.
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "analysis/schedule_results.hpp"
 #include "base/read_file.hpp"
 #include "tests/recorded.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace ukemi {
 
@@ -42,6 +46,18 @@ void check_run(const analysis::ScheduledRun& run, const json& expected) {
     CHECK(run.outcome.rounds == expected["rounds"].get<std::int64_t>());
 }
 
+// The look-ups that the simulator's triangulation gave are left out; what was measured stays.
+void write_measured_only(const fs::path& tables, const fs::path& folder) {
+    for (const char* name : {"apps.csv", "grad_stats.csv", "progress.csv", "iterations.csv"}) {
+        fs::copy_file(tables / name, folder / name);
+    }
+    std::istringstream rows(read_file(tables / "throughput.csv"));
+    std::ofstream out(folder / "throughput.csv");
+    for (std::string row; std::getline(rows, row);) {
+        if (row.find("delaunay") == std::string::npos) out << row << '\n';
+    }
+}
+
 }  // namespace
 
 TEST_CASE("recorded workloads: Tiresias and Optimus complete every job in the recorded second",
@@ -68,6 +84,65 @@ TEST_CASE("recorded workloads: Tiresias and Optimus complete every job in the re
         }
     }
     CHECK(jobs == 1920);
+}
+
+// Fitted to nothing that is compared here: 571 of the 794 step times are ours. Shuffling the rows
+// of the simulator's own triangulation moves Optimus' means by -0.07 to +4.0 %.
+TEST_CASE("recorded workloads: with our own interpolation means move by less than 2 %",
+          "[jobs][peers]") {
+    const fs::path tables = *peer_outputs() / pollux_tables;
+    const auto data = recorded_data(pollux_workloads);
+    if (!data || !fs::exists(tables) || !fs::exists(*data / "pollux/traces/bert/placements.csv")) {
+        WARN("skipped: no recorded data: pollux, reference/peers/cluster/pollux");
+        return;
+    }
+    const ScratchFolder own;
+    write_measured_only(tables, own.path());
+    for (int number = 1; number <= 6; ++number) {
+        const std::string name = "workload-" + std::to_string(number) + ".csv";
+        json scenario = json::parse(pollux_scenario(*data / pollux_workloads / name, own.path()));
+        scenario["jobs"]["interpolate"] = true;
+        scenario["jobs"]["measured"] = (*data / "pollux/traces").string();
+        std::vector<scenarios::ScheduleScenario> variants;
+        variants.push_back(
+            scenarios::schedule_scenario_from_text(scenario.dump(), "interpolated.json"));
+        for (const analysis::ScheduledRun& run : analysis::run_schedules(variants)) {
+            CAPTURE(number, run.scheduler);
+            const fs::path expected =
+                tables / "expected" / (run.scheduler + "-w" + std::to_string(number) + ".json");
+            const double mean_s = json::parse(read_file(expected))["avg_jct"].get<double>();
+            CHECK(std::abs(run.completion_s.mean / mean_s - 1) < 0.02);
+        }
+    }
+}
+
+// The authors' means are of a genetic search and of models fitted to what jobs had seen. Ours is an
+// exact choice by jobs that know their tables: better by 4 to 9 %, and 40 % better than Tiresias.
+TEST_CASE("recorded workloads: Pollux is near its authors' means, and ahead of Tiresias",
+          "[jobs][peers]") {
+    const fs::path tables = *peer_outputs() / pollux_tables;
+    const auto data = recorded_data(pollux_workloads);
+    if (!data || !fs::exists(tables) || !fs::exists(*data / "pollux/traces/bert/placements.csv")) {
+        WARN("skipped: no recorded data: pollux, reference/peers/cluster/pollux");
+        return;
+    }
+    const json published = json::parse(read_file(tables / "shipped_means.json"))["jobload"];
+    for (int number = 1; number <= 6; ++number) {
+        CAPTURE(number);
+        const std::string name = "workload-" + std::to_string(number);
+        json scenario =
+            json::parse(pollux_scenario(*data / pollux_workloads / (name + ".csv"), tables));
+        scenario["jobs"]["interpolate"] = true;
+        scenario["jobs"]["measured"] = (*data / "pollux/traces").string();
+        scenario["schedulers"] = {{{"name", "pollux"}}};
+        std::vector<scenarios::ScheduleScenario> variants;
+        variants.push_back(scenarios::schedule_scenario_from_text(scenario.dump(), "pollux.json"));
+        const double mean_s = analysis::run_schedules(variants).front().completion_s.mean;
+        const double theirs_s = published["pollux"]["1.0"][name].get<double>();
+        CHECK(mean_s / theirs_s > 0.9);
+        CHECK(mean_s / theirs_s < 1.05);
+        CHECK(mean_s < published["tiresias"]["1.0"][name].get<double>());
+    }
 }
 
 }  // namespace ukemi

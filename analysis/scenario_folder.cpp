@@ -1,0 +1,40 @@
+// scenario_folder.cpp — writes run.json, the files and the figures, and puts them in place.
+#include "analysis/scenario_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/build_info.hpp"
+#include "base/plain_text.hpp"
+#include "base/text_digest.hpp"
+
+namespace ukemi::analysis {
+
+plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFiles& what,
+                                          const plots::FigureOptions& options) {
+    using nlohmann::json;
+    const auto hash = text_digest(what.files[1].second, text_digest(what.files[0].second));
+    json about = {{"command", what.command},
+                  {"scenario", json::parse(what.resolved)},
+                  {"scenario_file", one_line(what.scenario_file.string())},
+                  {"vary", json::array()},
+                  {"results_hash", fmt::format("{:016x}", hash)},
+                  {"ukemi",
+                   {{"version", build_version()},
+                    {"commit", build_commit()},
+                    {"build", build_description()}}}};
+    for (const scenarios::VariedKey& key : what.varied) {
+        about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
+    }
+    folder.write("run.json", about.dump(2) + "\n");
+    for (const auto& [name, text] : what.files) folder.write(name, text);
+    const std::filesystem::path& staging = folder.staging();
+    const plots::FigureResult figures =
+        plots::draw_all(what.figures(staging), staging / "figures", options);
+    folder.set_apart("figures");
+    folder.commit();
+    return folder.settled(figures);
+}
+
+}  // namespace ukemi::analysis

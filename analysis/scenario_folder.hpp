@@ -1,0 +1,35 @@
+// scenario_folder.hpp — the results folder of a command that runs a scenario and its variants
+// without a market: `simulate` and `schedule`.
+//
+// RESULTS/: run.json (how to repeat it: `ukemi COMMAND RESULTS/run.json`), the command's files, and
+// figures/ drawn from them.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/output_folder.hpp"
+#include "plots/figures.hpp"
+#include "scenarios/reader/variants.hpp"
+
+namespace ukemi::analysis {
+
+struct ScenarioFiles {
+    std::string_view command;
+    std::string resolved;  // the first variant's scenario, JSON
+    std::filesystem::path scenario_file;
+    std::span<const scenarios::VariedKey> varied;
+    // Names and texts. The first two, tables, are what the run's hash is of.
+    std::vector<std::pair<std::string, std::string>> files;
+    // Of a folder that holds them.
+    std::function<plots::FigureInput(const std::filesystem::path&)> figures;
+};
+
+plots::FigureResult write_scenario_folder(OutputFolder& folder, const ScenarioFiles& what,
+                                          const plots::FigureOptions& options);
+
+}  // namespace ukemi::analysis
