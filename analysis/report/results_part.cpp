@@ -279,6 +279,7 @@ ReportPart part_of_results(const fs::path& folder) {
     try {
         if (is_tuning) {
             add_tuning(part, json_in(folder / "tune.json"));
+            add_drawn_figures(part, folder);
             return part;
         }
         const ordered_json about = json_in(folder / "run.json");
