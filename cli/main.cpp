@@ -15,9 +15,10 @@
 #include "analysis/build_info.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
+#include "base/plugin_library.hpp"
 #include "cli/command.hpp"
 #include "cli/command_line.hpp"
-#include "policies/plugin_loader.hpp"
+#include "scenarios/reader/plugins.hpp"
 #include "sim/engine/event_queue.hpp"
 
 namespace {
@@ -80,18 +81,18 @@ void add_plugin_options(CLI::App& app) {
     app.add_option_function<std::vector<std::string>>(
            "--plugin",
            [](const std::vector<std::string>& files) {
-               ukemi::policies::allow_plugins();
+               ukemi::allow_plugins();
                for (const std::string& file : files) {
-                   ukemi::policies::load_plugin(file, "--plugin");
+                   ukemi::scenarios::load_plugin(file, "--plugin");
                }
            },
-           "a shared library with policies of its own (ukemi init policy)")
+           "a shared library with policies or trace forms of its own (ukemi init)")
         ->type_name("FILE")
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->trigger_on_parse();
     app.add_flag_callback(
-           "--allow-plugins", [] { ukemi::policies::allow_plugins(); },
+           "--allow-plugins", [] { ukemi::allow_plugins(); },
            "load the libraries that scenarios name under \"plugins\"")
         ->trigger_on_parse();
 }
