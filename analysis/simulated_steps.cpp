@@ -9,6 +9,7 @@
 
 #include "analysis/build_info.hpp"
 #include "analysis/simulated_figures.hpp"
+#include "analysis/typed_command.hpp"
 #include "base/csv_writer.hpp"
 #include "base/parallel_for.hpp"
 #include "base/plain_text.hpp"
@@ -317,6 +318,7 @@ plots::FigureResult write_simulated(OutputFolder& folder, const StepDocument& do
                    {{"version", build_version()},
                     {"commit", build_commit()},
                     {"build", build_description()}}}};
+    if (!typed_command().empty()) about["typed"] = typed_command();
     for (const scenarios::VariedKey& key : document.varied) {
         about["vary"].push_back({{"pointer", key.pointer}, {"values", key.values}});
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "analysis/build_info.hpp"
+#include "analysis/typed_command.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
 #include "base/plugin_library.hpp"
@@ -141,6 +143,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     keep_standard_streams();
     try {
+        ukemi::analysis::keep_typed_command({argv, static_cast<std::size_t>(argc)});
         return run(argc, argv);
     } catch (const std::exception& error) {
         // fputs: where standard error is gone too, there is nobody left to tell.

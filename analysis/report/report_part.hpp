@@ -60,7 +60,7 @@ struct ReportPart {
     std::vector<std::string> builds;                             // that the runs were made by
 };
 
-// Of what `replay`, `train`, `predict`, `compare`, `simulate` or `tune` wrote. InputError for what
+// Of what `replay`, `train`, `predict`, `compare`, `simulate`, `schedule` or `tune` wrote. InputError for what
 // is none of these, or damaged.
 ReportPart part_of_results(const std::filesystem::path& folder);
 
@@ -69,7 +69,8 @@ struct DatabaseQuestion {
     std::vector<std::string> by;
     std::vector<std::string> metrics;
     std::string baseline;
-    std::string build;  // its whole name
+    std::string build;               // its whole name
+    std::vector<std::string> where;  // "policy=greedy,on_demand": only runs with these values
 };
 ReportPart part_of_database(const std::filesystem::path& file, const DatabaseQuestion& question);
 

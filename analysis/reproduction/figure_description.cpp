@@ -10,6 +10,7 @@
 
 #include "base/config_reader.hpp"
 #include "base/json_document.hpp"
+#include "base/shell_word.hpp"
 
 namespace ukemi::analysis {
 
@@ -222,16 +223,6 @@ DescribedQuantity read_quantity(ConfigReader& reader) {
     return quantity;
 }
 
-// For a shell: as it is where nothing in it means anything there.
-std::string shell_word(const std::string& word) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
-    if (word.find_first_not_of(plain) == std::string::npos) return word;
-    std::string quoted = "'";
-    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return quoted + "'";
-}
-
 std::string of_type(const std::string& type) {
     return type.empty() ? std::string() : " --type " + shell_word(type);
 }
@@ -244,8 +235,7 @@ std::string describe_line(const DescribedRun& run) {
                                 : fmt::format("ukemi fit {}{} --out {} && ", run.fitted_to,
                                               of_type(run.fitted_type), shell_word(file));
     return fmt::format("{}ukemi describe {}{} --market {} --out {}", fit, run.traces,
-                       of_type(run.type),
-                       shell_word(run.fitted_to.empty() ? run.market : file),
+                       of_type(run.type), shell_word(run.fitted_to.empty() ? run.market : file),
                        shell_word(run.name));
 }
 
