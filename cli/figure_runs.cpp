@@ -102,8 +102,8 @@ std::vector<analysis::FigureRow> described_rows(const analysis::DescribedRun& ru
         }
         std::ranges::move(one.trace.lifetimes, std::back_inserter(market.lifetimes));
     }
-    return analysis::hourly_rows(
-        analysis::market_figures(market, market_beside(run), std::nullopt), run.rows);
+    return analysis::hourly_rows(analysis::market_figures(market, market_beside(run), std::nullopt),
+                                 run.rows);
 }
 
 std::vector<analysis::FigureRow> experiment_rows(const analysis::DescribedRun& run) {

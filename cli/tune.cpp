@@ -83,10 +83,10 @@ void add_tune(CLI::App& app) {
         ->check(CLI::IsMember({"cost_usd", "hours"}));
     add_setting_option(*command, options->variation);
     add_repetition_options(*command, *options, "apart where recorded");
-    add_output_options(*command, options->output,
-                       {"print JSON instead of the table",
-                        "write every setting that was tried to this file, too",
-                        "folder for tune.csv, tune.json and the figure of both kinds of markets"});
+    add_output_options(
+        *command, options->output,
+        {"print JSON instead of the table", "write every setting that was tried to this file, too",
+         "folder for tune.csv, tune.json and the figure of both kinds of markets"});
     command->remove_option(command->get_option("--only"));  // there is one
     command->callback([options] { tune(*options); });
 }

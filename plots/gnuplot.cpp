@@ -188,6 +188,10 @@ std::string gnuplot_string(std::string_view text) {
 
 AxisRange axis_range(double min, double max) {
     INVARIANT(min <= max);
+    if (min < 0) {
+        const double margin = 0.08 * (std::max(max, 0.0) - min);
+        return {min - margin, std::max(max, 0.0) + margin};
+    }
     if (max <= 0) return {};
     if (min < 0.6 * max || min == max) return {0, 1.06 * max};
     const double margin = 0.08 * (max - min);
@@ -200,9 +204,8 @@ namespace {
 
 // Batches of 16384 are written out; what is not whole has four digits.
 bool written_out(const std::vector<double>& values) {
-    return std::ranges::all_of(values, [](double value) {
-        return value == std::round(value) && std::abs(value) < 1e7;
-    });
+    return std::ranges::all_of(
+        values, [](double value) { return value == std::round(value) && std::abs(value) < 1e7; });
 }
 
 }  // namespace

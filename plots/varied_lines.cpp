@@ -157,7 +157,8 @@ AxisRange range_of(const VariationInput& input, std::size_t quantity) {
         }
     }
     const double reach = std::max(max - min, 0.2 * std::abs(max));
-    min = std::min(min, std::max(low, std::max(0.0, min - reach)));
+    const double least = min < 0 ? min - reach : std::max(0.0, min - reach);
+    min = std::min(min, std::max(low, least));
     max = std::max(max, std::min(high, max + reach));
     if (!on_log_axis(input, quantity)) return axis_range(min, max);
     const double factor = std::pow(max / min, 0.06);

@@ -19,8 +19,8 @@ FigureRow& add_hour(std::vector<FigureRow>& rows, const char* from, double hour)
 
 // How a curve that begins at one stands at that time.
 double alive_at(const plots::SurvivalCurve& curve, double hours) {
-    const auto after = std::ranges::upper_bound(curve.alive, hours, {},
-                                                &plots::PlotPoints::value_type::first);
+    const auto after =
+        std::ranges::upper_bound(curve.alive, hours, {}, &plots::PlotPoints::value_type::first);
     return after == curve.alive.begin() ? 1 : std::prev(after)->second;
 }
 

@@ -173,11 +173,10 @@ TEST_CASE("reproduce: the rows of a course and of a described market", "[cli]") 
               "vary": {"/job/work": ["30 min", "60 min"]})",
                                  R"("command": "replay", )" + course + R"("seeds": "1..2",
               "mean_of_runs": true)");
-    const std::string line =
-        with(with(run, R"("at": "job_work_s", "at_times": 0.016666666667)",
-                  R"("at": "t_s", "at_times": 0.016666666667)"),
-             R"("take": "cost_usd_mean", "published": [1, 2])",
-             R"("take": "spent_usd", "published": [1, 2])");
+    const std::string line = with(with(run, R"("at": "job_work_s", "at_times": 0.016666666667)",
+                                       R"("at": "t_s", "at_times": 0.016666666667)"),
+                                  R"("take": "cost_usd_mean", "published": [1, 2])",
+                                  R"("take": "spent_usd", "published": [1, 2])");
     const Ran ran = reproduced(line);
     INFO(ran.err);
     REQUIRE(ran.code == 0);
@@ -211,7 +210,7 @@ TEST_CASE("reproduce: the rows of a course and of a described market", "[cli]") 
     // 132 of 277 were taken; a law that is fitted to them is nowhere far from them.
     std::map<std::pair<std::string, double>, double> alive;
     for (const json& value : shown.at("values")) {
-        alive[{value.at("line"), value.at("at").get<double>()}] =
+        alive[{value.at("line").get<std::string>(), value.at("at").get<double>()}] =
             value.at("simulated").get<double>();
     }
     CHECK(alive.at({"recorded", 0}) == 1);

@@ -187,8 +187,8 @@ TEST_CASE("ukemi tune: files, and what is there already", "[cli][tune]") {
     // The untuned list and two settings, in training and held out, beside the optimum.
     const std::string drawn = text_in(scratch.path() / "t/tuned.csv");
     CHECK(lines_of(drawn).size() == 13);
-    for (const char* part : {"mean of the runs,training: chosen here",
-                             "optimum,held out: what it is worth"}) {
+    for (const char* part :
+         {"mean of the runs,training: chosen here", "optimum,held out: what it is worth"}) {
         CHECK_THAT(drawn, Catch::Contains(part));
     }
     const Ran again = tuned(scratch.path(), options);
