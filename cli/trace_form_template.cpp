@@ -7,7 +7,7 @@ namespace {
 
 constexpr TemplateFile trace_form_files[] = {
     {"NAME.cpp",
-     R"code(// NAME.cpp — a log of a script of ours: from that minute on, so many machines could be had.
+     R"code(// NAME.cpp — a log of a script of ours: from that minute on, so many machines are free.
 //
 //     NAME v1
 //     0 free 4
@@ -153,9 +153,10 @@ A form of recorded markets for ukemi, in a library of its own.
     ukemi --plugin build/NAME.so import NAME.log --out traces
     ukemi --allow-plugins replay NAME.json
 
-`NAME.cpp` reads the form, `NAME_test.cpp` calls it by hand, `NAME.log` is a record in it and `NAME.json`
-replays that. What `import` writes is plain CSV, which every ukemi reads without this library. A
-library is code that runs with your rights, so ukemi loads it only where the command line says so.
+`NAME.cpp` reads the form, `NAME_test.cpp` calls it by hand, `NAME.log` is a record in it and
+`NAME.json` replays that. What `import` writes is plain CSV, which every ukemi reads without this
+library. A library is code that runs with your rights, so ukemi loads it only where the command line
+says so.
 Build it anew when ukemi changes: a library for another interface is refused.
 )code"},
 };

@@ -60,8 +60,8 @@ struct ReportPart {
     std::vector<std::string> builds;                             // that the runs were made by
 };
 
-// Of what `replay`, `train`, `predict`, `compare`, `simulate`, `schedule` or `tune` wrote. InputError for what
-// is none of these, or damaged.
+// Of what `replay`, `train`, `predict`, `compare`, `simulate`, `schedule` or `tune` wrote.
+// InputError for what is none of these, or damaged.
 ReportPart part_of_results(const std::filesystem::path& folder);
 
 // How the runs of a database are grouped, as `ukemi query` is told.
