@@ -94,6 +94,14 @@ Value number_in(const json& row, const std::string& key) {
 StoredResults load(const fs::path& folder) {
     const fs::path run_file = folder / "run.json";
     const fs::path runs_file = folder / "runs.json";
+    for (const auto& [file, command] :
+         {std::pair("schedule.json", "schedule"), std::pair("simulate.json", "simulate")}) {
+        if (!fs::exists(folder / file)) continue;
+        throw InputError(folder.string(), "",
+                         fmt::format("is of ukemi {}: diff compares runs on a market (ukemi report "
+                                     "shows both side by side)",
+                                     command));
+    }
     if (!fs::exists(run_file) || !fs::exists(runs_file)) {
         throw InputError(folder.string(), "",
                          "is no results folder: runs.json or run.json is missing");

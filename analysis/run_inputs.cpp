@@ -6,6 +6,7 @@
 
 #include "analysis/build_info.hpp"
 #include "analysis/results.hpp"
+#include "analysis/typed_command.hpp"
 #include "base/input_error.hpp"
 #include "base/json_document.hpp"
 #include "base/plain_text.hpp"
@@ -111,6 +112,7 @@ std::string run_json(const ReplayInputs& inputs) {
     about["ukemi"] = {
         {"version", build_version()}, {"commit", build_commit()}, {"build", build_description()}};
     about["warnings"] = inputs.warnings;
+    if (!typed_command().empty()) about["typed"] = typed_command();
     if (!inputs.live.empty()) about["live"] = json::parse(inputs.live);
     return about.dump(2) + "\n";
 }

@@ -45,7 +45,7 @@ struct ReplayInputs : ReplayDocument {
 
 std::filesystem::path default_results_folder(const ReplayInputs& inputs);
 
-// run.json: with the build and the warnings, which are no inputs.
+// run.json: with the build, the warnings and the typed command, which are no inputs.
 std::string run_json(const ReplayInputs& inputs);
 
 // What a run.json says, as command lines say it.

@@ -26,10 +26,15 @@ void add_database_options(CLI::App& command, DatabaseOptions& options) {
                        "compare each policy with this one, pair by pair");
     command.add_option("--build", options.build,
                        "of the runs of this build, by a part of its name (default: the last)");
+    command
+        .add_option("--where", options.where,
+                    "only runs with these values: policy=greedy,on_demand, /job/deadline=72h")
+        ->type_name("COLUMN=VALUE,…")
+        ->allow_extra_args(false);
 }
 
 std::string_view given_database_option(const CLI::App& command) {
-    for (const std::string_view name : {"--by", "--metric", "--baseline", "--build"}) {
+    for (const std::string_view name : {"--by", "--metric", "--baseline", "--build", "--where"}) {
         if (command.get_option(std::string(name))->count() > 0) return name;
     }
     return {};

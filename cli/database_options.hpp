@@ -14,9 +14,10 @@ struct DatabaseOptions {
     std::vector<std::string> metrics{"cost_usd", "duration_s"};
     std::string baseline;
     std::string build;
+    std::vector<std::string> where;
 };
 
-// --by, --metric, --baseline and --build.
+// --by, --metric, --baseline, --build and --where.
 void add_database_options(CLI::App& command, DatabaseOptions& options);
 
 // The name of one that was given, or nothing: for commands that may read no database.

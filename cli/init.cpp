@@ -1,4 +1,5 @@
-// init.cpp — `ukemi init`: a short scenario with comments, or a policy of one's own, to begin with.
+// init.cpp — `ukemi init`: a short scenario with comments, or a policy or a form of traces of one's
+// own, to begin with.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +10,10 @@
 #include "base/plain_text.hpp"
 #include "base/read_file.hpp"
 #include "cli/command.hpp"
-#include "cli/policy_template.hpp"
+#include "cli/plugin_template.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/reader/first_scenarios.hpp"
+#include "traces/reader.hpp"
 
 namespace ukemi::cli {
 
@@ -23,9 +25,24 @@ struct InitOptions {
     bool force = false;
 };
 
-constexpr std::string_view policy_kind = "policy";
+bool is_policy(const std::string& name) { return policies::find_policy(name) != nullptr; }
 
-void expect_policy_name(const std::string& name) {
+bool is_trace_form(const std::string& name) {
+    const auto forms = traces::all_trace_forms();
+    return std::ranges::find(forms, name, &traces::TraceForm::name) != forms.end();
+}
+
+struct SourceKind {
+    std::string_view kind;
+    std::string_view thing;
+    bool (*is_taken)(const std::string& name);
+    FilledFiles (*files)(std::string_view name);
+};
+constexpr SourceKind source_kinds[] = {
+    {"policy", "policy", is_policy, policy_template},
+    {"trace-form", "trace form", is_trace_form, trace_form_template}};
+
+void expect_source_name(const std::string& name, const SourceKind& kind) {
     const bool good =
         !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
@@ -38,20 +55,20 @@ void expect_policy_name(const std::string& name) {
     if (std::ranges::find(of_cmake, name) != of_cmake.end()) {
         throw InputError("NAME", "", fmt::format("{} is a word of CMake's", ukemi::quoted(name)));
     }
-    if (policies::find_policy(name) != nullptr) {
-        throw InputError("NAME", "", fmt::format("there is a policy \"{}\" already", name));
+    if (kind.is_taken(name)) {
+        throw InputError("NAME", "", fmt::format("there is a {} \"{}\" already", kind.thing, name));
     }
 }
 
 // Sources are never replaced: somebody may have worked on them.
-void init_policy(const InitOptions& options) {
-    expect_policy_name(options.file);
+void init_sources(const InitOptions& options, const SourceKind& kind) {
+    expect_source_name(options.file, kind);
     if (options.force) throw InputError("--force", "", "sources are not replaced");
     const std::filesystem::path folder = options.file;
     if (!std::filesystem::create_directory(folder)) {
         throw InputError(folder.string(), "", "is there already");
     }
-    for (const auto& [name, text] : policy_template(options.file)) {
+    for (const auto& [name, text] : kind.files(options.file)) {
         write_file_atomically(folder / name, text);
     }
     fmt::print(
@@ -61,8 +78,9 @@ void init_policy(const InitOptions& options) {
 }
 
 void init(const InitOptions& options) {
-    if (options.kind == policy_kind) {
-        init_policy(options);
+    const auto sources = std::ranges::find(source_kinds, options.kind, &SourceKind::kind);
+    if (sources != std::ranges::end(source_kinds)) {
+        init_sources(options, *sources);
         return;
     }
     const auto table = scenarios::first_scenarios();
@@ -88,13 +106,14 @@ void add_init(CLI::App& app) {
     for (const scenarios::FirstScenario& first : scenarios::first_scenarios()) {
         kinds.emplace_back(first.kind);
     }
-    kinds.emplace_back(policy_kind);
-    CLI::App* command =
-        app.add_subcommand("init", "write a short scenario to begin with, or a policy of your own");
-    command->add_option("KIND", options->kind, "the command that it is for; or policy")
+    for (const SourceKind& source : source_kinds) kinds.emplace_back(source.kind);
+    CLI::App* command = app.add_subcommand(
+        "init", "write a short scenario to begin with, or a policy or trace form of your own");
+    command->add_option("KIND", options->kind, "the command that it is for; or policy, trace-form")
         ->required()
         ->check(CLI::IsMember(kinds));
-    command->add_option("FILE", options->file, "where to (default: KIND.json); a policy's name");
+    command->add_option("FILE", options->file,
+                        "where to (default: KIND.json); the name of a policy or form");
     command->add_flag("--force", options->force, "replace the file if it is there already");
     command->callback([options] { init(*options); });
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -13,11 +14,13 @@
 #include <vector>
 
 #include "analysis/build_info.hpp"
+#include "analysis/typed_command.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
+#include "base/plugin_library.hpp"
 #include "cli/command.hpp"
 #include "cli/command_line.hpp"
-#include "policies/plugin_loader.hpp"
+#include "scenarios/reader/plugins.hpp"
 #include "sim/engine/event_queue.hpp"
 
 namespace {
@@ -80,18 +83,18 @@ void add_plugin_options(CLI::App& app) {
     app.add_option_function<std::vector<std::string>>(
            "--plugin",
            [](const std::vector<std::string>& files) {
-               ukemi::policies::allow_plugins();
+               ukemi::allow_plugins();
                for (const std::string& file : files) {
-                   ukemi::policies::load_plugin(file, "--plugin");
+                   ukemi::scenarios::load_plugin(file, "--plugin");
                }
            },
-           "a shared library with policies of its own (ukemi init policy)")
+           "a shared library with policies or trace forms of its own (ukemi init)")
         ->type_name("FILE")
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->trigger_on_parse();
     app.add_flag_callback(
-           "--allow-plugins", [] { ukemi::policies::allow_plugins(); },
+           "--allow-plugins", [] { ukemi::allow_plugins(); },
            "load the libraries that scenarios name under \"plugins\"")
         ->trigger_on_parse();
 }
@@ -140,6 +143,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     keep_standard_streams();
     try {
+        ukemi::analysis::keep_typed_command({argv, static_cast<std::size_t>(argc)});
         return run(argc, argv);
     } catch (const std::exception& error) {
         // fputs: where standard error is gone too, there is nobody left to tell.

@@ -1,18 +1,11 @@
 // policy_template.cpp — what its files say. They are built, tested and run by tests/cli.
-#include "cli/policy_template.hpp"
-
-#include <cctype>
+#include "cli/plugin_template.hpp"
 
 namespace ukemi::cli {
 
 namespace {
 
-struct TemplateFile {
-    std::string_view name;  // with NAME for the policy's
-    std::string_view text;  // with NAME, and CLASS for NameLikeThis
-};
-
-constexpr TemplateFile files[] = {
+constexpr TemplateFile policy_files[] = {
     {"NAME.cpp",
      R"code(// NAME.cpp — spot while there is some; after `patience` without any, on-demand.
 #include <algorithm>
@@ -163,37 +156,8 @@ Build it anew when ukemi changes: a library for another interface is refused.
 )code"},
 };
 
-std::string camel_case(std::string_view name) {
-    std::string text;
-    bool begins = true;
-    for (const char c : name) {
-        if (c == '_') {
-            begins = true;
-            continue;
-        }
-        text += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-        begins = false;
-    }
-    return text;
-}
-
-std::string with(std::string text, std::string_view hole, std::string_view value) {
-    for (std::size_t at = text.find(hole); at != std::string::npos;
-         at = text.find(hole, at + value.size())) {
-        text.replace(at, hole.size(), value);
-    }
-    return text;
-}
-
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> policy_template(std::string_view name) {
-    const auto filled = [&](std::string_view text) {
-        return with(with(std::string(text), "NAME", name), "CLASS", camel_case(name));
-    };
-    std::vector<std::pair<std::string, std::string>> all;
-    for (const TemplateFile& file : files) all.emplace_back(filled(file.name), filled(file.text));
-    return all;
-}
+FilledFiles policy_template(std::string_view name) { return filled_template(policy_files, name); }
 
 }  // namespace ukemi::cli

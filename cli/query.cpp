@@ -14,7 +14,6 @@ namespace {
 
 struct QueryOptions : DatabaseOptions {
     std::filesystem::path database;
-    std::vector<std::string> where;
     OutputOptions output;
 };
 
@@ -53,11 +52,6 @@ void add_query(CLI::App& app) {
     command->add_option("DATABASE", options->database, "what `ukemi sweep` has written")
         ->required();
     add_database_options(*command, *options);
-    command
-        ->add_option("--where", options->where,
-                     "only runs with these values: policy=greedy,on_demand, /job/deadline=72h")
-        ->type_name("COLUMN=VALUE,…")
-        ->allow_extra_args(false);
     add_table_options(*command, options->output,
                       {"print JSON instead of the table", "write the table to this file, too", ""});
     command->callback([options] { query(*options); });

@@ -26,7 +26,7 @@ struct ReportOptions {
 
 analysis::DatabaseQuestion question_of(const fs::path& file, const DatabaseOptions& options) {
     const std::string build = build_meant(file, options, analysis::StoredRuns(file).builds());
-    return {options.by, options.metrics, options.baseline, build};
+    return {options.by, options.metrics, options.baseline, build, options.where};
 }
 
 void refuse_repeated(const std::vector<fs::path>& results) {

@@ -7,7 +7,6 @@
 
 #include "analysis/result_doubts.hpp"
 #include "analysis/tuning/tuning_request.hpp"
-#include "base/plain_text.hpp"
 #include "cli/command.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/run_options.hpp"
@@ -24,9 +23,8 @@ struct TuneOptions : analysis::TuningRequest {
 void tune(TuneOptions& options) {
     options.scenarios = {options.scenario};
     const OutputOptions& output = options.output;
-    if (output.force && output.csv.empty() && output.out.empty()) {
-        throw InputError("--force", "", "expected --out or --csv beside it");
-    }
+    expect_folder(output);
+    const plots::FigureOptions draw = figure_options(output.figures);
     analysis::PreparedRuns runs = analysis::prepare_runs(options, true);
     CsvFile csv(output);
     std::optional<analysis::OutputFolder> folder;
@@ -37,10 +35,13 @@ void tune(TuneOptions& options) {
     };
     const analysis::Tuning tuning = analysis::run_tuning(options, runs);
     analysis::warn(tuning.warnings, false);
+    plots::FigureResult drawn;
     if (folder) {
         folder->write("tune.csv", analysis::tuning_csv(tuning));
         folder->write("tune.json", analysis::tuning_json(tuning));
+        drawn = analysis::draw_tuning(tuning, folder->staging(), draw);
         folder->commit();
+        drawn = folder->settled(drawn);
     }
     if (output.json) {
         fmt::print("{}", analysis::tuning_json(tuning));
@@ -48,7 +49,8 @@ void tune(TuneOptions& options) {
         fmt::print("{}", analysis::tuning_table(tuning));
     }
     if (csv.is_wanted()) csv.write(analysis::tuning_csv(tuning));
-    if (folder) say_written(output, fmt::format("results: {}", one_line(output.out)));
+    if (folder) say_results(output, folder->path(), drawn);
+    if (!analysis::say_figures(drawn)) throw ExitWith{exit_machine_failed};
 }
 
 }  // namespace
@@ -81,13 +83,11 @@ void add_tune(CLI::App& app) {
         ->check(CLI::IsMember({"cost_usd", "hours"}));
     add_setting_option(*command, options->variation);
     add_repetition_options(*command, *options, "apart where recorded");
-    add_table_options(*command, options->output,
-                      {"print JSON instead of the table",
-                       "write every setting that was tried to "
-                       "this file, too",
-                       ""});
-    command->add_option("--out", options->output.out, "folder for tune.csv and tune.json")
-        ->type_name("FOLDER");
+    add_output_options(
+        *command, options->output,
+        {"print JSON instead of the table", "write every setting that was tried to this file, too",
+         "folder for tune.csv, tune.json and the figure of both kinds of markets"});
+    command->remove_option(command->get_option("--only"));  // there is one
     command->callback([options] { tune(*options); });
 }
 

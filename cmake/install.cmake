@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(installed_libraries base policies)
+set(installed_libraries base policies traces)
 set(installed_headers "${CMAKE_INSTALL_INCLUDEDIR}/ukemi")
 set(installed_package "${CMAKE_INSTALL_LIBDIR}/cmake/ukemi")
 
@@ -73,7 +73,7 @@ Description: ${PROJECT_DESCRIPTION}
 Version: ${PROJECT_VERSION}
 Requires: fmt zlib
 Cflags: -I\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}/ukemi -std=c++20
-Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lukemi_policies -lukemi_base
+Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lukemi_policies -lukemi_traces -lukemi_base
 ")
 install(FILES "${PROJECT_BINARY_DIR}/ukemi.pc"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -200,6 +200,7 @@ struct VariationQuantity {
     std::string axis;      // "cost (USD)"
     std::string column;    // of the table: "cost_usd"
     bool log_too = false;  // its axis is logarithmic where the numbers' is
+    bool log = false;      // it is logarithmic everywhere
 };
 
 // A number that was varied, and what it did to each policy: a row of panels for each quantity, a

@@ -188,6 +188,10 @@ std::string gnuplot_string(std::string_view text) {
 
 AxisRange axis_range(double min, double max) {
     INVARIANT(min <= max);
+    if (min < 0) {
+        const double margin = 0.08 * (std::max(max, 0.0) - min);
+        return {min - margin, std::max(max, 0.0) + margin};
+    }
     if (max <= 0) return {};
     if (min < 0.6 * max || min == max) return {0, 1.06 * max};
     const double margin = 0.08 * (max - min);
@@ -195,6 +199,20 @@ AxisRange axis_range(double min, double max) {
 }
 
 bool spans_decades(double min, double max) { return min > 0 && max >= 20 * min; }
+
+namespace {
+
+// Batches of 16384 are written out; what is not whole has four digits.
+bool written_out(const std::vector<double>& values) {
+    return std::ranges::all_of(
+        values, [](double value) { return value == std::round(value) && std::abs(value) < 1e7; });
+}
+
+}  // namespace
+
+std::string_view tic_format(const std::vector<double>& values) {
+    return written_out(values) ? "'%.0f'" : "'%.4g'";
+}
 
 std::string tics_at(const std::vector<double>& values, AxisRange range, bool log_scale,
                     double pixels) {
@@ -207,8 +225,11 @@ std::string tics_at(const std::vector<double>& values, AxisRange range, bool log
     };
     std::vector<std::string> tics;
     double free_from = -pixels;
+    const bool whole = written_out(values);
     for (const double value : values) {
-        const double half = (label_width(fmt::format("{:.4g}", value)) + 8) / 2;
+        const std::string label =
+            whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+        const double half = (label_width(label) + 8) / 2;
         if (at(value) - half < free_from) continue;
         free_from = at(value) + half;
         tics.push_back(fmt::format("{}", value));

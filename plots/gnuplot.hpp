@@ -68,6 +68,8 @@ bool spans_decades(double min, double max);
 // before on an axis of so many pixels.
 std::string tics_at(const std::vector<double>& values, AxisRange range, bool log_scale,
                     double pixels);
+// How gnuplot writes numbers at these values: whole ones below ten million in full.
+std::string_view tic_format(const std::vector<double>& values);
 
 // 1, 2 or 5 times a power of ten, so that an axis from 0 to `high` has at most `count` steps.
 double tic_step(double high, int count);

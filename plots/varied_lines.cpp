@@ -125,9 +125,11 @@ bool log_places(const VariationInput& input) {
     return spans_decades(places.front(), places.back());
 }
 
-// Whether a quantity's axis is logarithmic: as that of the numbers, where all values can be shown.
+// Whether a quantity's axis is logarithmic: always, or as that of the numbers, where all values can
+// be shown.
 bool on_log_axis(const VariationInput& input, std::size_t quantity) {
-    if (!input.quantities[quantity].log_too || !log_places(input)) return false;
+    const VariationQuantity& shown = input.quantities[quantity];
+    if (!shown.log && !(shown.log_too && log_places(input))) return false;
     return std::ranges::all_of(input.lines, [&](const VariationLine& line) {
         return std::ranges::all_of(line.points, [&](const VariationPoint& point) {
             const VariationValue& value = point.values[quantity];
@@ -155,7 +157,8 @@ AxisRange range_of(const VariationInput& input, std::size_t quantity) {
         }
     }
     const double reach = std::max(max - min, 0.2 * std::abs(max));
-    min = std::min(min, std::max(low, std::max(0.0, min - reach)));
+    const double least = min < 0 ? min - reach : std::max(0.0, min - reach);
+    min = std::min(min, std::max(low, least));
     max = std::max(max, std::min(high, max + reach));
     if (!on_log_axis(input, quantity)) return axis_range(min, max);
     const double factor = std::pow(max / min, 0.06);
@@ -389,7 +392,8 @@ private:
             "    set format y {}\n    set format x {}\n",
             x / source_.width, (x + grid_.wide) / source_.width, 1 - top / source_.height,
             1 - (top + grid_.high) / source_.height, log_y ? "set" : "unset", range.low, range.high,
-            tics, place == 0 ? "'%g'" : "''", lowest && input_.places.empty() ? "'%.4g'" : "''");
+            tics, place == 0 ? "'%g'" : "''",
+            lowest && input_.places.empty() ? tic_format(places_of(input_)) : "''");
         for (std::size_t i = 0; lowest && i < input_.places.size(); ++i) {
             text += fmt::format(
                 "    set label {} places[{}] at first {},graph 0 right offset 0,-0.8 rotate by "

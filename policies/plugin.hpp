@@ -9,38 +9,22 @@
 // so both must mean the same by every type that passes between them: plugin_abi says so.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 
+#include "base/plugin_library.hpp"
 #include "policies/registry.hpp"
 
 namespace ukemi::policies {
 
-// Of the interface's own version, the standard library's, and the sizes of what policies are shown
-// and hand back.
-consteval std::uint64_t plugin_abi_of_here() {
-    constexpr std::uint64_t interface = 1;  // one more where a type changes and its size does not
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (const std::uint64_t part :
-         {interface, std::uint64_t{_GLIBCXX_USE_CXX11_ABI}, std::uint64_t{sizeof(PolicyEntry)},
-          std::uint64_t{sizeof(Policy)}, std::uint64_t{sizeof(PolicyView)},
-          std::uint64_t{sizeof(Observation)}, std::uint64_t{sizeof(Plan)},
-          std::uint64_t{sizeof(Decision)}, std::uint64_t{sizeof(ConfigReader)},
-          std::uint64_t{sizeof(RandomStream)}}) {
-        hash = (hash ^ part) * 0x100000001b3U;
-    }
-    return hash;
-}
-inline constexpr std::uint64_t plugin_abi = plugin_abi_of_here();
+// Of what policies are shown and hand back; the version rises where a type changes and its size
+// does not.
+inline constexpr std::uint64_t plugin_abi =
+    plugin_abi_of(2, {sizeof(PolicyEntry), sizeof(Policy), sizeof(PolicyView), sizeof(Observation),
+                      sizeof(Plan), sizeof(Decision), sizeof(ConfigReader), sizeof(RandomStream)});
 
-// What a library's function `ukemi_policies` returns. The first two members never move.
-struct PolicyPlugin {
-    std::uint64_t abi = 0;
-    const char* compiler = "";
-    const PolicyEntry* entries = nullptr;
-    std::size_t count = 0;
-};
+// What a library's function `ukemi_policies` returns.
+using PolicyPlugin = PluginTable<PolicyEntry>;
 using PolicyPluginFunction = const PolicyPlugin*();
 inline constexpr const char* policy_plugin_function = "ukemi_policies";
 

@@ -32,7 +32,7 @@ struct PolicyEntry {
 // objects that register themselves.
 std::span<const PolicyEntry> all_policies();
 
-// Those that plug-ins have brought (plugin_loader.hpp), in that order.
+// Those that plug-ins have brought (plugin_policies.hpp), in that order.
 std::span<const PolicyEntry* const> plugin_policies();
 void add_policies(std::span<const PolicyEntry> entries);  // which stay where they are
 

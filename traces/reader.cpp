@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "traces/forms/forms.hpp"
 #include "traces/forms/known_answers.hpp"
 #include "traces/join.hpp"
+#include "traces/plugin_forms.hpp"
 
 namespace ukemi::traces {
 
@@ -104,13 +104,26 @@ std::string trace_name(const std::filesystem::path& file) {
     return one_line(name);
 }
 
-std::span<const TraceForm> all_trace_forms() {
+namespace {
+
+std::vector<TraceForm>& known_forms() {
 #define FORM(name) name##_form(),
-    static const std::array forms{
+    static std::vector<TraceForm> forms{
 #include "traces/forms/form_table.def"
     };
 #undef FORM
     return forms;
+}
+
+std::size_t brought_forms = 0;  // of plug-ins, which stand first
+
+}  // namespace
+
+std::span<const TraceForm> all_trace_forms() { return known_forms(); }
+
+void add_trace_forms(std::span<const TraceForm> forms) {
+    known_forms().insert(known_forms().begin(), forms.begin(), forms.end());
+    brought_forms += forms.size();
 }
 
 namespace {
@@ -118,6 +131,7 @@ namespace {
 // What is the same for every form, once it is read.
 Trace settled(Trace trace, const TraceForm& form, const std::filesystem::path& file,
               const ReadOptions& options) {
+    if (&form < known_forms().data() + brought_forms) check_trace(trace, form.name, file);
     trace.name = trace_name(file);
     trace.report.form = form.name;
     std::sort(trace.series.begin(), trace.series.end(),

@@ -63,7 +63,10 @@ struct TraceForm {
     // Several files as one; where it is null, each is read alone and their series are joined.
     Trace (*read_pages)(std::span<const TracePage> pages, const ReadOptions& options) = nullptr;
 };
+// Those of plug-ins first (plugin_forms.hpp), then ours; a form that is found first reads the file.
 std::span<const TraceForm> all_trace_forms();
+// Before there are threads, and before anybody keeps what all_trace_forms gave.
+void add_trace_forms(std::span<const TraceForm> forms);
 
 // Our own plain form: a comment line that holds `duration_s=`, a header, one row a step.
 // `t_s,instances` or `t_s,usd_per_instance_hour`.

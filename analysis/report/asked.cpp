@@ -8,6 +8,7 @@
 
 #include "analysis/report/json_table.hpp"
 #include "base/plain_text.hpp"
+#include "base/shell_word.hpp"
 
 namespace ukemi::analysis {
 
@@ -15,16 +16,6 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 namespace {
-
-// As a shell takes it for one word.
-std::string shell_word(const std::string& text) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@";
-    if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-    std::string word = "'";
-    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return word + "'";
-}
 
 std::string words_in(const ordered_json& list, std::string_view between) {
     std::string text;
@@ -106,9 +97,12 @@ void add_asked(ReportPart& part, const ordered_json& about, std::string_view com
          {std::pair("predicted", "predicted with"), std::pair("live", "run on real workers")}) {
         if (about.contains(key)) part.asked.emplace_back(title, about.at(key).dump());
     }
-    if (about.contains("live")) return;
-    const std::string again = shell_word(one_line(part.name));
-    part.asked.emplace_back("the same again", fmt::format("ukemi {} {}", command, again));
+    if (!about.contains("live")) {
+        const std::string again = shell_word(one_line(part.name));
+        part.asked.emplace_back("the same again", fmt::format("ukemi {} {}", command, again));
+    }
+    const std::string typed = text_at(about, "/typed");
+    if (!typed.empty()) part.asked.emplace_back("was typed", typed);
 }
 
 }  // namespace ukemi::analysis

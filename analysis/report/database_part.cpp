@@ -55,6 +55,7 @@ void add_stored_contents(ReportPart& part, const StoredContents& contents,
         part.asked.emplace_back("grouped by", fmt::format("{}", fmt::join(question.by, ", ")));
     }
     if (!question.baseline.empty()) part.asked.emplace_back("baseline", question.baseline);
+    for (const std::string& one : question.where) part.asked.emplace_back("only runs with", one);
 }
 
 std::vector<JsonColumn> key_columns(const RunGrouping& grouping) {
@@ -167,8 +168,10 @@ ReportPart part_of_database(const std::filesystem::path& file, const DatabaseQue
     ReportPart part;
     part.name = file.string();
     StoredRuns runs(file);
+    std::vector<RunFilter> filters;
+    for (const std::string& text : question.where) filters.push_back(runs.filter(text));
     const GroupedRuns groups = runs.grouped(
-        runs.grouping(question.by, question.metrics, question.baseline), question.build, {});
+        runs.grouping(question.by, question.metrics, question.baseline), question.build, filters);
     ordered_json rows = ordered_json::parse(grouped_json(groups, {})).at("groups");
     sort_groups(rows, groups.grouping());
     const StoredContents contents = stored_contents(file, question.build);
@@ -176,7 +179,11 @@ ReportPart part_of_database(const std::filesystem::path& file, const DatabaseQue
     add_groups(part, groups.grouping(), rows);
     add_group_means(part, groups);
     part.comparisons = tables_of_pairs(rows, key_columns(groups.grouping()));
-    draw_stored_runs(part, file, contents, groups.grouping().baseline, question.build);
+    if (filters.empty()) {
+        draw_stored_runs(part, file, contents, groups.grouping().baseline, question.build);
+    } else {
+        part.figure_notes.emplace_back("figures are of all runs, and are left out here");
+    }
     part.warnings = runs.doubts();
     part.builds.push_back(question.build);
     return part;

@@ -60,8 +60,8 @@ struct ReportPart {
     std::vector<std::string> builds;                             // that the runs were made by
 };
 
-// Of what `replay`, `train`, `predict`, `compare`, `simulate` or `tune` wrote. InputError for what
-// is none of these, or damaged.
+// Of what `replay`, `train`, `predict`, `compare`, `simulate`, `schedule` or `tune` wrote.
+// InputError for what is none of these, or damaged.
 ReportPart part_of_results(const std::filesystem::path& folder);
 
 // How the runs of a database are grouped, as `ukemi query` is told.
@@ -69,7 +69,8 @@ struct DatabaseQuestion {
     std::vector<std::string> by;
     std::vector<std::string> metrics;
     std::string baseline;
-    std::string build;  // its whole name
+    std::string build;               // its whole name
+    std::vector<std::string> where;  // "policy=greedy,on_demand": only runs with these values
 };
 ReportPart part_of_database(const std::filesystem::path& file, const DatabaseQuestion& question);
 

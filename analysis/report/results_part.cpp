@@ -202,6 +202,16 @@ void add_pairs(ReportPart& part, const ordered_json& rows, bool scenarios) {
     part.comparisons = tables_of_pairs(rows, name_columns(scenarios));
 }
 
+// "/cluster/count=4, /job/batch=32"
+std::string words_of_variation(const ordered_json& varied) {
+    std::string words;
+    for (const auto& [pointer, value] : varied.items()) {
+        words += fmt::format("{}{}={}", words.empty() ? "" : ", ", pointer,
+                             value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    return words;
+}
+
 void add_simulated(ReportPart& part, const ordered_json& document) {
     ordered_json rows = ordered_json::array();
     const ordered_json variants =
@@ -211,12 +221,7 @@ void add_simulated(ReportPart& part, const ordered_json& document) {
         for (ordered_json job : variant.at("jobs")) {
             job["cluster"] = variant.at("cluster");
             job["policy"] = job.at("name");
-            std::string words;
-            for (const auto& [pointer, value] : varied.items()) {
-                words += fmt::format("{}{}={}", words.empty() ? "" : ", ", pointer,
-                                     value.is_string() ? value.get<std::string>() : value.dump());
-            }
-            job["variant"] = words;
+            job["variant"] = words_of_variation(varied);
             rows.push_back(std::move(job));
         }
     }
@@ -237,7 +242,47 @@ void add_simulated(ReportPart& part, const ordered_json& document) {
     add_means(part, rows, "/step_s", "step, s", false);
 }
 
+void add_scheduled(ReportPart& part, const ordered_json& document) {
+    ordered_json rows = document.at("runs");
+    for (ordered_json& row : rows) {
+        row["policy"] = row.at("scheduler");
+        row["variant"] = words_of_variation(row.value("vary", ordered_json::object()));
+        const std::string name = name_of_row(row, false);
+        for (const auto& [key, quantity] : {std::pair("/completion_s_mean", "completion, h"),
+                                            std::pair("/makespan_s", "makespan, h")}) {
+            const auto seconds = number_at(row, key);
+            if (seconds) part.means.push_back({name, quantity, *seconds / 3600, std::nullopt});
+        }
+    }
+    const double per_hour = 1 / 3600.0;
+    const std::vector<JsonColumn> columns{
+        {"scheduler", "/policy"},
+        {"variant", "/variant"},
+        {"jobs", "/jobs", 1, 0, ""},
+        {"completion, h", "/completion_s_mean", per_hour, 2, ""},
+        {"median", "/completion_s_median", per_hour, 2, ""},
+        {"99 %", "/completion_s_p99", per_hour, 2, ""},
+        {"makespan, h", "/makespan_s", per_hour, 2, ""},
+        {"restarts a job", "/restarts_per_job", 1, 2, ""},
+        {"GPUs in use, %", "/gpu_use", 100, 1, ""},
+        {"over an equal part", "/finish_time_ratio_mean", 1, 3, ""},
+        {"worst", "/finish_time_ratio_max", 1, 2, ""},
+        {"Jain's index", "/jain_fairness", 1, 3, ""},
+        {"late", "/late", 1, 0, ""}};
+    ReportTable table = table_of_rows("Schedulers", rows, columns);
+    table.notes.emplace_back(
+        "completion: from arrival to end; over an equal part: that time over what an equal part of "
+        "the cluster would give; late: after the deadline, or refused");
+    part.tables.push_back(std::move(table));
+}
+
 void add_contents(ReportPart& part, const fs::path& folder, const ordered_json& about) {
+    if (fs::exists(folder / "schedule.json")) {
+        add_asked(part, about, "schedule");
+        add_scheduled(part, json_in(folder / "schedule.json"));
+        add_drawn_figures(part, folder / "figures");
+        return;
+    }
     if (is_simulated(folder)) {
         add_asked(part, about, "simulate");
         add_simulated(part, json_in(folder / "simulate.json"));
@@ -279,6 +324,7 @@ ReportPart part_of_results(const fs::path& folder) {
     try {
         if (is_tuning) {
             add_tuning(part, json_in(folder / "tune.json"));
+            add_drawn_figures(part, folder);
             return part;
         }
         const ordered_json about = json_in(folder / "run.json");

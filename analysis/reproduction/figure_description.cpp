@@ -10,6 +10,7 @@
 
 #include "base/config_reader.hpp"
 #include "base/json_document.hpp"
+#include "base/shell_word.hpp"
 
 namespace ukemi::analysis {
 
@@ -17,8 +18,10 @@ namespace {
 
 constexpr double bound_without_reason = 10;
 constexpr double any_most = std::numeric_limits<double>::max();
-constexpr std::array<std::string_view, 3> row_kinds = {"results", "changes", "steps"};
-constexpr std::array<std::string_view, 3> commands = {"simulate", "compare", "replay"};
+constexpr std::array<std::string_view, 4> row_kinds = {"results", "changes", "steps", "course"};
+constexpr std::array<std::string_view, 4> described_kinds = {"lifetimes", "time_to_loss",
+                                                             "runs_with_any", "hours"};
+constexpr std::array<std::string_view, 4> commands = {"simulate", "compare", "replay", "describe"};
 
 RowSelection read_selection(ConfigReader reader) {
     RowSelection selection;
@@ -49,10 +52,35 @@ std::vector<std::string> read_settings(ConfigReader& reader, const char* key, bo
     return settings;
 }
 
+// A row each so many samples, or each so much time.
+void read_course_places(ConfigReader& reader, DescribedRun& run) {
+    run.every_samples = reader.integer("every_samples", 0, 1'000'000'000'000, 0);
+    run.every = reader.duration("every", Duration{});
+    if ((run.every_samples > 0) == (run.every > Duration{})) {
+        reader.fail("every", "expected this or \"every_samples\", above zero, and not both");
+    }
+    run.mean_of_runs = reader.flag("mean_of_runs", false);
+}
+
+DescribedRun read_description_run(ConfigReader& reader, DescribedRun run) {
+    run.traces = reader.text("traces");
+    run.type = reader.text("type", "");
+    run.market = reader.text("market", "");
+    run.fitted_to = reader.text("fitted_to", "");
+    run.fitted_type = reader.text("fitted_type", "");
+    if (run.market.empty() == run.fitted_to.empty()) {
+        reader.fail("market", "expected this or \"fitted_to\", and not both");
+    }
+    run.rows = reader.one_of("rows", described_kinds);
+    reader.finish();
+    return run;
+}
+
 DescribedRun read_run(ConfigReader& reader) {
     DescribedRun run;
     run.name = reader.text("name");
     run.command = reader.one_of("command", commands);
+    if (run.command == "describe") return read_description_run(reader, std::move(run));
     run.scenario = reader.text("scenario");
     run.settings = read_settings(reader, "set", false);
     run.varied = read_settings(reader, "vary", true);
@@ -64,6 +92,7 @@ DescribedRun read_run(ConfigReader& reader) {
     if (run.command != "replay" && run.rows != row_kinds.front()) {
         reader.fail("rows", "only replay knows what happened in a run");
     }
+    if (run.rows == "course") read_course_places(reader, run);
     const bool on_markets = !(run.policies + run.traces + run.seeds + run.starts).empty();
     if (run.command == "simulate" && on_markets) {
         reader.fail("command", "simulate has no policies, traces, seeds or starts");
@@ -189,23 +218,31 @@ DescribedQuantity read_quantity(ConfigReader& reader) {
     quantity.axis = reader.text("axis");
     quantity.column = reader.text("column");
     quantity.log_too = reader.flag("log_too", false);
+    quantity.log = reader.flag("log", false);
     reader.finish();
     return quantity;
 }
 
-// For a shell: as it is where nothing in it means anything there.
-std::string shell_word(const std::string& word) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
-    if (word.find_first_not_of(plain) == std::string::npos) return word;
-    std::string quoted = "'";
-    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return quoted + "'";
+std::string of_type(const std::string& type) {
+    return type.empty() ? std::string() : " --type " + shell_word(type);
+}
+
+// Patterns are left to the shell.
+std::string describe_line(const DescribedRun& run) {
+    const std::string file = run.name + ".json";
+    const std::string fit = run.fitted_to.empty()
+                                ? std::string()
+                                : fmt::format("ukemi fit {}{} --out {} && ", run.fitted_to,
+                                              of_type(run.fitted_type), shell_word(file));
+    return fmt::format("{}ukemi describe {}{} --market {} --out {}", fit, run.traces,
+                       of_type(run.type), shell_word(run.fitted_to.empty() ? run.market : file),
+                       shell_word(run.name));
 }
 
 }  // namespace
 
 std::string command_line(const DescribedRun& run) {
+    if (run.command == "describe") return describe_line(run);
     std::string line = fmt::format("ukemi {} {}", run.command, shell_word(run.scenario));
     for (const auto& [option, values] :
          {std::pair("--set", &run.settings), std::pair("--vary", &run.varied)}) {

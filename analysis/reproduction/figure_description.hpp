@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -16,6 +17,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/quantity.hpp"
 
 namespace ukemi::analysis {
 
@@ -26,15 +29,26 @@ inline constexpr std::array<std::string_view, 5> value_roles = {
 // What a figure asks of a command.
 struct DescribedRun {
     std::string name;
-    std::string command;                // "simulate", "compare" or "replay"
-    std::string scenario;               // by its name
+    std::string command;                // "simulate", "compare", "replay" or "describe"
+    std::string scenario;               // by its name; none of describe
     std::vector<std::string> settings;  // "/pointer=VALUE", as --set and --vary take them
     std::vector<std::string> varied;
     std::string policies;  // empty, as all below: not said
     std::string traces;    // a pattern, from the folder that `scenarios` lies in
     std::string seeds;
     std::string starts;
-    std::string rows;  // "results"; of a replay also "changes" or "steps" of its runs
+    // "results"; of a replay also "changes", "steps" or "course" of its runs; of describe
+    // "lifetimes", "time_to_loss", "runs_with_any" or "hours"
+    std::string rows;
+    std::int64_t every_samples = 0;  // of a course, or `every`: one of them
+    Duration every;
+    bool mean_of_runs = false;  // of a course: one of each policy's runs, at each place
+    std::string type;           // of describe: of the traces this instance type only
+    // What generates the market beside the recorded one: its name, or recordings that it is fitted
+    // to and which instance type of them.
+    std::string market;
+    std::string fitted_to;
+    std::string fitted_type;
 };
 // The same as a person types it.
 std::string command_line(const DescribedRun& run);
@@ -74,6 +88,7 @@ struct DescribedQuantity {
     std::string axis;
     std::string column;
     bool log_too = false;
+    bool log = false;
 };
 
 struct FigureDescription {

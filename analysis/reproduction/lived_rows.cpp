@@ -2,6 +2,9 @@
 #include "analysis/reproduction/lived_rows.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 namespace ukemi::analysis {
 
@@ -12,6 +15,32 @@ using records::TimelineRow;
 double seconds_at(const TimelineRow& row) { return to_seconds(row.at.since_start()); }
 
 bool is_training(const TimelineRow& row) { return row.phase == policies::JobPhase::running; }
+
+double between(double before, double after, double share) {
+    return before + share * (after - before);
+}
+
+// `share` of the way from one row to the next.
+void add_moment(FigureRow& row, const TimelineRow& before, const TimelineRow& after, double share) {
+    const auto set = [&](const char* name, double from, double to) {
+        row.numbers[name] = between(from, to, share);
+    };
+    set("t_s", seconds_at(before), seconds_at(after));
+    set("samples", static_cast<double>(before.samples_done),
+        static_cast<double>(after.samples_done));
+    set("spent_usd", to_dollars(before.spent), to_dollars(after.spent));
+    set("spot_losses", static_cast<double>(before.spot_losses),
+        static_cast<double>(share < 1 ? before.spot_losses : after.spot_losses));
+    row.numbers["workers"] = before.workers;
+    if (before.batch) row.numbers["batch"] = static_cast<double>(*before.batch);
+    const auto set_known = [&](const char* name, const std::optional<double>& from,
+                               const std::optional<double>& to) {
+        if (to) set(name, from.value_or(*to), *to);
+    };
+    set_known("accuracy", before.accuracy, after.accuracy);
+    set_known("learned", before.learned, after.learned);
+    set_known("noise_scale", before.noise_scale, after.noise_scale);
+}
 
 }  // namespace
 
@@ -73,6 +102,59 @@ std::vector<FigureRow> step_rows(const FigureRow& run, const records::Timeline& 
         before = now;
     }
     return rows;
+}
+
+std::vector<FigureRow> course_rows(const FigureRow& run, const records::Timeline& timeline,
+                                   const CoursePlaces& places) {
+    std::vector<FigureRow> rows;
+    const auto first = std::ranges::find_if(timeline, is_training);
+    if (first == timeline.end()) return rows;
+    const bool by_samples = places.every_samples > 0;
+    const double apart =
+        by_samples ? static_cast<double>(places.every_samples) : to_seconds(places.every);
+    const auto place_of = [&](const TimelineRow& row) {
+        return by_samples ? static_cast<double>(row.samples_done)
+                          : seconds_at(row) - seconds_at(*first);
+    };
+    double next = 0;
+    for (auto row = first; row != timeline.end(); ++row) {
+        const TimelineRow& before = row == first ? *row : *std::prev(row);
+        for (; place_of(*row) >= next; next += apart) {
+            const double span = place_of(*row) - place_of(before);
+            const double share = span > 0 ? (next - place_of(before)) / span : 1;
+            FigureRow& one = rows.emplace_back(run);
+            add_moment(one, before, *row, share);
+            one.numbers["t_s"] -= seconds_at(*first);
+            one.numbers[by_samples ? "samples" : "t_s"] = next;
+        }
+    }
+    return rows;
+}
+
+std::vector<FigureRow> mean_rows(const std::vector<FigureRow>& rows, const std::string& place) {
+    std::map<std::pair<std::string, double>, std::vector<const FigureRow*>> alike;
+    std::size_t runs = 0;
+    for (const FigureRow& row : rows) {
+        auto& same = alike[{row.texts.at("policy"), row.numbers.at(place)}];
+        same.push_back(&row);
+        runs = std::max(runs, same.size());
+    }
+    std::vector<FigureRow> means;
+    for (const auto& [_, same] : alike) {
+        if (same.size() < runs) continue;
+        FigureRow& mean = means.emplace_back();
+        mean.texts = same.front()->texts;
+        for (const auto& [name, value] : same.front()->numbers) {
+            double sum = 0;
+            const bool all = std::ranges::all_of(same, [&, &key = name](const FigureRow* row) {
+                const auto found = row->numbers.find(key);
+                if (found != row->numbers.end()) sum += found->second;
+                return found != row->numbers.end();
+            });
+            if (all) mean.numbers[name] = sum / static_cast<double>(same.size());
+        }
+    }
+    return means;
 }
 
 }  // namespace ukemi::analysis

@@ -242,7 +242,7 @@ plots::VariationInput input_of(const ReproducedFigure& figure) {
     input.steps = figure.about.steps;
     input.places = figure.about.places;
     for (const DescribedQuantity& one : figure.about.quantities) {
-        input.quantities.push_back({one.name, one.axis, one.column, one.log_too});
+        input.quantities.push_back({one.name, one.axis, one.column, one.log_too, one.log});
     }
     const auto drawn_values = shown_values(figure);
     for (const ReproducedValue& value : drawn_values) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "analysis/policy_means.hpp"
 #include "analysis/tuning/trials.hpp"
 #include "analysis/tuning/tuned_parameter.hpp"
+#include "plots/figures.hpp"
 
 namespace ukemi::analysis {
 
@@ -83,7 +85,12 @@ std::vector<std::string> tuning_verdict(const Tuning& tuning);
 // A line a setting that was left in the end, beside the untuned one and the optimum; at most 100
 // columns wide.
 std::string tuning_table(const Tuning& tuning);
+std::string setting_name(const Tuning& tuning, const TunedSetting& setting);
 std::string tuning_csv(const Tuning& tuning);  // every setting that was tried
 std::string tuning_json(const Tuning& tuning);
+// tuned.svg and its like: the untuned list and the best settings, where they were chosen and where
+// they were not, beside the optimum.
+plots::FigureResult draw_tuning(const Tuning& tuning, const std::filesystem::path& folder,
+                                const plots::FigureOptions& options);
 
 }  // namespace ukemi::analysis

@@ -29,15 +29,6 @@ const Summary& goal_in(const PolicyMeans& means, TuningGoal goal) {
     return goal == TuningGoal::cost_usd ? means.cost_usd : means.hours;
 }
 
-std::string name_of_setting(const Tuning& tuning, const TunedSetting& setting) {
-    std::string text;
-    for (std::size_t i = 0; i < setting.values.size(); ++i) {
-        text += fmt::format("{}{}={}", i == 0 ? "" : ", ", tuning.parameters[i].name,
-                            setting.values[i]);
-    }
-    return text;
-}
-
 std::string half_width(const Summary& summary) {
     return summary.clusters < 2 ? "" : fmt::format("{:.2f}", summary.mean_high_95 - summary.mean);
 }
@@ -160,6 +151,15 @@ void add_outcome_numbers(CsvWriter& csv, const TuningOutcome* outcome, TuningGoa
 
 }  // namespace
 
+std::string setting_name(const Tuning& tuning, const TunedSetting& setting) {
+    std::string text;
+    for (std::size_t i = 0; i < setting.values.size(); ++i) {
+        text += fmt::format("{}{}={}", i == 0 ? "" : ", ", tuning.parameters[i].name,
+                            setting.values[i]);
+    }
+    return text;
+}
+
 std::vector<std::string> tuning_verdict(const Tuning& tuning) {
     const TuningRow& best = tuning.best.front();
     const auto training = gain_in(best.training);
@@ -169,7 +169,7 @@ std::vector<std::string> tuning_verdict(const Tuning& tuning) {
                             tuning.untuned.policies)};
     }
     std::vector<std::string> lines{
-        fmt::format("{}: against the untuned", name_of_setting(tuning, best.setting)),
+        fmt::format("{}: against the untuned", setting_name(tuning, best.setting)),
         fmt::format("{} on the training markets", gain_text(*training, tuning.goal))};
     if (!elsewhere) {
         lines.emplace_back("and on the held-out ones no pair of runs finished");
@@ -223,7 +223,7 @@ std::string tuning_table(const Tuning& tuning) {
     text +=
         setting_line(tuning, fmt::format("untuned: {}", tuning.untuned.policies), tuning.untuned);
     for (const TuningRow& row : tuning.best) {
-        text += setting_line(tuning, name_of_setting(tuning, row.setting), row);
+        text += setting_line(tuning, setting_name(tuning, row.setting), row);
     }
     bool late = tuning.untuned.training.late + tuning.untuned.held_out.late > 0;
     for (const TuningRow& row : tuning.best) {

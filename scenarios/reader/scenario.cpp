@@ -12,9 +12,9 @@
 #include "base/complaint_list.hpp"
 #include "base/files_read.hpp"
 #include "base/read_file.hpp"
-#include "policies/plugin_loader.hpp"
 #include "scenarios/experiment/starts.hpp"
 #include "scenarios/reader/live_costs.hpp"
+#include "scenarios/reader/plugins.hpp"
 #include "scenarios/reader/scenario_keys.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
 #include "scenarios/reader/sections.hpp"
@@ -49,12 +49,13 @@ void read_plan(ConfigReader& root, Scenario& scenario) {
     job.plan.fleet = {{ZoneId{0}, 0, market, job.plan.workers_max, bid}};
 }
 
-// Before anything names a policy. What is in a library counts as what is in the scenario.
+// Before anything names a policy or reads a trace. What is in a library counts as what is in the
+// scenario.
 void read_plugins(ConfigReader& root, const std::filesystem::path& folder) {
     if (!root.has("plugins")) return;
     const std::vector<std::string> files = root.texts("plugins");
     for (std::size_t i = 0; i < files.size(); ++i) {
-        policies::load_plugin(folder / files[i], fmt::format("{}: at /plugins/{}", root.file(), i));
+        load_plugin(folder / files[i], fmt::format("{}: at /plugins/{}", root.file(), i));
         read_file(folder / files[i]);
     }
 }

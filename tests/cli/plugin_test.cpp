@@ -1,5 +1,5 @@
-// plugin_test.cpp — policies in libraries of their own: from an installed ukemi and the folder that
-// `ukemi init policy` writes to a run beside others, and what is refused.
+// plugin_test.cpp — policies and trace forms in libraries of their own: from an installed ukemi and
+// the folders that `ukemi init` writes to runs beside others, and what is refused.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -31,13 +31,76 @@ bool is_sanitized() {
 #endif
 }
 
+// The folder that init wrote, built against the installed copy and tested.
+void build_source_folder(const fs::path& own, const fs::path& installed) {
+    run_tool(own, UKEMI_CMAKE,
+             {"-S", ".", "-B", "build", "-DCMAKE_PREFIX_PATH=" + installed.string(),
+              "-DCMAKE_CXX_COMPILER=" UKEMI_COMPILER,
+              "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror"});
+    run_tool(own, UKEMI_CMAKE, {"--build", "build", "--parallel", "2"});
+    run_tool(own / "build", UKEMI_CTEST, {});
+}
+
+// A record that no form of ours knows.
+void use_own_form(const fs::path& folder, const std::string& ukemi) {
+    run_tool(folder, ukemi.c_str(), {"init", "trace-form", "my_log"});
+    const fs::path own = folder / "my_log";
+    CHECK(names_in(own) == Names{"CMakeLists.txt", "README.md", "my_log.cpp", "my_log.json",
+                                 "my_log.log", "my_log_test.cpp"});
+    build_source_folder(own, folder / "installed");
+    const std::string library = "build/my_log.so";
+    const Ran unknown = run_program(ukemi.c_str(), own, {"describe", "my_log.log"});
+    CHECK(unknown.code == 2);
+    CHECK(is_one_line(unknown.err));
+    const Ran described =
+        run_tool(own, ukemi.c_str(), {"--plugin", library, "describe", "my_log.log", "--json"});
+    const auto series = nlohmann::json::parse(described.out).at("series").at(0);
+    CHECK(series.at("length_h") == 168);
+    CHECK(series.at("loss_events") == 3);
+    const Ran listed = run_tool(own, ukemi.c_str(), {"--plugin", library, "list", "traces"});
+    CHECK_THAT(listed.out, Catch::Contains("our own log: minutes"));
+    // What is wrong in it is said at its place.
+    write_file(own / "bad.log", "my_log v1\n0 free 1\n60 free one\n");
+    const Ran bad = run_program(ukemi.c_str(), own, {"--plugin", library, "describe", "bad.log"});
+    CHECK(bad.code == 2);
+    CHECK(bad.err ==
+          "ukemi: bad.log:3:9: expected a whole number from 0 to 1000000, found \"one\"\n");
+
+    // A scenario names the library, and the plain form that is imported is read without it.
+    CHECK(run_program(ukemi.c_str(), own, {"check", "my_log.json"}).code == 2);
+    const Ran by_library = run_tool(
+        own, ukemi.c_str(), {"--allow-plugins", "replay", "my_log.json", "--no-files", "--json"});
+    run_tool(own, ukemi.c_str(), {"--plugin", library, "import", "my_log.log", "--out", "plain"});
+    const Names plain = names_in(own / "plain");
+    REQUIRE(plain.size() == 1);
+    std::string text = text_in(own / "my_log.json");
+    text.replace(text.find("my_log.log"), 10, "plain/" + *plain.begin());
+    text.erase(text.find("\"plugins\""), std::string("\"plugins\": [\"build/my_log.so\"],").size());
+    write_file(own / "plain.json", text);
+    const Ran by_import =
+        run_tool(own, ukemi.c_str(), {"replay", "plain.json", "--no-files", "--json"});
+    const auto cost_of = [](const Ran& ran) {
+        std::vector<double> usd;
+        const auto document = nlohmann::json::parse(ran.out);
+        for (const auto& one : document.at("runs")) {
+            usd.push_back(one.at("cost_usd").get<double>());
+        }
+        return usd;
+    };
+    CHECK(cost_of(by_library).size() == 6);  // two windows of the record
+    CHECK(cost_of(by_library) == cost_of(by_import));
+    CHECK(run_program(ukemi.c_str(), folder, {"init", "trace-form", "skynomad_csv"}).code == 2);
+}
+
 // What is said of a library of this source, in one line.
-std::string complaint_about(const fs::path& folder, const std::string& source) {
+std::string complaint_about(const fs::path& folder, const std::string& source,
+                            std::vector<std::string> command = {"list", "policies"}) {
     write_file(folder / "plugin.cpp", source);
     run_tool(folder, UKEMI_COMPILER,
              {"-std=gnu++20", "-shared", "-fPIC", "-I", UKEMI_SOURCE_DIR, "plugin.cpp", "-o",
               "plugin.so"});
-    const Ran ran = run_ukemi(folder, {"--plugin", "./plugin.so", "list", "policies"});
+    command.insert(command.begin(), {"--plugin", "./plugin.so"});
+    const Ran ran = run_ukemi(folder, command);
     CHECK(ran.code == 2);
     CHECK(is_one_line(ran.err));
     return ran.err;
@@ -45,7 +108,7 @@ std::string complaint_about(const fs::path& folder, const std::string& source) {
 
 }  // namespace
 
-TEST_CASE("ukemi init policy: built, tested and run outside the tree, from an installed copy",
+TEST_CASE("ukemi init: plug-ins built, tested and run outside the tree, from an installed copy",
           "[cli][plugin]") {
     if (is_sanitized()) return;
     const ScratchFolder scratch;
@@ -61,12 +124,7 @@ TEST_CASE("ukemi init policy: built, tested and run outside the tree, from an in
     CHECK(names_in(folder / "my_rule") ==
           Names{"CMakeLists.txt", "README.md", "my_rule.cpp", "my_rule.json", "my_rule_test.cpp"});
     const fs::path own = folder / "my_rule";
-    run_tool(own, UKEMI_CMAKE,
-             {"-S", ".", "-B", "build", "-DCMAKE_PREFIX_PATH=" + (folder / "installed").string(),
-              "-DCMAKE_CXX_COMPILER=" UKEMI_COMPILER,
-              "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror"});
-    run_tool(own, UKEMI_CMAKE, {"--build", "build", "--parallel", "2"});
-    run_tool(own / "build", UKEMI_CTEST, {});
+    build_source_folder(own, folder / "installed");
 
     // Only where the command line says so.
     const Ran refused = run_program(ukemi.c_str(), own, {"check", "my_rule.json"});
@@ -102,6 +160,7 @@ TEST_CASE("ukemi init policy: built, tested and run outside the tree, from an in
         CHECK(bad.code == 2);
         CHECK(is_one_line(bad.err));
     }
+    use_own_form(folder, ukemi);
 }
 
 TEST_CASE("plug-ins: what cannot be loaded is refused with its reason", "[cli][plugin]") {
@@ -135,6 +194,30 @@ TEST_CASE("plug-ins: what cannot be loaded is refused with its reason", "[cli][p
                Catch::Contains("has a policy \"greedy\", and there is one already"));
     CHECK_THAT(complaint("UKEMI_POLICIES({.name = \"\", .make = make})\n"),
                Catch::Contains("has a policy without name or make"));
+
+    const std::string form_begin =
+        "#include \"traces/plugin.hpp\"\n#include \"traces/series_builder.hpp\"\n"
+        "using namespace ukemi;\nusing namespace ukemi::traces;\n"
+        "static bool all(std::string_view, const std::filesystem::path&) { return true; }\n"
+        "static Trace read(std::string_view, const std::filesystem::path&, const ReadOptions&) {\n"
+        "    Trace trace;\n";
+    const auto form_complaint = [&](const std::string& reading, const char* name) {
+        return complaint_about(
+            scratch.path(),
+            form_begin + reading + "    return trace;\n}\n" +
+                fmt::format("UKEMI_TRACE_FORMS({{\"{}\", \"s\", all, read}})\n", name),
+            {"describe", "plugin.cpp"});
+    };
+    CHECK_THAT(form_complaint("", "skynomad_csv"),
+               Catch::Contains("has a trace form \"skynomad_csv\", and there is one already"));
+    CHECK_THAT(form_complaint("", ""),
+               Catch::Contains("has a trace form without name, recognises or read"));
+    CHECK_THAT(form_complaint("", "mine"),
+               Catch::Contains("plugin.cpp: the reader of \"mine\" (a plug-in) gives nothing"));
+    CHECK_THAT(form_complaint("    trace.series.emplace_back().availability.emplace().steps = "
+                              "{{Instant{}, 1}, {Instant{}, 2}};\n",
+                              "mine"),
+               Catch::Contains("gives a series that goes back in time"));
 
     write_file(scratch / "text.so", "no library\n");
     for (const auto& [file, why] :

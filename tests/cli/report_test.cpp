@@ -2,6 +2,7 @@
 // no text that it shows, and is read on a telephone.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
@@ -194,7 +195,8 @@ TEST_CASE("ukemi report: the tables hold the numbers of summary.csv", "[cli][rep
 
     const std::string asked = page.section("What was asked");
     CHECK_THAT(asked, Catch::Contains("small: what it is about"));
-    for (const char* said : {"on_demand, greedy", "rising.csv", "apart", "ukemi replay r"}) {
+    for (const char* said :
+         {"on_demand, greedy", "rising.csv", "apart", "ukemi replay r", "was typed"}) {
         CHECK_THAT(asked, Catch::Contains(said));
     }
     CHECK_THAT(page.section("Scenario"), Catch::Contains("\"deadline\": \"20 h\""));
@@ -346,6 +348,21 @@ TEST_CASE("ukemi report: a database has the groups that query prints", "[cli][re
     const auto rows = Page(scratch / "by.html").table("Results");
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].contains("spot_h"));
+    // As query takes it.
+    const Ran where =
+        run_ukemi(scratch.path(), {"report", "runs.db", "--where", "policy=greedy", "--where",
+                                   "/job/deadline=30h", "--out", "w.html"});
+    INFO(where.err);
+    REQUIRE(where.code == 0);
+    const Page some(scratch / "w.html");
+    const auto left = some.table("Results");
+    REQUIRE(left.size() == 1);
+    const auto& whole = expected.at(left[0].at("variant") + "greedy");
+    CHECK(number(left[0].at("cost_usd")) == number(whole.at("cost_usd_mean")));
+    CHECK_THAT(some.section("What was asked"), Catch::Contains("policy=greedy"));
+    CHECK(run_ukemi(scratch.path(),
+                    {"report", "runs.db", "--where", "polcy=greedy", "--out", "x.html"})
+              .code == 2);
     if (gnuplot_is_here()) CHECK(page.count("//svg") >= 2);
 }
 
@@ -370,6 +387,33 @@ TEST_CASE("ukemi report: several results stand side by side", "[cli][report]") {
         CHECK(number(row.at("d")) == 30);
     }
     CHECK_THAT(page.section("Versions"), Catch::Contains("c.db"));
+}
+
+TEST_CASE("ukemi report: schedulers on a cluster of jobs", "[cli][report]") {
+    const ScratchFolder scratch;
+    REQUIRE(run_ukemi(scratch.path(),
+                      {"schedule", shipped("jobs/shared_cluster.json").string(), "--out", "s"})
+                .code == 0);
+    const Ran ran = run_ukemi(scratch.path(), {"report", "s", "--out", "r.html"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const Page page(scratch / "r.html");
+    check_loads_nothing(page);
+    const auto rows = page.table("Results");
+    const json document = json::parse(text_in(scratch / "s/schedule.json"));
+    REQUIRE(rows.size() == document.at("runs").size());
+    for (const json& run : document.at("runs")) {
+        const auto row = std::ranges::find_if(
+            rows, [&](const auto& one) { return one.at("scheduler") == run.at("scheduler"); });
+        REQUIRE(row != rows.end());
+        CHECK(number(row->at("completion, h")) ==
+              Approx(run.at("completion_s_mean").get<double>() / 3600));
+        CHECK(number(row->at("late")) == run.at("late").get<double>());
+    }
+    CHECK_THAT(page.section("What was asked"), Catch::Contains("ukemi schedule s"));
+    const Ran diff = run_ukemi(scratch.path(), {"diff", "s", "s"});
+    CHECK(diff.code == 2);
+    CHECK_THAT(diff.err, Catch::StartsWith("ukemi: s: is of ukemi schedule: diff compares"));
 }
 
 TEST_CASE("ukemi report: simulated steps", "[cli][report]") {

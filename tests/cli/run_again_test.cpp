@@ -32,6 +32,17 @@ Ran run_in(const fs::path& folder, const std::vector<std::string>& arguments) {
     return run_ukemi(folder, arguments);
 }
 
+// Event hashes, and what the runs were a function of, to the bit; what was typed is neither.
+void check_same(const fs::path& folder, const char* first, const char* again) {
+    CHECK(text_in(folder / again / "summary.csv") == text_in(folder / first / "summary.csv"));
+    const auto inputs_in = [&](const char* results) {
+        json about = json::parse(text_in(folder / results / "run.json"));
+        CHECK(about.erase("typed") == 1);
+        return about;
+    };
+    CHECK(inputs_in(again) == inputs_in(first));
+}
+
 void check_run_again(const std::string& command, std::vector<std::string> options) {
     const ScratchFolder scratch;
     options.insert(options.begin(), {command, "s/small.json"});
@@ -43,10 +54,7 @@ void check_run_again(const std::string& command, std::vector<std::string> option
         run_in(scratch.path(), {command, "first/run.json", "--out", "again", "-j", "1"});
     INFO(again.err);
     REQUIRE(again.code == 0);
-    // Event hashes, and what the runs were a function of, to the bit.
-    for (const char* file : {"summary.csv", "run.json"}) {
-        CHECK(text_in(scratch.path() / "again" / file) == text_in(scratch.path() / "first" / file));
-    }
+    check_same(scratch.path(), "first", "again");
     CHECK_THAT(text_in(scratch.path() / "first/summary.csv"), Catch::Contains(",event_hash,"));
     // A folder of results stands for its run.json.
     const Ran folder = run_in(scratch.path(), {command, "./first", "--out", "by folder"});
@@ -80,9 +88,33 @@ TEST_CASE("run again: varied policies, seeds and beginnings come from the varian
         run_in(scratch.path(), {"replay", "first/run.json", "--out", "again", "-j", "1"});
     INFO(again.err);
     REQUIRE(again.code == 0);
-    for (const char* file : {"summary.csv", "run.json"}) {
-        CHECK(text_in(scratch.path() / "again" / file) == text_in(scratch.path() / "first" / file));
-    }
+    check_same(scratch.path(), "first", "again");
+}
+
+TEST_CASE("run again: the typed command can be pasted into a shell", "[cli][again]") {
+    const ScratchFolder scratch;
+    const Ran first =
+        run_in(scratch.path(), {"replay", "s/small.json", "--vary", "/job/restart=2min,10min",
+                                "--set", R"(/market/billing={"granularity": "1 h"})", "--policies",
+                                "greedy+daly,on_demand", "--out", "it's mine"});
+    INFO(first.err);
+    REQUIRE(first.code == 0);
+    const std::string typed =
+        json::parse(text_in(scratch.path() / "it's mine/run.json")).at("typed").get<std::string>();
+    CHECK_THAT(typed, Catch::EndsWith(R"(--out 'it'\''s mine')") &&
+                          Catch::Contains(R"('/market/billing={"granularity": "1 h"}')"));
+    fs::rename(scratch.path() / "it's mine", scratch.path() / "first");
+    const Ran pasted = run_program("/bin/sh", scratch.path(), {"-c", typed});
+    INFO(pasted.err);
+    REQUIRE(pasted.code == 0);
+    check_same(scratch.path(), "first", "it's mine");
+
+    // What is in the environment is in no result.
+    const Ran secret = run_program("/usr/bin/env", scratch.path(),
+                                   {"UKEMI_SECRET=hush", UKEMI_BINARY, "replay", "s/small.json",
+                                    "--out", "quiet", "--details", "none"});
+    REQUIRE(secret.code == 0);
+    CHECK(text_in(scratch.path() / "quiet/run.json").find("hush") == std::string::npos);
 }
 
 TEST_CASE("run again: a comparison", "[cli][again]") {
@@ -106,9 +138,7 @@ TEST_CASE("run again: several scenarios, each with its own policies", "[cli][aga
     INFO(again.err);
     REQUIRE(again.code == 0);
     CHECK(lines_of(text_in(scratch.path() / "again/summary.csv")).size() == 1 + 2 + 4);
-    for (const char* file : {"summary.csv", "run.json"}) {
-        CHECK(text_in(scratch.path() / "again" / file) == text_in(scratch.path() / "first" / file));
-    }
+    check_same(scratch.path(), "first", "again");
     const Ran replayed = run_in(scratch.path(), {"replay", "first/run.json"});
     CHECK(replayed.code == 2);
     CHECK_THAT(replayed.err,

@@ -47,13 +47,13 @@ TEST_CASE("ukemi merge: shards make the same database as a sweep in one piece", 
     REQUIRE(std::ssize(whole) == runs);
     std::vector<std::string> merge{"merge", "merged.db"};
     std::int64_t largest = 0;
-    for (int shard = 1; shard <= 3; ++shard) {
+    for (int shard = 1; shard <= 4; ++shard) {
         const std::string part = fmt::format("part-{}.db", shard);
-        sweep(part, {"--shard", fmt::format("{}/3", shard)});
+        sweep(part, {"--shard", fmt::format("{}/4", shard)});
         largest = std::max(largest, stored_count(scratch / part));
         merge.push_back(part);
     }
-    CHECK(largest <= runs / 3 + runs / 30);
+    CHECK(largest <= runs / 4 + runs / 40);
     REQUIRE(run_ukemi(scratch.path(), merge).code == 0);
     CHECK(stored_rows(scratch / "merged.db") == whole);
     // What is there is not added again.
@@ -84,6 +84,10 @@ TEST_CASE("ukemi sweep: ranks under mpirun make the same database as one process
                                Catch::Contains(", 60 were there already"));
     REQUIRE(run_ukemi(scratch.path(), of(200, "whole.db")).code == 0);
     CHECK(stored_rows(scratch / "ranks.db") == stored_rows(scratch / "whole.db"));
+    const auto two = run_ranks(scratch.path(), in_ranks("2", of(200, "two.db")));
+    REQUIRE(two->code == 0);
+    CHECK(stored_rows(scratch / "two.db") == stored_rows(scratch / "whole.db"));
+    fs::remove(scratch / "two.db");
 
     // What the first has to complain of, and what another.
     const auto twice = run_ranks(scratch.path(), in_ranks("2", of(200, "ranks.db")));

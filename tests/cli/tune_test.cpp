@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -178,7 +179,18 @@ TEST_CASE("ukemi tune: files, and what is there already", "[cli][tune]") {
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     CHECK_THAT(ran.out, Catch::EndsWith("results: t\n"));
-    CHECK(names_in(scratch.path() / "t") == Names{"manifest.json", "tune.csv", "tune.json"});
+    const Names names = names_in(scratch.path() / "t");
+    for (const char* name : {"manifest.json", "tune.csv", "tune.json", "tuned.csv", "tuned.gp"}) {
+        CAPTURE(name);
+        CHECK(std::ranges::count(names, name) == 1);
+    }
+    // The untuned list and two settings, in training and held out, beside the optimum.
+    const std::string drawn = text_in(scratch.path() / "t/tuned.csv");
+    CHECK(lines_of(drawn).size() == 13);
+    for (const char* part :
+         {"mean of the runs,training: chosen here", "optimum,held out: what it is worth"}) {
+        CHECK_THAT(drawn, Catch::Contains(part));
+    }
     const Ran again = tuned(scratch.path(), options);
     CHECK(again.code == 2);
     CHECK(is_one_line(again.err));

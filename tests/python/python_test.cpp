@@ -54,6 +54,10 @@ TEST_CASE("python: interrupts, progress and the time of an import", "[python]") 
     run_tests("test_running");
 }
 
+TEST_CASE("python: the notebook's blocks run in their order", "[python][docs]") {
+    run_tests("test_notebook");
+}
+
 TEST_CASE("python: runs are a DataFrame where pandas is", "[python]") {
     if (!has_package("pandas")) {
         WARN("skipped: pandas is missing");
