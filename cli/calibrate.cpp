@@ -74,7 +74,7 @@ void print_machine(const kernels::MachineCosts& machine) {
 void calibrate(const CalibrateOptions& given) {
     runtime::CalibrationOptions options = given.calibration;
     const scenarios::Scenario scenario = given.live.read_scenario();
-    options.device = given.live.device();
+    options.device = given.live.device(scenario);
     options.workers_max = given.live.workers.value_or(std::min(scenario.job.instances_max, 2));
     std::optional<scenarios::LiveCosts>
         earlier;  // read first: a file that does not fit is said at once
@@ -86,7 +86,7 @@ void calibrate(const CalibrateOptions& given) {
     const std::string scratch = given.out + "-checkpoints";
     expect_no_folder(scratch);
     const CommandScratch folder(scratch);
-    options.live = given.live.live_options(scratch);
+    options.live = given.live.live_options(scenario, scratch);
     if (!given.only_plan)
         options.settings = runtime::calibration_grid(scenario, options.workers_max);
     std::unique_ptr<kernels::MeasuredDevice> device;  // null: the host

@@ -1,0 +1,1 @@
+"""PyTorch training under ukemi's Controller: `ukemi train SCENARIO --script train.py`."""
