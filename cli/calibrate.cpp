@@ -1,7 +1,10 @@
 // calibrate.cpp — `ukemi calibrate`: measures what a live run needs for its steps and changes.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "analysis/output_folder.hpp"
 #include "cli/backends.hpp"
@@ -19,6 +22,7 @@ struct CalibrateOptions {
     runtime::CalibrationOptions calibration;
     std::string out;
     std::string compare;
+    std::vector<std::int64_t> batches;
     bool only_plan = false;
     bool no_machine = false;
     bool force = false;
@@ -87,8 +91,11 @@ void calibrate(const CalibrateOptions& given) {
     expect_no_folder(scratch);
     const CommandScratch folder(scratch);
     options.live = given.live.live_options(scenario, scratch);
-    if (!given.only_plan)
+    if (!given.batches.empty()) {
+        options.settings = runtime::batch_grid(scenario, options.workers_max, given.batches);
+    } else if (!given.only_plan) {
         options.settings = runtime::calibration_grid(scenario, options.workers_max);
+    }
     std::unique_ptr<kernels::MeasuredDevice> device;  // null: the host
     if (!given.no_machine) {
         device = backend_named(given.live.backend).measured_device();
@@ -131,9 +138,14 @@ void add_calibrate(CLI::App& app) {
     command->add_option("--compare", options->compare,
                         "costs measured earlier: say whether both agree within their spread (which "
                         "leaves the exit code as it is)");
-    command->add_flag(
-        "--only-plan", options->only_plan,
-        "only the scenario's own Plan, no other batches, codecs and synchronisations");
+    command
+        ->add_option("--batches", options->batches,
+                     "only the scenario's own Plan and these batches of a worker, as in 32,64,128")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->excludes(command->add_flag("--only-plan", options->only_plan,
+                                     "only the scenario's own Plan, no other batches, codecs and "
+                                     "synchronisations"));
     command->add_flag("--no-machine", options->no_machine,
                       "leave out copies, collectives, codecs, monitors and checkpoints by size");
     command->add_flag("--force", options->force, "replace the file if it is there already");

@@ -63,7 +63,7 @@ runtime::CrewDeadlines script_deadlines() {
     using namespace std::chrono_literals;
     runtime::CrewDeadlines deadlines;
     deadlines.spawn = 120s;
-    deadlines.heartbeat = 5s;
+    deadlines.heartbeat = 10s;
     deadlines.collective = 60s;
     deadlines.transition = 60s;
     deadlines.checkpoint = 120s;

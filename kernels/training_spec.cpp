@@ -205,7 +205,8 @@ TrainingSpec read_script(ConfigReader& training, const std::filesystem::path& fo
     TrainingSpec spec;
     const std::filesystem::path given = training.text("script");
     if (given.empty()) training.fail("script", "expected the path of a Python file");
-    spec.script = given.is_absolute() ? given : folder / given;
+    // Whole, so that the same file is the same job wherever a command is run.
+    spec.script = std::filesystem::absolute(folder / given).lexically_normal();
     for (const std::string_view key : {"data", "model", "optimiser", "launch", "error_feedback"}) {
         if (training.has(key)) training.fail(key, "is for the script to say: leave it out");
     }

@@ -72,6 +72,26 @@ std::vector<scenarios::StepSetting> calibration_grid(const scenarios::Scenario& 
     return grid;
 }
 
+std::vector<scenarios::StepSetting> batch_grid(const scenarios::Scenario& scenario,
+                                               std::int32_t workers_max,
+                                               std::span<const std::int64_t> batches) {
+    std::vector<scenarios::StepSetting> grid;
+    for (std::int32_t workers = 1; workers <= workers_max; ++workers) {
+        const scenarios::StepSetting own = scenarios::setting_of(scenario.job.plan, workers);
+        for (const std::int64_t batch : batches) {
+            scenarios::StepSetting plain = own;
+            plain.synchronisation = policies::Synchronisation::s_sgd;
+            plain.codec = policies::Codec::none;
+            plain.codec_level = 0;
+            plain.micro_steps = 1;
+            plain.batch = batch;
+            const bool there = std::ranges::find(grid, plain) != grid.end();
+            if (plain != own && !there) grid.push_back(plain);
+        }
+    }
+    return grid;
+}
+
 namespace {
 
 double seconds_since(Wall::time_point start) {

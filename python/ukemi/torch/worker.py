@@ -27,12 +27,20 @@ def main() -> int:
         return _complain(str(error), 2)
     # As torchrun does: workers share the machine.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Before anybody listens for a heartbeat: it takes seconds, and lets no other thread run.
+    try:
+        from ukemi.torch.trainer import Trainer
+    except ImportError as error:
+        return _complain(f"PyTorch cannot be imported: {error}", 1)
     try:
         link = Link(invitation)
     except (OSError, ValueError) as error:
         return _complain(str(error) or "the coordinator does not answer", 1)
     try:
-        _train(link)
+        training = json.loads(link.welcome.training)
+        if "script" not in training:
+            raise ValueError("the scenario's training has no script")
+        Trainer(link, training).run()
     except Exception as error:  # the script's, mostly: the coordinator is told what it was
         traceback.print_exc()
         link.send("Trouble", why=_sentence(error))
@@ -44,22 +52,14 @@ def main() -> int:
 def _sentence(error: BaseException) -> str:
     """The error, and where in the script it arose."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = os.path.dirname(os.path.abspath(__file__))
+    torch = sys.modules["torch"].__file__ or ""
+    not_the_scripts = (os.path.dirname(__file__), os.path.dirname(torch), "<")
     place = ""
     for frame in frames:
-        if "/torch/" not in frame.filename and not frame.filename.startswith((own, "<")):
+        if not frame.filename.startswith(not_the_scripts):
             place = f"{os.path.basename(frame.filename)}:{frame.lineno}: "
     text = " ".join(str(error).split())[:500]
     return f"{place}{type(error).__name__}: {text}"
-
-
-def _train(link: Link) -> None:
-    training = json.loads(link.welcome.training)
-    if "script" not in training:
-        raise ValueError("the scenario's training has no script")
-    from ukemi.torch.trainer import Trainer
-
-    Trainer(link, training).run()
 
 
 if __name__ == "__main__":
