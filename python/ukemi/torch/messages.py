@@ -165,7 +165,8 @@ def _count(number: int) -> bytes:
 def _put(kind: str, value: Any) -> bytes:
     plain = _PLAIN.get(kind)
     if plain is not None:
-        return plain.pack(value)
+        packed: bytes = plain.pack(value)
+        return packed
     if kind == "text":
         encoded = str(value).encode()
         return _count(len(encoded)) + encoded
@@ -177,7 +178,7 @@ def _put(kind: str, value: Any) -> bytes:
         phase, step, collectives = value
         return struct.pack("<BqQ", phase, step, collectives)
     if kind == "optional_report":
-        return b"\0" if value is None else b"\1" + value
+        return b"\0" if value is None else b"\1" + bytes(value)
     if kind == "past_steps":
         parts = [_count(len(value))]
         for step, position, report in value:

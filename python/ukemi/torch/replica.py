@@ -1,4 +1,4 @@
-"""One worker's copy of the model, and what its optimizer remembers: undone, saved and sent whole."""
+"""One worker's copy of the model and what its optimizer remembers: undone, saved, sent whole."""
 
 import copy
 import hashlib
@@ -233,7 +233,8 @@ class Replica:
     def _restore_rest(self, rest: Dict[str, Any]) -> None:
         if self._task.scheduler is not None and rest["scheduler"] is not None:
             self._task.scheduler.load_state_dict(rest["scheduler"])
-        self.noise.values = tuple(rest["noise"])
+        norm, trace, count = rest["noise"]
+        self.noise.values = (norm, trace, count)
         self.synchronisation = rest["synchronisation"]
         self.learning_rate = rest["learning_rate"]
         self.steps = rest["steps"]

@@ -1,7 +1,7 @@
 """One step of one worker: its share of the samples, their gradient, the exchange, the update.
 
-The gradient is exchanged by DistributedDataParallel, bucket by bucket, while the backward pass still
-runs. A hook sees each bucket before it is summed, so that the noise of the gradient is known
+The gradient is exchanged by DistributedDataParallel, bucket by bucket, while the backward pass
+still runs. A hook sees each bucket before it is summed, so that the noise of the gradient is known
 without a second backward pass. What can fail comes first: the replica is touched when everything
 has arrived.
 """
@@ -39,7 +39,7 @@ class PlansDiffer(Exception):
 def noise_of_replicas(
     norms: List[Tuple[int, float]], average_squared_norm: float
 ) -> Optional[Tuple[float, float]]:
-    """|G|² and tr Σ of one step, from (samples, |g|²) of each rank (kernels/gradient_noise.hpp)."""
+    """|G|² and tr Σ of a step, from (samples, |g|²) of each rank: kernels/gradient_noise.hpp."""
     counted = [(samples, norm) for samples, norm in norms if samples > 0]
     if len(counted) < 2:
         return None
@@ -178,13 +178,13 @@ class TrainingStep:
             self.close()
         if self._parallel is None:
             with self._group.collective("building the buckets"):
-                self._parallel = DistributedDataParallel(
-                    self._task.model,
-                    process_group=self._group.process_group,
-                    bucket_cap_mb=self._bucket_bytes / (1 << 20),
-                    gradient_as_bucket_view=True,
-                    find_unused_parameters=self._task.find_unused_parameters,
-                )
+                settings: Any = {
+                    "process_group": self._group.process_group,
+                    "bucket_cap_mb": self._bucket_bytes / (1 << 20),
+                    "gradient_as_bucket_view": True,
+                    "find_unused_parameters": self._task.find_unused_parameters,
+                }
+                self._parallel = DistributedDataParallel(self._task.model, **settings)
             self._parallel.register_comm_hook(self, _bucket_hook)
             self._codec = plan.codec
         return self._parallel
@@ -202,7 +202,8 @@ class TrainingStep:
         self._set("compute_ns", time.perf_counter_ns() - self._begun)
         if self._group.size == 1:
             return
-        self._words_out.copy_(torch.frombuffer(bytearray(WORD.pack(*self._word)), dtype=torch.uint8))
+        packed = bytearray(WORD.pack(*self._word))
+        self._words_out.copy_(torch.frombuffer(packed, dtype=torch.uint8))
         assert self._group.process_group is not None
         with self._group.collective("words"):
             self._words_work = self._group.process_group.allgather(
