@@ -71,6 +71,7 @@ def _scenario(script: Path, batch: int, workers: int) -> Dict[str, Any]:
         "job": {
             "samples": 1_000_000_000,
             "batch_per_worker": batch,
+            "throughput": {"1": "1 samples/s"},  # before anything is measured
             "checkpoint": {"cost": "1 s", "restore": "1 s"},
         },
         "cluster": {"count_min": 1, "count_max": workers},
