@@ -1,7 +1,10 @@
 // calibrate.cpp — `ukemi calibrate`: measures what a live run needs for its steps and changes.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "analysis/output_folder.hpp"
 #include "cli/backends.hpp"
@@ -19,6 +22,7 @@ struct CalibrateOptions {
     runtime::CalibrationOptions calibration;
     std::string out;
     std::string compare;
+    std::vector<std::int64_t> batches;
     bool only_plan = false;
     bool no_machine = false;
     bool force = false;
@@ -74,7 +78,7 @@ void print_machine(const kernels::MachineCosts& machine) {
 void calibrate(const CalibrateOptions& given) {
     runtime::CalibrationOptions options = given.calibration;
     const scenarios::Scenario scenario = given.live.read_scenario();
-    options.device = given.live.device();
+    options.device = given.live.device(scenario);
     options.workers_max = given.live.workers.value_or(std::min(scenario.job.instances_max, 2));
     std::optional<scenarios::LiveCosts>
         earlier;  // read first: a file that does not fit is said at once
@@ -86,9 +90,12 @@ void calibrate(const CalibrateOptions& given) {
     const std::string scratch = given.out + "-checkpoints";
     expect_no_folder(scratch);
     const CommandScratch folder(scratch);
-    options.live = given.live.live_options(scratch);
-    if (!given.only_plan)
+    options.live = given.live.live_options(scenario, scratch);
+    if (!given.batches.empty()) {
+        options.settings = runtime::batch_grid(scenario, options.workers_max, given.batches);
+    } else if (!given.only_plan) {
         options.settings = runtime::calibration_grid(scenario, options.workers_max);
+    }
     std::unique_ptr<kernels::MeasuredDevice> device;  // null: the host
     if (!given.no_machine) {
         device = backend_named(given.live.backend).measured_device();
@@ -131,9 +138,14 @@ void add_calibrate(CLI::App& app) {
     command->add_option("--compare", options->compare,
                         "costs measured earlier: say whether both agree within their spread (which "
                         "leaves the exit code as it is)");
-    command->add_flag(
-        "--only-plan", options->only_plan,
-        "only the scenario's own Plan, no other batches, codecs and synchronisations");
+    command
+        ->add_option("--batches", options->batches,
+                     "only the scenario's own Plan and these batches of a worker, as in 32,64,128")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->excludes(command->add_flag("--only-plan", options->only_plan,
+                                     "only the scenario's own Plan, no other batches, codecs and "
+                                     "synchronisations"));
     command->add_flag("--no-machine", options->no_machine,
                       "leave out copies, collectives, codecs, monitors and checkpoints by size");
     command->add_flag("--force", options->force, "replace the file if it is there already");

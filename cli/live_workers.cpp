@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -32,6 +36,41 @@ std::optional<int> take_lock(const fs::path& scratch, int how) {
     return std::nullopt;
 }
 
+bool runs_script(const scenarios::Scenario& scenario) {
+    return scenario.training && !scenario.training->script.empty();
+}
+
+// As a shell would find it.
+fs::path program_on_path(const std::string& name, const char* option) {
+    const char* const path = std::getenv("PATH");
+    std::string_view left = path == nullptr ? "" : path;
+    if (name.find('/') != std::string::npos) left = {};
+    fs::path found = name.find('/') != std::string::npos ? name : "";
+    while (found.empty() && !left.empty()) {
+        const std::string_view folder = left.substr(0, left.find(':'));
+        left.remove_prefix(std::min(folder.size() + 1, left.size()));
+        if (!folder.empty() && ::access((fs::path(folder) / name).c_str(), X_OK) == 0) {
+            found = fs::path(folder) / name;
+        }
+    }
+    if (!found.empty() && ::access(found.c_str(), X_OK) == 0) return found;
+    throw InputError(option, "", fmt::format("expected a program, found none named {}", name));
+}
+
+// An interpreter loads PyTorch and the script's data for seconds, holds its lock for moments, and a
+// step is as long as the script makes it. A member that dies is noticed at once all the same.
+runtime::CrewDeadlines script_deadlines() {
+    using namespace std::chrono_literals;
+    runtime::CrewDeadlines deadlines;
+    deadlines.spawn = 120s;
+    deadlines.heartbeat = 10s;
+    deadlines.collective = 60s;
+    deadlines.transition = 60s;
+    deadlines.checkpoint = 120s;
+    deadlines.farewell = 5s;
+    return deadlines;
+}
+
 }  // namespace
 
 void LiveWorkerOptions::add_to(CLI::App& command) {
@@ -40,6 +79,11 @@ void LiveWorkerOptions::add_to(CLI::App& command) {
     command
         .add_option("--backend", backend, "what the workers compute on: cpu | cuda (default: cpu)")
         ->check(CLI::IsMember(backend_names()));
+    command.add_option("--script", script,
+                       "a Python file that makes model, optimizer and data: PyTorch's workers "
+                       "train it (default: the scenario's training.script)");
+    command.add_option("--python", python,
+                       "the Python that has ukemi and torch (default: python3)");
     command.add_option("--workers", workers, "at most so many (default: the scenario's count)")
         ->check(CLI::Range(1, 256));
     command.add_option("--cores", cores, "pin worker k to the k-th of these cores, as in 0,1")
@@ -52,21 +96,36 @@ void LiveWorkerOptions::add_to(CLI::App& command) {
 scenarios::Scenario LiveWorkerOptions::read_scenario() const {
     std::vector<ConfigOverride> overrides;
     for (const std::string& setting : settings) overrides.push_back(parse_override(setting));
+    if (!script.empty()) {
+        // As JSON, for a name may look like a number; from here, and not from the scenario.
+        const std::string path = nlohmann::json(fs::absolute(script).string()).dump();
+        overrides.push_back({"/training/script", path, "--script"});
+    }
     scenarios::Scenario read = ukemi::scenarios::read_scenario(scenario, overrides);
     if (workers) scenarios::limit_workers(read.job, *workers);
     return read;
 }
 
-std::string LiveWorkerOptions::device() const {
+std::string LiveWorkerOptions::device(const scenarios::Scenario& trained) const {
+    if (runs_script(trained)) {
+        if (backend == "cpu") return scenarios::this_device();
+        throw InputError("--backend", "", "a script says itself on what it computes: leave it out");
+    }
     const kernels::ComputeBackend& chosen = backend_named(backend);
     expect_backend(chosen);
     return device_with(chosen);
 }
 
-runtime::LiveOptions LiveWorkerOptions::live_options(const fs::path& folder) const {
+runtime::LiveOptions LiveWorkerOptions::live_options(const scenarios::Scenario& trained,
+                                                     const fs::path& folder) const {
     runtime::LiveOptions options;
     options.worker_program = fs::read_symlink("/proc/self/exe");
     options.worker_arguments = {"worker", "--backend", backend};
+    if (runs_script(trained)) {
+        options.worker_program = program_on_path(python, "--python");
+        options.worker_arguments = {"-m", "ukemi.torch.worker"};
+        options.deadlines = script_deadlines();
+    }
     fs::create_directories(folder);
     options.folder = folder;
     options.cores = cores;

@@ -15,7 +15,9 @@ namespace ukemi::cli {
 struct LiveWorkerOptions {
     std::filesystem::path scenario;
     std::vector<std::string> settings;
-    std::string backend = "cpu";  // of backend_names()
+    std::string backend = "cpu";     // of backend_names()
+    std::string script;              // makes model and data in PyTorch's workers; empty: ours
+    std::string python = "python3";  // what runs them
     std::optional<std::int32_t> workers;
     std::vector<int> cores;
 
@@ -24,12 +26,13 @@ struct LiveWorkerOptions {
     scenarios::Scenario read_scenario() const;
     // The machine with what its workers compute on: what costs belong to. Throws like
     // expect_backend, so that a bad backend is refused before anything starts.
-    std::string device() const;
-    // This very program as the workers' program, told the backend; makes the folder for
-    // checkpoints.
+    std::string device(const scenarios::Scenario& trained) const;
+    // This very program as the workers' program, told the backend; Python for a scenario of a
+    // script, with deadlines for what may take long there. Makes the folder for checkpoints.
     // From then on SIGINT, SIGTERM and SIGHUP only count as `stop_requests`, and what runs comes to
     // its end.
-    runtime::LiveOptions live_options(const std::filesystem::path& folder) const;
+    runtime::LiveOptions live_options(const scenarios::Scenario& trained,
+                                      const std::filesystem::path& folder) const;
 };
 
 // InputError if there is one, unless a command that was killed has left it: it would be taken away.

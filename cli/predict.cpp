@@ -47,7 +47,7 @@ std::vector<scenarios::StepSetting> the_settings(const PredictOptions& options,
 
 void predict(const PredictOptions& options) {
     const scenarios::Scenario scenario = options.live.read_scenario();
-    const std::string device = options.live.device();
+    const std::string device = options.live.device(scenario);
     const scenarios::LiveCosts costs = scenarios::read_costs(options.costs);
     const fs::path folder = options.out;
     analysis::OutputFolder out(folder, options.force);
@@ -63,7 +63,7 @@ void predict(const PredictOptions& options) {
     std::fflush(stdout);
     if (options.no_run) return;
     const CommandScratch scratch(checkpoints);
-    const runtime::LiveOptions live = options.live.live_options(checkpoints);
+    const runtime::LiveOptions live = options.live.live_options(scenario, checkpoints);
     const auto compared =
         runtime::run_predicted(scenario, prediction, folder, options.repetitions, live);
     out.add("comparison.csv", runtime::comparison_csv(compared, digest));

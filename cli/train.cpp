@@ -207,7 +207,7 @@ fs::path results_folder(const TrainOptions& options, const analysis::ReplayInput
 
 void train(const TrainOptions& options) {
     scenarios::Scenario scenario = options.live.read_scenario();
-    const std::string device = options.live.device();
+    const std::string device = options.live.device(scenario);
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
     auto notice_sources = sources_in(options.notices);
     const scenarios::PolicyList list = the_list(options, scenario);
@@ -221,6 +221,7 @@ void train(const TrainOptions& options) {
                             {"revocations", options.revocations},
                             {"cores", options.live.cores},
                             {"device", device}};
+    if (scenario.training && !scenario.training->script.empty()) about["backend"] = "pytorch";
     bool drawn = true;
     if (!options.costs.empty()) {
         scenario.job.profile =
@@ -231,7 +232,8 @@ void train(const TrainOptions& options) {
         about["prediction_digest"] = written.digest;
         drawn = analysis::say_figures(written.figures);
     }
-    runtime::LiveOptions live_options = options.live.live_options(folder.string() + "-checkpoints");
+    runtime::LiveOptions live_options =
+        options.live.live_options(scenario, folder.string() + "-checkpoints");
     live_options.time_scale = options.time_scale;
     live_options.resume_from = options.resume;
     live_options.keep = {true, true, true, options.log_events};

@@ -14,6 +14,7 @@
 #include "kernels/bit_hash.hpp"
 #include "kernels/data_complaint.hpp"
 #include "kernels/setting_ranges.hpp"
+#include "kernels/training_rules.hpp"
 
 namespace ukemi::kernels {
 namespace {
@@ -67,7 +68,7 @@ DataSpec read_data(ConfigReader& training, const std::filesystem::path& folder) 
 std::string path_text(const std::filesystem::path& path, std::string_view key) {
     std::string text = path.string();
     if (first_invalid_utf8(text) != std::string_view::npos) {
-        throw InputError(place, fmt::format("/data/{}", key),
+        throw InputError(place, fmt::format("/{}", key),
                          "expected a path in UTF-8, found " + ukemi::quoted(text));
     }
     return text;
@@ -83,9 +84,9 @@ json data_json(const DataSpec& data) {
     }
     const std::string_view images = images_key(data);
     json object = {{"kind", data.kind},
-                   {images, path_text(data.images, images)},
+                   {images, path_text(data.images, fmt::format("data/{}", images))},
                    {"samples_most", data.samples}};
-    if (data.kind == "idx") object["labels"] = path_text(data.labels, "labels");
+    if (data.kind == "idx") object["labels"] = path_text(data.labels, "data/labels");
     return object;
 }
 
@@ -174,8 +175,7 @@ json optimiser_json(const OptimiserSettings& optimiser) {
             {"averaging_momentum", optimiser.averaging_momentum}};
 }
 
-StepSettings read_step(ConfigReader& training) {
-    StepSettings step;
+void read_bucket(ConfigReader& training, StepSettings& step) {
     refuse_old_key(training, "bucket_kib", "\"bucket\": \"1024 KiB\"");
     if (training.has("bucket")) {
         const std::int64_t bytes = training.bytes("bucket").raw();
@@ -185,13 +185,33 @@ StepSettings read_step(ConfigReader& training) {
         }
         step.bucket_bytes = static_cast<std::size_t>(bytes);
     }
-    step.launch = training.choice<LaunchMode>("launch", launch_names, launch_names[0]);
     step.noise_smoothing =
         read_within(training, "noise_smoothing", noise_smoothing_range, step.noise_smoothing);
+}
+
+StepSettings read_step(ConfigReader& training) {
+    StepSettings step;
+    read_bucket(training, step);
+    step.launch = training.choice<LaunchMode>("launch", launch_names, launch_names[0]);
     if (training.has("error_feedback")) {
         step.error_feedback = training.flag("error_feedback", step.error_feedback);
     }
     return step;
+}
+
+// ---- a script -----------------------------------------------------------------------------------
+
+TrainingSpec read_script(ConfigReader& training, const std::filesystem::path& folder) {
+    TrainingSpec spec;
+    const std::filesystem::path given = training.text("script");
+    if (given.empty()) training.fail("script", "expected the path of a Python file");
+    // Whole, so that the same file is the same job wherever a command is run.
+    spec.script = std::filesystem::absolute(folder / given).lexically_normal();
+    for (const std::string_view key : {"data", "model", "optimiser", "launch", "error_feedback"}) {
+        if (training.has(key)) training.fail(key, "is for the script to say: leave it out");
+    }
+    read_bucket(training, spec.step);
+    return spec;
 }
 
 // ---- the wire -----------------------------------------------------------------------------------
@@ -209,6 +229,7 @@ std::uint64_t read_seed(ConfigReader& config, std::string_view key) {
 }  // namespace
 
 TrainingSpec read_training_spec(ConfigReader& training, const std::filesystem::path& folder) {
+    if (training.has("script")) return read_script(training, folder);
     TrainingSpec spec;
     spec.data = read_data(training, folder);
     spec.model = read_model(training, spec.data);
@@ -218,6 +239,14 @@ TrainingSpec read_training_spec(ConfigReader& training, const std::filesystem::p
 }
 
 std::string training_spec_text(const TrainingSpec& spec) {
+    if (!spec.script.empty()) {
+        const json document = {{"script", path_text(spec.script, "script")},
+                               {"bucket", fmt::format("{} B", spec.step.bucket_bytes)},
+                               {"noise_smoothing", spec.step.noise_smoothing},
+                               {"seed", seed_json(spec.seed)},
+                               {"step_seed", seed_json(spec.step.seed)}};
+        return document.dump();
+    }
     const json document = {{"data", data_json(spec.data)},
                            {"model", model_json(spec.model)},
                            {"optimiser", optimiser_json(spec.optimiser)},
@@ -241,6 +270,22 @@ TrainingSpec training_spec_from(std::string_view text) {
         config.fail("", "expected every key, as training_spec_text writes it");
     }
     return spec;
+}
+
+std::string step_refusal(const TrainingSpec& spec, const policies::Plan& plan, int workers) {
+    const std::string refused = training_refusal(plan, workers);
+    if (!refused.empty() || spec.script.empty()) return refused;
+    if (plan.collective != policies::Collective::automatic) {
+        return "workers of a script exchange as PyTorch does: expected the collective automatic";
+    }
+    if (learners_average(plan)) {
+        return "workers of a script average with one learner each";
+    }
+    if (plan.codec != policies::Codec::none && plan.codec != policies::Codec::fp16) {
+        return fmt::format("workers of a script have the codec fp16, not {}",
+                           policies::codec_names()[static_cast<std::size_t>(plan.codec)]);
+    }
+    return {};
 }
 
 std::uint64_t job_identity(const TrainingSpec& spec) {

@@ -15,7 +15,7 @@
 
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
-#include "kernels/training_rules.hpp"
+#include "kernels/training_spec.hpp"
 
 namespace ukemi::runtime {
 
@@ -24,9 +24,13 @@ using Wall = std::chrono::steady_clock;
 std::vector<scenarios::StepSetting> calibration_grid(const scenarios::Scenario& scenario,
                                                      std::int32_t workers_max) {
     std::vector<scenarios::StepSetting> grid;
+    if (!scenario.training) return grid;  // measure_costs says so
+    const kernels::TrainingSpec& training = *scenario.training;
     const auto add = [&](const scenarios::StepSetting& setting) {
         const policies::Plan plan = scenarios::plan_with(scenario.job.plan, setting);
-        if (kernels::training_refusal(plan, setting.workers).empty()) grid.push_back(setting);
+        if (kernels::step_refusal(training, plan, setting.workers).empty()) {
+            grid.push_back(setting);
+        }
     };
     for (std::int32_t workers = 1; workers <= workers_max; ++workers) {
         scenarios::StepSetting own = scenarios::setting_of(scenario.job.plan, workers);
@@ -63,6 +67,26 @@ std::vector<scenarios::StepSetting> calibration_grid(const scenarios::Scenario& 
         }
         for (const scenarios::StepSetting& setting : wanted) {
             if (setting != own) add(setting);
+        }
+    }
+    return grid;
+}
+
+std::vector<scenarios::StepSetting> batch_grid(const scenarios::Scenario& scenario,
+                                               std::int32_t workers_max,
+                                               std::span<const std::int64_t> batches) {
+    std::vector<scenarios::StepSetting> grid;
+    for (std::int32_t workers = 1; workers <= workers_max; ++workers) {
+        const scenarios::StepSetting own = scenarios::setting_of(scenario.job.plan, workers);
+        for (const std::int64_t batch : batches) {
+            scenarios::StepSetting plain = own;
+            plain.synchronisation = policies::Synchronisation::s_sgd;
+            plain.codec = policies::Codec::none;
+            plain.codec_level = 0;
+            plain.micro_steps = 1;
+            plain.batch = batch;
+            const bool there = std::ranges::find(grid, plain) != grid.end();
+            if (plain != own && !there) grid.push_back(plain);
         }
     }
     return grid;

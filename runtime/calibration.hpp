@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ struct CalibrationOptions {
 // synchronisation that this world can train, two learners, and every codec at the Plan's batch.
 std::vector<scenarios::StepSetting> calibration_grid(const scenarios::Scenario& scenario,
                                                      std::int32_t workers_max);
+
+// The same with these batches of a worker and nothing else: plain S-SGD.
+std::vector<scenarios::StepSetting> batch_grid(const scenarios::Scenario& scenario,
+                                               std::int32_t workers_max,
+                                               std::span<const std::int64_t> batches);
 
 // Throws std::runtime_error if a worker dies, nothing happens for a minute, or
 // `options.live.stop_requests` is not 0.

@@ -8,24 +8,27 @@
 #include "kernels/checkpoint_file.hpp"
 #include "kernels/codec.hpp"
 #include "kernels/replica_state.hpp"
-#include "kernels/training_rules.hpp"
+#include "kernels/training_spec.hpp"
 #include "sim/job/world.hpp"
 
 namespace ukemi::runtime {
 
-policies::Capabilities live_capabilities(const sim::MarketData& market, const sim::JobSpec& job) {
+policies::Capabilities live_capabilities(const sim::MarketData& market, const sim::JobSpec& job,
+                                         bool scripted) {
     policies::Capabilities can = sim::simulated_capabilities(market, job);
     can.world = "live workers";
-    can.knobs = can.knobs |
-                policies::KnobSet{policies::Knob::batch,         policies::Knob::accumulation,
-                                  policies::Knob::learning_rate, policies::Knob::synchronisation,
-                                  policies::Knob::collective,    policies::Knob::codec};
+    can.knobs =
+        can.knobs | policies::KnobSet{policies::Knob::batch, policies::Knob::accumulation,
+                                      policies::Knob::learning_rate,
+                                      policies::Knob::synchronisation, policies::Knob::codec};
+    if (!scripted) can.knobs = can.knobs | policies::KnobSet{policies::Knob::collective};
     if (job.plan.synchronisation != policies::Synchronisation::pair_averaging) {
         can.knobs = can.knobs | policies::KnobSet{policies::Knob::learners_per_gpu};
     }
     can.codecs.clear();
     for (const kernels::CodecEntry& entry : kernels::all_codecs()) {
         if (entry.kind == policies::Codec::none) continue;
+        if (scripted && entry.kind != policies::Codec::fp16) continue;
         can.codecs.push_back(
             {entry.kind, entry.level_min, entry.level_max, entry.whole_levels, true});
     }
@@ -54,12 +57,22 @@ CrewSetup crew_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     return crew;
 }
 
-// What would only come to light in the workers, said before any of them starts. Returns the number
-// of the model's parameters.
-std::size_t check_training(const scenarios::Scenario& scenario, const CrewSetup& crew) {
-    const kernels::DataSet data = kernels::load_data(crew.training.data);
-    const std::size_t parameters =
-        kernels::make_model(crew.training.model, data)->parameter_count();
+// The number of the model's parameters; nothing of a script, whose model only its workers make.
+std::optional<std::size_t> count_parameters(const scenarios::Scenario& scenario,
+                                            const kernels::TrainingSpec& training) {
+    if (training.script.empty()) {
+        const kernels::DataSet data = kernels::load_data(training.data);
+        return kernels::make_model(training.model, data)->parameter_count();
+    }
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(training.script, ignored)) return std::nullopt;
+    throw InputError(
+        scenario.file.string(), "/training/script",
+        fmt::format("expected a Python file, found none at {}", training.script.string()));
+}
+
+// What would only come to light in the workers, said before any of them starts.
+void check_training(const scenarios::Scenario& scenario, const CrewSetup& crew) {
     const sim::JobSpec& job = scenario.job;
     if (job.profile.lossless) {
         throw InputError(scenario.file.string(), "/job/checkpoint",
@@ -93,12 +106,11 @@ std::size_t check_training(const scenarios::Scenario& scenario, const CrewSetup&
                          "\"bandwidth\" between regions");
     }
     for (const std::int32_t workers : {job.workers_min, job.instances_max}) {
-        const std::string refused = kernels::training_refusal(job.plan, workers);
+        const std::string refused = kernels::step_refusal(crew.training, job.plan, workers);
         if (refused.empty()) continue;
         throw InputError(scenario.file.string(), "/training",
                          fmt::format("with {} workers: {}", workers, refused));
     }
-    return parameters;
 }
 
 // What policies could make of learners that no worker could then train.
@@ -109,7 +121,8 @@ void check_learners(const scenarios::Scenario& scenario, const scenarios::Policy
     several.learners_per_gpu = std::max(several.learners_per_gpu, 2);
     const bool has_several = scenario.job.plan.learners_per_gpu > 1;
     if (!has_several && !turned.has(policies::Knob::learners_per_gpu)) return;
-    const std::string refused = kernels::training_refusal(several, scenario.job.workers_min);
+    const std::string refused =
+        kernels::step_refusal(training_of(scenario), several, scenario.job.workers_min);
     if (!refused.empty()) {
         throw InputError(
             list.where, "",
@@ -127,13 +140,14 @@ void check_learners(const scenarios::Scenario& scenario, const scenarios::Policy
     }
 }
 
-void resume(const std::filesystem::path& file, std::size_t parameters, LiveSetup& live) {
+void resume(const std::filesystem::path& file, std::optional<std::size_t> parameters,
+            LiveSetup& live) {
     const kernels::Checkpoint saved = kernels::read_checkpoint(file);
     if (saved.job != kernels::job_identity(live.crew.training)) {
         throw InputError(file.string(), "",
-                         "is of another training: data, model, optimiser or seed differ");
+                         "is of another training: script, data, model, optimiser or seed differ");
     }
-    kernels::expect_trainable_state(saved.state, parameters, file.string());
+    if (parameters) kernels::expect_trainable_state(saved.state, *parameters, file.string());
     live.resume_from = file;
     live.resume_samples = saved.position;
     live.resume_steps = saved.step;
@@ -186,10 +200,12 @@ LiveRun run_live(const scenarios::Scenario& scenario, const scenarios::NamedMark
                  const scenarios::PolicyList& list, std::uint64_t seed,
                  const LiveOptions& options) {
     const sim::JobSpec job = live_job(scenario, market.data);
-    const policies::Capabilities world_can = live_capabilities(market.data, job);
+    const bool scripted = !training_of(scenario).script.empty();
+    const policies::Capabilities world_can = live_capabilities(market.data, job, scripted);
     scenarios::check_policies(list, scenario, world_can);
     LiveSetup live = live_setup(scenario, seed, options);
-    const std::size_t parameters = check_training(scenario, live.crew);
+    const auto parameters = count_parameters(scenario, live.crew.training);
+    check_training(scenario, live.crew);
     check_learners(scenario, list);
     if (!options.resume_from.empty()) resume(options.resume_from, parameters, live);
     LiveRun live_run;

@@ -41,8 +41,9 @@ struct LiveRun {
     std::exception_ptr failure;
 };
 
-// What live workers can turn, whatever they compute on.
-policies::Capabilities live_capabilities(const sim::MarketData& market, const sim::JobSpec& job);
+// What live workers can turn, whatever they compute on; `scripted`: PyTorch's workers.
+policies::Capabilities live_capabilities(const sim::MarketData& market, const sim::JobSpec& job,
+                                         bool scripted = false);
 
 // Throws InputError for a scenario without "training", or one that this world cannot run. However
 // else a run ends, what its workers have learned is saved if any of them still has it.

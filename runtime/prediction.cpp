@@ -15,6 +15,7 @@
 #include "base/read_file.hpp"
 #include "base/text_digest.hpp"
 #include "kernels/training_rules.hpp"
+#include "kernels/training_spec.hpp"
 #include "policies/codec_text.hpp"
 #include "scenarios/reader/read_synchronisation.hpp"
 
@@ -45,6 +46,13 @@ std::vector<std::int64_t> batches_between(const scenarios::LiveCosts& costs, std
     return between;
 }
 
+// Without "training", what our own workers could do.
+std::string refusal_of(const scenarios::Scenario& scenario, const policies::Plan& plan,
+                       std::int32_t workers) {
+    return scenario.training ? kernels::step_refusal(*scenario.training, plan, workers)
+                             : kernels::training_refusal(plan, workers);
+}
+
 }  // namespace
 
 std::vector<scenarios::StepSetting> unmeasured_settings(const scenarios::LiveCosts& costs,
@@ -67,7 +75,7 @@ std::vector<scenarios::StepSetting> unmeasured_settings(const scenarios::LiveCos
             setting.batch = std::max<std::int64_t>(batches[place] / setting.micro_steps, 1);
             const bool known = costs.find(setting) != nullptr || !law.refusal(setting).empty();
             const policies::Plan plan = scenarios::plan_with(scenario.job.plan, setting);
-            if (known || !kernels::training_refusal(plan, setting.workers).empty()) continue;
+            if (known || !refusal_of(scenario, plan, setting.workers).empty()) continue;
             if (std::ranges::find(all, setting) == all.end()) all.push_back(setting);
         }
         if (all.size() == before) break;
@@ -150,8 +158,8 @@ scenarios::StepSetting parse_setting(std::string_view text, const scenarios::Sce
         }
         take_part(part.substr(0, equals), part.substr(equals + 1), setting, option);
     }
-    const std::string refused = kernels::training_refusal(
-        scenarios::plan_with(scenario.job.plan, setting), setting.workers);
+    const std::string refused =
+        refusal_of(scenario, scenarios::plan_with(scenario.job.plan, setting), setting.workers);
     if (!refused.empty()) throw InputError(option, "", refused);
     return setting;
 }

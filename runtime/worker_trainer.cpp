@@ -32,6 +32,9 @@ WorkerTrainer::WorkerTrainer(WorkerLink& link, const Welcome& welcome,
 
 void WorkerTrainer::load() {
     link_.at(WorkerPhase::loading);
+    if (!spec_.script.empty()) {
+        throw std::runtime_error("a script is run by PyTorch's workers: `ukemi train --script`");
+    }
     const std::string refusal = backend_.refusal();
     if (!refusal.empty()) {
         throw std::runtime_error(fmt::format("{}: {}", backend_.name(), refusal));

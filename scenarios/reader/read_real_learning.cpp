@@ -113,6 +113,11 @@ std::shared_ptr<const sim::LearningModel> read_real_gradients(ConfigReader& root
                   "with real gradients needs the section \"training\": which data, "
                   "which model");
     }
+    if (!scenario.training->script.empty()) {
+        root.fail("training",
+                  "with real gradients in simulated time trains what ukemi has itself: expected "
+                  "\"data\" and \"model\", found a script");
+    }
     sim::JobSpec& job = scenario.job;
     const bool rows = job.profile.step_time && !job.profile.step_time->codecs.empty();
     if (job.plan.codec != policies::Codec::none || rows) {

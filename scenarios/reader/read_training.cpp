@@ -29,7 +29,9 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
     spec.seed = scenario.seed;
     spec.step.seed = scenario.seed;
     policies::Plan& plan = scenario.job.plan;
-    plan.learning_rate = config->number("learning_rate", 0, 1e6, 0.05);
+    // Of a script it is a factor on what the script's own optimiser has.
+    const double usual_rate = spec.script.empty() ? 0.05 : 1;
+    plan.learning_rate = config->number("learning_rate", 0, 1e6, usual_rate);
     plan.accumulation = static_cast<std::int32_t>(config->integer("accumulation", 1, 10'000, 1));
     static constexpr std::array<std::string_view, 3> synchronisations{
         "s_sgd", "synchronous_averaging", "pair_averaging"};
@@ -41,6 +43,8 @@ void read_training(ConfigReader& root, const std::filesystem::path& folder, Scen
     if (!refused.empty()) config->fail("collective", refused);
     read_plan_codec(*config, plan, spec.step.error_feedback);
     read_workers_learners(*config, plan);
+    const std::string unfit = kernels::step_refusal(spec, plan, scenario.job.instances_max);
+    if (!spec.script.empty() && !unfit.empty()) config->fail("script", unfit);
     config->finish();
     if (plan.global_batch > 0 && plan.global_batch < scenario.job.instances_max) {
         root.fail("job", fmt::format("a batch of {} cannot be shared by {} workers",

@@ -197,6 +197,9 @@ constexpr std::array job_examples = {
         "learning": {"model": "real_gradients"},
         "training": {"data": {"kind": "synthetic"}, "model": {"kind": "softmax"}},
         "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})",
+    R"({"name": "j", "seed": 11, "job": {"samples": 900, "batch": 16,
+        "throughput": {"1": "5 samples/s"}}, "cluster": {}, "training": {"script": "train.py"},
+        "market": {"on_demand_price": "3 USD/h"}, "replay": ["on_demand"]})",
 };
 
 constexpr std::array step_examples = {

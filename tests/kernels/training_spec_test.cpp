@@ -77,6 +77,52 @@ TEST_CASE("training spec: the text holds every field", "[training_spec]") {
     CHECK_FALSE(told.step.error_feedback);
 }
 
+TEST_CASE("training spec: of a script it holds the script, and no model of ours",
+          "[training_spec]") {
+    TrainingSpec spec;
+    spec.script = "/folder/tr\"ain.py";
+    spec.step = {.bucket_bytes = 77, .seed = 5, .noise_smoothing = 0.5};
+    spec.seed = 6;
+    const std::string text = training_spec_text(spec);
+    const TrainingSpec read = training_spec_from(text);
+    CHECK(read.script == spec.script);
+    CHECK(read.step.bucket_bytes == 77);
+    CHECK(training_spec_text(read) == text);
+    CHECK(job_identity(read) != job_identity(full_spec()));
+    json document = json::parse(text);
+    CHECK(document.size() == 5);
+    document["model"] = {{"kind", "softmax"}};
+    CHECK_THAT(complaint(document), Contains("/model: is for the script to say: leave it out"));
+    document = json::parse(text);
+    document["script"] = "";
+    CHECK_THAT(complaint(document), Contains("/script: expected the path of a Python file"));
+    document["script"] = "beside.py";  // a worker takes no path that depends on where it runs
+    CHECK_THAT(complaint(document), Contains("expected every key, as training_spec_text writes"));
+}
+
+TEST_CASE("training spec: what workers of a script cannot do is refused", "[training_spec]") {
+    TrainingSpec script;
+    script.script = "train.py";
+    policies::Plan plan;
+    plan.batch_per_learner = 8;
+    CHECK(step_refusal(script, plan, 3).empty());
+    plan.codec = policies::Codec::fp16;
+    CHECK(step_refusal(script, plan, 3).empty());
+    plan.codec = policies::Codec::terngrad;
+    CHECK(step_refusal(full_spec(), plan, 3).empty());
+    CHECK_THAT(step_refusal(script, plan, 3), Contains("the codec fp16, not terngrad"));
+    plan.codec = policies::Codec::none;
+    plan.collective = policies::Collective::ring;
+    CHECK_THAT(step_refusal(script, plan, 3), Contains("the collective automatic"));
+    plan.collective = policies::Collective::automatic;
+    plan.synchronisation = policies::Synchronisation::synchronous_averaging;
+    CHECK(step_refusal(script, plan, 3).empty());
+    plan.learners_per_gpu = 2;
+    CHECK_THAT(step_refusal(script, plan, 3), Contains("one learner each"));
+    plan.synchronisation = policies::Synchronisation::local_sgd;
+    CHECK(step_refusal(script, plan, 3) == "local_sgd cannot be trained here");
+}
+
 TEST_CASE("training spec: the identity tells jobs apart", "[training_spec]") {
     TrainingSpec spec = full_spec();
     const std::uint64_t identity = job_identity(spec);

@@ -31,8 +31,19 @@ void run_tests(const std::string& file) {
     CHECK_THAT(ran.err, Catch::Contains("\nOK\n"));  // and nothing in it was skipped
 }
 
+void run_with_torch(const std::string& file) {
+    if (has_package("torch")) {
+        run_tests(file);
+    } else {
+        WARN("skipped: PyTorch is missing");
+    }
+}
+
 #else
 
+void run_with_torch(const std::string&) {
+    WARN("skipped: no Python module: " UKEMI_PYTHON_MISSING);
+}
 void run_tests(const std::string&) { WARN("skipped: no Python module: " UKEMI_PYTHON_MISSING); }
 bool has_package(const std::string&) { return true; }
 
@@ -56,6 +67,26 @@ TEST_CASE("python: interrupts, progress and the time of an import", "[python]") 
 
 TEST_CASE("python: the notebook's blocks run in their order", "[python][docs]") {
     run_tests("test_notebook");
+}
+
+TEST_CASE("python: workers of a script say what the header says", "[python]") {
+    run_tests("test_torch_messages");
+}
+
+TEST_CASE("python: steps of workers of a script", "[python][torch]") {
+    run_with_torch("test_torch_step");
+}
+
+TEST_CASE("python: PyTorch trains under a scenario's policies", "[python][torch]") {
+    run_with_torch("test_torch_live");
+}
+
+TEST_CASE("python: workers of a script die at random, and nothing is lost", "[python][torch]") {
+    run_with_torch("test_torch_chaos");
+}
+
+TEST_CASE("python: the page about PyTorch is run as it stands", "[python][torch]") {
+    run_with_torch("test_torch_page");
 }
 
 TEST_CASE("python: runs are a DataFrame where pandas is", "[python]") {

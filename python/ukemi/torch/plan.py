@@ -1,0 +1,146 @@
+"""A Plan as the coordinator sends it, its digest, and what a step of it is."""
+
+import json
+from typing import Any, Dict, Tuple
+
+_MASK = (1 << 64) - 1
+_PRIMES = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+
+
+def bit_hash(data: bytes) -> int:
+    """64 bits over the bytes, as kernels/bit_hash.hpp takes them."""
+    first, second, third = _PRIMES
+    words = [len(data)]
+    whole = len(data) // 8 * 8
+    words += [int.from_bytes(data[at : at + 8], "little") for at in range(0, whole, 8)]
+    words.append(int.from_bytes(data[whole:], "little"))
+    value = third
+    for word in words:
+        value ^= (word * second) & _MASK
+        value = ((value << 27) | (value >> 37)) & _MASK
+        value = (value * first + third) & _MASK
+    value = ((value ^ (value >> 33)) * second) & _MASK
+    value = ((value ^ (value >> 29)) * third) & _MASK
+    return value ^ (value >> 32)
+
+
+class _Exact(float):
+    """A number that remembers how it was written."""
+
+    written: str
+
+    def __new__(cls, text: str) -> "_Exact":
+        number = super().__new__(cls, text)
+        number.written = text
+        return number
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        parts = (f"{_text(key)}:{_text(value[key])}" for key in sorted(value))
+        return "{" + ",".join(parts) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    if isinstance(value, _Exact):
+        return value.written
+    return json.dumps(value, ensure_ascii=False)
+
+
+class PlanError(ValueError):
+    """It is no Plan, or one that these workers cannot carry out."""
+
+
+# The fields that a worker acts on. All others are the coordinator's: machines, markets, saving.
+_ACTED_ON: Tuple[Tuple[str, type], ...] = (
+    ("version", int),
+    ("learners_per_gpu", int),
+    ("batch_per_learner", int),
+    ("global_batch", int),
+    ("accumulation", int),
+    ("learning_rate", float),
+    ("synchronisation", str),
+    ("collective", str),
+    ("codec", str),
+    ("layout", dict),
+)
+_OF_THE_COORDINATOR = {
+    "fleet",
+    "workers_max",
+    "checkpoint_interval_ns",
+    "checkpoint_on_notice",
+    "codec_level",
+    "replaced",
+}
+SYNCHRONISATIONS = ("s_sgd", "synchronous_averaging", "pair_averaging")
+CODECS = ("none", "fp16")
+
+
+class Plan:
+    """What a worker does under a committed Plan."""
+
+    version: int
+    learners_per_gpu: int
+    batch_per_learner: int
+    global_batch: int
+    accumulation: int
+    learning_rate: float
+    synchronisation: str
+    collective: str
+    codec: str
+    layout: Dict[str, int]
+
+    def __init__(self, text: str) -> None:
+        try:
+            document = json.loads(text, parse_float=_Exact)
+        except ValueError as error:
+            raise PlanError(f"a Plan that is no JSON: {error}") from error
+        if not isinstance(document, dict):
+            raise PlanError("a Plan that is no object")
+        for name, kind in _ACTED_ON:
+            value = document.get(name)
+            if kind is float and isinstance(value, int) and not isinstance(value, bool):
+                value = float(value)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise PlanError(f"a Plan without {name}")
+            setattr(self, name, value)
+        unknown = set(document) - {name for name, _ in _ACTED_ON} - _OF_THE_COORDINATOR
+        if unknown:
+            raise PlanError(f"a Plan with {sorted(unknown)[0]}, which this worker does not know")
+        # Of what was understood, and not of the text that came.
+        self.digest = bit_hash(_text(document).encode())
+        refusal = self._refusal()
+        if refusal:
+            raise PlanError(refusal)
+
+    def _refusal(self) -> str:
+        if self.synchronisation not in SYNCHRONISATIONS:
+            return f"{self.synchronisation} cannot be trained here"
+        if self.codec not in CODECS:
+            return f"workers of a script have the codec fp16, not {self.codec}"
+        if self.collective != "automatic":
+            return "workers of a script exchange as PyTorch does"
+        if any(count != 1 for count in self.layout.values()):
+            return "only data parallel layouts can be trained here"
+        averages = self.synchronisation != "s_sgd"
+        if averages and (self.learners_per_gpu != 1 or self.codec != "none"):
+            return f"{self.synchronisation} takes one learner a worker and no codec"
+        counts = (self.learners_per_gpu, self.batch_per_learner, self.accumulation)
+        if any(count < 1 for count in counts) or self.global_batch < 0:
+            return "a step without samples"
+        return ""
+
+    def samples(self, workers: int) -> int:
+        """Of one step of so many workers together."""
+        if self.global_batch > 0:
+            return self.global_batch
+        return self.batch_per_learner * self.learners_per_gpu * self.accumulation * workers
+
+    def parts(self) -> int:
+        """Micro-batches that a worker makes of its share."""
+        return self.accumulation * self.learners_per_gpu
+
+
+def share_of(samples: int, rank: int, size: int) -> Tuple[int, int]:
+    """Where a rank's part of n samples begins, and how many it has."""
+    each, more = divmod(samples, size)
+    return each * rank + min(rank, more), each + (1 if rank < more else 0)

@@ -1,0 +1,396 @@
+"""One worker's copy of the model and what its optimizer remembers: undone, saved, sent whole."""
+
+import copy
+import hashlib
+import io
+import json
+import os
+import struct
+import zlib
+from collections import Counter
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+import torch
+
+from ukemi.torch.script import Task
+
+_MAGIC = b"\x8bUKM\r\n\x1a\n"
+_HEADER = struct.Struct("<8sIIQqqQQI")
+_STATE_BYTES_MAX = (8 << 30) - 64
+
+
+class StateError(Exception):
+    """Bytes that are no state of this model."""
+
+
+class NoiseAverages:
+    """Moving averages of |G|² and tr Σ, corrected for their beginning (gradient_noise.hpp)."""
+
+    def __init__(self, smoothing: float) -> None:
+        self.smoothing = smoothing
+        self.values: Tuple[float, float, int] = (0.0, 0.0, 0)
+
+    def add(self, squared_norm: float, covariance_trace: float) -> None:
+        """One step's estimates; what is not finite is ignored."""
+        if not abs(squared_norm) < float("inf") or not abs(covariance_trace) < float("inf"):
+            return
+        norm, trace, count = self.values
+        keep = self.smoothing * (1 - self.smoothing**count) / (1 - self.smoothing ** (count + 1))
+        norm = keep * norm + (1 - keep) * squared_norm
+        trace = keep * trace + (1 - keep) * covariance_trace
+        self.values = (norm, trace, count + 1)
+
+    def scale(self) -> float:
+        """tr Σ ÷ |G|², in samples; 0 while it has no meaning."""
+        norm, trace, count = self.values
+        return trace / norm if count > 0 and norm > 0 and trace >= 0 else 0.0
+
+
+def _packed(value: Any, tensors: List[torch.Tensor]) -> Any:
+    """As JSON has it; tensors go to the list, and stand as their number."""
+    if torch.is_tensor(value):
+        tensors.append(value.detach().cpu().clone())
+        return {"tensor": len(tensors) - 1}
+    if isinstance(value, (Counter, dict)):
+        kind = "counter" if isinstance(value, Counter) else "map"
+        return {kind: [[_packed(k, tensors), _packed(v, tensors)] for k, v in value.items()]}
+    if isinstance(value, (list, tuple)):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [_packed(one, tensors) for one in value]}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise StateError(f"holds a {type(value).__name__}, which cannot be saved")
+
+
+def _unpacked(value: Any, tensors: List[torch.Tensor]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, inside),) = value.items()
+    if kind == "tensor":
+        return tensors[inside]
+    if kind in ("map", "counter"):
+        items = [(_unpacked(k, tensors), _unpacked(v, tensors)) for k, v in inside]
+        return dict(items) if kind == "map" else Counter(dict(items))
+    row = [_unpacked(one, tensors) for one in inside]
+    return tuple(row) if kind == "tuple" else row
+
+
+def pack(state: Dict[str, Any]) -> bytes:
+    """Plain values and tensors, in a form from which nothing can be run."""
+    tensors: List[torch.Tensor] = []
+    text = json.dumps(_packed(state, tensors)).encode()
+    into = io.BytesIO()
+    into.write(struct.pack("<Q", len(text)) + text)
+    torch.save(tensors, into)
+    return into.getvalue()
+
+
+def unpack(data: bytes) -> Dict[str, Any]:
+    """What pack() was given."""
+    (size,) = struct.unpack_from("<Q", data)
+    tensors = torch.load(io.BytesIO(data[8 + size :]), map_location="cpu", weights_only=True)
+    state = _unpacked(json.loads(data[8 : 8 + size]), tensors)
+    assert isinstance(state, dict)
+    return state
+
+
+def _copied(state: Dict[str, Any]) -> Dict[str, Any]:
+    return {
+        key: value.clone() if torch.is_tensor(value) else copy.deepcopy(value)
+        for key, value in state.items()
+    }
+
+
+class Kept(NamedTuple):
+    """A whole replica beside the present one."""
+
+    weights: List[torch.Tensor]
+    buffers: List[torch.Tensor]
+    optimizer: Dict[Any, Dict[str, Any]]
+    rest: Dict[str, Any]
+
+
+class Replica:
+    """The script's model and optimizer, with the state before the last step beside them."""
+
+    def __init__(self, task: Task, noise_smoothing: float) -> None:
+        self._task = task
+        self._weights = list(task.model.parameters())
+        self._buffers = list(task.model.buffers())
+        self.noise = NoiseAverages(noise_smoothing)
+        self.synchronisation = "s_sgd"
+        self.learning_rate = 0.0  # of the last step
+        self.steps = 0
+        # Of synchronous averaging: the average model, and that before the last step.
+        self.central: Optional[torch.Tensor] = None
+        self.central_previous: Optional[torch.Tensor] = None
+        self.can_undo = False
+        self._before_weights = [torch.empty_like(one) for one in self._weights]
+        self._before_buffers = [torch.empty_like(one) for one in self._buffers]
+        self._begun_buffers = [torch.empty_like(one) for one in self._buffers]
+        self._before_optimizer: Dict[Any, Dict[str, Any]] = {}
+        self._before_rest: Dict[str, Any] = {}
+
+    # ---- a step ----
+
+    def begin(self) -> None:
+        """A step is computed: the model's own buffers (running means) may change in it."""
+        with torch.no_grad():
+            for kept, one in zip(self._begun_buffers, self._buffers):
+                kept.copy_(one)
+
+    def call_off(self) -> None:
+        """The step came to nothing."""
+        with torch.no_grad():
+            for kept, one in zip(self._begun_buffers, self._buffers):
+                one.copy_(kept)
+
+    def keep(self) -> None:
+        """Before the update: from here undo() comes back."""
+        with torch.no_grad():
+            for kept, one in zip(self._before_weights, self._weights):
+                kept.copy_(one)
+            self._before_buffers, self._begun_buffers = self._begun_buffers, self._before_buffers
+            self._keep_optimizer()
+        self._before_rest = self._rest()
+        self.can_undo = True
+
+    def _rest(self) -> Dict[str, Any]:
+        scheduler = self._task.scheduler
+        return {
+            "scheduler": copy.deepcopy(scheduler.state_dict()) if scheduler else None,
+            "groups": [
+                {key: value for key, value in group.items() if key != "params"}
+                for group in self._task.optimizer.param_groups
+            ],
+            "noise": self.noise.values,
+            "synchronisation": self.synchronisation,
+            "learning_rate": self.learning_rate,
+            "steps": self.steps,
+            "central": self.central,
+            "central_previous": self.central_previous,
+        }
+
+    def _keep_optimizer(self) -> None:
+        optimizer = self._task.optimizer
+        kept_all = self._before_optimizer
+        for gone in [one for one in kept_all if one not in optimizer.state]:
+            del kept_all[gone]
+        for parameter, state in optimizer.state.items():
+            kept = kept_all.setdefault(parameter, {})
+            for gone in [key for key in kept if key not in state]:
+                del kept[gone]
+            for key, value in state.items():
+                if not torch.is_tensor(value):
+                    kept[key] = copy.deepcopy(value)
+                elif key in kept and kept[key].shape == value.shape:
+                    kept[key].copy_(value)
+                else:
+                    kept[key] = value.clone()
+
+    def undo(self) -> "Kept":
+        """The last step. What is returned is what redo() takes."""
+        assert self.can_undo
+        self.can_undo = False
+        ahead = Kept(
+            [one.detach().clone() for one in self._weights],
+            [one.clone() for one in self._buffers],
+            {one: _copied(state) for one, state in self._task.optimizer.state.items()},
+            self._rest(),
+        )
+        self._put(
+            Kept(
+                self._before_weights,
+                self._before_buffers,
+                self._before_optimizer,
+                self._before_rest,
+            )
+        )
+        return ahead
+
+    def redo(self, ahead: "Kept") -> None:
+        """As before undo(), which may be called again."""
+        for kept, one in zip(self._begun_buffers, self._buffers):
+            kept.copy_(one)
+        self.keep()
+        self._put(ahead)
+
+    def _put(self, kept: "Kept") -> None:
+        optimizer = self._task.optimizer
+        with torch.no_grad():
+            for saved, one in zip(kept.weights, self._weights):
+                one.copy_(saved)
+            for saved, one in zip(kept.buffers, self._buffers):
+                one.copy_(saved)
+        for gone in [one for one in optimizer.state if one not in kept.optimizer]:
+            del optimizer.state[gone]
+        for parameter, state in kept.optimizer.items():
+            optimizer.state[parameter] = _copied(state)
+        for group, before in zip(optimizer.param_groups, kept.rest["groups"]):
+            group.update(before)
+        self._restore_rest(kept.rest)
+
+    def _restore_rest(self, rest: Dict[str, Any]) -> None:
+        if self._task.scheduler is not None and rest["scheduler"] is not None:
+            self._task.scheduler.load_state_dict(rest["scheduler"])
+        norm, trace, count = rest["noise"]
+        self.noise.values = (norm, trace, count)
+        self.synchronisation = rest["synchronisation"]
+        self.learning_rate = rest["learning_rate"]
+        self.steps = rest["steps"]
+        self.central = rest["central"]
+        self.central_previous = rest["central_previous"]
+
+    # ---- averaging ----
+
+    def flat(self) -> torch.Tensor:
+        """All weights in one row, copied."""
+        with torch.no_grad():
+            return torch.cat([one.detach().reshape(-1) for one in self._weights])
+
+    def add_flat(self, row: torch.Tensor, factor: float = 1.0) -> None:
+        """w ← w + factor · row."""
+        at = 0
+        with torch.no_grad():
+            for one in self._weights:
+                one.add_(row[at : at + one.numel()].view_as(one), alpha=factor)
+                at += one.numel()
+
+    def set_flat(self, row: torch.Tensor) -> None:
+        """w ← row."""
+        at = 0
+        with torch.no_grad():
+            for one in self._weights:
+                one.copy_(row[at : at + one.numel()].view_as(one))
+                at += one.numel()
+
+    def restart_from(self, row: torch.Tensor) -> None:
+        """From one common model, with nothing that the optimizer remembers."""
+        self.set_flat(row)
+        self._task.optimizer.state.clear()
+        self.central = self.central_previous = None
+
+    # ---- whole ----
+
+    def parameter_count(self) -> int:
+        return sum(one.numel() for one in self._weights)
+
+    def digest(self) -> int:
+        """64 bits over what the next step depends on.
+
+        Not over the model's own buffers: each rank has those of its samples until the next step,
+        for which all take rank 0's.
+        """
+        total = hashlib.blake2b(digest_size=8)
+        total.update(struct.pack("<q", self.steps))
+        for one in self._weights:
+            total.update(_bytes_of(one))
+        for parameter in self._weights:
+            state = self._task.optimizer.state.get(parameter, {})
+            for key in sorted(state):
+                value = state[key]
+                total.update(_bytes_of(value) if torch.is_tensor(value) else repr(value).encode())
+        for row in (self.central, self.central_previous):
+            if row is not None:
+                total.update(_bytes_of(row))
+        return int.from_bytes(total.digest(), "little")
+
+    def state(self) -> bytes:
+        """All of it; restore() takes it."""
+        task = self._task
+        rest = self._rest()
+        del rest["groups"]  # the optimizer's own state has them
+        return pack(
+            {
+                "model": dict(task.model.state_dict()),
+                "optimizer": task.optimizer.state_dict(),
+                **rest,
+            }
+        )
+
+    def restore(self, data: bytes) -> None:
+        """Raises StateError, in one line; then the replica must not be used."""
+        try:
+            state = unpack(data)
+            self._task.model.load_state_dict(state["model"])
+            self._task.optimizer.load_state_dict(state["optimizer"])
+            self._restore_rest(state)
+        except Exception as error:  # whatever pickle and torch make of foreign bytes
+            text = " ".join(str(error).split())[:300]
+            raise StateError(f"is no state of this script's model: {text}") from error
+        self.can_undo = False
+
+
+def _bytes_of(tensor: torch.Tensor) -> Any:
+    row = tensor.detach().cpu().contiguous().reshape(-1)
+    return memoryview(row.view(torch.uint8).numpy())
+
+
+class Checkpoint:
+    """A job's progress in a file of the form of kernels/checkpoint_file.hpp."""
+
+    def __init__(self, job: int, step: int, position: int, plan_version: int, state: bytes):
+        self.job = job
+        self.step = step
+        self.position = position
+        self.plan_version = plan_version
+        self.state = state
+
+    def write(self, file: str) -> int:
+        """Whole or not at all; returns the bytes. Raises OSError."""
+        if len(self.state) > _STATE_BYTES_MAX:
+            raise OSError("a state of more than 8 GiB")
+        header = _HEADER.pack(
+            _MAGIC,
+            0x01020304,
+            1,
+            self.job,
+            self.step,
+            self.position,
+            self.plan_version,
+            len(self.state),
+            zlib.crc32(self.state),
+        )
+        header += struct.pack("<I", zlib.crc32(header))
+        # The coordinator sweeps what a process of this number has left.
+        beside = f"{file}.tmp-{os.getpid()}-0"
+        try:
+            with open(beside, "wb") as stream:
+                stream.write(header)
+                stream.write(self.state)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(beside, file)
+        except OSError:
+            if os.path.exists(beside):
+                os.unlink(beside)
+            raise
+        folder = os.open(os.path.dirname(file) or ".", os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return len(header) + len(self.state)
+
+    @staticmethod
+    def read(file: str) -> "Checkpoint":
+        """Raises StateError for a file that is none, or damaged."""
+        try:
+            with open(file, "rb") as stream:
+                data = stream.read(_STATE_BYTES_MAX + 65)
+        except OSError as error:
+            raise StateError(f"{file}: cannot be read: {error.strerror}") from error
+        if len(data) < 64 or data[:8] != _MAGIC:
+            raise StateError(f"{file}: expected a checkpoint, found a file of another kind")
+        _, order, form, job, step, position, version, size, check = _HEADER.unpack(data[:60])
+        state = data[64:]
+        whole = (
+            order == 0x01020304
+            and form == 1
+            and data[60:64] == struct.pack("<I", zlib.crc32(data[:60]))
+            and size == len(state)
+            and check == zlib.crc32(state)
+        )
+        if not whole:
+            raise StateError(f"{file}: is damaged, or of another form")
+        return Checkpoint(job, step, position, version, state)

@@ -1,0 +1,176 @@
+"""`ukemi train --script`: PyTorch under a scenario's policies, as the user types it."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from support import UKEMI, ScratchTest
+from torch_rig import SCRIPT
+
+SCENARIO = {
+    "name": "torch_small",
+    "seed": 1,
+    "job": {
+        "samples": 60_000,
+        "batch": 60,
+        "samples_per_epoch": 600,
+        "throughput": {"1": "2000 samples/s"},
+        "checkpoint": {"cost": "50 ms", "restore": "50 ms"},
+        "spawn": "3 s",
+        "restart": "100 ms",
+        "resize": "100 ms",
+    },
+    "cluster": {"count_min": 1, "count_max": 4},
+    "market": {
+        "spot_price": "0.92 USD/h",
+        "on_demand_price": "3.06 USD/h",
+        "availability": "market.csv",
+        "after_last_row": "repeat",
+    },
+    "training": {"script": "small.py"},
+    "replay": ["follow_capacity+spot_only+checkpoint_on_notice"],
+}
+# Four machines, two, three, again and again: whenever workers are ready, some are taken soon.
+MARKET = "# id=steps duration_s=48\nt_s,instances\n0,4\n18,2\n30,3\n"
+
+
+def alive_workers(folder):
+    """Processes of workers whose folder is this test's."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            arguments = (entry / "cmdline").read_bytes()
+            if b"ukemi.torch.worker" in arguments and os.readlink(entry / "cwd") == str(folder):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+class LiveTest(ScratchTest):
+    def setUp(self):
+        super().setUp()
+        self.folder = self.folder.resolve()
+        (self.folder / "small.py").write_text(SCRIPT)
+        (self.folder / "market.csv").write_text(MARKET)
+        self.write(SCENARIO)
+
+    def write(self, scenario):
+        (self.folder / "job.json").write_text(json.dumps(scenario))
+
+    def start(self, *arguments, python=sys.executable):
+        return subprocess.Popen(
+            [UKEMI, "train", "job.json", "--python", python, *arguments],
+            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def train(self, *arguments, code=0, **other):
+        process = self.start(*arguments, **other)
+        out, err = process.communicate(timeout=500)
+        self.assertEqual(process.returncode, code, out + err)
+        self.assertEqual(alive_workers(self.folder), [])
+        return out, err
+
+    def file(self, out, name):
+        (found,) = (self.folder / out / "runs").glob(f"*/{name}")
+        return found
+
+    def steps(self, out):
+        with open(self.file(out, "steps.csv"), newline="") as stream:
+            return list(csv.DictReader(stream))
+
+    def live(self, out):
+        return json.loads(self.file(out, "live.json").read_text())
+
+    def expect_every_sample_once(self, out, begun=0):
+        """Every step is 60 samples further than the one before it, or a step done again."""
+        steps = self.steps(out)
+        first = begun // 60
+        for row in steps:
+            self.assertEqual(int(row["samples"]), 60 * (int(row["step"]) + 1))
+        self.assertEqual({int(row["step"]) for row in steps}, set(range(first, 1000)))
+        return steps
+
+    def expect_equal_decisions(self, out):
+        said = self.command("replay-log", str(self.file(out, "decisions.jsonl")))
+        self.assertIn(" 0 answered otherwise", said)
+        self.assertNotIn(": 0 questions", said)
+
+
+class Live(LiveTest):
+    def test_a_market_that_takes_and_gives(self):
+        # Paced, so that the market has its say whatever this machine is busy with.
+        slow = SCRIPT.replace("    out =", "    import time; time.sleep(0.04)\n    out =")
+        (self.folder / "small.py").write_text(slow)
+        out, _ = self.train("--workers", "4", "--revocations", "scenario", "--out", "run")
+        self.assertIn("losses", out)
+        steps = self.expect_every_sample_once("run")
+        sizes = [int(row["workers"]) for row in steps]
+        self.assertGreater(len(set(sizes)), 1, sizes)
+        self.assertLess(float(steps[-1]["loss"]), 0.5 * float(steps[0]["loss"]))
+        self.assertEqual(self.live("run")["incidents"], [])
+        self.expect_equal_decisions("run")
+
+    def test_told_to_stop_it_saves_and_goes_on(self):
+        # Always two: the bits of a step depend on how many share it.
+        self.write({**SCENARIO, "cluster": {"count": 2},
+                    "policy_parameters": {"periodic_checkpoint": {"interval": "1 s"}},
+                    "replay": ["follow_capacity+spot_only+periodic_checkpoint"]})  # fmt: skip
+        process = self.start("--workers", "2", "--out", "first")
+        checkpoints = self.folder / "first-checkpoints"
+        end = time.monotonic() + 200
+        while not list(checkpoints.glob("*.ukemi")) and time.monotonic() < end:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=200)
+        self.assertEqual(alive_workers(self.folder), [])
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("told to stop", err)
+        self.assertIn("goes on from it", err)
+        done = len(self.steps("first"))
+        last = str(max(checkpoints.glob("*.ukemi")))
+        self.assertIn(f"{done:012}", last)  # all of it
+        self.train("--workers", "2", "--resume", last, "--out", "second")
+        self.expect_every_sample_once("second", begun=60 * done)
+        self.expect_equal_decisions("second")
+        # The model is that of a run that nobody stopped.
+        self.train("--workers", "2", "--out", "whole")
+        losses = {int(row["step"]): row["loss"] for row in self.steps("whole")}
+        for row in self.steps("second"):
+            self.assertEqual(row["loss"], losses[int(row["step"])], row["step"])
+        # A checkpoint is of its script: another one's is refused before anything starts.
+        (self.folder / "other.py").write_text(SCRIPT)
+        _, err = self.train("--script", "other.py", "--resume", last, "--out", "no", code=2)
+        self.assertIn("is of another training: script", err)
+
+    def test_what_cannot_be_trained_is_said_before_anything_starts(self):
+        for key, value, why in (
+            ("script", "missing.py", "/training/script: expected a Python file, found none"),
+            ("data", {"kind": "synthetic"}, "/training/data: is for the script to say"),
+            ("collective", "ring", "expected the collective automatic"),
+            ("codec", "top_k", "the codec fp16, not top_k"),
+        ):
+            self.write({**SCENARIO, "training": {"script": "small.py", key: value}})
+            _, err = self.train("--out", "run", code=2)
+            self.assertIn(why, err)
+            self.assertFalse((self.folder / "run").exists())
+        self.write(SCENARIO)
+        _, err = self.train("--out", "run", code=2, python="no-such-python")
+        self.assertIn("--python: expected a program, found none named no-such-python", err)
+        _, err = self.train("--out", "run", "--backend", "cuda", code=2)
+        self.assertIn("--backend: a script says itself on what it computes", err)
+
+    def test_a_script_that_fails_ends_the_run_and_says_where(self):
+        (self.folder / "small.py").write_text("import torch\nraise ValueError('not today')\n")
+        _, err = self.train("--workers", "1", "--out", "run", code=1)
+        self.assertIn("small.py:2: ValueError: not today", err)
+
+
+if __name__ == "__main__":
+    unittest.main()

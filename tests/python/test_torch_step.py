@@ -1,0 +1,372 @@
+"""Steps of workers of a script: what is computed, repeated, undone, sent and saved."""
+
+import os
+import signal
+import tempfile
+import unittest
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch_rig import SCRIPT, Rig, plan_text
+
+from ukemi.torch.replica import Checkpoint, NoiseAverages, Replica, StateError, pack, unpack
+from ukemi.torch.script import SampleOrder, Task, load_script, peer_of
+from ukemi.torch.step import noise_of_replicas
+
+
+class ScriptTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        self.script = self.folder / "small.py"
+        self.script.write_text(SCRIPT)
+
+    def rig(self):
+        rig = Rig(self.script)
+        self.addCleanup(rig.__exit__)
+        return rig
+
+    def replica(self):
+        return Replica(Task(load_script(str(self.script)), 1), 0.9)
+
+
+class Formulas(unittest.TestCase):
+    """The examples of tests/kernels/gradient_noise_test.cpp."""
+
+    def test_noise_of_replicas(self):
+        squared_norm, trace = noise_of_replicas([(16, 1.0), (16, 3.0)], 1.0)
+        self.assertAlmostEqual(squared_norm, 0.0)
+        self.assertAlmostEqual(trace, 32.0)
+        self.assertIsNone(noise_of_replicas([(16, 1.0), (0, 0.0)], 1.0))
+
+    def test_it_is_not_biased_by_uneven_shares(self):
+        draw = torch.Generator().manual_seed(3)
+        true, sigma, shares = 2.0, 3.0, (5, 20, 7)
+        sums = [0.0, 0.0]
+        for _ in range(2000):
+            means = [true + sigma * torch.randn(n, 10, generator=draw).mean(0) for n in shares]
+            mean = sum(n * one for n, one in zip(shares, means)) / sum(shares)
+            norms = [(n, float(one.square().sum())) for n, one in zip(shares, means)]
+            for at, value in enumerate(noise_of_replicas(norms, float(mean.square().sum()))):
+                sums[at] += value / 2000
+        self.assertAlmostEqual(sums[0], 10 * true**2, delta=1.0)
+        self.assertAlmostEqual(sums[1], 10 * sigma**2, delta=6.0)
+
+    def test_averages_are_corrected_for_their_beginning(self):
+        averages = NoiseAverages(0.9)
+        self.assertEqual(averages.scale(), 0.0)
+        averages.add(2.0, 8.0)
+        self.assertAlmostEqual(averages.scale(), 4.0)
+        averages.add(float("nan"), 1.0)
+        self.assertEqual(averages.values[2], 1)
+        averages.add(4.0, 8.0)
+        # Weights 0.9 and 1 of their sum.
+        self.assertAlmostEqual(averages.values[0], (0.9 * 2 + 4) / 1.9)
+
+
+class Orders(unittest.TestCase):
+    def test_each_sample_once_an_epoch(self):
+        order = SampleOrder(7, 10)
+        whole = order.take(0, 30)
+        for epoch in range(3):
+            self.assertEqual(sorted(whole[10 * epoch : 10 * epoch + 10]), list(range(10)))
+        self.assertNotEqual(whole[:10], whole[10:20])
+        self.assertEqual(SampleOrder(7, 10).take(8, 9), whole[8:17])
+
+    def test_pairs_are_of_two(self):
+        for size in (2, 3, 5):
+            for step in range(20):
+                peers = [peer_of(1, step, rank, size) for rank in range(size)]
+                self.assertEqual([peers[peer] for peer in peers], list(range(size)))
+                self.assertEqual(sum(at == one for at, one in enumerate(peers)), size % 2)
+
+
+class States(ScriptTest):
+    def test_what_is_packed_comes_back(self):
+        state = {"a": [1, 2.5, None, True, "x"], "b": (torch.ones(2, 3), float("inf")), "c": {3: 4}}
+        back = unpack(pack(state))
+        self.assertTrue(torch.equal(back["b"][0], state["b"][0]))
+        self.assertEqual({**back, "b": back["b"][1]}, {**state, "b": state["b"][1]})
+        with self.assertRaisesRegex(StateError, "holds a function"):
+            pack({"a": lambda: 1})
+
+    def test_a_checkpoint_is_whole_or_refused(self):
+        replica = self.replica()
+        file = self.folder / "checkpoint-1.ukemi"
+        size = Checkpoint(5, 3, 180, 2, replica.state()).write(str(file))
+        self.assertEqual(size, file.stat().st_size)
+        read = Checkpoint.read(str(file))
+        self.assertEqual((read.job, read.step, read.position, read.plan_version), (5, 3, 180, 2))
+        other = self.replica()
+        other.restore(read.state)
+        self.assertEqual(other.digest(), replica.digest())
+        whole = file.read_bytes()
+        flipped = whole[:70] + bytes((whole[70] ^ 1,)) + whole[71:]
+        for damaged in (whole[:-1], whole[:40], flipped, b"", whole + b"x"):
+            file.write_bytes(damaged)
+            with self.assertRaisesRegex(StateError, "checkpoint-1.ukemi"):
+                Checkpoint.read(str(file))
+        self.assertEqual([one.name for one in self.folder.glob("*tmp*")], [])
+
+    def test_a_state_of_another_model_is_refused(self):
+        with self.assertRaisesRegex(StateError, "no state of this script"):
+            self.replica().restore(pack({"model": {}}))
+        # Nothing is run: what pickle would do is not done.
+        with self.assertRaises(StateError):
+            self.replica().restore(b"cos\nsystem\n(S'false'\ntR.")
+
+
+class Steps(ScriptTest):
+    def test_the_average_is_the_gradient_over_all_samples(self):
+        rig = self.rig()
+        workers = rig.spawn(3)
+        rig.enter(workers)
+        ((words, report),) = rig.train(1)
+        task = Task(load_script(str(self.script)), 1)
+        indices = SampleOrder(1, 600).take(0, 60)
+        shares = [indices[:20], indices[20:40], indices[40:]]
+
+        # Batch norm looks at a worker's share, so the whole is the mean of the shares' gradients.
+        gradients, losses = [], []
+        for share in shares:
+            task.optimizer.zero_grad()
+            loss, _ = task.loss(task.model, task.batch(share))
+            loss.backward()
+            losses.append(float(loss))
+            gradients.append(torch.cat([one.grad.flatten() for one in task.model.parameters()]))
+        norms = [float(one.square().sum()) for one in gradients]
+        average = float((sum(gradients) / 3).square().sum())
+        self.assertAlmostEqual(report["loss"], sum(losses) / 3, places=5)
+        for word, norm in zip(words, norms):
+            self.assertAlmostEqual(word["local_squared_norm"] / norm, 1.0, places=4)
+        self.assertAlmostEqual(report["average_squared_norm"] / average, 1.0, places=4)
+        expected = noise_of_replicas([(20, norm) for norm in norms], average)
+        self.assertTrue(report["noise_measured"])
+        self.assertAlmostEqual(report["squared_norm"] / expected[0], 1.0, places=3)
+        self.assertAlmostEqual(report["covariance_trace"] / expected[1], 1.0, places=3)
+        self.assertEqual(sum(word["samples"] for word in words), 60)
+
+    def test_shares_and_parts_do_not_change_the_sum(self):
+        """61 samples for 3 workers in 2 parts each: uneven everywhere. No batch norm here."""
+        self.script.write_text(SCRIPT.replace("nn.BatchNorm1d(32), ", ""))
+        rig = self.rig()
+        workers = rig.spawn(3)
+        rig.enter(workers, text=plan_text(global_batch=61, accumulation=2))
+        ((words, report),) = rig.train(1)
+        task = Task(load_script(str(self.script)), 1)
+        loss, right = task.loss(task.model, task.batch(SampleOrder(1, 600).take(0, 61)))
+        loss.backward()
+        average = sum(float(one.grad.square().sum()) for one in task.model.parameters())
+        self.assertEqual([word["samples"] for word in words], [21, 20, 20])
+        self.assertAlmostEqual(report["loss"], float(loss), places=5)
+        self.assertAlmostEqual(report["accuracy"], right / 61, places=6)
+        self.assertAlmostEqual(report["average_squared_norm"] / average, 1.0, places=4)
+
+    def test_more_workers_than_samples(self):
+        rig = self.rig()
+        self.script.write_text(SCRIPT.replace("nn.BatchNorm1d(32), ", ""))
+        rig.enter(rig.spawn(3), text=plan_text(global_batch=2))
+        reports = rig.train(3)
+        self.assertEqual([word["samples"] for word in reports[-1][0]], [1, 1, 0])
+
+    def test_resizes_keep_every_sample_and_the_replicas_equal(self):
+        rig = self.rig()
+        workers = rig.spawn(4)
+        rig.enter(workers)
+        rig.train(7)
+        entered = rig.enter(workers[:2], workers[:2], step=7)
+        self.assertEqual((entered.step, entered.position), (7, 420))
+        rig.train(11)
+        (newcomer,) = rig.spawn(1)
+        entered = rig.enter(workers[:2] + [newcomer], workers[:2], step=11)
+        self.assertEqual((entered.step, entered.position), (11, 660))
+        reports = rig.train(15)
+        self.assertEqual(len(reports[-1][0]), 3)
+        self.assertEqual(len(rig.abandon(rig.members)), 3)
+        self.assertEqual(set(rig.leave()), {0})
+
+    def test_a_repeated_run_gives_equal_bits(self):
+        digests = []
+        for _ in range(2):
+            rig = self.rig()
+            workers = rig.spawn(2)
+            rig.enter(workers)
+            rig.train(5)
+            digests.append(rig.enter(workers, workers, step=5, same=True).replica_digest)
+        self.assertEqual(digests[0], digests[1])
+
+    def test_averaging_and_pairs(self):
+        rig = self.rig()
+        workers = rig.spawn(3)
+        step = 0
+        for plan in (
+            {"synchronisation": "s_sgd"},
+            {"synchronisation": "synchronous_averaging"},
+            {"synchronisation": "synchronous_averaging", "learning_rate": 0.5},
+            {"synchronisation": "pair_averaging"},
+            {"synchronisation": "s_sgd", "codec": "fp16"},
+        ):
+            holders = workers if step else ()
+            rig.enter(workers, holders, text=plan_text(**plan), step=step or -1, same=step > 0)
+            reports = rig.train(step + 20)
+            step += 20
+        self.assertLess(reports[-1][1]["loss"], 0.8)
+        self.assertGreater(reports[-1][1]["codec_error"], 0)
+        self.assertLess(reports[-1][1]["codec_error"], 0.01)
+        # S-SGD again: all have come to one model.
+        digests = {one.replica_digest for one in rig.abandon(workers).values()}
+        self.assertEqual(len(digests), 1)
+
+
+class Losses(ScriptTest):
+    def test_a_killed_member_leaves_the_others_at_one_step(self):
+        rig = self.rig()
+        workers = rig.spawn(3)
+        rig.enter(workers)
+        rig.run(1 << 40)
+        rig.wait("StepFinished", workers)
+        rig.processes[workers[1]].send_signal(signal.SIGKILL)
+        rig.wait("Gone", [workers[1]])
+        left = [workers[0], workers[2]]
+        statuses = rig.abandon(left)
+        step = min(one.step for one in statuses.values())
+        for one in statuses.values():
+            self.assertIn(one.step - step, (0, 1))
+            self.assertTrue(one.step == step or one.can_undo)
+        entered = rig.enter(left, left, step=step)
+        self.assertEqual((entered.step, entered.position), (step, 60 * step))
+        rig.train(step + 3)
+
+    def test_a_stopped_member_holds_nobody_up(self):
+        rig = self.rig()
+        workers = rig.spawn(3)
+        rig.enter(workers)
+        rig.run(1 << 40)
+        rig.wait("StepFinished", workers)
+        rig.processes[workers[2]].send_signal(signal.SIGSTOP)
+        # The collectives' deadline is a minute; being told is enough.
+        statuses = rig.abandon(workers[:2])
+        rig.processes[workers[2]].send_signal(signal.SIGKILL)
+        step = min(one.step for one in statuses.values())
+        rig.enter(workers[:2], workers[:2], step=step)
+        rig.train(step + 3)
+
+    def test_a_torn_step_is_undone_to_the_bit(self):
+        rig = self.rig()
+        workers = rig.spawn(2)
+        rig.enter(workers)
+        rig.train(5)
+        before = rig.enter(workers, workers, step=5, same=True)
+        rig.train(6)
+        after = rig.enter(workers, workers, step=6, same=True)
+        rig.abandon(workers)
+        # Both are past step 5, as a survivor that is ahead is.
+        undone = rig.order_entry(workers, workers, step=5)
+        self.assertEqual({one.replica_digest for one in undone.values()}, {before.replica_digest})
+        # Discarded, they are ahead again, and can go back again.
+        rig.discard(workers)
+        rig.epoch = 0
+        again = rig.abandon(workers)
+        self.assertEqual({(one.step, one.can_undo) for one in again.values()}, {(6, True)})
+        self.assertEqual({one.replica_digest for one in again.values()}, {after.replica_digest})
+        entered = rig.enter(workers, workers, step=5)
+        self.assertEqual((entered.step, entered.replica_digest), (5, before.replica_digest))
+        rig.train(6)
+        repeated = rig.enter(workers, workers, step=6, same=True)
+        self.assertEqual(repeated.replica_digest, after.replica_digest)
+
+    def test_a_saved_run_goes_on_to_equal_bits(self):
+        rig = self.rig()
+        workers = rig.spawn(2)
+        rig.enter(workers)
+        rig.train(12)  # past the scheduler's first epoch
+        file = self.folder / "checkpoint-000000000012.ukemi"
+        rig.tell(workers[0], "Save", number=1, file=str(file))
+        saved = rig.wait("Saved", workers[:1])[workers[0]]
+        self.assertEqual((saved.step, saved.position), (12, 720))
+        self.assertEqual(saved.bytes, file.stat().st_size)
+        rig.train(25)
+        undisturbed = rig.enter(workers, workers, step=25, same=True).replica_digest
+        other = self.rig()
+        resumed = other.spawn(2)
+        entered = other.enter(resumed, checkpoint=file)
+        self.assertEqual((entered.step, entered.position), (12, 720))
+        other.train(25)
+        again = other.enter(resumed, resumed, step=25, same=True)
+        self.assertEqual(again.replica_digest, undisturbed)
+
+    def test_a_state_from_elsewhere_is_not_taken(self):
+        """Whoever gets between two members has not the group's secret."""
+        rig = self.rig()
+        workers = rig.spawn(2)
+        tell = rig.tell
+
+        def lie(worker, name, **fields):
+            if name == "Transition" and worker == workers[0]:
+                fields["group_secret"] = b"?" * 32
+            tell(worker, name, **fields)
+
+        rig.tell = lie
+        with self.assertRaisesRegex(AssertionError, "was not sent by a member"):
+            rig.enter(workers)
+
+    def test_a_worker_ends_with_its_coordinator(self):
+        rig = self.rig()
+        workers = rig.spawn(2)
+        rig.enter(workers)
+        rig.run(1 << 40)
+        rig.wait("StepFinished", workers)
+        for connection in rig.connections.values():
+            connection.close()
+        for worker in workers:
+            rig.processes[worker].wait(30)
+
+
+class Beginnings(ScriptTest):
+    def test_the_secret_is_not_left_in_the_process(self):
+        rig = self.rig()
+        process = rig.start(0)
+        rig.greet()
+        environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+        self.assertIn(b"UKEMI_SECRET=", environment)
+        self.assertNotIn(rig.secret.hex().encode(), environment)
+        arguments = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+        self.assertNotIn(rig.secret.hex().encode(), arguments)
+
+    def test_without_an_invitation_there_is_one_line(self):
+        rig = self.rig()
+        for setting, value in (("UKEMI_SECRET", "zz"), ("UKEMI_RENDEZVOUS", "0.0.0.0:80"),
+                               ("UKEMI_WORKER", "")):  # fmt: skip
+            process = rig.start(0, **{setting: value})
+            self.assertEqual(process.wait(60), 2)
+            error = process.stderr.read().decode()
+            self.assertRegex(error, rf"\Aukemi worker: {setting}: expected .*\n\Z")
+
+    def test_a_script_that_cannot_train_says_why(self):
+        wrong = {
+            "import nothing_of_this_name\n": "small.py:1: ModuleNotFoundError: No module named",
+            "def make(): return 3\ndef loss(m, b): pass\n": "expected .model, optimizer, dataset.",
+            "def make(): pass\n": "expected a function loss",
+            SCRIPT.replace("cross_entropy(out, wanted)", "cross_entropy(out, wrong)"):
+                r"small.py:\d+: NameError: name 'wrong'",
+            SCRIPT.replace("nn.functional.cross_entropy(out, wanted)", "out.sum(1)"):
+                "expected the mean over the batch",
+        }  # fmt: skip
+        for text, why in wrong.items():
+            self.script.write_text(text)
+            rig = self.rig()
+            rig.start(0)
+            rig.greet()
+            if "cross_entropy" in text or "out.sum" in text:
+                rig.wait("Ready", [0])
+                rig.enter([0])
+                rig.run(1)
+            trouble = rig.wait("Trouble", [0])[0]
+            self.assertRegex(trouble.why, why)
+            self.assertEqual(rig.processes[0].wait(30), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
