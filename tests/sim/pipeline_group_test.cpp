@@ -32,6 +32,7 @@ struct Rig : sim::GroupKeeper {
     void disband() override { told.emplace_back("disband"); }
     void form(std::vector<sim::Instance*>& members) override {
         told.push_back("form" + names_of(members));
+        run.ledger.elapse(run.queue.now(), records::Cause::idle);  // as a trainer that stops does
         for (sim::Instance* one : members) {
             one->member = true;
             run.ledger.join(one->lease, run.queue.now());
