@@ -141,6 +141,8 @@ constexpr std::array summary_columns = {
                   [](const ScheduledRun& run) { return number_or_null(run.jain_fairness); }},
     SummaryColumn{"refused", [](const ScheduledRun& run) { return json(run.refused); }},
     SummaryColumn{"late", [](const ScheduledRun& run) { return json(run.late); }},
+    SummaryColumn{"live_jobs_max",
+                  [](const ScheduledRun& run) { return json(run.outcome.live_most); }},
     SummaryColumn{"decisions", [](const ScheduledRun& run) { return json(run.outcome.decisions); }},
     SummaryColumn{"rounds", [](const ScheduledRun& run) { return json(run.outcome.rounds); }},
 };

@@ -45,14 +45,17 @@ std::vector<std::int64_t> read_speeds(ConfigReader& section) {
 // By group of machines, in millionths; 0: the job cannot run there.
 std::vector<std::int64_t> read_type_speeds(ConfigReader& section,
                                            const sim::SharedCluster& cluster) {
-    std::vector<std::int64_t> speeds;
-    if (cluster.groups.front().gpu_type.empty() || !section.has("speed_on")) return speeds;
+    if (!section.has("speed_on")) return {};
+    std::vector<std::int64_t> speeds(cluster.groups.size(), 1'000'000);
     ConfigReader by_type = section.object("speed_on");
-    for (const sim::MachineGroup& group : cluster.groups) {
-        const double speed = by_type.number(group.gpu_type, 0, speed_most, 1);
-        speeds.push_back(round_nearest(speed * 1e6));
+    for (const std::string& type : by_type.keys()) {
+        const double speed = by_type.number(type, 0, speed_most);
+        const auto group = std::ranges::find(cluster.groups, type, &sim::MachineGroup::gpu_type);
+        if (KeyExplorer::of(section.file()) != nullptr) continue;  // only keys are looked for
+        if (group == cluster.groups.end()) by_type.fail(type, "the cluster has no such gpu_type");
+        speeds[static_cast<std::size_t>(group - cluster.groups.begin())] =
+            round_nearest(speed * 1e6);
     }
-    by_type.finish();
     if (std::ranges::max(speeds) == 0) section.fail("speed_on", "expected a type it can run on");
     return speeds;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/time_queue.hpp"
 #include "sim/jobs/batch_ladder.hpp"
@@ -22,7 +23,7 @@ public:
         : workload_(workload),
           scheduler_(scheduler),
           round_(std::max(workload.round, scheduler.round())),
-          live_(workload.jobs.size()),
+          slot_of_(workload.jobs.size(), no_slot),
           free_(workload.cluster) {
         outcome_.jobs.resize(workload.jobs.size());
     }
@@ -69,8 +70,24 @@ private:
         std::int64_t named_in = -1;  // the last decision that gave it something
         TimeQueue<JobId>::Ticket end;
     };
-    LiveJob& live(JobId job) { return live_[number_of(job)]; }
-    const LiveJob& live(JobId job) const { return live_[number_of(job)]; }
+    static constexpr std::size_t no_slot = static_cast<std::size_t>(-1);
+    bool is_live(JobId job) const { return slot_of_[number_of(job)] != no_slot; }
+    LiveJob& live(JobId job) { return slots_[slot_of_[number_of(job)]]; }
+    const LiveJob& live(JobId job) const { return slots_[slot_of_[number_of(job)]]; }
+    void open_slot(JobId job) {
+        if (free_slots_.empty()) {
+            free_slots_.push_back(slots_.size());
+            slots_.emplace_back();
+        }
+        slot_of_[number_of(job)] = free_slots_.back();
+        free_slots_.pop_back();
+        outcome_.live_most = std::max(outcome_.live_most, ++live_count_);
+    }
+    void close_slot(JobId job) {
+        live(job) = {};
+        free_slots_.push_back(std::exchange(slot_of_[number_of(job)], no_slot));
+        --live_count_;
+    }
 
     Instant next_instant() {
         const Instant arrival =
@@ -97,7 +114,7 @@ private:
             while (!ends_.empty() && ends_.next().at <= now_.raw()) end_of(ends_.take(), now_);
         }
         if (ended_.empty()) return;
-        std::erase_if(running_, [&](JobId job) { return !live(job).work; });
+        std::erase_if(running_, [&](JobId job) { return !is_live(job); });
         std::ranges::sort(ended_);
         for (const JobId job : ended_) scheduler_.completed(job);
     }
@@ -106,8 +123,7 @@ private:
         outcome_.end = std::max(outcome_.end, end);
         close_span(job, end);
         free_.give_back(live(job).held.share.group, live(job).held.machines);
-        live(job).work.reset();
-        --live_count_;
+        close_slot(job);
         ended_.push_back(job);
     }
     void close_span(JobId job, Instant end) {
@@ -125,10 +141,10 @@ private:
     void arrive() {
         const SharingJob& job = workload_.jobs[next_];
         const auto id = static_cast<JobId>(next_++);
+        open_slot(id);
         live(id).work = job.application == nullptr
                             ? make_service_work(job)
                             : make_epoch_work(job, workload_.cluster, ladder_of(job));
-        ++live_count_;
         const Duration service =
             job.application == nullptr ? live(id).work->remaining(now_) : Duration{};
         scheduler_.arrived(
@@ -149,15 +165,16 @@ private:
         ask_again_ = allocation_.ask_again;
         const std::int64_t decision = outcome_.decisions++;
         for (const JobId job : allocation_.refused) {
-            live(job).work.reset();
-            --live_count_;
+            INVARIANT(live(job).held.share.parts == 0);
+            close_slot(job);
         }
         check_sum();
         changed_.clear();
         for (std::size_t i = 0; i < allocation_.shares.size(); ++i) {
             const GpuShare& share = allocation_.shares[i];
+            INVARIANT(is_live(share.job));
             LiveJob& one = live(share.job);
-            INVARIANT(one.work && one.named_in != decision && share.parts > 0);
+            INVARIANT(one.named_in != decision && share.parts > 0);
             one.named_in = decision;
             const bool same_place =
                 allocation_.places.empty() || one.held.machines == allocation_.places[i];
@@ -217,7 +234,9 @@ private:
     Instant now_;
     std::size_t next_ = 0;  // of the workload, to come
     std::size_t live_count_ = 0;
-    std::vector<LiveJob> live_;  // of jobs that are not there, without work
+    std::vector<std::size_t> slot_of_;  // by job of the workload
+    std::vector<LiveJob> slots_;        // as many as there ever were live jobs at once
+    std::vector<std::size_t> free_slots_;
     FreeGpus free_;
     std::map<const traces::Application*, BatchLadder> ladders_;
     std::vector<JobId> running_;

@@ -42,8 +42,9 @@ struct ScheduleOutcome {
     std::vector<JobOutcome> jobs;
     std::vector<HeldSpan> spans;  // in the order of their ends, if they are kept
     std::int64_t decisions = 0;
-    std::int64_t rounds = 0;  // until the last job was complete; 0 without rounds
-    Instant end;              // of the last job
+    std::size_t live_most = 0;  // jobs that had come and were not complete, at once
+    std::int64_t rounds = 0;    // until the last job was complete; 0 without rounds
+    Instant end;                // of the last job
 };
 
 // InputError where a measured application's tables lack what the run asks for.

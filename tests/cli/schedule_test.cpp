@@ -135,6 +135,8 @@ TEST_CASE("ukemi schedule: wrong scenarios are refused in one line", "[cli][jobs
     CHECK_THAT(complaint(types),
                Catch::Contains("at /schedulers/0/name: fifo knows one type of GPU, the cluster "
                                "has 2"));
+    CHECK_THAT(complaint("/jobs/0/speed_on={\"a\": 2}"),
+               Catch::Contains("at /jobs/0/speed_on/a: the cluster has no such gpu_type"));
     CHECK_THAT(complaint("/cluster=[]"), Catch::Contains("expected at least one group"));
     CHECK_THAT(complaint("/cluster=[{\"gpu_type\": \"a\", \"gpus_per_machine\": 2}, "
                          "{\"gpu_type\": \"a\", \"gpus_per_machine\": 2}]"),

@@ -135,6 +135,24 @@ TEST_CASE("schedulers: with rounds, jobs start at their ends alone", "[jobs][pro
     }
 }
 
+TEST_CASE("schedulers: the most live jobs at once are counted", "[jobs][property]") {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        CAPTURE(seed);
+        const RandomWorkload workload = random_workload(seed);
+        const sim::ScheduleOutcome outcome = outcome_of(workload, "fifo", "{}");
+        std::size_t most = 0;  // once those that arrive at an instant have come
+        for (const SharingJob& at : workload.jobs) {
+            std::size_t live = 0;
+            for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+                const bool has_come = workload.jobs[i].arrival <= at.arrival;
+                live += has_come && outcome.jobs[i].completion > at.arrival ? 1U : 0U;
+            }
+            most = std::max(most, live);
+        }
+        CHECK(outcome.live_most == most);
+    }
+}
+
 TEST_CASE("max_min: nobody is slower than alone on an equal part of the cluster",
           "[jobs][property]") {
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
