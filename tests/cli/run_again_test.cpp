@@ -104,7 +104,9 @@ TEST_CASE("run again: the typed command can be pasted into a shell", "[cli][agai
     CHECK_THAT(typed, Catch::EndsWith(R"(--out 'it'\''s mine')") &&
                           Catch::Contains(R"('/market/billing={"granularity": "1 h"}')"));
     fs::rename(scratch.path() / "it's mine", scratch.path() / "first");
-    const Ran pasted = run_program("/bin/sh", scratch.path(), {"-c", typed});
+    CHECK_THAT(typed, Catch::StartsWith("ukemi replay s/small.json"));
+    const std::string path = "PATH=" + fs::path(UKEMI_BINARY).parent_path().string() + ":$PATH; ";
+    const Ran pasted = run_program("/bin/sh", scratch.path(), {"-c", path + typed});
     INFO(pasted.err);
     REQUIRE(pasted.code == 0);
     check_same(scratch.path(), "first", "it's mine");
