@@ -298,7 +298,7 @@ class Losses(ScriptTest):
         self.assertEqual(again.replica_digest, undisturbed)
 
     def test_a_state_from_elsewhere_is_not_taken(self):
-        """Whoever gets between two members has not the group's secret."""
+        """Somebody between two members has not the secret of the group."""
         rig = self.rig()
         workers = rig.spawn(2)
         tell = rig.tell

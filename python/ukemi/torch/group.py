@@ -1,7 +1,7 @@
 """The members of one epoch, connected by Gloo on this machine.
 
 They meet in a file that has no name: it lies in the memory of rank 0, which says where. A group can
-be aborted from another thread, by shutting its sockets: whoever waits in it comes back at once.
+be aborted from another thread, by shutting its sockets: a thread that waits in it comes back at once.
 """
 
 import os
