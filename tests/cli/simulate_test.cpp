@@ -150,9 +150,9 @@ TEST_CASE("ukemi simulate --out: a codec stands in the results with its level", 
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     std::vector<std::string> codecs;
-    for (const nlohmann::json& variant :
-         nlohmann::json::parse(text_in(scratch.path() / "out/simulate.json")).at("variants")) {
-        codecs.push_back(variant.at("jobs").at(0).at("codec"));
+    const auto results = nlohmann::json::parse(text_in(scratch.path() / "out/simulate.json"));
+    for (const nlohmann::json& variant : results.at("variants")) {
+        codecs.push_back(variant.at("jobs").at(0).at("codec").get<std::string>());
     }
     CHECK(codecs == std::vector<std::string>{"none", "power_sgd:2", "power_sgd:4"});
 }
