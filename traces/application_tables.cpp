@@ -107,9 +107,10 @@ std::size_t Application::type_called(std::string_view gpu_type) const {
 }
 
 ApplicationStep Application::step(std::size_t type, std::span<const std::int32_t> gpus_by_machine,
-                               std::int64_t batch_per_gpu) const {
+                                  std::int64_t batch_per_gpu) const {
     const StepTimes& steps = types_[type].steps;
-    if (const ApplicationStep* const found = steps.find(gpus_by_machine, batch_per_gpu)) return *found;
+    if (const ApplicationStep* const found = steps.find(gpus_by_machine, batch_per_gpu))
+        return *found;
     if (interpolates_ && !steps.empty()) return steps.interpolated(gpus_by_machine, batch_per_gpu);
     const std::string& gpu_type = types_[type].gpu_type;
     fail("throughput.csv",

@@ -55,7 +55,7 @@ public:
     std::int64_t local_max(std::size_t type) const { return types_[type].local_max; }
     // GPUs on one machine after another; any rotation of them is the same.
     ApplicationStep step(std::size_t type, std::span<const std::int32_t> gpus_by_machine,
-                      std::int64_t batch_per_gpu) const;
+                         std::int64_t batch_per_gpu) const;
     MeasuredGradient gradient(std::int64_t batch, std::int64_t epoch) const;
     bool runs_on(std::size_t type) const { return !types_[type].steps.empty(); }
     double progress(std::int64_t epoch) const;  // that ends this many epochs

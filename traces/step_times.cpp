@@ -125,7 +125,7 @@ void StepTimes::add_spread(std::int32_t gpus, std::int32_t machines, std::int64_
 }
 
 const ApplicationStep* StepTimes::find(std::span<const std::int32_t> gpus_by_machine,
-                                    std::int64_t batch_per_gpu) const {
+                                       std::int64_t batch_per_gpu) const {
     const auto found = measured_.find({rotated(gpus_by_machine), batch_per_gpu});
     return found == measured_.end() ? nullptr : &found->second;
 }
@@ -153,7 +153,7 @@ void StepTimes::fit() {
 }
 
 ApplicationStep StepTimes::interpolated(std::span<const std::int32_t> gpus_by_machine,
-                                     std::int64_t batch_per_gpu) const {
+                                        std::int64_t batch_per_gpu) const {
     const Shape shape = shape_of(gpus_by_machine, batch_per_gpu);
     constexpr std::array<double, 3> importance = {4, 4, 1};  // of machines, GPUs, batch
     double weights = 0;

@@ -34,10 +34,10 @@ public:
     bool empty() const { return rows_.empty(); }
     // Null: not measured. Any rotation of machines is the same.
     const ApplicationStep* find(std::span<const std::int32_t> gpus_by_machine,
-                             std::int64_t batch_per_gpu) const;
+                                std::int64_t batch_per_gpu) const;
     // After `fit`, which wants at least one row.
     ApplicationStep interpolated(std::span<const std::int32_t> gpus_by_machine,
-                              std::int64_t batch_per_gpu) const;
+                                 std::int64_t batch_per_gpu) const;
     void fit();
 
 private:
