@@ -52,9 +52,14 @@ TEST_CASE("results: a folder holds how to repeat the runs and all that came of t
 
     // Not a word of it depends on when it was made, or on whether one looked at the events.
     REQUIRE(replay(scratch.path(), {"--out", "again"}).code == 0);
-    for (const char* file : {"run.json", "runs.json", "summary.csv"}) {
+    for (const char* file : {"runs.json", "summary.csv"}) {
         CHECK(text_in(scratch.path() / "again" / file) == text_in(scratch.path() / "out" / file));
     }
+    json inputs = about;
+    json inputs_again = json::parse(text_in(scratch.path() / "again/run.json"));
+    CHECK(inputs.erase("typed") == 1);  // the line itself names the folder
+    CHECK(inputs_again.erase("typed") == 1);
+    CHECK(inputs_again == inputs);
 }
 
 TEST_CASE("results: a timeline of several zones shows from the lowest price to the highest",

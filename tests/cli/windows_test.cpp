@@ -111,7 +111,7 @@ TEST_CASE("ukemi replay: a trace without room for two windows is said to be one"
     CHECK(ran.code == 0);
     CHECK_THAT(ran.out, Catch::Contains("\n1 run a policy\n"));
     CHECK_THAT(ran.out, Catch::Contains("from 1 beginning in the trace (there is room for one "
-                                        "window only)\n"));
+                                        "window only, and one beginning decides nothing)\n"));
 }
 
 TEST_CASE("ukemi compare --starts --baseline: pairs in the table, CSV and JSON", "[cli][windows]") {
