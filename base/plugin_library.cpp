@@ -79,6 +79,7 @@ std::string problem_in_trial(const fs::path& library, std::span<const PluginKind
 }  // namespace
 
 void allow_plugins() { are_plugins_allowed = true; }
+bool plugins_are_allowed() { return are_plugins_allowed; }
 
 void load_plugin_library(const fs::path& library, std::string_view place,
                          std::span<const PluginKind> kinds) {

@@ -59,6 +59,7 @@ struct PluginKind {
 // A library's code runs with its user's rights, and a scenario may be somebody else's: libraries
 // are loaded only once the user has said so. Before there are threads.
 void allow_plugins();
+bool plugins_are_allowed();
 
 // Loads a library once, however often it is asked for. InputError("PLACE: …") where that is not
 // allowed, and for a library that is not there, is not one, has no function of these kinds, lacks

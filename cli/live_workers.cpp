@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/input_error.hpp"
+#include "base/plugin_library.hpp"
 #include "cli/backends.hpp"
 #include "cli/stop_signals.hpp"
 #include "scenarios/reader/live_costs.hpp"
@@ -81,7 +82,8 @@ void LiveWorkerOptions::add_to(CLI::App& command) {
         ->check(CLI::IsMember(backend_names()));
     command.add_option("--script", script,
                        "a Python file that makes model, optimizer and data: PyTorch's workers "
-                       "train it (default: the scenario's training.script)");
+                       "train it (default: the scenario's training.script, under "
+                       "`ukemi --allow-plugins`)");
     command.add_option("--python", python,
                        "the Python that has ukemi and torch (default: python3)");
     command.add_option("--workers", workers, "at most so many (default: the scenario's count)")
@@ -102,6 +104,11 @@ scenarios::Scenario LiveWorkerOptions::read_scenario() const {
         overrides.push_back({"/training/script", path, "--script"});
     }
     scenarios::Scenario read = ukemi::scenarios::read_scenario(scenario, overrides);
+    if (runs_script(read) && script.empty() && !plugins_are_allowed()) {
+        throw InputError(scenario.string(), "/training/script",
+                         "a scenario may be somebody else's, and a script does what it likes: "
+                         "expected --script FILE, or `ukemi --allow-plugins COMMAND ...`");
+    }
     if (workers) scenarios::limit_workers(read.job, *workers);
     return read;
 }

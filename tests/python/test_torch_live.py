@@ -64,9 +64,9 @@ class LiveTest(ScratchTest):
     def write(self, scenario):
         (self.folder / "job.json").write_text(json.dumps(scenario))
 
-    def start(self, *arguments, python=sys.executable):
+    def start(self, *arguments, python=sys.executable, allow=("--allow-plugins",)):
         return subprocess.Popen(
-            [UKEMI, "train", "job.json", "--python", python, *arguments],
+            [UKEMI, *allow, "train", "job.json", "--python", python, *arguments],
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -165,6 +165,11 @@ class Live(LiveTest):
         self.assertIn("--python: expected a program, found none named no-such-python", err)
         _, err = self.train("--out", "run", "--backend", "cuda", code=2)
         self.assertIn("--backend: a script says itself on what it computes", err)
+
+    def test_a_scenario_alone_may_not_run_a_script(self):
+        _, err = self.train("--out", "no", code=2, allow=())
+        self.assertIn("/training/script: a scenario may be somebody else's", err)
+        self.assertFalse((self.folder / "no").exists())
 
     def test_a_script_that_fails_ends_the_run_and_says_where(self):
         (self.folder / "small.py").write_text("import torch\nraise ValueError('not today')\n")

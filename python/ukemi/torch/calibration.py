@@ -37,7 +37,8 @@ def calibrate(
         scenario.write_text(json.dumps(_scenario(script, wanted[0], workers)))
         ran = subprocess.run(
             [
-                command, "calibrate", str(scenario), "--python", sys.executable,
+                command, "calibrate", str(scenario), "--script", str(script),
+                "--python", sys.executable,
                 "--workers", str(workers), "--batches", ",".join(map(str, wanted)),
                 "--steps", str(steps), "--stretches", str(stretches), "--repeat", str(repeat),
                 "--out", str(out), *(["--force"] if force else []),
