@@ -168,7 +168,7 @@ TEST_CASE("recorded stretches: run lengths of a zone that was kept back", "[stre
             CHECK(sum.stretches < sum.poisson + 0.001 * kept);
         }
     }
-    CHECK(compared >= 9);
+    CHECK(compared >= 4);  // 13 with all that was recorded
 }
 
 TEST_CASE("recorded stretches: zones of a region are short together as they were",
