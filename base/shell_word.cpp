@@ -15,7 +15,10 @@ std::string shell_word(std::string_view text) {
 
 std::string shell_line(std::span<const std::string> words) {
     std::string line;
-    for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+    for (const std::string& word : words) {
+        if (!line.empty()) line += ' ';
+        line += shell_word(word);
+    }
     return line;
 }
 

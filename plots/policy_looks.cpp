@@ -55,6 +55,11 @@ std::size_t place_of(std::string_view name) {
     return text_digest(name) % looks_count;
 }
 
+bool is_shipped(std::string_view name) {
+    return std::ranges::find(shipped, table_name(name.substr(0, name.find('+')))) !=
+           std::end(shipped);
+}
+
 // Lists that differ in one policy differ as far as these do.
 std::size_t place_of_list(std::string_view list) {
     constexpr std::size_t a_policy_more = 5;
@@ -87,11 +92,13 @@ std::vector<PolicyLook> looks_of(std::span<const std::string> policies) {
     std::vector<PolicyLook> taken;
     for (const std::size_t i : by_name) {
         std::size_t place = place_of_list(policies[i]);
+        // What is no policy has no look to be known by, and so a colour of its own while there is.
+        const bool wants_colour = !is_shipped(policies[i]) && taken.size() < colours.size();
         for (std::size_t tried = 0; tried < looks_count; ++tried, ++place) {
             looks[i] = look_at(place % looks_count);
             const auto alike = [&](const PolicyLook& one) {
                 const bool crowded = taken.size() >= colours.size() * points.size();
-                return one == looks[i] ||
+                return one == looks[i] || (wants_colour && one.colour == looks[i].colour) ||
                        (!crowded && one.colour == looks[i].colour && one.point == looks[i].point);
             };
             if (std::ranges::none_of(taken, alike)) break;

@@ -23,7 +23,8 @@ struct PolicyLook {
 PolicyLook look_of(std::string_view policy);
 
 // Of lines of one figure, in their order. Where two would have colour and point in common, the list
-// of several, or else the later in the alphabet, takes the next look that is free.
+// of several, or else the later in the alphabet, takes the next look that is free; one that is no
+// policy a colour that is free, while there is one.
 std::vector<PolicyLook> looks_of(std::span<const std::string> policies);
 
 }  // namespace ukemi::plots
