@@ -67,8 +67,10 @@ public:
             }
             next();
         }
-        for (std::size_t i = 0; gpus > 0; ++i) {
-            INVARIANT(i <= free_.size());
+        std::size_t looked = 0;
+        while (gpus > 0) {
+            INVARIANT(looked <= free_.size());
+            ++looked;
             take_here(gpus);
             next();
         }
