@@ -403,8 +403,9 @@ TEST_CASE("ukemi report: schedulers on a cluster of jobs", "[cli][report]") {
     const json document = json::parse(text_in(scratch / "s/schedule.json"));
     REQUIRE(rows.size() == document.at("runs").size());
     for (const json& run : document.at("runs")) {
+        const auto scheduler = run.at("scheduler").get<std::string>();
         const auto row = std::ranges::find_if(
-            rows, [&](const auto& one) { return one.at("scheduler") == run.at("scheduler"); });
+            rows, [&](const auto& one) { return one.at("scheduler") == scheduler; });
         REQUIRE(row != rows.end());
         CHECK(number(row->at("completion, h")) ==
               Approx(run.at("completion_s_mean").get<double>() / 3600));

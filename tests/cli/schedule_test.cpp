@@ -59,7 +59,7 @@ TEST_CASE("ukemi schedule: machines of two types, and who is on which", "[cli][j
     REQUIRE(rows.size() == 5);
     const auto makespan_s = [&](std::size_t row) { return std::stod(rows[row].at("makespan_s")); };
     CHECK(rows[3].at("scheduler") == "gavel_makespan");
-    for (const std::size_t other : {0, 1, 2, 4}) CHECK(makespan_s(3) < makespan_s(other));
+    for (const std::size_t other : {0U, 1U, 2U, 4U}) CHECK(makespan_s(3) < makespan_s(other));
 }
 
 TEST_CASE("ukemi schedule: named schedulers keep the scenario's parameters", "[cli][jobs]") {
