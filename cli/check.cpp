@@ -30,7 +30,9 @@ void check_steps(const std::string& file, bool print_resolved) {
     fmt::print("{}: ok ({} job{}, {})\n", file, jobs, jobs == 1 ? "" : "s", scenario.cluster);
     for (const std::string& fitted : scenario.fitted) fmt::print("  {}\n", one_line(fitted));
     for (const scenarios::StepJobEntry& entry : scenario.jobs) {
-        if (entry.job.nccl) fmt::print("  {}: nccl: {}\n", entry.job.name, entry.why);
+        if (entry.job.nccl && !entry.why.empty()) {
+            fmt::print("  {}: nccl: {}\n", entry.job.name, entry.why);
+        }
         if (entry.searched) fmt::print("  {}: dimensions: {}\n", entry.job.name, entry.why);
     }
 }
