@@ -17,6 +17,7 @@
 #include "schedulers/linear_programme.hpp"
 #include "schedulers/multiple_choice.hpp"
 #include "tests/recorded.hpp"
+#include "tests/sim/jobs/recorded_run.hpp"
 #include "traces/csv_scanner.hpp"
 #include "traces/workload_file.hpp"
 
@@ -80,19 +81,6 @@ TypesRun saturn_run(const PeerRun& recorded) {
     return run_of(three_types(
         recorded, "360 s",
         {{"name", "gavel_max_sum"}, {"solutions", (recorded.folder / "lp.csv.gz").string()}}));
-}
-
-void check_types_run(const analysis::ScheduledRun& run, const json& expected) {
-    REQUIRE(run.jobs.size() == expected["jobs"].get<std::size_t>());
-    for (const analysis::ScheduledJob& one : run.jobs) {
-        CAPTURE(one.job->name);
-        CHECK(one.completion_time ==
-              whole_seconds(expected["jcts"][one.job->name].get<std::int64_t>()));
-        CHECK(one.restarts == expected["restarts"][one.job->name].get<std::int64_t>());
-    }
-    CHECK(run.completion_s.mean == Approx(expected["avg_jct"].get<double>()).epsilon(1e-12));
-    CHECK(run.outcome.end.since_start() == whole_seconds(expected["makespan"].get<std::int64_t>()));
-    CHECK(run.outcome.rounds == expected["rounds"].get<std::int64_t>());
 }
 
 // When a job got which GPUs, or none: "1080 cifar10-2 aws p444".
@@ -261,7 +249,7 @@ TEST_CASE("recorded types: Sia on philly-1 with the solver's answers, every plac
     const auto recorded = philly();
     if (!recorded) return;
     const TypesRun done = philly_run(*recorded);
-    check_types_run(done.run, json::parse(read_file(recorded->folder / "expected.json")));
+    check_recorded_run(done.run, json::parse(read_file(recorded->folder / "expected.json")));
     const auto expected = recorded_changes(recorded->folder / "allocations.csv.gz");
     CHECK(expected.size() == 1421);
     CHECK(changes_in(done.run) == expected);
@@ -272,7 +260,7 @@ TEST_CASE("recorded types: Gavel on saturn-7 with the solver's answers, every pl
     const auto recorded = saturn();
     if (!recorded) return;
     const TypesRun done = saturn_run(*recorded);
-    check_types_run(done.run, json::parse(read_file(recorded->folder / "expected.json")));
+    check_recorded_run(done.run, json::parse(read_file(recorded->folder / "expected.json")));
     const auto expected = recorded_changes(recorded->folder / "allocations.csv.gz");
     CHECK(expected.size() == 829);
     CHECK(changes_in(done.run) == expected);

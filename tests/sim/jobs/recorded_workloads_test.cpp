@@ -13,6 +13,7 @@
 #include "base/read_file.hpp"
 #include "tests/recorded.hpp"
 #include "tests/scratch_folder.hpp"
+#include "tests/sim/jobs/recorded_run.hpp"
 
 namespace ukemi {
 
@@ -31,19 +32,6 @@ std::string pollux_scenario(const fs::path& workload, const fs::path& tables) {
                 {"jobs", {{"workload", workload.string()}, {"tables", tables.string()}}},
                 {"schedulers", {{{"name", "tiresias"}}, {{"name", "optimus"}}}}}
         .dump();
-}
-
-void check_run(const analysis::ScheduledRun& run, const json& expected) {
-    REQUIRE(run.jobs.size() == expected["jobs"].get<std::size_t>());
-    for (const analysis::ScheduledJob& one : run.jobs) {
-        CAPTURE(one.job->name);
-        CHECK(one.completion_time ==
-              whole_seconds(expected["jcts"][one.job->name].get<std::int64_t>()));
-        CHECK(one.restarts == expected["restarts"][one.job->name].get<std::int64_t>());
-    }
-    CHECK(run.completion_s.mean == Approx(expected["avg_jct"].get<double>()).epsilon(1e-12));
-    CHECK(run.outcome.end.since_start() == whole_seconds(expected["makespan"].get<std::int64_t>()));
-    CHECK(run.outcome.rounds == expected["rounds"].get<std::int64_t>());
 }
 
 // The look-ups that the simulator's triangulation gave are left out; what was measured stays.
@@ -79,7 +67,7 @@ TEST_CASE("recorded workloads: Tiresias and Optimus complete every job in the re
             CAPTURE(number, run.scheduler);
             const fs::path expected =
                 tables / "expected" / (run.scheduler + "-w" + std::to_string(number) + ".json");
-            check_run(run, json::parse(read_file(expected)));
+            check_recorded_run(run, json::parse(read_file(expected)));
             jobs += run.jobs.size();
         }
     }
