@@ -30,6 +30,7 @@ Order = Tuple[str, SimpleNamespace]
 _WELCOME_S = 30.0
 _HEARTBEATS_PER_DEADLINE = 5
 _EVERY = (1 << 64) - 1
+_ALONE_S = 5.0  # for a worker whose coordinator is gone, to end by itself
 NO_ATTEMPT = _EVERY
 ABORTED = OUTCOMES.index("aborted")
 
@@ -158,6 +159,9 @@ class Link:
         except (OSError, ProtocolError):
             pass
         self.end()
+        # An aborted collective of Gloo's may have missed it, and would wait for its whole deadline.
+        time.sleep(_ALONE_S)
+        os._exit(1)
 
     def _beat(self) -> None:
         phase = self._phase
