@@ -123,23 +123,6 @@ int main() {
   "replay": ["NAME+daly", "NAME:2h+daly", "greedy+daly", "on_demand"]
 }
 )code"},
-    {"CMakeLists.txt", R"code(cmake_minimum_required(VERSION 3.18)
-project(NAME LANGUAGES CXX)
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-find_package(ukemi REQUIRED)  # -DCMAKE_PREFIX_PATH=… where it is installed
-
-# What ukemi loads; the functions it uses are ukemi's.
-add_library(NAME MODULE NAME.cpp)
-set_target_properties(NAME PROPERTIES PREFIX "")
-target_link_libraries(NAME PRIVATE ukemi::headers)
-
-enable_testing()
-add_executable(NAME_test NAME_test.cpp NAME.cpp)
-target_link_libraries(NAME_test PRIVATE ukemi::policies)
-add_test(NAME NAME_test COMMAND NAME_test)
-)code"},
     {"README.md", R"code(# NAME
 
 A policy for ukemi, in a library of its own.
@@ -158,6 +141,8 @@ Build it anew when ukemi changes: a library for another interface is refused.
 
 }  // namespace
 
-FilledFiles policy_template(std::string_view name) { return filled_template(policy_files, name); }
+FilledFiles policy_template(std::string_view name) {
+    return filled_template(policy_files, "policies", name);
+}
 
 }  // namespace ukemi::cli

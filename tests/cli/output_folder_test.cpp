@@ -45,7 +45,7 @@ public:
     explicit TwoResults(const fs::path& folder)
         : folder_(folder),
           scenario_(small_scenario(R"({"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"})")) {
-        for (const std::uint64_t seed : {1, 2}) {
+        for (const std::uint64_t seed : {1U, 2U}) {
             const scenarios::NamedMarket market = scenarios::make_market(scenario_, seed);
             runs_.push_back(scenarios::run_one(scenario_, market, scenario_.policies.front(), seed,
                                                {true, true, true, true}));

@@ -56,7 +56,7 @@ TEST_CASE("units: several zones are the clusters, whatever else varies", "[cli][
     for (const char* zone : {"a", "b"}) {
         for (const char* month : {"-may", "-june"}) {
             for (const std::int64_t start_h : {0, 60, 120}) {
-                for (const std::uint64_t seed : {1, 2}) {
+                for (const std::uint64_t seed : {1U, 2U}) {
                     const std::string name = zone;
                     places.push_back({name, name + month, start_h, start_h / 60, seed});
                 }
@@ -104,7 +104,7 @@ TEST_CASE("units: seeds are, where nothing else varies", "[cli][units]") {
 
 TEST_CASE("units: what is the same under every seed counts once", "[cli][units]") {
     std::vector<RunResult> runs;
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
         runs.push_back(run_at({"a", "a", 0, 0, seed}, "on_demand", 30, "same"));
         runs.push_back(run_at({"a", "a", 0, 0, seed}, "greedy", 10 + static_cast<double>(seed),
                               std::to_string(seed)));

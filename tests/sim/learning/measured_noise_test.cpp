@@ -39,7 +39,7 @@ Measured measured(const DataSet& data, double smoothing, std::uint64_t seed, int
 TEST_CASE("measured noise: after 45 steps on the digits it is of all steps, not of the first",
           "[learning][gradient_noise]") {
     const DataSet data = handwritten_digits();
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
         CAPTURE(seed);
         const std::vector<NoiseSample> each = measured(data, 0, seed, 45).samples;
         const double smoothing = 0.99;
