@@ -52,7 +52,7 @@ std::string python_program() {
     return named == nullptr || *named == '\0' ? "python3" : named;
 }
 
-// What went wrong between the two processes; whoever asked says where.
+// What went wrong between the two processes; the caller says where.
 class NoAnswer : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
