@@ -167,7 +167,11 @@ class _Answers:
         self._made: Dict[int, Policy] = {}
 
     def make(self, record: Dict[str, Any]) -> None:
-        policy = self._known[record["name"]](**record["parameters"])
+        try:
+            policy = self._known[record["name"]](**record["parameters"])
+        except (TypeError, ValueError) as error:  # of what somebody set: a line says all
+            self._line.say("raised", why=" ".join(str(error).split())[:500])
+            return
         self._made[record["policy"]] = policy
         self._line.say(
             "made",

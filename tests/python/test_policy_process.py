@@ -162,5 +162,7 @@ class ByTheCommand(ScratchTest):
         said = self.ukemi("--plugin", "rules.py", "replay", "demo", "--policies",
                           "my_rule:colour=1", "--no-files", code=2)  # fmt: skip
         self.assertIn("unexpected keyword argument 'colour'", said)
-        self.assertIn("Spot while there is some; on demand", self.ukemi(
-            "--plugin", "rules.py", "list", "policies", "my_rule"))  # fmt: skip
+        self.assertNotIn("Traceback", said)
+        told = self.ukemi("--plugin", "rules.py", "list", "policies", "my_rule")
+        self.assertIn("my_rule: Spot while there is some; on demand", told)
+        self.assertIn("parameters are those of its constructor", told)
