@@ -28,15 +28,27 @@ def duration_s(folder):
     return run["duration_s"]
 
 
-def count_samples(steps):
-    """The samples trained on. Each committed step must begin where the one before it ended."""
-    end = 0
-    for number, row in enumerate(steps):
-        done = int(row["samples"])
-        if int(row["step"]) != number or done <= end:
-            raise SystemExit(f"step {row['step']} does not follow step {number - 1}")
-        end = done
-    return end
+def kept(rows):
+    """The steps that the model has, and how many were lost and done again from a checkpoint.
+
+    Each must begin at the sample at which the one before it ended.
+    """
+    steps = []
+    lost = 0
+    for row in rows:
+        number = int(row["step"])
+        if number > len(steps):
+            raise SystemExit(f"step {number} does not follow step {len(steps) - 1}")
+        lost += len(steps) - number
+        del steps[number:]
+        if steps and int(row["samples"]) <= int(steps[-1]["samples"]):
+            raise SystemExit(f"step {number} does not go on from the one before it")
+        steps.append(row)
+    return steps, lost
+
+
+def samples_of(steps):
+    return int(steps[-1]["samples"])
 
 
 def smoothed(steps, width):
@@ -77,10 +89,11 @@ def main():
     parser.add_argument("calm", type=Path)
     parser.add_argument("--loss", type=Path)
     options = parser.parse_args()
-    taken, calm = read_steps(options.taken), read_steps(options.calm)
+    (taken, lost), (calm, _) = kept(read_steps(options.taken)), kept(read_steps(options.calm))
     live = json.loads(only(options.taken, "live.json").read_text())
-    print(f"samples: {count_samples(taken)} and {count_samples(calm)}, each once an epoch")
-    print(f"workers: {' -> '.join(map(str, group_sizes(taken)))}; steps torn: {live['torn_steps']}")
+    print(f"samples: {samples_of(taken)} and {samples_of(calm)}, each once an epoch")
+    print(f"workers: {' -> '.join(map(str, group_sizes(taken)))}; steps torn: {live['torn_steps']}, "
+          f"done again from a checkpoint: {lost}")  # fmt: skip
     width = max(1, min(40, len(calm) // 4))
     curves = {"machines taken": smoothed(taken, width), "undisturbed": smoothed(calm, width)}
     pairs = list(zip(*curves.values()))
