@@ -92,8 +92,8 @@ def main():
     (taken, lost), (calm, _) = kept(read_steps(options.taken)), kept(read_steps(options.calm))
     live = json.loads(only(options.taken, "live.json").read_text())
     print(f"samples: {samples_of(taken)} and {samples_of(calm)}, each once an epoch")
-    print(f"workers: {' -> '.join(map(str, group_sizes(taken)))}; steps torn: {live['torn_steps']}, "
-          f"done again from a checkpoint: {lost}")  # fmt: skip
+    sizes = " -> ".join(map(str, group_sizes(taken)))
+    print(f"workers: {sizes}; steps torn: {live['torn_steps']}, again from a checkpoint: {lost}")
     width = max(1, min(40, len(calm) // 4))
     curves = {"machines taken": smoothed(taken, width), "undisturbed": smoothed(calm, width)}
     pairs = list(zip(*curves.values()))
