@@ -93,6 +93,10 @@ void list_policy(std::string_view name) {
     fmt::print("  source  {}\n", entry->source);
     if (entry->needs_deadline) fmt::print("  needs   a deadline\n");
     if (entry->needs_oracle) fmt::print("  needs   \"oracle\": \"future_availability\"\n");
+    if (entry->make_from != nullptr) {  // in another language: only its constructor knows
+        fmt::print("  parameters are those of its constructor\n");
+        return;
+    }
     const std::vector<KeyNote> notes = policies::parameters_of(*entry);
     if (notes.empty()) fmt::print("  no parameters\n");
     for (const KeyNote& note : notes) {

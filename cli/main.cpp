@@ -88,14 +88,15 @@ void add_plugin_options(CLI::App& app) {
                    ukemi::scenarios::load_plugin(file, "--plugin");
                }
            },
-           "a shared library with policies or trace forms of its own (ukemi init)")
+           "a shared library with policies or trace forms of its own (ukemi init), or a Python "
+           "file with policies (docs/own_policy.md)")
         ->type_name("FILE")
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->trigger_on_parse();
     app.add_flag_callback(
            "--allow-plugins", [] { ukemi::allow_plugins(); },
-           "load the libraries that scenarios name under \"plugins\"")
+           "load the libraries and Python files that scenarios name under \"plugins\"")
         ->trigger_on_parse();
 }
 

@@ -65,6 +65,23 @@ json to_json(const policies::Decision& decision) {
     return object;
 }
 
+policies::Decision decision_from(const json& object) {
+    policies::Decision decision;
+    Fields fields(object);
+    for_each_line(policies::decision_fields, [&](const auto& field) {
+        if (fields.find(field.key) == nullptr) return;
+        read_value(fields, field.key, (decision.*field.decided).emplace(), ReadRange::any);
+    });
+    if (fields.find("ask_again_in_ns") != nullptr) {
+        std::int64_t wait = 0;
+        fields.integer_from("ask_again_in_ns", std::int64_t{1}, wait);
+        decision.ask_again_in = nanoseconds(wait);
+    }
+    fields.find("reason");
+    fields.finish();
+    return decision;
+}
+
 json to_json(const policies::Capabilities& capabilities) {
     json knobs = json::array();
     for (std::size_t index = 0; index < policies::knob_count; ++index) {

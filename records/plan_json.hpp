@@ -24,6 +24,8 @@ nlohmann::json to_json(const policies::JobProfile& profile);
 
 policies::Plan plan_from(const nlohmann::json& json);
 policies::Observation observation_from(const nlohmann::json& json);
+// All but the reason, which is text that somebody must keep.
+policies::Decision decision_from(const nlohmann::json& json);
 policies::Capabilities capabilities_from(const nlohmann::json& json);
 policies::JobProfile profile_from(const nlohmann::json& json);
 policies::ControlEvent control_event_from(const nlohmann::json& json);

@@ -1,4 +1,5 @@
-// plugins.hpp — libraries with policies and forms of traces of one's own.
+// plugins.hpp — libraries with policies and forms of traces of one's own, and Python files with
+// policies.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +7,8 @@
 
 namespace ukemi::scenarios {
 
-// InputError("PLACE: …") as base/plugin_library.hpp says it.
+// A library, or a file that ends in .py. InputError("PLACE: …") as base/plugin_library.hpp and
+// policy_process.hpp say it.
 void load_plugin(const std::filesystem::path& library, std::string_view place);
 
 }  // namespace ukemi::scenarios

@@ -57,6 +57,10 @@ TEST_CASE("python: experiments are those of the commands", "[python]") {
 
 TEST_CASE("python: a policy is a class", "[python]") { run_tests("test_policy"); }
 
+TEST_CASE("python: a policy in a file is a policy of every command", "[python]") {
+    run_tests("test_policy_process");
+}
+
 TEST_CASE("python: worlds and training loops are somebody's own", "[python]") {
     run_tests("test_loop");
 }
@@ -83,6 +87,14 @@ TEST_CASE("python: PyTorch trains under a scenario's policies", "[python][torch]
 
 TEST_CASE("python: workers of a script die at random, and nothing is lost", "[python][torch]") {
     run_with_torch("test_torch_chaos");
+}
+
+TEST_CASE("python: LeNet learns while machines are taken", "[python][torch]") {
+    run_with_torch("test_torch_example");
+}
+
+TEST_CASE("python: ukemi decides and torchrun restarts", "[python][torch]") {
+    run_with_torch("test_torchrun");
 }
 
 TEST_CASE("python: the page about PyTorch is run as it stands", "[python][torch]") {

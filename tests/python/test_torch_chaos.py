@@ -16,7 +16,50 @@ from test_torch_live import SCENARIO, LiveTest, alive_workers
 from torch_rig import SCRIPT
 
 
+# Each worker says after each batch that it has trained one.
+TELLING = SCRIPT.replace(
+    "    out =", "    import os; open(f'trained-{os.getpid()}', 'a').write('.')\n    out ="
+)
+
+
 class Chaos(LiveTest):
+    def wait_until_all_train(self, process, workers):
+        """Until each has trained since now. A run whose workers die and win nothing gives up."""
+        end = time.monotonic() + 300
+        before = {one: self.trained(one) for one in alive_workers(self.folder)}
+        while process.poll() is None and time.monotonic() < end:
+            alive = alive_workers(self.folder)
+            if len(alive) == workers and all(
+                self.trained(one) > before.get(one, 0) for one in alive
+            ):
+                return
+            time.sleep(0.2)
+        self.assertIsNone(process.poll(), "the run ended by itself")
+        self.fail("the workers do not train again")
+
+    def trained(self, worker):
+        file = self.folder / f"trained-{worker}"
+        return file.stat().st_size if file.exists() else 0
+
+    def disturb(self, process, draw, disturbances):
+        """Random signals to random workers, at most three before all train again."""
+        counts = {signal.SIGKILL: 0, signal.SIGSTOP: 0}
+        hasty = 0
+        while sum(counts.values()) < disturbances and process.poll() is None:
+            if hasty == 3 or draw.random() < 0.5:
+                self.wait_until_all_train(process, 3)
+                hasty = 0
+            hasty += 1
+            time.sleep(draw.uniform(0.0, 1.0))
+            workers = alive_workers(self.folder)
+            kind = signal.SIGKILL if draw.random() < 0.8 else signal.SIGSTOP
+            try:
+                os.kill(draw.choice(workers), kind)
+                counts[kind] += 1
+            except (ProcessLookupError, IndexError):
+                continue
+        return counts
+
     def test_nothing_committed_is_lost_and_no_process_left(self):
         disturbances = int(os.environ.get("UKEMI_TORCH_CHAOS", "12"))
         # Work without end, which is told to stop.
@@ -26,33 +69,22 @@ class Chaos(LiveTest):
                     "policy_parameters": {"periodic_checkpoint": {"interval": "3 s"}},
                     "replay": ["follow_capacity+spot_only+periodic_checkpoint"]})  # fmt: skip
         (self.folder / "market.csv").write_text("# id=calm duration_s=100000\nt_s,instances\n0,3\n")
-        (self.folder / "small.py").write_text(SCRIPT)
+        (self.folder / "small.py").write_text(TELLING)
         process = self.start("--workers", "3", "--revocations", "scenario", "--out", "run")
         draw = random.Random(int(os.environ.get("UKEMI_TORCH_SEED", "1")))
-        done = 0
+        begun = time.monotonic()
         try:
-            end = time.monotonic() + 60 + 20 * disturbances
-            while done < disturbances and process.poll() is None and time.monotonic() < end:
-                time.sleep(draw.uniform(0.0, 2.0))
-                workers = alive_workers(self.folder)
-                if not workers:
-                    continue
-                kind = signal.SIGKILL if draw.random() < 0.8 else signal.SIGSTOP
-                try:
-                    os.kill(draw.choice(workers), kind)
-                    done += 1
-                except ProcessLookupError:
-                    pass
-                # Somebody must win a step between, or the run gives up, and rightly.
-                time.sleep(draw.uniform(2.0, 6.0))
-            self.assertIsNone(process.poll(), "the run ended by itself")
-            time.sleep(12)
-            process.send_signal(signal.SIGTERM)
-            out, err = process.communicate(timeout=120)
-        finally:
+            counts = self.disturb(process, draw, disturbances)
             if process.poll() is None:
-                process.kill()
-                process.communicate()
+                self.wait_until_all_train(process, 3)
+                process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=120)
+        except BaseException:
+            process.kill()
+            print(*process.communicate(), file=sys.stderr)
+            raise
+        done = sum(counts.values())
+        self.assertIn("told to stop", err)
         self.assertEqual(done, disturbances)
         self.assertEqual(alive_workers(self.folder), [], out + err)
         steps = self.steps("run")
@@ -67,8 +99,10 @@ class Chaos(LiveTest):
         self.expect_equal_decisions("run")
         left = [one.name for one in (self.folder / "run-checkpoints").glob("*.tmp-*")]
         self.assertEqual(left, [])
-        print(f"{done} signals, {len(steps)} steps, {len(self.live('run')['incidents'])} incidents",
-              file=sys.stderr)  # fmt: skip
+        live = self.live("run")
+        print(f"{counts[signal.SIGKILL]} SIGKILL and {counts[signal.SIGSTOP]} SIGSTOP in "
+              f"{time.monotonic() - begun:.0f} s, {len(steps)} steps, {live['torn_steps']} torn, "
+              f"{len(live['incidents'])} incidents", file=sys.stderr)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """`ukemi train --script`: PyTorch under a scenario's policies, as the user types it."""
 
 import csv
+import ctypes
 import json
 import os
 import signal
@@ -40,6 +41,11 @@ SCENARIO = {
 MARKET = "# id=steps duration_s=48\nt_s,instances\n0,4\n18,2\n30,3\n"
 
 
+def end_with_parent():
+    """A run without end does not outlive a test that is killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 def alive_workers(folder):
     """Processes of workers whose folder is this test's."""
     found = []
@@ -68,6 +74,7 @@ class LiveTest(ScratchTest):
         return subprocess.Popen(
             [UKEMI, *allow, "train", "job.json", "--python", python, *arguments],
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=end_with_parent,
         )  # fmt: skip
 
     def train(self, *arguments, code=0, **other):

@@ -1,0 +1,48 @@
+"""examples/fashion_mnist in a short form: few images, paced, so that the market has its say."""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from support import SOURCE
+from test_torch_live import LiveTest
+
+EXAMPLE = SOURCE / "examples" / "fashion_mnist"
+IMAGES = Path("/usr/share/datasets/fashion-mnist")
+PACED = "\n\nfast = loss\n\n\ndef loss(model, batch):\n    import time\n\n    time.sleep(0.04)\n"
+PACED += "    return fast(model, batch)\n"
+
+
+@unittest.skipUnless(IMAGES.is_dir(), "dataset-fashion-mnist is not installed")
+class Example(LiveTest):
+    def test_the_loss_is_that_of_an_undisturbed_run(self):
+        for file in ("job.json", "market.csv", "compare.py"):
+            shutil.copy(EXAMPLE / file, self.folder / file)
+        (self.folder / "train.py").write_text((EXAMPLE / "train.py").read_text() + PACED)
+        os.environ["IMAGES"] = "1200"
+        self.addCleanup(os.environ.pop, "IMAGES")
+        short = ["--workers", "4", "--time-scale", "150", "--set", "/job/samples=36000", "--set",
+                 "/job/samples_per_epoch=1200", "--set", "/job/batch=60", "--set",
+                 "/market/after_last_row=repeat"]  # fmt: skip
+        self.train(*short, "--out", "calm")
+        self.train(*short, "--revocations", "scenario", "--out", "taken")
+        self.expect_equal_decisions("taken")
+        said = subprocess.run(
+            [sys.executable, "compare.py", "taken", "calm", "--loss", "loss.svg"], check=True,
+            cwd=self.folder, stdout=subprocess.PIPE, text=True,
+        ).stdout  # fmt: skip
+        self.assertIn("samples: 36000 and 36000, each once an epoch", said)
+        self.assertRegex(said, r"workers: \d+( -> \d+)+; ")
+        self.assertIn("</svg>", (self.folder / "loss.svg").read_text())
+        # A step is the mean over the same 60 samples, however many workers share them.
+        calm = {row["step"]: float(row["loss"]) for row in self.steps("calm")}
+        for row in self.steps("taken"):
+            self.assertAlmostEqual(float(row["loss"]), calm[row["step"]], delta=0.05)
+        self.assertLess(float(self.steps("taken")[-1]["loss"]), 1.0)
+
+
+if __name__ == "__main__":
+    unittest.main()
