@@ -16,8 +16,20 @@
 
 namespace ukemi::runtime {
 
+namespace {
+
+Door door_of(const CrewSetup& setup) {
+    const auto host = SocketAddress::of_host(setup.listen, 0);
+    INVARIANT(host);
+    return {*host, setup.training.script.empty() ? Door::Kind::secure : Door::Kind::plain};
+}
+
+}  // namespace
+
 Crew::State::State(CrewSetup given)
-    : setup(std::move(given)), training(kernels::training_spec_text(setup.training)) {
+    : setup(std::move(given)),
+      training(kernels::training_spec_text(setup.training)),
+      door(door_of(setup)) {
     pumped = pinged = Clock::now();
     kernels::sweep_unfinished_checkpoints(setup.folder);  // of a run that was killed
 }
@@ -38,7 +50,8 @@ void Crew::spawn(InstanceId worker) {
     ProcessOrder order;
     order.program = state.setup.worker_program;
     order.arguments = state.setup.worker_arguments;
-    order.environment = environment_of({state.door.port(), index_of(worker), state.door.secret()});
+    order.environment =
+        environment_of({state.door.address(), index_of(worker), state.door.secret()});
     const std::vector<int>& cores = state.setup.cores;
     if (!cores.empty()) order.core = cores[index_of(worker) % cores.size()];
     Worker started;

@@ -58,6 +58,9 @@ struct CrewSetup {
         worker_arguments;          // the rendezvous and the secret travel in the environment
     std::filesystem::path folder;  // for checkpoints; exists
     CrewDeadlines deadlines;
+    // Where the workers find their coordinator: an address of this machine, in numbers. Nothing
+    // listens beyond the loopback unless this says so.
+    std::string listen = "127.0.0.1";
     std::vector<int> cores;     // worker k runs on cores[k mod n]; empty: anywhere
     bool allow_faults = false;  // tests: workers obey inject()
 };
