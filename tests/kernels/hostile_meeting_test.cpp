@@ -14,10 +14,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int ranks = 3;
-constexpr int meetings = 12;
+constexpr int members = 3;
+constexpr int meetings_wanted = 12;
 
-// Where the ranks listen at this moment.
+// Where the members listen at this moment.
 class Ports {
 public:
     void put(std::size_t rank, std::span<const std::byte> address) {
@@ -32,16 +32,16 @@ public:
 
 private:
     mutable std::mutex mutex_;
-    std::array<std::optional<SocketAddress>, ranks> at_;
+    std::array<std::optional<SocketAddress>, members> at_;
 };
 
-// How many of the ranks' meetings and sums went well.
+// How many of the members' meetings_wanted and sums went well.
 int meet_once(std::uint64_t epoch, Ports& ports) {
     std::vector<std::unique_ptr<SocketCommunicator>> group;
     std::vector<std::vector<std::byte>> addresses;
-    for (int rank = 0; rank < ranks; ++rank) {
+    for (int rank = 0; rank < members; ++rank) {
         group.push_back(std::make_unique<SocketCommunicator>(
-            GroupSettings{{epoch, rank, ranks}, 20s, "what nobody else knows"}));
+            GroupSettings{{epoch, rank, members}, 20s, "what nobody else knows"}));
         const auto address = group.back()->address();
         addresses.emplace_back(address.begin(), address.end());
         ports.put(static_cast<std::size_t>(rank), address);
@@ -52,10 +52,10 @@ int meet_once(std::uint64_t epoch, Ports& ports) {
         for (auto& each : group) {
             threads.emplace_back([&] {
                 if (each->connect(addresses) != Outcome::ok) return;
-                const Schedule schedule = all_reduce_schedule(policies::Collective::ring, ranks);
+                const Schedule schedule = all_reduce_schedule(policies::Collective::ring, members);
                 std::vector<float> values(100'000, 1.0F);
                 if (each->all_reduce_sum("sum", schedule, values) != Outcome::ok) return;
-                if (values.front() == ranks && values.back() == ranks) ++well;
+                if (values.front() == members && values.back() == members) ++well;
             });
         }
     }
@@ -75,16 +75,16 @@ TEST_CASE("sockets: strangers of thirty kinds at every port keep no group from m
     HostilePeers hostile;
     std::thread strangers([&] {
         for (std::size_t turn = 0; !over; ++turn) {
-            const auto at = ports.of(turn % ranks);
+            const auto at = ports.of(turn % members);
             if (at) hostile.knock(*at);
         }
     });
     int well = 0;
-    for (int meeting = 1; meeting <= meetings; ++meeting) {
+    for (int meeting = 1; meeting <= meetings_wanted; ++meeting) {
         well += meet_once(static_cast<std::uint64_t>(meeting), ports);
     }
     over = true;
     strangers.join();
-    CHECK(well == ranks * meetings);
+    CHECK(well == members * meetings_wanted);
     CHECK(hostile.connections() > 0);
 }

@@ -79,7 +79,7 @@ private:
     std::array<FileDescriptor, 2> wires_;
 };
 
-Bytes bytes_of(std::size_t count) {
+Bytes pattern(std::size_t count) {
     Bytes bytes(count);
     for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(i * 31 + i / 251);
     return bytes;
@@ -111,7 +111,7 @@ TEST_CASE("secure stream: with one key both ends open, and every byte comes thro
     CHECK(wire.listener->is_open());
     CHECK(wire.listener->identity() == "one");
     for (const std::size_t count : {1UL, 16'384UL, 16'385UL, 300'000UL}) {
-        const Bytes sent = bytes_of(count);
+        const Bytes sent = pattern(count);
         Bytes read;
         CHECK(send_all(wire, *wire.caller, *wire.listener, sent, read));
         CHECK(read == sent);
@@ -119,7 +119,7 @@ TEST_CASE("secure stream: with one key both ends open, and every byte comes thro
         CHECK(read == sent);
     }
     // Not as it was: somebody between them does not read it.
-    const Bytes word = bytes_of(64);
+    const Bytes word = pattern(64);
     CHECK(std::search(wire.recorded.begin(), wire.recorded.end(), word.begin(), word.end()) ==
           wire.recorded.end());
 }
@@ -142,7 +142,7 @@ TEST_CASE("secure stream: what was once said opens nothing when it is said again
     Wire first(7, "one", 7);
     REQUIRE(first.meet());
     Bytes read;
-    CHECK(send_all(first, *first.caller, *first.listener, bytes_of(100), read));
+    CHECK(send_all(first, *first.caller, *first.listener, pattern(100), read));
     auto [far, replayer] = socket_pair();
     SecureStream again(std::move(far), only("one", 7));
     ::send(replayer.get(), first.recorded.data(), first.recorded.size(), MSG_NOSIGNAL);
@@ -158,7 +158,7 @@ TEST_CASE("secure stream: what was once said opens nothing when it is said again
 
 TEST_CASE("secure stream: one changed bit ends the connection, and nothing false is read",
           "[secure_stream]") {
-    const Bytes sent = bytes_of(500);
+    const Bytes sent = pattern(500);
     for (std::size_t place = 0; place < 522; place += 29) {  // of a record of 500 bytes
         CAPTURE(place);
         Wire wire(7, "one", 7);
