@@ -11,6 +11,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <istream>
+#include <map>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -55,6 +58,19 @@ std::optional<Secret> secret_in(std::string_view text) {
     return secret;
 }
 
+TakenInvitation invitation_of(const char* rendezvous, const char* worker, const char* secret) {
+    const auto problem = [](const char* name, const char* expected) {
+        return TakenInvitation{std::nullopt, fmt::format("{}: expected {}", name, expected)};
+    };
+    const auto parsed = secret == nullptr ? std::nullopt : secret_in(secret);
+    if (!parsed) return problem(secret_variable, "64 hexadecimal digits");
+    const auto address = rendezvous == nullptr ? std::nullopt : SocketAddress::of_text(rendezvous);
+    if (!address) return problem(rendezvous_variable, "an address in numbers and a port");
+    const auto number = worker == nullptr ? std::nullopt : number_in<std::uint32_t>(worker);
+    if (!number) return problem(worker_variable, "a worker's number");
+    return {Invitation{*address, *number, *parsed}, {}};
+}
+
 // Whose key a worker shows.
 std::string identity_of(std::uint32_t worker) { return fmt::format("ukemi worker {}", worker); }
 
@@ -91,20 +107,31 @@ TakenInvitation take_invitation() {
     const char* rendezvous = std::getenv(rendezvous_variable);
     const char* worker = std::getenv(worker_variable);
     char* secret = std::getenv(secret_variable);
-    const auto problem = [](const char* name, const char* expected) {
-        return TakenInvitation{std::nullopt, fmt::format("{}: expected {}", name, expected)};
-    };
-    const auto parsed_secret = secret == nullptr ? std::nullopt : secret_in(secret);
+    TakenInvitation taken = invitation_of(rendezvous, worker, secret);
     if (secret != nullptr) {
         ::explicit_bzero(secret, std::strlen(secret));
         ::unsetenv(secret_variable);
     }
-    if (!parsed_secret) return problem(secret_variable, "64 hexadecimal digits");
-    const auto address = rendezvous == nullptr ? std::nullopt : SocketAddress::of_text(rendezvous);
-    if (!address) return problem(rendezvous_variable, "an address in numbers and a port");
-    const auto number = worker == nullptr ? std::nullopt : number_in<std::uint32_t>(worker);
-    if (!number) return problem(worker_variable, "a worker's number");
-    return {Invitation{*address, *number, *parsed_secret}, {}};
+    return taken;
+}
+
+TakenInvitation read_invitation(std::istream& in) {
+    std::map<std::string, std::string, std::less<>> values;
+    std::string line;
+    for (int i = 0; i < 3 && std::getline(in, line); ++i) {
+        const std::size_t sign = line.find('=');
+        if (sign != std::string::npos) values[line.substr(0, sign)] = line.substr(sign + 1);
+    }
+    const auto value_of = [&](const char* name) {
+        const auto found = values.find(name);
+        return found == values.end() ? nullptr : found->second.c_str();
+    };
+    return invitation_of(value_of(rendezvous_variable), value_of(worker_variable),
+                         value_of(secret_variable));
+}
+
+std::string text_of(const Invitation& invitation) {
+    return fmt::format("{}\n", fmt::join(environment_of(invitation), "\n"));
 }
 
 Connection accept_invitation(const Invitation& invitation) {

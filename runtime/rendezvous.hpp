@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,9 @@ struct TakenInvitation {
     std::string problem;
 };
 TakenInvitation take_invitation();
+// The same as lines NAME=value, from a stream: for a worker whose environment comes from elsewhere.
+TakenInvitation read_invitation(std::istream& in);
+std::string text_of(const Invitation& invitation);
 // Connects and sends the Hello. Throws std::system_error.
 Connection accept_invitation(const Invitation& invitation);
 
