@@ -100,7 +100,7 @@ int PeerMesh::suspect() const {
 }
 
 void PeerMesh::fail(Outcome outcome, int suspect) {
-    if (outcome_ != Outcome::ok) return;  // whoever says goodbye holds the lock for a while
+    if (outcome_ != Outcome::ok) return;  // a goodbye holds the lock for a while
     const std::lock_guard lock(mutex_);
     fail_locked(outcome, suspect);
 }

@@ -20,13 +20,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/file_descriptor.hpp"
@@ -104,11 +103,11 @@ private:
         bool left = false;  // it has taken leave, and nothing had failed
         bool watched_for_room = false;
         std::deque<Outgoing> outgoing;
-        std::vector<Parcel*> encrypted;                   // whole, and not yet with the kernel
-        std::unordered_map<std::uint64_t, Parcel*> held;  // to send once the peer is ready
-        std::unordered_set<std::uint64_t> ready;          // of the peer, before we sent
-        std::unordered_map<std::uint64_t, Parcel*> expected;
-        std::unordered_map<std::uint64_t, std::vector<std::byte>> early;
+        std::vector<Parcel*> encrypted;         // whole, and not yet with the kernel
+        std::map<std::uint64_t, Parcel*> held;  // to send once the peer is ready
+        std::set<std::uint64_t> ready;          // of the peer, before we sent
+        std::map<std::uint64_t, Parcel*> expected;
+        std::map<std::uint64_t, std::vector<std::byte>> early;
         std::size_t early_bytes = 0;
         // What is being read:
         std::array<std::byte, header_bytes> header_text{};
