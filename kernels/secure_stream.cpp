@@ -286,7 +286,8 @@ bool SecureStream::read(std::span<std::byte> into, std::size_t& got) {
     State& state = *state_;
     got = 0;
     if (state.over) return false;
-    if (!state.open) return shake_hands();
+    // What came with the last word of the handshake is there already: nobody else will say so.
+    if (!state.open && (!shake_hands() || !state.open)) return !state.over;
     ERR_clear_error();
     while (got < into.size()) {
         std::size_t part = 0;

@@ -34,7 +34,11 @@ Connection::Connection(FileDescriptor socket, std::size_t bytes_max)
     : socket_(std::move(socket)), bytes_max_(bytes_max) {}
 
 Connection::Connection(kernels::SecureStream stream, std::size_t bytes_max)
-    : secure_(std::move(stream)), bytes_max_(bytes_max) {}
+    : secure_(std::move(stream)), bytes_max_(bytes_max) {
+    // Begins; from then on only `receive` takes bytes, so that none lie here unheard. That it is
+    // over shows there, too.
+    [[maybe_unused]] const bool alive = secure_->shake_hands();
+}
 
 bool Connection::wants_to_write() const {
     if (!secure_) return sent_ < pending_.size();
@@ -112,7 +116,6 @@ std::optional<std::string> Connection::send(const Message& message) {
 std::optional<std::string> Connection::flush() { return secure_ ? flush_secure() : flush_plain(); }
 
 std::optional<std::string> Connection::flush_secure() {
-    if (!secure_->is_open() && !secure_->shake_hands()) return secure_->problem();
     while (secure_->flush() && !secure_->wants_to_write() && secure_->is_open()) {
         if (sent_ == pending_.size()) {
             pending_.clear();

@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t strangers_max = 32;
 constexpr auto stranger_time = 1s;
+constexpr auto proof_time = 10s;  // for who has begun to prove himself
 constexpr auto connecting_ms = 10'000;
 constexpr auto pause_without_descriptors = 50ms;
 
@@ -195,9 +196,7 @@ void Door::accept_all(Moment now) {
                 strangers_, [](const Stranger& each) { return !each.connection.is_expected(); });
             strangers_.erase(first == strangers_.end() ? strangers_.begin() : first);
         }
-        strangers_.push_back({connection_of(std::move(socket)), now + stranger_time});
-        // What has come already is heard at once: then a flood cannot push it out.
-        [[maybe_unused]] const auto heard_later = strangers_.back().connection.flush();
+        strangers_.push_back({connection_of(std::move(socket)), now + stranger_time, false});
     }
 }
 
@@ -224,6 +223,10 @@ std::vector<Door::Guest> Door::admit(Moment now) {
         auto problem = stranger.connection.receive(messages, 1);
         if (!problem) problem = stranger.connection.flush();
         if (messages.empty()) {
+            if (stranger.connection.is_expected() && !stranger.proves) {
+                stranger.proves = true;
+                stranger.deadline = now + proof_time;
+            }
             if (!problem && now < stranger.deadline) waiting.push_back(std::move(stranger));
             continue;
         }

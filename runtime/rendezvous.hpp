@@ -72,6 +72,7 @@ private:
     struct Stranger {
         Connection connection;
         Moment deadline;
+        bool proves = false;  // it has begun to prove that it has the secret
     };
     void accept_all(Moment now);
     Connection connection_of(FileDescriptor socket) const;

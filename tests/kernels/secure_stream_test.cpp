@@ -193,3 +193,24 @@ TEST_CASE("secure stream: an end is told from a violation", "[secure_stream]") {
     CHECK(derived_key(secret, "a") != derived_key(secret, "b"));
     CHECK(derived_key(secret, "a") == derived_key(secret, "a"));
 }
+
+TEST_CASE("secure stream: what comes with the last word of the handshake is read with it",
+          "[secure_stream]") {
+    Wire wire(7, "one", 7);
+    CHECK(wire.caller->shake_hands());
+    wire.carry();
+    CHECK(wire.listener->shake_hands());
+    wire.carry();
+    CHECK(wire.caller->shake_hands());
+    REQUIRE(wire.caller->is_open());
+    const Bytes sent = pattern(100);
+    REQUIRE(wire.caller->write(sent));
+    REQUIRE(wire.caller->flush());
+    wire.carry();
+    CHECK_FALSE(wire.listener->is_open());
+    Bytes read(100);
+    std::size_t got = 0;
+    CHECK(wire.listener->read(read, got));
+    CHECK(got == 100);
+    CHECK(read == sent);
+}
