@@ -110,7 +110,7 @@ void PeerMesh::fail_locked(Outcome outcome, int suspect) {
     suspect_ = suspect;
     outcome_.store(outcome);
     wake();
-    changed_.notify_all();
+    for (Follower* follower : followers_) follower->changed.notify_one();
 }
 
 void PeerMesh::wake() const {
@@ -310,7 +310,9 @@ bool PeerMesh::end_frame(Peer& peer) {
 
 void PeerMesh::finish(Parcel& parcel) {
     parcel.done = true;
-    if (waited_for_.size() > 1) changed_.notify_all();
+    for (Follower* follower : followers_) {
+        if (follower->parcel == &parcel) follower->changed.notify_one();
+    }
 }
 
 // The peer said that it leaves. If it gave a reason, that is the reason.
@@ -391,6 +393,14 @@ bool PeerMesh::Operation::receive(Parcel& parcel) {
     return mesh_.outcome_ == Outcome::ok;
 }
 
+void PeerMesh::follow(Lock& lock, const Parcel& parcel, Clock::time_point until) {
+    Follower own;
+    own.parcel = &parcel;
+    const auto place = followers_.insert(followers_.end(), &own);
+    own.changed.wait_until(lock, until);
+    followers_.erase(place);
+}
+
 bool PeerMesh::Operation::wait(const Parcel& parcel) {
     Lock lock(mesh_.mutex_);
     const auto place = mesh_.waited_for_.insert(parcel.peer);
@@ -398,7 +408,7 @@ bool PeerMesh::Operation::wait(const Parcel& parcel) {
         if (Clock::now() >= deadline_) {
             mesh_.fail_locked(Outcome::timed_out, parcel.peer);
         } else if (mesh_.somebody_leads_) {
-            mesh_.changed_.wait_until(lock, deadline_);
+            mesh_.follow(lock, parcel, deadline_);
         } else {
             mesh_.somebody_leads_ = true;
             mesh_.look(lock, deadline_);
@@ -406,7 +416,10 @@ bool PeerMesh::Operation::wait(const Parcel& parcel) {
         }
     }
     mesh_.waited_for_.erase(place);
-    if (!mesh_.waited_for_.empty() && !mesh_.somebody_leads_) mesh_.changed_.notify_all();
+    // Somebody else has to lead now.
+    if (!mesh_.somebody_leads_ && !mesh_.followers_.empty()) {
+        mesh_.followers_.front()->changed.notify_one();
+    }
     return parcel.done && mesh_.outcome_ == Outcome::ok;
 }
 

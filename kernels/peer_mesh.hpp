@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -134,6 +135,7 @@ private:
     // peer_mesh.cpp
     void fail_locked(Outcome outcome, int suspect);
     void wake() const;
+    void follow(Lock& lock, const Parcel& parcel, Clock::time_point until);
     void look(Lock& lock, Clock::time_point until);
     void pump(Peer& peer);
     void push(Peer& peer);
@@ -174,7 +176,13 @@ private:
     std::vector<Peer> peers_;  // by rank; this rank's has no stream
 
     mutable std::mutex mutex_;
-    std::condition_variable changed_;
+    // A thread that waits while another one leads: it is woken when its parcel is done, when
+    // nobody leads any more, or when all is over; one at a time, for there may be many.
+    struct Follower {
+        const Parcel* parcel = nullptr;
+        std::condition_variable changed;
+    };
+    std::list<Follower*> followers_;
     bool somebody_leads_ = false;
     std::multiset<int> waited_for_;
     std::atomic<Outcome> outcome_ = Outcome::ok;
