@@ -49,7 +49,7 @@ public:
     }
     // Carries what there is from both ends to the other.
     void carry() {
-        for (const int from : {0, 1}) {
+        for (const std::size_t from : {0UL, 1UL}) {
             std::array<std::byte, 70'000> bytes{};
             const ssize_t got = ::recv(wires_[from].get(), bytes.data(), bytes.size(), 0);
             if (got <= 0) continue;
@@ -72,7 +72,7 @@ public:
     }
     std::optional<SecureStream> caller;
     std::optional<SecureStream> listener;
-    std::function<void(int from, Bytes&)> change;
+    std::function<void(std::size_t from, Bytes&)> change;
     Bytes recorded;  // of the caller's
 
 private:
@@ -163,7 +163,7 @@ TEST_CASE("secure stream: one changed bit ends the connection, and nothing false
         CAPTURE(place);
         Wire wire(7, "one", 7);
         REQUIRE(wire.meet());
-        wire.change = [&](int from, Bytes& bytes) {
+        wire.change = [&](std::size_t from, Bytes& bytes) {
             if (from == 0) bytes.at(std::min(place, bytes.size() - 1)) ^= std::byte{1};
         };
         REQUIRE(wire.caller->write(sent));
