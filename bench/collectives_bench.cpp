@@ -30,8 +30,8 @@
 
 #include "base/invariant.hpp"
 #include "base/statistics.hpp"
-#include "kernels/gloo_communicator.hpp"
 #include "kernels/launcher.hpp"
+#include "kernels/socket_communicator.hpp"
 
 namespace {
 
@@ -95,9 +95,9 @@ private:
     Page* page_ = shared_page();  // until the program ends
 };
 
-std::unique_ptr<GlooCommunicator> connect_ours(SharedNotes& notes, int rank, int size) {
-    auto peers = std::make_unique<GlooCommunicator>(
-        GlooSettings{{0, rank, size}, std::chrono::seconds(60), "bench"});
+std::unique_ptr<SocketCommunicator> connect_ours(SharedNotes& notes, int rank, int size) {
+    auto peers = std::make_unique<SocketCommunicator>(
+        GroupSettings{{0, rank, size}, std::chrono::seconds(60), "bench"});
     const auto address = peers->address();
     std::vector<char> own(address.size());
     std::memcpy(own.data(), address.data(), address.size());
@@ -251,7 +251,7 @@ private:
         std::fflush(stdout);
     }
 
-    std::unique_ptr<GlooCommunicator> ours_;
+    std::unique_ptr<SocketCommunicator> ours_;
     std::shared_ptr<gloo::rendezvous::Context> theirs_;
     int rank_;
     int size_;

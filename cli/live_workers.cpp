@@ -123,8 +123,7 @@ std::string LiveWorkerOptions::device(const scenarios::Scenario& trained) const 
     return device_with(chosen);
 }
 
-runtime::LiveOptions LiveWorkerOptions::live_options(const scenarios::Scenario& trained,
-                                                     const fs::path& folder) const {
+runtime::LiveOptions LiveWorkerOptions::worker_options(const scenarios::Scenario& trained) const {
     runtime::LiveOptions options;
     options.worker_program = fs::read_symlink("/proc/self/exe");
     options.worker_arguments = {"worker", "--backend", backend};
@@ -133,6 +132,12 @@ runtime::LiveOptions LiveWorkerOptions::live_options(const scenarios::Scenario& 
         options.worker_arguments = {"-m", "ukemi.torch.worker"};
         options.deadlines = script_deadlines();
     }
+    return options;
+}
+
+runtime::LiveOptions LiveWorkerOptions::live_options(const scenarios::Scenario& trained,
+                                                     const fs::path& folder) const {
+    runtime::LiveOptions options = worker_options(trained);
     fs::create_directories(folder);
     options.folder = folder;
     options.cores = cores;

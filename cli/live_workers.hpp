@@ -28,7 +28,9 @@ struct LiveWorkerOptions {
     // expect_backend, so that a bad backend is refused before anything starts.
     std::string device(const scenarios::Scenario& trained) const;
     // This very program as the workers' program, told the backend; Python for a scenario of a
-    // script, with deadlines for what may take long there. Makes the folder for checkpoints.
+    // script, with deadlines for what may take long there.
+    runtime::LiveOptions worker_options(const scenarios::Scenario& trained) const;
+    // The same for a run. Makes the folder for checkpoints.
     // From then on SIGINT, SIGTERM and SIGHUP only count as `stop_requests`, and what runs comes to
     // its end.
     runtime::LiveOptions live_options(const scenarios::Scenario& trained,

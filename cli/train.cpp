@@ -9,10 +9,13 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "analysis/results.hpp"
 #include "analysis/table.hpp"
 #include "base/read_file.hpp"
+#include "base/shell_word.hpp"
+#include "base/socket_address.hpp"
 #include "base/text_digest.hpp"
 #include "cli/command.hpp"
 #include "cli/live_workers.hpp"
@@ -47,7 +50,75 @@ struct TrainOptions {
     bool force = false;
     bool json = false;
     bool log_events = false;
+    std::string hosts;
+    std::string address;
+    std::string remote_shell;
+    std::string remote_program;
+    bool dry_run = false;
 };
+
+// Where workers are started: on this machine, or on --hosts.
+runtime::RemoteStart remote_of(const TrainOptions& options) {
+    runtime::RemoteStart remote;
+    const bool named = !options.hosts.empty();
+    if (named != !options.address.empty()) {
+        throw InputError(named ? "--hosts" : "--address", "",
+                         named ? "expected also --address, where the hosts reach this machine"
+                               : "is where --hosts reach this machine: expected both");
+    }
+    if (!named && !(options.remote_shell.empty() && options.remote_program.empty())) {
+        throw InputError(options.remote_shell.empty() ? "--remote-program" : "--remote-shell", "",
+                         "is for --hosts: expected both");
+    }
+    if (!named) return remote;
+    remote.hosts = runtime::parse_hosts(options.hosts, "--hosts");
+    if (!options.remote_shell.empty()) remote.shell = {options.remote_shell};
+    if (!options.remote_program.empty()) remote.program = options.remote_program;
+    if (!options.live.cores.empty()) {
+        throw InputError("--cores", "", "are this machine's: expected none beside --hosts");
+    }
+    const auto address = SocketAddress::of_host(options.address, 0);
+    try {
+        if (address && !address->is_any()) {
+            const FileDescriptor possible = listening_socket(*address);
+            return remote;
+        }
+    } catch (const std::system_error&) {
+        // said below
+    }
+    throw InputError("--address", "",
+                     fmt::format("expected an address of this machine in numbers, found \"{}\"",
+                                 options.address));
+}
+
+// Limits the job to the places that its hosts have.
+void use_hosts(const runtime::RemoteStart& remote, scenarios::Scenario& scenario) {
+    if (remote.hosts.empty()) return;
+    if (scenario.training && !scenario.training->script.empty()) {
+        throw InputError("--hosts", "",
+                         "workers of a script exchange on one machine only: expected none");
+    }
+    const int slots = runtime::slots_of(remote.hosts);
+    if (slots < scenario.job.instances_max) scenarios::limit_workers(scenario.job, slots);
+}
+
+// The command lines of all workers that there may be at once.
+void print_commands(const runtime::LiveOptions& live, int workers_max) {
+    if (live.remote.hosts.empty()) {
+        std::vector<std::string> words{live.worker_program.string()};
+        words.insert(words.end(), live.worker_arguments.begin(), live.worker_arguments.end());
+        for (int i = 0; i < workers_max; ++i) fmt::print("{}\n", shell_line(words));
+        return;
+    }
+    int left = workers_max;
+    for (const runtime::WorkerHost& host : live.remote.hosts) {
+        const std::vector<std::string> words =
+            runtime::remote_command(live.remote, host, live.worker_arguments);
+        for (int i = 0; i < host.slots && left > 0; ++i, --left) {
+            fmt::print("{}\n", shell_line(words));
+        }
+    }
+}
 
 scenarios::PolicyList the_list(const TrainOptions& options, const scenarios::Scenario& scenario) {
     if (options.policies.empty()) return scenarios::first_policies(scenario);
@@ -207,7 +278,14 @@ fs::path results_folder(const TrainOptions& options, const analysis::ReplayInput
 
 void train(const TrainOptions& options) {
     scenarios::Scenario scenario = options.live.read_scenario();
+    const runtime::RemoteStart remote = remote_of(options);
+    use_hosts(remote, scenario);
     const std::string device = options.live.device(scenario);
+    if (options.dry_run) {
+        runtime::LiveOptions would = options.live.worker_options(scenario);
+        would.remote = remote;
+        return print_commands(would, scenario.job.instances_max);
+    }
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
     auto notice_sources = sources_in(options.notices);
     const scenarios::PolicyList list = the_list(options, scenario);
@@ -220,6 +298,7 @@ void train(const TrainOptions& options) {
                             {"workers_max", scenario.job.instances_max},
                             {"revocations", options.revocations},
                             {"cores", options.live.cores},
+                            {"hosts", options.hosts},
                             {"device", device}};
     if (scenario.training && !scenario.training->script.empty()) about["backend"] = "pytorch";
     bool drawn = true;
@@ -234,6 +313,8 @@ void train(const TrainOptions& options) {
     }
     runtime::LiveOptions live_options =
         options.live.live_options(scenario, folder.string() + "-checkpoints");
+    live_options.remote = remote;
+    if (!options.address.empty()) live_options.listen = options.address;
     live_options.time_scale = options.time_scale;
     live_options.resume_from = options.resume;
     live_options.keep = {true, true, true, options.log_events};
@@ -263,6 +344,22 @@ void train(const TrainOptions& options) {
     if (!live.run.result.finished || !drawn) throw ExitWith{exit_machine_failed};
 }
 
+void add_host_options(CLI::App& command, TrainOptions& options) {
+    command.add_option("--hosts", options.hosts,
+                       "start the workers on these hosts, at most so many on each, as in a:4,b:4 "
+                       "(default: on this machine)");
+    command.add_option("--address", options.address,
+                       "this machine's address, in numbers, where --hosts reach it; nothing "
+                       "listens beyond the loopback without it");
+    command.add_option("--remote-shell", options.remote_shell,
+                       "what starts a command on a host, run as PROGRAM HOST COMMAND (default: "
+                       "ssh -o BatchMode=yes)");
+    command.add_option("--remote-program", options.remote_program,
+                       "ukemi's path on the hosts (default: ukemi)");
+    command.add_flag("--dry-run", options.dry_run,
+                     "print the command lines that start the workers, and start nothing");
+}
+
 }  // namespace
 
 void add_train(CLI::App& app) {
@@ -289,6 +386,7 @@ void add_train(CLI::App& app) {
         "--notices", options->notices,
         "who announces that this machine will be taken, and the run saves and ends: "
         "aws, azure, gce, file:PATH, one or several (ukemi list notices)");
+    add_host_options(*command, *options);
     command->add_option("--seed", options->seed, "of weights, samples and draws")
         ->check(CLI::Range(std::uint64_t{0}, seed_max));
     command->add_option("--costs", options->costs,

@@ -14,8 +14,14 @@ void add_worker(CLI::App& app) {
     auto backend = std::make_shared<std::string>("cpu");
     command->add_option("--backend", *backend, "what it computes on: cpu | cuda (default: cpu)")
         ->check(CLI::IsMember(backend_names()));
-    command->callback([backend] {
-        const int status = runtime::run_worker(backend_named(*backend));
+    auto reads = std::make_shared<bool>(false);
+    command->add_flag("--read-invitation", *reads,
+                      "read rendezvous, number and secret from standard input, as lines "
+                      "NAME=value, and not from the environment");
+    command->callback([backend, reads] {
+        const auto invited =
+            *reads ? runtime::InvitedBy::standard_input : runtime::InvitedBy::environment;
+        const int status = runtime::run_worker(backend_named(*backend), invited);
         if (status != exit_done) throw ExitWith{status};
     });
 }

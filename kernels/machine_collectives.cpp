@@ -8,15 +8,15 @@
 #include <stdexcept>
 #include <thread>
 
-#include "kernels/gloo_communicator.hpp"
 #include "kernels/machine_costs.hpp"
+#include "kernels/socket_communicator.hpp"
 
 namespace ukemi::kernels {
 
 namespace {
 
 using CollectiveClock = std::chrono::steady_clock;
-using ConnectedPeers = std::vector<std::unique_ptr<GlooCommunicator>>;
+using ConnectedPeers = std::vector<std::unique_ptr<SocketCommunicator>>;
 
 constexpr int communicators = 10;  // made one after the other; the last does the collectives
 
@@ -54,8 +54,8 @@ ConnectedPeers connect_all(int ranks, int attempt) {
     std::vector<std::vector<std::byte>> addresses;
     for (int rank = 0; rank < ranks; ++rank) {
         const Membership member{static_cast<std::uint64_t>(attempt), rank, ranks};
-        peers.push_back(std::make_unique<GlooCommunicator>(
-            GlooSettings{member, std::chrono::seconds(30), "machine costs"}));
+        peers.push_back(std::make_unique<SocketCommunicator>(
+            GroupSettings{member, std::chrono::seconds(30), "machine costs"}));
         const auto address = peers.back()->address();
         addresses.emplace_back(address.begin(), address.end());
     }
@@ -78,7 +78,7 @@ std::int64_t wrong_in(std::span<const float> sums, int ranks) {
     return wrong;
 }
 
-MachinePoint reduce(GlooCommunicator& peers, const Schedule& schedule, std::int64_t bytes,
+MachinePoint reduce(SocketCommunicator& peers, const Schedule& schedule, std::int64_t bytes,
                     const MachineOptions& options) {
     MachinePoint point{bytes, 0, {}};
     const int rank = peers.membership().rank;
@@ -97,7 +97,7 @@ MachinePoint reduce(GlooCommunicator& peers, const Schedule& schedule, std::int6
     return point;
 }
 
-std::vector<MachineCurve> curves_of_rank(GlooCommunicator& peers, const MachineOptions& options) {
+std::vector<MachineCurve> curves_of_rank(SocketCommunicator& peers, const MachineOptions& options) {
     std::vector<MachineCurve> curves;
     for (const policies::Collective algorithm :
          {policies::Collective::ring, policies::Collective::binary_tree,

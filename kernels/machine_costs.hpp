@@ -6,7 +6,7 @@
 // and the host's own. Every size is warmed up, then timed operation by operation; collectives and
 // codecs are compared with what they should give before they are timed, and the number of wrong
 // elements is kept with the times, as nccl-tests does. Collectives run between threads of this
-// process over Gloo's TCP connections on 127.0.0.1: what two processes would use, without their
+// process over TCP connections on 127.0.0.1: what two processes would use, without their
 // scheduling.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // Large transfers are cut into segments, alike on both sides, so that adding one overlaps with
 // receiving the next, and passing it on with both. The moves keep the order of the schedule's list.
-// Segments of 1 MiB are Gloo's own choice; of 256 KiB, 16 MiB took about 1.7 times as long (2
+// Segments have 1 MiB; of 256 KiB, 16 MiB took about 1.7 times as long (2
 // busy cores, 2 and 4 ranks, noisy), of 4 MiB a little less, for four times the memory.
 #pragma once
 

@@ -1,9 +1,9 @@
 // training_step.hpp — one synchronous step of one worker: its share of the samples, their gradient,
 // the exchange with the others while the backward pass still runs, and the update.
 //
-// The same code runs in live worker processes (over Gloo), in threads of one process (tests) and,
-// with one rank, alone. What it measures goes to all ranks with the step, so that every rank knows
-// the same metrics afterwards.
+// The same code runs in live worker processes (over sockets), in threads of one process (tests)
+// and, with one rank, alone. What it measures goes to all ranks with the step, so that every rank
+// knows the same metrics afterwards.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t length_bytes = 4;
 constexpr std::size_t read_bytes = 64 * 1024;
+constexpr std::size_t write_bytes = 64 * 1024;  // encrypted at once
 
 std::string error_text(int code) { return std::generic_category().message(code); }
 
@@ -30,6 +32,23 @@ std::size_t length_at(const ByteString& bytes, std::size_t at) {
 
 Connection::Connection(FileDescriptor socket, std::size_t bytes_max)
     : socket_(std::move(socket)), bytes_max_(bytes_max) {}
+
+Connection::Connection(kernels::SecureStream stream, std::size_t bytes_max)
+    : secure_(std::move(stream)), bytes_max_(bytes_max) {
+    // Begins; from then on only `receive` takes bytes, so that none lie here unheard. That it is
+    // over shows there, too.
+    [[maybe_unused]] const bool alive = secure_->shake_hands();
+}
+
+bool Connection::wants_to_write() const {
+    if (!secure_) return sent_ < pending_.size();
+    // Before it is open, what we have to say waits for the other end.
+    return secure_->wants_to_write() || (secure_->is_open() && sent_ < pending_.size());
+}
+
+std::size_t Connection::unsent_bytes() const {
+    return pending_.size() - sent_ + (secure_ ? secure_->unsent_bytes() : 0);
+}
 
 std::optional<std::string> Connection::take_frames(std::vector<Message>& messages,
                                                    std::size_t messages_max) {
@@ -66,12 +85,26 @@ std::optional<std::string> Connection::receive(std::vector<Message>& messages,
         if (auto problem = take_frames(messages, messages_max)) return problem;
         if (messages.size() >= messages_max) return std::nullopt;
         const std::size_t room = std::min(buffer.size(), bytes_max_ + length_bytes);
-        const ssize_t got = ::recv(socket_.get(), buffer.data(), room, 0);
-        if (got == 0) return "it closed its connection";
-        if (got < 0 && is_for_later(errno)) return std::nullopt;
-        if (got < 0) return "its connection failed: " + error_text(errno);
-        unread_.insert(unread_.end(), buffer.begin(), buffer.begin() + got);
+        std::size_t got = 0;
+        if (auto problem = read_some(std::span(buffer).first(room), got)) return problem;
+        if (got == 0) return std::nullopt;
+        unread_.insert(unread_.end(), buffer.begin(),
+                       buffer.begin() + static_cast<std::ptrdiff_t>(got));
     }
+}
+
+// Nothing got: there is nothing now.
+std::optional<std::string> Connection::read_some(std::span<std::uint8_t> buffer, std::size_t& got) {
+    if (secure_) {
+        if (secure_->read(std::as_writable_bytes(buffer), got)) return std::nullopt;
+        return secure_->problem();
+    }
+    const ssize_t count = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+    if (count == 0) return "it closed its connection";
+    if (count < 0 && is_for_later(errno)) return std::nullopt;
+    if (count < 0) return "its connection failed: " + error_text(errno);
+    got = static_cast<std::size_t>(count);
+    return std::nullopt;
 }
 
 std::optional<std::string> Connection::send(const Message& message) {
@@ -80,7 +113,25 @@ std::optional<std::string> Connection::send(const Message& message) {
     return flush();
 }
 
-std::optional<std::string> Connection::flush() {
+std::optional<std::string> Connection::flush() { return secure_ ? flush_secure() : flush_plain(); }
+
+std::optional<std::string> Connection::flush_secure() {
+    while (secure_->flush() && !secure_->wants_to_write() && secure_->is_open()) {
+        if (sent_ == pending_.size()) {
+            pending_.clear();
+            sent_ = 0;
+            return std::nullopt;
+        }
+        const auto left = std::as_bytes(std::span(pending_)).subspan(sent_);
+        const auto part = left.first(std::min(left.size(), write_bytes));
+        if (!secure_->write(part)) return secure_->problem();
+        sent_ += part.size();
+    }
+    // A connection that fails while it is written to shows its end when it is read from.
+    return std::nullopt;
+}
+
+std::optional<std::string> Connection::flush_plain() {
     while (wants_to_write()) {
         const ssize_t sent = ::send(socket_.get(), pending_.data() + sent_, pending_.size() - sent_,
                                     MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -1,4 +1,5 @@
-// connection.hpp — messages over one stream socket that never blocks.
+// connection.hpp — messages over one stream socket that never blocks: encrypted and authenticated
+// (kernels/secure_stream.hpp), or plain for what stays on this machine.
 //
 // Its owner polls the descriptor and calls `receive` and `flush`. Both return why the
 // connection is over, or nothing. What cannot be written yet is kept: a caller that can produce
@@ -6,11 +7,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/file_descriptor.hpp"
+#include "kernels/secure_stream.hpp"
 #include "runtime/messages.hpp"
 
 namespace ukemi::runtime {
@@ -19,10 +23,14 @@ class Connection {
 public:
     // `bytes_max`: of one frame, and of all unread bytes, as long as the other side is a stranger.
     Connection(FileDescriptor socket, std::size_t bytes_max);
+    Connection(kernels::SecureStream stream, std::size_t bytes_max);
 
-    int descriptor() const { return socket_.get(); }
-    bool wants_to_write() const { return sent_ < pending_.size(); }
-    std::size_t unsent_bytes() const { return pending_.size() - sent_; }
+    int descriptor() const { return secure_ ? secure_->descriptor() : socket_.get(); }
+    bool wants_to_write() const;
+    std::size_t unsent_bytes() const;
+    // The other side has begun to prove that it is no stranger; who it is. Plain ones never do.
+    bool is_expected() const { return secure_ && secure_->is_expected(); }
+    std::string identity() const { return secure_ ? secure_->identity() : std::string(); }
 
     // Adds what has arrived. Complete messages before the end of a connection are still delivered.
     // At most `messages_max` at once; there may be more then, without the descriptor saying so.
@@ -36,7 +44,11 @@ public:
 private:
     std::optional<std::string> take_frames(std::vector<Message>& messages,
                                            std::size_t messages_max);
-    FileDescriptor socket_;
+    std::optional<std::string> flush_plain();
+    std::optional<std::string> flush_secure();
+    std::optional<std::string> read_some(std::span<std::uint8_t> buffer, std::size_t& got);
+    FileDescriptor socket_;  // of a plain one
+    std::optional<kernels::SecureStream> secure_;
     std::size_t bytes_max_;
     ByteString unread_;
     std::size_t taken_ = 0;  // of unread_

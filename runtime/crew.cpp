@@ -16,8 +16,20 @@
 
 namespace ukemi::runtime {
 
+namespace {
+
+Door door_of(const CrewSetup& setup) {
+    const auto host = SocketAddress::of_host(setup.listen, 0);
+    INVARIANT(host);
+    return {*host, setup.training.script.empty() ? Door::Kind::secure : Door::Kind::plain};
+}
+
+}  // namespace
+
 Crew::State::State(CrewSetup given)
-    : setup(std::move(given)), training(kernels::training_spec_text(setup.training)) {
+    : setup(std::move(given)),
+      training(kernels::training_spec_text(setup.training)),
+      door(door_of(setup)) {
     pumped = pinged = Clock::now();
     kernels::sweep_unfinished_checkpoints(setup.folder);  // of a run that was killed
 }
@@ -32,20 +44,48 @@ Crew::~Crew() {
     if (was_saving) kernels::sweep_unfinished_checkpoints(state_->setup.folder);
 }
 
+// The first that has a place; those who end make room.
+std::optional<std::size_t> Crew::State::host_with_room() const {
+    for (std::size_t host = 0; host < setup.remote.hosts.size(); ++host) {
+        const auto there = std::ranges::count_if(workers, [&](const auto& each) {
+            return each.second.host == host && each.second.life != Life::doomed;
+        });
+        if (there < setup.remote.hosts[host].slots) return host;
+    }
+    return std::nullopt;
+}
+
+ProcessOrder Crew::State::order_for(InstanceId id, std::optional<std::size_t> host) const {
+    const Invitation invitation{door.address(), index_of(id), door.secret()};
+    ProcessOrder order;
+    if (host) {
+        std::vector<std::string> words =
+            remote_command(setup.remote, setup.remote.hosts[*host], setup.worker_arguments);
+        order.program = words.front();
+        order.arguments.assign(words.begin() + 1, words.end());
+        order.input = text_of(invitation);
+        return order;
+    }
+    order.program = setup.worker_program;
+    order.arguments = setup.worker_arguments;
+    order.environment = environment_of(invitation);
+    if (!setup.cores.empty()) order.core = setup.cores[index_of(id) % setup.cores.size()];
+    return order;
+}
+
 void Crew::spawn(InstanceId worker) {
     State& state = *state_;
     INVARIANT(state.used.insert(worker).second);
-    ProcessOrder order;
-    order.program = state.setup.worker_program;
-    order.arguments = state.setup.worker_arguments;
-    order.environment = environment_of({state.door.port(), index_of(worker), state.door.secret()});
-    const std::vector<int>& cores = state.setup.cores;
-    if (!cores.empty()) order.core = cores[index_of(worker) % cores.size()];
     Worker started;
     started.born = started.heard = Clock::now();
     started.deadline = started.born + state.setup.deadlines.spawn;
+    started.host = state.host_with_room();
+    if (!state.setup.remote.hosts.empty() && !started.host) {
+        state.events.push_back(WorkerDied{worker, "could not be started: no host has room"});
+        return;
+    }
     try {
-        started.process = std::make_unique<WorkerProcess>(order);
+        started.process = std::make_unique<WorkerProcess>(state.order_for(worker, started.host));
     } catch (const std::system_error& error) {  // no process or no descriptor is to be had
         state.events.push_back(
             WorkerDied{worker, fmt::format("could not be started: {}", error.what())});

@@ -32,6 +32,7 @@
 #include "kernels/training_step.hpp"
 #include "policies/plan.hpp"
 #include "runtime/fault.hpp"
+#include "runtime/worker_hosts.hpp"
 
 namespace ukemi::kernels {
 class ComputeBackend;
@@ -58,6 +59,10 @@ struct CrewSetup {
         worker_arguments;          // the rendezvous and the secret travel in the environment
     std::filesystem::path folder;  // for checkpoints; exists
     CrewDeadlines deadlines;
+    // Where the workers find their coordinator: an address of this machine, in numbers. Nothing
+    // listens beyond the loopback unless this says so.
+    std::string listen = "127.0.0.1";
+    RemoteStart remote;         // other machines, whose program is told `worker_arguments`
     std::vector<int> cores;     // worker k runs on cores[k mod n]; empty: anywhere
     bool allow_faults = false;  // tests: workers obey inject()
 };
@@ -148,8 +153,10 @@ private:
 };
 
 // The whole life of a worker process (`ukemi worker`): connects to the coordinator named in the
-// environment, obeys it until told to stop or until it is gone, and computes by `backend`; one that
-// refuses is trouble for the coordinator before the worker is ready. Returns an exit status.
-int run_worker(const kernels::ComputeBackend& backend);
+// environment or on standard input, obeys it until told to stop or until it is gone, and computes
+// by `backend`; one that refuses is trouble for the coordinator before the worker is ready. Returns
+// an exit status.
+enum class InvitedBy : std::uint8_t { environment, standard_input };
+int run_worker(const kernels::ComputeBackend& backend, InvitedBy invited = InvitedBy::environment);
 
 }  // namespace ukemi::runtime

@@ -147,10 +147,8 @@ void Crew::State::pump(Moment until) {
 void Crew::State::greet(Door::Guest guest, Moment now) {
     Worker* const worker = find(InstanceId{guest.hello.worker});
     // With the right secret it is one of ours, but it may come late, or twice.
-    if (worker == nullptr || worker->life != Life::starting ||
-        guest.hello.process != worker->process->id()) {
-        return;
-    }
+    if (worker == nullptr || worker->life != Life::starting) return;
+    if (!worker->host && guest.hello.process != worker->process->id()) return;
     worker->life = Life::loading;
     worker->heard = now;
     worker->connection.emplace(std::move(guest.connection));

@@ -38,6 +38,7 @@ enum class Life : std::uint8_t {
 struct Worker {
     Life life = Life::starting;
     std::unique_ptr<WorkerProcess> process;
+    std::optional<std::size_t> host;  // of setup.remote; `process` is then the remote shell
     std::optional<Connection> connection;
     Moment born;
     Moment heard;                     // last frame
@@ -130,6 +131,8 @@ struct Crew::State {
 
     // Workers. `condemn` kills one; `await_end` gives it a moment to end by itself. Both count it
     // as gone at once, and break its group; its WorkerDied comes when it is reaped.
+    ProcessOrder order_for(InstanceId id, std::optional<std::size_t> host) const;
+    std::optional<std::size_t> host_with_room() const;
     Worker* find(InstanceId id);
     bool alive(InstanceId id);  // and not about to end
     void tell(InstanceId id, const Message& message);

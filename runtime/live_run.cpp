@@ -54,6 +54,8 @@ CrewSetup crew_setup(const scenarios::Scenario& scenario, std::uint64_t seed,
     crew.folder = options.folder;
     crew.deadlines = options.deadlines;
     crew.cores = options.cores;
+    crew.listen = options.listen;
+    crew.remote = options.remote;
     return crew;
 }
 

@@ -23,6 +23,9 @@ struct LiveOptions {
     std::filesystem::path resume_from;  // a checkpoint, or empty
     CrewDeadlines deadlines;
     std::vector<int> cores;  // worker k runs on cores[k mod n]; empty: anywhere
+    // As in CrewSetup:
+    std::string listen = "127.0.0.1";
+    RemoteStart remote;
     scenarios::RunOptions keep;
     // As in LiveSetup:
     const std::atomic<int>* stop_requests = nullptr;

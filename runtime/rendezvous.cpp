@@ -1,11 +1,7 @@
 // rendezvous.cpp — the listening socket, the strangers before it, and the invitation.
 #include "runtime/rendezvous.hpp"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,9 +11,14 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <istream>
+#include <map>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "base/invariant.hpp"
 
 namespace ukemi::runtime {
 namespace {
@@ -26,6 +27,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t strangers_max = 32;
 constexpr auto stranger_time = 1s;
+constexpr auto proof_time = 10s;  // for who has begun to prove himself
+constexpr auto connecting_ms = 10'000;
 constexpr auto pause_without_descriptors = 50ms;
 
 constexpr const char* rendezvous_variable = "UKEMI_RENDEZVOUS";
@@ -34,20 +37,6 @@ constexpr const char* secret_variable = "UKEMI_SECRET";
 
 [[noreturn]] void fail(const char* what) {
     throw std::system_error(errno, std::generic_category(), what);
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-// Small messages that somebody waits for: no delay, which the kernel would else add to gather more.
-void send_at_once(int descriptor) {
-    const int on = 1;
-    ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 // Whole and decimal, or nothing.
@@ -70,11 +59,21 @@ std::optional<Secret> secret_in(std::string_view text) {
     return secret;
 }
 
-std::optional<std::uint16_t> port_in(std::string_view text) {
-    constexpr std::string_view host = "127.0.0.1:";
-    if (!text.starts_with(host)) return std::nullopt;
-    return number_in<std::uint16_t>(text.substr(host.size()));
+TakenInvitation invitation_of(const char* rendezvous, const char* worker, const char* secret) {
+    const auto problem = [](const char* name, const char* expected) {
+        return TakenInvitation{std::nullopt, fmt::format("{}: expected {}", name, expected)};
+    };
+    const auto parsed = secret == nullptr ? std::nullopt : secret_in(secret);
+    if (!parsed) return problem(secret_variable, "64 hexadecimal digits");
+    const auto address = rendezvous == nullptr ? std::nullopt : SocketAddress::of_text(rendezvous);
+    if (!address) return problem(rendezvous_variable, "an address in numbers and a port");
+    const auto number = worker == nullptr ? std::nullopt : number_in<std::uint32_t>(worker);
+    if (!number) return problem(worker_variable, "a worker's number");
+    return {Invitation{*address, *number, *parsed}, {}};
 }
+
+// Whose key a worker shows.
+std::string identity_of(std::uint32_t worker) { return fmt::format("ukemi worker {}", worker); }
 
 }  // namespace
 
@@ -100,7 +99,7 @@ bool same_secret(const Secret& left, const Secret& right) {
 std::vector<std::string> environment_of(const Invitation& invitation) {
     std::string secret;
     for (const std::uint8_t byte : invitation.secret) secret += fmt::format("{:02x}", byte);
-    return {fmt::format("{}=127.0.0.1:{}", rendezvous_variable, invitation.port),
+    return {fmt::format("{}={}", rendezvous_variable, invitation.address.text()),
             fmt::format("{}={}", worker_variable, invitation.worker),
             fmt::format("{}={}", secret_variable, secret)};
 }
@@ -109,58 +108,68 @@ TakenInvitation take_invitation() {
     const char* rendezvous = std::getenv(rendezvous_variable);
     const char* worker = std::getenv(worker_variable);
     char* secret = std::getenv(secret_variable);
-    const auto problem = [](const char* name, const char* expected) {
-        return TakenInvitation{std::nullopt, fmt::format("{}: expected {}", name, expected)};
-    };
-    const auto parsed_secret = secret == nullptr ? std::nullopt : secret_in(secret);
+    TakenInvitation taken = invitation_of(rendezvous, worker, secret);
     if (secret != nullptr) {
         ::explicit_bzero(secret, std::strlen(secret));
         ::unsetenv(secret_variable);
     }
-    if (!parsed_secret) return problem(secret_variable, "64 hexadecimal digits");
-    const auto port = rendezvous == nullptr ? std::nullopt : port_in(rendezvous);
-    if (!port) return problem(rendezvous_variable, "127.0.0.1:port");
-    const auto number = worker == nullptr ? std::nullopt : number_in<std::uint32_t>(worker);
-    if (!number) return problem(worker_variable, "a worker's number");
-    return {Invitation{*port, *number, *parsed_secret}, {}};
+    return taken;
+}
+
+TakenInvitation read_invitation(std::istream& in) {
+    std::map<std::string, std::string, std::less<>> values;
+    std::string line;
+    for (int i = 0; i < 3 && std::getline(in, line); ++i) {
+        const std::size_t sign = line.find('=');
+        if (sign != std::string::npos) values[line.substr(0, sign)] = line.substr(sign + 1);
+    }
+    const auto value_of = [&](const char* name) {
+        const auto found = values.find(name);
+        return found == values.end() ? nullptr : found->second.c_str();
+    };
+    return invitation_of(value_of(rendezvous_variable), value_of(worker_variable),
+                         value_of(secret_variable));
+}
+
+std::string text_of(const Invitation& invitation) {
+    return fmt::format("{}\n", fmt::join(environment_of(invitation), "\n"));
 }
 
 Connection accept_invitation(const Invitation& invitation) {
-    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket) fail("socket");
-    const sockaddr_in address = loopback(invitation.port);
-    // Blocking: on this machine, it is there or it is not.
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    FileDescriptor socket = connecting_socket(invitation.address);
+    pollfd connected{socket.get(), POLLOUT, 0};
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (::poll(&connected, 1, static_cast<int>(connecting_ms)) != 1) {
+        errno = ETIMEDOUT;
         fail("connect");
     }
-    send_at_once(socket.get());
-    if (::fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
-    Connection connection(std::move(socket), frame_bytes_max);
+    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    errno = error;
+    if (error != 0) fail("connect");
+    const std::string identity = identity_of(invitation.worker);
+    const kernels::PresharedKey key = kernels::derived_key(invitation.secret, identity);
+    Connection connection(kernels::SecureStream(std::move(socket), identity, key), frame_bytes_max);
     Hello hello;
     hello.worker = invitation.worker;
     hello.process = ::getpid();
-    hello.secret = invitation.secret;
     if (connection.send(hello)) fail("send");
     return connection;
 }
 
-Door::Door()
-    : listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+Door::Door(const SocketAddress& host, Kind kind)
+    : kind_(kind),
+      listening_(listening_socket(host)),
+      address_(SocketAddress::of_socket(listening_.get())),
       secret_(random_secret()) {
-    if (!listening_) fail("socket");
-    sockaddr_in address = loopback(0);
-    socklen_t size = sizeof address;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listening_.get(), generic, size) != 0) fail("bind");
-    if (::listen(listening_.get(), SOMAXCONN) != 0) fail("listen");
-    if (::getsockname(listening_.get(), generic, &size) != 0) fail("getsockname");
-    port_ = ntohs(address.sin_port);
+    INVARIANT(kind == Kind::secure || host.is_loopback());
 }
 
 void Door::watch(std::vector<pollfd>& descriptors) const {
     if (Clock::now() >= closed_until_) descriptors.push_back({listening_.get(), POLLIN, 0});
     for (const Stranger& stranger : strangers_) {
-        descriptors.push_back({stranger.connection.descriptor(), POLLIN, 0});
+        const short events = stranger.connection.wants_to_write() ? POLLIN | POLLOUT : POLLIN;
+        descriptors.push_back({stranger.connection.descriptor(), events, 0});
     }
 }
 
@@ -180,10 +189,29 @@ void Door::accept_all(Moment now) {
             if (!none_waits) closed_until_ = now + pause_without_descriptors;
             return;
         }
-        send_at_once(socket.get());
-        if (strangers_.size() == strangers_max) strangers_.erase(strangers_.begin());
-        strangers_.push_back({Connection(std::move(socket), hello_bytes_max), now + stranger_time});
+        send_at_once(socket);
+        if (strangers_.size() == strangers_max) {
+            // Who has begun to prove himself stays if somebody else can go.
+            const auto first = std::ranges::find_if(
+                strangers_, [](const Stranger& each) { return !each.connection.is_expected(); });
+            strangers_.erase(first == strangers_.end() ? strangers_.begin() : first);
+        }
+        strangers_.push_back({connection_of(std::move(socket)), now + stranger_time, false});
     }
+}
+
+Connection Door::connection_of(FileDescriptor socket) const {
+    if (kind_ == Kind::plain) return {std::move(socket), hello_bytes_max};
+    const auto key_of = [this](std::string_view identity) -> std::optional<kernels::PresharedKey> {
+        return kernels::derived_key(secret_, identity);
+    };
+    return {kernels::SecureStream(std::move(socket), key_of), hello_bytes_max};
+}
+
+bool Door::is_ours(const Hello& hello, const Connection& connection) const {
+    if (hello.protocol != protocol_version) return false;
+    if (kind_ == Kind::plain) return same_secret(hello.secret, secret_);
+    return connection.identity() == identity_of(hello.worker);
 }
 
 std::vector<Door::Guest> Door::admit(Moment now) {
@@ -192,16 +220,18 @@ std::vector<Door::Guest> Door::admit(Moment now) {
     std::vector<Stranger> waiting;
     for (Stranger& stranger : strangers_) {
         std::vector<Message> messages;
-        const auto problem = stranger.connection.receive(messages, 1);
+        auto problem = stranger.connection.receive(messages, 1);
+        if (!problem) problem = stranger.connection.flush();
         if (messages.empty()) {
+            if (stranger.connection.is_expected() && !stranger.proves) {
+                stranger.proves = true;
+                stranger.deadline = now + proof_time;
+            }
             if (!problem && now < stranger.deadline) waiting.push_back(std::move(stranger));
             continue;
         }
         const auto* hello = std::get_if<Hello>(&messages.front());
-        if (hello == nullptr || hello->protocol != protocol_version ||
-            !same_secret(hello->secret, secret_)) {
-            continue;
-        }
+        if (hello == nullptr || !is_ours(*hello, stranger.connection)) continue;
         stranger.connection.trust();
         guests.push_back({*hello, std::move(stranger.connection)});
     }

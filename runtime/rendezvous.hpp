@@ -1,18 +1,24 @@
 // rendezvous.hpp — where workers find their coordinator, and how strangers are kept out.
 //
-// The coordinator listens on 127.0.0.1, at a port of the system's choice. A new connection is
-// a stranger until it has sent a Hello with the right secret; it has a second and a few bytes for
-// that. Strangers share a few places, and nothing waits for them: they cannot hold up a worker.
+// The coordinator listens on 127.0.0.1 unless it is given an address, at a port of the system's
+// choice. A new connection is a stranger until it has shown that it has the secret, which is never
+// sent, and said who it is; it has some seconds for that. Strangers share a few places, and nothing
+// waits for them: they cannot hold up a worker. What comes after is encrypted.
+//
+// Only workers of a script, whose language has no such connections, send the secret itself: to a
+// door on 127.0.0.1 that is `plain`.
 #pragma once
 
 #include <poll.h>
 
 #include <chrono>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/socket_address.hpp"
 #include "runtime/connection.hpp"
 #include "runtime/messages.hpp"
 
@@ -26,7 +32,7 @@ bool same_secret(const Secret& left, const Secret& right);  // in constant time
 
 // What a worker is told, in its environment and never on its command line.
 struct Invitation {
-    std::uint16_t port = 0;
+    SocketAddress address;
     std::uint32_t worker = 0;
     Secret secret{};
 };
@@ -38,13 +44,18 @@ struct TakenInvitation {
     std::string problem;
 };
 TakenInvitation take_invitation();
+// The same as lines NAME=value, from a stream: for a worker whose environment comes from elsewhere.
+TakenInvitation read_invitation(std::istream& in);
+std::string text_of(const Invitation& invitation);
 // Connects and sends the Hello. Throws std::system_error.
 Connection accept_invitation(const Invitation& invitation);
 
 class Door {
 public:
-    Door();  // listens; std::system_error if it cannot
-    std::uint16_t port() const { return port_; }
+    enum class Kind : std::uint8_t { secure, plain };
+    // Listens at that host (its port is not used); std::system_error if it cannot.
+    Door(const SocketAddress& host, Kind kind);
+    const SocketAddress& address() const { return address_; }
     const Secret& secret() const { return secret_; }
 
     void watch(std::vector<pollfd>& descriptors) const;
@@ -61,10 +72,14 @@ private:
     struct Stranger {
         Connection connection;
         Moment deadline;
+        bool proves = false;  // it has begun to prove that it has the secret
     };
     void accept_all(Moment now);
+    Connection connection_of(FileDescriptor socket) const;
+    bool is_ours(const Hello& hello, const Connection& connection) const;
+    Kind kind_;
     FileDescriptor listening_;
-    std::uint16_t port_ = 0;
+    SocketAddress address_;
     Secret secret_;
     std::vector<Stranger> strangers_;  // the oldest first
     Moment closed_until_{};            // after the system had no descriptor left

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <thread>
 
 #include "runtime/crew.hpp"
@@ -44,8 +45,9 @@ int serve_coordinator(const Invitation& invitation, const kernels::ComputeBacken
 
 }  // namespace
 
-int run_worker(const kernels::ComputeBackend& backend) {
-    const TakenInvitation taken = take_invitation();
+int run_worker(const kernels::ComputeBackend& backend, InvitedBy invited) {
+    const TakenInvitation taken =
+        invited == InvitedBy::environment ? take_invitation() : read_invitation(std::cin);
     if (!taken.invitation) return complain(taken.problem, status_bad_input);
     try {
         return serve_coordinator(*taken.invitation, backend);

@@ -60,7 +60,8 @@ void let_writes_kill() {
 }  // namespace
 
 WorkerLink::WorkerLink(Connection connection)
-    : connection_(std::move(connection)),
+    : local_host_(SocketAddress::of_socket(connection.descriptor()).host()),
+      connection_(std::move(connection)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       heard_(Clock::now()) {
     if (!wake_) throw std::system_error(errno, std::generic_category(), "eventfd");

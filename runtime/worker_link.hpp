@@ -45,6 +45,9 @@ public:
     void wait_for_room();
     void finish();  // no more orders are wanted: flush and end
 
+    // This end's address towards the coordinator: where other hosts reach this one, too.
+    std::string local_host() const { return local_host_; }
+
     // ---- any thread ----
     void send(const Message& message);
     void at(WorkerPhase phase, std::int64_t step = 0);
@@ -70,6 +73,7 @@ private:
     Activity activity() const;
     bool exchange_bytes(Moment until);
 
+    std::string local_host_;
     std::mutex connection_mutex_;
     Connection connection_;
     FileDescriptor wake_;

@@ -1,4 +1,4 @@
-// worker_process.cpp — fork and execve; between them only what is safe in a threaded program.
+// worker_process.cpp — fork and exec; between them only what is safe in a threaded program.
 //
 // Not Boost.Process: nearly all of this is what happens in the child (death with its parent, a
 // process group of its own, one core, signals, descriptors), which would be its hooks to write.
@@ -60,8 +60,25 @@ Prepared prepare(const ProcessOrder& order) {
     ::_exit(status_cannot_start);
 }
 
+// A pipe that holds `text`, to be read from; none for no text.
+FileDescriptor pipe_with(std::string_view text) {
+    constexpr std::size_t surely_taken = 4096;  // by a pipe that nobody reads yet
+    if (text.empty()) return {};
+    INVARIANT(text.size() <= surely_taken);
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+        throw std::system_error(errno, std::generic_category(), "pipe");
+    }
+    FileDescriptor reading(ends[0]);
+    const FileDescriptor writing(ends[1]);
+    if (::write(writing.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+        throw std::system_error(errno, std::generic_category(), "write");
+    }
+    return reading;
+}
+
 [[noreturn]] void become_worker(const Prepared& prepared, std::optional<int> core, pid_t parent,
-                                int error_pipe) {
+                                int error_pipe, int input) {
     // A parent that is gone before prctl would never be noticed: hence the second look.
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) give_up(error_pipe);
     sigset_t none;
@@ -78,11 +95,11 @@ Prepared prepare(const ProcessOrder& order) {
         // Refused for a core that this process may not use: then it runs anywhere.
         ::sched_setaffinity(0, sizeof cores, &cores);
     }
-    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) give_up(error_pipe);
+    if (input < 0) input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (input < 0 || ::dup2(input, STDIN_FILENO) < 0) give_up(error_pipe);
     if (::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) give_up(error_pipe);
     ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-    ::execve(prepared.argv.front(), prepared.argv.data(), prepared.environment.data());
+    ::execvpe(prepared.argv.front(), prepared.argv.data(), prepared.environment.data());
     give_up(error_pipe);
 }
 
@@ -97,9 +114,10 @@ WorkerProcess::WorkerProcess(const ProcessOrder& order) {
     }
     start_error_ = FileDescriptor(ends[0]);
     const FileDescriptor error_pipe(ends[1]);
+    const FileDescriptor input = pipe_with(order.input);
     const pid_t parent = ::getpid();
     process_ = ::fork();
-    if (process_ == 0) become_worker(prepared, order.core, parent, error_pipe.get());
+    if (process_ == 0) become_worker(prepared, order.core, parent, error_pipe.get(), input.get());
     if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
     watch_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)));
 }

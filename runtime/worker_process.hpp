@@ -16,10 +16,11 @@
 namespace ukemi::runtime {
 
 struct ProcessOrder {
-    std::filesystem::path program;
+    std::filesystem::path program;         // looked for on PATH if it is a name alone
     std::vector<std::string> arguments;    // after the program's name
     std::vector<std::string> environment;  // "NAME=value", beside what this process has
     std::optional<int> core;
+    std::string input;  // what it finds on its standard input; at most 4 KiB
 };
 
 class WorkerProcess {

@@ -115,7 +115,7 @@ bool WorkerTrainer::step_once() {
     position_ += result.report.samples;
     const bool held = result.report.hold != 0;
     StepFinished finished{run_.epoch, step_, position_, std::nullopt};
-    if (group.peers->gloo.membership().rank == 0) finished.report = result.report;
+    if (group.peers->sockets.membership().rank == 0) finished.report = result.report;
     const std::size_t kept = past_steps_kept(result.report.words.size());
     past_.push_back({step_, position_, std::move(result.report)});
     while (past_.size() > kept) past_.pop_front();

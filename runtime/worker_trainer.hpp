@@ -13,10 +13,10 @@
 
 #include "kernels/compute_backend.hpp"
 #include "kernels/data_set.hpp"
-#include "kernels/gloo_communicator.hpp"
 #include "kernels/learners/learner_group.hpp"
 #include "kernels/model.hpp"
 #include "kernels/replica.hpp"
+#include "kernels/socket_communicator.hpp"
 #include "kernels/training_spec.hpp"
 #include "kernels/training_step.hpp"
 #include "runtime/worker_link.hpp"
@@ -25,13 +25,13 @@ namespace ukemi::runtime {
 
 // One membership epoch, which an order may abort at any time.
 struct EpochPeers {
-    EpochPeers(WorkerLink& to, kernels::GlooSettings settings, std::uint64_t attempt);
+    EpochPeers(WorkerLink& to, kernels::GroupSettings settings, std::uint64_t attempt);
     ~EpochPeers();
     EpochPeers(const EpochPeers&) = delete;
     EpochPeers& operator=(const EpochPeers&) = delete;
     WorkerLink& link;
     std::uint64_t epoch;
-    kernels::GlooCommunicator gloo;
+    kernels::SocketCommunicator sockets;
     WatchedCommunicator watched;
 };
 

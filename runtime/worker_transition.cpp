@@ -44,12 +44,15 @@ bool is_consistent(const Transition& order) {
 
 }  // namespace
 
-EpochPeers::EpochPeers(WorkerLink& to, kernels::GlooSettings settings, std::uint64_t attempt)
-    : link(to), epoch(settings.membership.epoch), gloo(std::move(settings)), watched(gloo, to) {
-    link.watch(gloo, epoch, attempt);
+EpochPeers::EpochPeers(WorkerLink& to, kernels::GroupSettings settings, std::uint64_t attempt)
+    : link(to),
+      epoch(settings.membership.epoch),
+      sockets(std::move(settings)),
+      watched(sockets, to) {
+    link.watch(sockets, epoch, attempt);
 }
 
-EpochPeers::~EpochPeers() { link.forget(gloo); }
+EpochPeers::~EpochPeers() { link.forget(sockets); }
 
 void WorkerTrainer::refuse(const std::string& why) {
     link_.send(NotEntered{next_->order.attempt, why, false, -1});
@@ -59,7 +62,7 @@ void WorkerTrainer::refuse(const std::string& why) {
 void WorkerTrainer::refuse_for_peers(const char* what, kernels::Outcome outcome) {
     const auto name = kernels::outcome_names()[static_cast<std::size_t>(outcome)];
     // A worker that was told to stop suspects no peer.
-    const int suspect = outcome == kernels::Outcome::aborted ? -1 : next_->peers->gloo.suspect();
+    const int suspect = outcome == kernels::Outcome::aborted ? -1 : next_->peers->sockets.suspect();
     link_.send(NotEntered{next_->order.attempt, fmt::format("{}: {}", what, name), true, suspect});
     next_.reset();
 }
@@ -91,14 +94,15 @@ void WorkerTrainer::begin(const Transition& order) {
         return enter();
     }
     link_.at(WorkerPhase::connecting);
-    kernels::GlooSettings settings;
+    kernels::GroupSettings settings;
     settings.membership = {order.epoch, static_cast<int>(order.rank), size};
     settings.deadline = milliseconds_of(welcome_.collective_ns);
+    settings.listen = link_.local_host();
     settings.secret.assign(order.group_secret.begin(), order.group_secret.end());
     const Moment begun = Clock::now();
     next_->peers = std::make_shared<EpochPeers>(link_, std::move(settings), order.attempt);
     next_->rendezvous_ns = ns_since(begun);
-    const auto address = next_->peers->gloo.address();
+    const auto address = next_->peers->sockets.address();
     OwnAddress own{order.attempt, {}};
     for (const std::byte byte : address) own.address.push_back(std::to_integer<std::uint8_t>(byte));
     link_.send(own);
@@ -113,7 +117,7 @@ void WorkerTrainer::connect(const Peers& peers) {
     }
     if (addresses.size() != next_->order.members.size()) return refuse("not every rank's address");
     const Moment begun = Clock::now();
-    const kernels::Outcome outcome = next_->peers->gloo.connect(addresses);
+    const kernels::Outcome outcome = next_->peers->sockets.connect(addresses);
     next_->rendezvous_ns += ns_since(begun);
     if (outcome != kernels::Outcome::ok) return refuse_for_peers("connecting", outcome);
     enter();
@@ -221,7 +225,7 @@ void WorkerTrainer::commit(const Commit& order) {
     position_ = next.position;
     TrainingGroup group;
     if (next.order.group_changed) {
-        link_.committed(next.peers->gloo);
+        link_.committed(next.peers->sockets);
         kernels::StepSettings settings = spec_.step;
         group.training = std::make_unique<kernels::TrainingStep>(
             *model_, data_, next.peers->watched, settings, learners_.get());

@@ -1,6 +1,6 @@
 // nccl_communicator.hpp — a Communicator whose ranks are GPUs, one each, over NCCL.
 //
-// The same promises as GlooCommunicator's, but for two. NCCL picks its own algorithm, so the
+// The same promises as SocketCommunicator's, but for two. NCCL picks its own algorithm, so the
 // schedule of an all-reduce is not followed: sums are equal on all ranks, and not those of a
 // schedule bit for bit. And a rank that is lost has no name unless heartbeats give it one
 // (report_lost). Values may lie in the device's memory, where they are used in place, or in the

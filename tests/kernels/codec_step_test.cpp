@@ -220,7 +220,7 @@ TEST_CASE("codec step: one rank alone sends nothing", "[codec_step]") {
     CHECK(encoded.digests() == plain.digests());
 }
 
-TEST_CASE("codec step: processes over Gloo get the bits of threads", "[codec_step][gloo]") {
+TEST_CASE("codec step: processes over sockets get the bits of threads", "[codec_step][sockets]") {
     const DataSet data = small_data();
     for (const Codec codec : {Codec::fp16, Codec::power_sgd, Codec::top_k, Codec::top_k_agreed,
                               Codec::qsgd, Codec::terngrad_shared, Codec::sign_reduced}) {

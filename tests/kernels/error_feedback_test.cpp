@@ -11,7 +11,7 @@ using namespace ukemi::kernels;
 namespace {
 
 constexpr int ranks = 4;
-constexpr std::int64_t batch = 8;  // of a rank
+constexpr std::int64_t rank_batch = 8;  // of a rank
 constexpr std::int32_t features = 20;
 
 // Softmax regression on a set with a noisy teacher: a convex problem, real gradients.
@@ -67,12 +67,12 @@ struct FeedbackProblem {
         std::vector<std::vector<float>> gradients;
         for (int rank = 0; rank < ranks; ++rank) {
             std::vector<std::uint32_t> samples;
-            for (std::int64_t i = 0; i < batch; ++i) {
+            for (std::int64_t i = 0; i < rank_batch; ++i) {
                 samples.push_back(static_cast<std::uint32_t>(random.integer(0, data.count - 1)));
             }
             auto& gradient = gradients.emplace_back(weights.size(), 0.0F);
             model->gradient(weights, data, samples, gradient, workspace, {});
-            for (float& value : gradient) value /= static_cast<float>(batch);
+            for (float& value : gradient) value /= static_cast<float>(rank_batch);
         }
         return gradients;
     }

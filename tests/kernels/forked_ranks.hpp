@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "base/invariant.hpp"
-#include "kernels/gloo_communicator.hpp"
+#include "kernels/socket_communicator.hpp"
 
 namespace ukemi {
 
@@ -92,9 +92,9 @@ public:
     }
 
     // A connected communicator, or none.
-    std::unique_ptr<kernels::GlooCommunicator> connect(std::chrono::milliseconds deadline) {
-        auto peers = std::make_unique<kernels::GlooCommunicator>(
-            kernels::GlooSettings{{1, rank_, size_}, deadline, "the secret of this test"});
+    std::unique_ptr<kernels::SocketCommunicator> connect(std::chrono::milliseconds deadline) {
+        auto peers = std::make_unique<kernels::SocketCommunicator>(
+            kernels::GroupSettings{{1, rank_, size_}, deadline, "the secret of this test"});
         if (peers->connect(addresses(peers->address())) != kernels::Outcome::ok) return nullptr;
         return peers;
     }

@@ -87,7 +87,7 @@ TEST_CASE("launcher: any order of launches on any thread ends with the right sum
 }
 
 TEST_CASE("launcher: any order of launches in any process ends with the right sums",
-          "[launcher][gloo][property]") {
+          "[launcher][sockets][property]") {
     for (const bool coordinated : {false, true}) {
         for (const int size : {2, 4}) {
             CAPTURE(coordinated, size);
@@ -128,7 +128,7 @@ TEST_CASE("launcher: the first failure is the result, after everything has ended
     }
 }
 
-TEST_CASE("launcher: a rank that is killed ends the steps of all others", "[launcher][gloo]") {
+TEST_CASE("launcher: a rank that is killed ends the steps of all others", "[launcher][sockets]") {
     for (const bool coordinated : {false, true}) {
         CAPTURE(coordinated);
         ForkedRanks ranks(3, [&](ForkedRank& own) {

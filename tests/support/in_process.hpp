@@ -1,6 +1,6 @@
 // in_process.hpp — collectives without sockets: all ranks on one thread, or a thread a rank.
 //
-// Both give the bits that GlooCommunicator gives for the same schedule: the schedule alone fixes
+// Both give the bits that SocketCommunicator gives for the same schedule: the schedule alone fixes
 // the order of the sums.
 #pragma once
 

@@ -27,7 +27,6 @@ constexpr std::array kept = {
     Kept{"group_of", "a look into a learning state"},
     Kept{"known_shares", "the table behind curve_for, whose rows are checked one by one"},
     Kept{"measured_curves", "as known_shares"},
-    Kept{"handleEvents", "Gloo's loop calls it"},
     Kept{"products_by", "which library multiplies, beside times and results that depend on it"},
 };
 

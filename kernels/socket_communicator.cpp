@@ -1,21 +1,22 @@
-// gloo_communicator.cpp — carries out rank programs over Gloo's buffers.
-#include "kernels/gloo_communicator.hpp"
+// socket_communicator.cpp — carries out rank programs over the connections of a mesh.
+#include "kernels/socket_communicator.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "base/invariant.hpp"
-#include "kernels/gloo_mesh.hpp"
 #include "kernels/operation_slots.hpp"
+#include "kernels/peer_mesh.hpp"
 #include "kernels/rank_program.hpp"
 
 namespace ukemi::kernels {
 
 namespace {
 
-// How many receives are posted beyond the one that is waited for. Gloo sends nothing before the
-// receiver is ready, so a receive that is posted late costs a round trip.
+// How many receives are posted beyond the one that is waited for. A long parcel is not sent before
+// its receiver is ready, so a receive that is posted late costs a round trip.
 constexpr std::size_t receives_ahead = 8;
 
 // Memory for what is to be added, of one segment each; kept, because fresh pages are slow.
@@ -51,7 +52,7 @@ private:
 class Execution {
 public:
     // What is sent and what is received may lie in one buffer (the same pointer) or in two.
-    Execution(GlooMesh& mesh, Scratch& scratch, std::span<const RankMove> moves, std::uint64_t slot,
+    Execution(PeerMesh& mesh, Scratch& scratch, std::span<const RankMove> moves, std::uint64_t slot,
               const std::byte* sent, std::byte* received, Reduction reduction)
         : operation_(mesh),
           mesh_(mesh),
@@ -68,7 +69,6 @@ public:
     }
     ~Execution() {
         for (UnderWay& each : under_way_) {
-            each.buffer.reset();  // before its block
             if (each.block != nullptr) scratch_.give_back(std::move(each.block));
         }
     }
@@ -83,13 +83,13 @@ public:
             mesh_.withdraw();
             throw;
         }
-        mesh_.withdraw();  // before the buffers go, and the caller's memory
+        mesh_.withdraw();  // before the parcels go, and the caller's memory
         return mesh_.outcome();
     }
 
 private:
     struct UnderWay {
-        std::unique_ptr<GlooMesh::Buffer> buffer;  // while it is
+        std::optional<PeerMesh::Parcel> parcel;  // while it is
         Scratch::Block block;
         std::size_t after = none;  // sends: the receive that brings their bytes
     };
@@ -103,8 +103,8 @@ private:
             const std::size_t i = receives_[k];
             if (!post_receives(k)) return false;
             UnderWay& each = under_way_[i];
-            if (!operation_.wait_received(*each.buffer, moves_[i].peer)) return false;
-            each.buffer.reset();
+            if (!operation_.wait(*each.parcel)) return false;
+            each.parcel.reset();
             if (each.block != nullptr) {
                 if (!finish_sends(i)) return false;
                 const std::size_t bytes = moves_[i].end - moves_[i].begin;
@@ -118,6 +118,10 @@ private:
             if (moves_[i].kind == MoveKind::send && !finish_send(i)) return false;
         }
         return true;
+    }
+
+    PeerMesh::Parcel parcel_of(const RankMove& move, std::byte* data) const {
+        return {data, move.end - move.begin, move.peer, slot_ + move.position, 0, false};
     }
 
     bool in_one_buffer() const { return sent_ == received_; }
@@ -139,10 +143,9 @@ private:
             const RankMove& move = moves_[i];
             UnderWay& each = under_way_[i];
             if (move.kind != MoveKind::send || each.after != after) continue;
-            // Gloo's buffers are for both directions; this one is only read.
-            each.buffer = operation_.buffer(const_cast<std::byte*>(sent_) + move.begin,
-                                            move.end - move.begin);
-            if (!operation_.send(*each.buffer, move.peer, slot_ + move.position)) return false;
+            // Parcels are for both directions; this one is only read.
+            each.parcel = parcel_of(move, const_cast<std::byte*>(sent_) + move.begin);
+            if (!operation_.send(*each.parcel)) return false;
         }
         return true;
     }
@@ -155,16 +158,15 @@ private:
             const std::size_t i = receives_[posted_];
             const RankMove& move = moves_[i];
             UnderWay& each = under_way_[i];
-            const std::size_t bytes = move.end - move.begin;
             if (move.kind == MoveKind::receive_add) {
                 each.block = scratch_.take();
-                each.buffer = operation_.buffer(each.block.get(), bytes);
+                each.parcel = parcel_of(move, reinterpret_cast<std::byte*>(each.block.get()));
             } else {
                 if (is_needed_between(current, i)) return true;
                 if (!finish_sends(i)) return false;
-                each.buffer = operation_.buffer(received_ + move.begin, bytes);
+                each.parcel = parcel_of(move, received_ + move.begin);
             }
-            if (!operation_.receive(*each.buffer, move.peer, slot_ + move.position)) return false;
+            if (!operation_.receive(*each.parcel)) return false;
         }
         return true;
     }
@@ -191,14 +193,14 @@ private:
 
     bool finish_send(std::size_t i) {
         UnderWay& each = under_way_[i];
-        if (each.buffer == nullptr) return true;
-        if (!operation_.wait_sent(*each.buffer, moves_[i].peer)) return false;
-        each.buffer.reset();
+        if (!each.parcel) return true;
+        if (!operation_.wait(*each.parcel)) return false;
+        each.parcel.reset();
         return true;
     }
 
-    GlooMesh::Operation operation_;
-    GlooMesh& mesh_;
+    PeerMesh::Operation operation_;
+    PeerMesh& mesh_;
     Scratch& scratch_;
     std::span<const RankMove> moves_;
     std::uint64_t slot_;
@@ -212,8 +214,8 @@ private:
 
 }  // namespace
 
-struct GlooCommunicator::State {
-    explicit State(GlooSettings settings) : mesh(std::move(settings)) {}
+struct SocketCommunicator::State {
+    explicit State(GroupSettings settings) : mesh(std::move(settings)) {}
 
     Outcome run(const std::string& key, std::span<const RankMove> moves, const std::byte* sent,
                 std::byte* received, Reduction reduction = Reduction::sum_single) {
@@ -230,26 +232,26 @@ struct GlooCommunicator::State {
         return outcome;
     }
 
-    Scratch scratch;  // before the mesh: its buffers lie here
+    Scratch scratch;  // before the mesh: its parcels lie here
     OperationSlots slots;
-    GlooMesh mesh;
+    PeerMesh mesh;
 };
 
-GlooCommunicator::GlooCommunicator(GlooSettings settings)
+SocketCommunicator::SocketCommunicator(GroupSettings settings)
     : state_(std::make_unique<State>(std::move(settings))) {}
 
-GlooCommunicator::~GlooCommunicator() = default;
+SocketCommunicator::~SocketCommunicator() = default;
 
-std::span<const std::byte> GlooCommunicator::address() const { return state_->mesh.address(); }
+std::span<const std::byte> SocketCommunicator::address() const { return state_->mesh.address(); }
 
-Outcome GlooCommunicator::connect(std::span<const std::vector<std::byte>> addresses) {
+Outcome SocketCommunicator::connect(std::span<const std::vector<std::byte>> addresses) {
     return state_->mesh.connect(addresses);
 }
 
-Membership GlooCommunicator::membership() const { return state_->mesh.membership(); }
+Membership SocketCommunicator::membership() const { return state_->mesh.membership(); }
 
-Outcome GlooCommunicator::all_reduce(std::string_view name, const Schedule& schedule,
-                                     Reduction reduction, std::span<std::byte> elements) {
+Outcome SocketCommunicator::all_reduce(std::string_view name, const Schedule& schedule,
+                                       Reduction reduction, std::span<std::byte> elements) {
     const Membership here = membership();
     INVARIANT(schedule.ranks == here.size);
     const std::size_t width = element_bytes(reduction);
@@ -259,8 +261,8 @@ Outcome GlooCommunicator::all_reduce(std::string_view name, const Schedule& sche
                        elements.data(), reduction);
 }
 
-Outcome GlooCommunicator::all_gather(std::string_view name, std::span<const std::byte> own,
-                                     std::span<std::byte> all) {
+Outcome SocketCommunicator::all_gather(std::string_view name, std::span<const std::byte> own,
+                                       std::span<std::byte> all) {
     const auto [epoch, rank, size] = membership();
     INVARIANT(all.size() == own.size() * static_cast<std::size_t>(size));
     if (!own.empty()) {
@@ -272,7 +274,7 @@ Outcome GlooCommunicator::all_gather(std::string_view name, std::span<const std:
     return state_->run(all_gather_key(name, own.size()), moves, all.data(), all.data());
 }
 
-Outcome GlooCommunicator::broadcast(std::string_view name, std::span<std::byte> bytes, int root) {
+Outcome SocketCommunicator::broadcast(std::string_view name, std::span<std::byte> bytes, int root) {
     const auto [epoch, rank, size] = membership();
     INVARIANT(root >= 0 && root < size);
     const std::vector<RankMove> moves =
@@ -280,8 +282,8 @@ Outcome GlooCommunicator::broadcast(std::string_view name, std::span<std::byte> 
     return state_->run(broadcast_key(name, bytes.size(), root), moves, bytes.data(), bytes.data());
 }
 
-Outcome GlooCommunicator::exchange(std::string_view name, int peer, std::span<const std::byte> out,
-                                   std::span<std::byte> in) {
+Outcome SocketCommunicator::exchange(std::string_view name, int peer,
+                                     std::span<const std::byte> out, std::span<std::byte> in) {
     const auto [epoch, rank, size] = membership();
     INVARIANT(peer >= 0 && peer < size && out.size() == in.size());
     const std::vector<RankMove> moves =
@@ -290,8 +292,8 @@ Outcome GlooCommunicator::exchange(std::string_view name, int peer, std::span<co
     return state_->run(exchange_key(name, out.size(), rank, peer), moves, out.data(), in.data());
 }
 
-void GlooCommunicator::abort() { state_->mesh.fail(Outcome::aborted, -1); }
+void SocketCommunicator::abort() { state_->mesh.fail(Outcome::aborted, -1); }
 
-int GlooCommunicator::suspect() const { return state_->mesh.suspect(); }
+int SocketCommunicator::suspect() const { return state_->mesh.suspect(); }
 
 }  // namespace ukemi::kernels

@@ -1,10 +1,10 @@
-// gloo_test.cpp — collectives between processes: right sums, equal bits, and an end to every wait
-// when a peer is killed, stopped, missing or a stranger.
+// socket_communicator_test.cpp — collectives between processes: right sums, equal bits, and an end
+// to every wait when a peer is killed, stopped, missing or a stranger.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "kernels/gloo_communicator.hpp"
+#include "kernels/socket_communicator.hpp"
 #include "tests/kernels/forked_ranks.hpp"
 #include "tests/kernels/rank_values.hpp"
 
@@ -47,8 +47,8 @@ Outcome sum_until_failure(ForkedRank& own, Communicator& peers, Collective algor
 
 }  // namespace
 
-TEST_CASE("gloo: processes get the bits of the interpreter for every schedule and size",
-          "[gloo][property]") {
+TEST_CASE("sockets: processes get the bits of the interpreter for every schedule and size",
+          "[sockets][property]") {
     for (const int size : {1, 2, 3, 4}) {
         CAPTURE(size);
         ForkedRanks ranks(size, [](ForkedRank& own) {
@@ -64,7 +64,7 @@ TEST_CASE("gloo: processes get the bits of the interpreter for every schedule an
     }
 }
 
-TEST_CASE("gloo: gather, broadcast and exchange bring every byte to its place", "[gloo]") {
+TEST_CASE("sockets: gather, broadcast and exchange bring every byte to its place", "[sockets]") {
     for (const int size : {1, 2, 3, 4}) {
         ForkedRanks ranks(size, [](ForkedRank& own) {
             const auto peers = own.connect(20s);
@@ -84,7 +84,7 @@ TEST_CASE("gloo: gather, broadcast and exchange bring every byte to its place", 
     }
 }
 
-TEST_CASE("gloo: operations of several threads do not mix, whatever their order", "[gloo]") {
+TEST_CASE("sockets: operations of several threads do not mix, whatever their order", "[sockets]") {
     constexpr int threads = 8;
     ForkedRanks ranks(3, [](ForkedRank& own) {
         const auto peers = own.connect(20s);
@@ -112,8 +112,8 @@ TEST_CASE("gloo: operations of several threads do not mix, whatever their order"
     for (int rank = 0; rank < 3; ++rank) CHECK(ranks.report(rank).right);
 }
 
-TEST_CASE("gloo: a rank that is killed in the middle is a lost peer to all, and named",
-          "[gloo][faults]") {
+TEST_CASE("sockets: a rank that is killed in the middle is a lost peer to all, and named",
+          "[sockets][faults]") {
     for (const Collective algorithm : tested_algorithms) {
         CAPTURE(static_cast<int>(algorithm));
         ForkedRanks ranks(4, [&](ForkedRank& own) {
@@ -131,8 +131,8 @@ TEST_CASE("gloo: a rank that is killed in the middle is a lost peer to all, and 
     }
 }
 
-TEST_CASE("gloo: a rank that is stopped runs the others into their deadline, and is named",
-          "[gloo][faults]") {
+TEST_CASE("sockets: a rank that is stopped runs the others into their deadline, and is named",
+          "[sockets][faults]") {
     ForkedRanks ranks(3, [](ForkedRank& own) {
         const auto peers = own.connect(400ms);
         own.mark(0);
@@ -149,7 +149,7 @@ TEST_CASE("gloo: a rank that is stopped runs the others into their deadline, and
     }
 }
 
-TEST_CASE("gloo: who gives up names the one it waited for to the others", "[gloo][faults]") {
+TEST_CASE("sockets: who gives up names the one it waited for to the others", "[sockets][faults]") {
     // Rank 0 waits for rank 2, which never comes; rank 1 waits for rank 0, for much longer.
     ForkedRanks ranks(3, [](ForkedRank& own) {
         auto peers = own.connect(own.rank() == 0 ? 200ms : 10s);
@@ -171,7 +171,8 @@ TEST_CASE("gloo: who gives up names the one it waited for to the others", "[gloo
     }
 }
 
-TEST_CASE("gloo: abort from another thread ends a wait, and all later ones", "[gloo][faults]") {
+TEST_CASE("sockets: abort from another thread ends a wait, and all later ones",
+          "[sockets][faults]") {
     ForkedRanks ranks(2, [](ForkedRank& own) {
         const auto peers = own.connect(10s);
         if (own.rank() == 1) {
@@ -194,7 +195,8 @@ TEST_CASE("gloo: abort from another thread ends a wait, and all later ones", "[g
     CHECK(ranks.report(0).right);
 }
 
-TEST_CASE("gloo: abort while several threads start operations ends them all", "[gloo][faults]") {
+TEST_CASE("sockets: abort while several threads start operations ends them all",
+          "[sockets][faults]") {
     constexpr int meetings = 12;
     for (int meeting = 0; meeting < meetings; ++meeting) {
         ForkedRanks ranks(2, [meeting](ForkedRank& own) {
@@ -221,7 +223,7 @@ TEST_CASE("gloo: abort while several threads start operations ends them all", "[
     }
 }
 
-TEST_CASE("gloo: what was sent last arrives although its sender is gone at once", "[gloo]") {
+TEST_CASE("sockets: what was sent last arrives although its sender is gone at once", "[sockets]") {
     constexpr std::size_t count = 4 << 20;
     ForkedRanks ranks(2, [&](ForkedRank& own) {
         auto peers = own.connect(10s);
@@ -236,10 +238,10 @@ TEST_CASE("gloo: what was sent last arrives although its sender is gone at once"
     }
 }
 
-TEST_CASE("gloo: who connects to a rank that has died gets peer_lost, not a long wait",
-          "[gloo][faults]") {
+TEST_CASE("sockets: who connects to a rank that has died gets peer_lost, not a long wait",
+          "[sockets][faults]") {
     ForkedRanks ranks(3, [](ForkedRank& own) {
-        GlooCommunicator peers(GlooSettings{{1, own.rank(), 3}, 300ms, "secret"});
+        SocketCommunicator peers(GroupSettings{{1, own.rank(), 3}, 300ms, "secret"});
         const auto addresses = own.addresses(peers.address());
         if (own.rank() == 1) {
             own.mark(1);
@@ -259,40 +261,44 @@ TEST_CASE("gloo: who connects to a rank that has died gets peer_lost, not a long
     }
 }
 
-TEST_CASE("gloo: a rank with another secret, or another epoch, stays outside", "[gloo][faults]") {
+TEST_CASE("sockets: a rank with another secret, or another epoch, stays outside",
+          "[sockets][faults]") {
     for (const bool other_epoch : {false, true}) {
         ForkedRanks ranks(2, [&](ForkedRank& own) {
             const bool odd = own.rank() == 1;
-            GlooCommunicator peers(GlooSettings{{odd && other_epoch ? 2U : 1U, own.rank(), 2},
-                                                1s,
-                                                odd && !other_epoch ? "guess" : "secret"});
+            SocketCommunicator peers(GroupSettings{{odd && other_epoch ? 2U : 1U, own.rank(), 2},
+                                                   1s,
+                                                   odd && !other_epoch ? "guess" : "secret"});
             const auto addresses = own.addresses(peers.address());
             own.timed(peers, [&] { return peers.connect(addresses); });
         });
         CHECK(ranks.all_ended_well());
-        CHECK(ranks.report(0).outcome == Outcome::peer_lost);
+        // To the one who listens it is a stranger, of whom there may be many: the right one may
+        // still come.
+        CHECK(ranks.report(0).outcome == Outcome::timed_out);
         CHECK(ranks.report(0).suspect == 1);
         CHECK(ranks.report(1).outcome == Outcome::peer_lost);
+        CHECK(ranks.report(1).suspect == 0);
     }
 }
 
-TEST_CASE("gloo: damaged addresses are refused as values", "[gloo][faults]") {
-    GlooCommunicator short_one(GlooSettings{{1, 0, 2}, 1s, ""});
+TEST_CASE("sockets: damaged addresses are refused as values", "[sockets][faults]") {
+    SocketCommunicator short_one(GroupSettings{{1, 0, 2}, 1s, ""});
     const auto own = short_one.address();
     const std::vector<std::byte> mine(own.begin(), own.end());
     CHECK(short_one.connect(std::vector{mine, std::vector<std::byte>(3)}) == Outcome::peer_lost);
     CHECK(short_one.suspect() == 1);
-    GlooCommunicator empty_one(GlooSettings{{1, 0, 2}, 1s, ""});
+    SocketCommunicator empty_one(GroupSettings{{1, 0, 2}, 1s, ""});
     CHECK(empty_one.connect(std::vector{mine, std::vector<std::byte>(mine.size())}) ==
           Outcome::peer_lost);
-    GlooCommunicator alone(GlooSettings{{1, 0, 2}, 1s, ""});
+    SocketCommunicator alone(GroupSettings{{1, 0, 2}, 1s, ""});
     CHECK(alone.connect(std::vector<std::vector<std::byte>>(1, mine)) == Outcome::peer_lost);
     CHECK(alone.suspect() == -1);
 }
 
-TEST_CASE("gloo: nobody else there means a deadline when connecting", "[gloo][faults]") {
-    GlooCommunicator first(GlooSettings{{1, 0, 2}, 100ms, ""});
-    GlooCommunicator second(GlooSettings{{1, 1, 2}, 100ms, ""});  // listens, never connects
+TEST_CASE("sockets: nobody else there means a deadline when connecting", "[sockets][faults]") {
+    SocketCommunicator first(GroupSettings{{1, 0, 2}, 100ms, ""});
+    SocketCommunicator second(GroupSettings{{1, 1, 2}, 100ms, ""});  // listens, never connects
     const auto one = first.address();
     const auto two = second.address();
     CHECK(first.connect(std::vector{std::vector(one.begin(), one.end()),

@@ -1,0 +1,78 @@
+// network_hosts.hpp — hosts of one machine: network namespaces on a bridge, made for a test and
+// taken away with all that runs in them.
+#pragma once
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+// The coordinator's host is at 10.77.0.1, host number k (from 1, named by its number) at
+// 10.77.0.(10 + k).
+class NetworkHosts {
+public:
+    explicit NetworkHosts(int count) : prefix_(fmt::format("uk{}-", ::getpid())), count_(count) {
+        std::string script = fmt::format(
+            "set -e\nip netns add {0}hub\nip -n {0}hub link set lo up\n"
+            "ip -n {0}hub link add name bridge0 type bridge\n"
+            "ip -n {0}hub addr add 10.77.0.1/24 dev bridge0\nip -n {0}hub link set bridge0 up\n",
+            prefix_);
+        for (int k = 1; k <= count; ++k) {
+            script += fmt::format(
+                "ip netns add {0}{1}\nip -n {0}{1} link set lo up\n"
+                "ip -n {0}hub link add v{1} type veth peer name eth0 netns {0}{1}\n"
+                "ip -n {0}hub link set v{1} master bridge0 up\n"
+                "ip -n {0}{1} addr add 10.77.0.1{1}/24 dev eth0\n"
+                "ip -n {0}{1} link set eth0 up\n",
+                prefix_, k);
+        }
+        const Ran ran = run(script);
+        if (ran.code != 0) refusal_ = ran.err.substr(0, ran.err.find('\n'));
+    }
+    ~NetworkHosts() {
+        std::string script;
+        for (int k = 0; k <= count_; ++k) {
+            const std::string name = k == 0 ? prefix_ + "hub" : fmt::format("{}{}", prefix_, k);
+            script += fmt::format(
+                "ip netns pids {0} 2>/dev/null | xargs -r kill -9\n"
+                "ip netns del {0} 2>/dev/null\n",
+                name);
+        }
+        run(script);
+    }
+    NetworkHosts(const NetworkHosts&) = delete;
+    NetworkHosts& operator=(const NetworkHosts&) = delete;
+
+    // Why there are none; empty if there are.
+    const std::string& refusal() const { return refusal_; }
+    // Words to put before a command that shall run on the coordinator's host.
+    std::vector<std::string> here() const { return {"netns", "exec", prefix_ + "hub"}; }
+    // A remote shell for them.
+    void write_shell(const std::filesystem::path& file) const {
+        std::ofstream(file) << "#!/bin/sh\nhost=$1\nshift\nexec ip netns exec " << prefix_
+                            << "\"$host\" sh -c \"$*\"\n";
+        ::chmod(file.c_str(), 0755);
+    }
+    // Nothing gets through to it or from it any more, and it does not hear why.
+    void cut_off(int host) const {
+        run(fmt::format("ip -n {}hub link set v{} down", prefix_, host));
+    }
+    std::string processes(int host) const {
+        return run(fmt::format("ip netns pids {}{}", prefix_, host)).out;
+    }
+
+private:
+    static Ran run(const std::string& script) {
+        return run_program("/bin/sh", "/", {"-c", "PATH=$PATH:/usr/sbin:/sbin\n" + script});
+    }
+    std::string prefix_;
+    int count_;
+    std::string refusal_;
+};
+
+}  // namespace ukemi

@@ -1,0 +1,161 @@
+// train_hosts_test.cpp — `ukemi train --hosts`: workers on other hosts, which a stand-in for ssh
+// plays on this machine.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <regex>
+#include <sstream>
+
+#include "tests/cli/child.hpp"
+
+namespace ukemi {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int hosts_steps = 60;
+
+std::string hosts_scenario() {
+    return R"({"name": "hosts", "seed": 3,
+  "job": {"samples": )" +
+           std::to_string(hosts_steps * 4 * 8) +
+           R"(, "batch_per_worker": 8, "samples_per_epoch": 512,
+          "throughput": {"1": "1000 samples/s", "4": "2000 samples/s"},
+          "checkpoint": {"kind": "saved", "cost": "1 s"}, "restart": "1 s",
+          "give_up_after": "4000 h"},
+  "cluster": {"count_min": 4, "count_max": 4},
+  "market": {"spot_price": "1 USD/h", "on_demand_price": "3 USD/h"},
+  "training": {"data": {"kind": "synthetic", "samples": 512, "features": 16, "classes": 4},
+               "model": {"kind": "mlp", "hidden": [16]}, "learning_rate": 0.1},
+  "replay": ["spot_only"]}
+)";
+}
+
+// Like ssh HOST COMMAND, but here; notes what it was told, and what its environment shows.
+void write_stand_in(const fs::path& folder) {
+    write_file(folder / "shell",
+               "#!/bin/sh\n"
+               "echo \"$@\" >> told\n"
+               "env >> environments\n"
+               "shift\n"
+               "exec sh -c \"$*\"\n");
+    ::chmod((folder / "shell").c_str(), 0755);
+}
+
+std::vector<std::string> train_on(const std::string& hosts, std::vector<std::string> more) {
+    std::vector<std::string> words{
+        "train",          "s.json",  "--time-scale",     "100",        "--hosts",   hosts,
+        "--remote-shell", "./shell", "--remote-program", UKEMI_BINARY, "--address", "127.0.0.1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+std::string last_checkpoint(const fs::path& folder) {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (entry.path().extension() == ".ukemi") found.push_back(entry.path());
+    }
+    REQUIRE_FALSE(found.empty());
+    return text_in(*std::ranges::max_element(found));
+}
+
+}  // namespace
+
+TEST_CASE("ukemi train --hosts: four workers on two hosts learn bit for bit what they do at home",
+          "[cli][live]") {
+    const ScratchFolder scratch;
+    const fs::path& folder = scratch.path();
+    write_file(folder / "s.json", hosts_scenario());
+    write_stand_in(folder);
+    const Ran away = run_ukemi(folder, train_on("a:2,me@b:3", {"--out", "away"}));
+    INFO(away.err);
+    REQUIRE(away.code == 0);
+    const Ran home = run_ukemi(folder, {"train", "s.json", "--time-scale", "100", "--out", "home"});
+    REQUIRE(home.code == 0);
+    CHECK(last_checkpoint(folder / "away-checkpoints") ==
+          last_checkpoint(folder / "home-checkpoints"));
+    const std::string told = text_in(folder / "told");
+    std::istringstream lines(told);
+    std::vector<std::string> hosts;
+    for (std::string line; std::getline(lines, line);) {
+        hosts.push_back(line.substr(0, line.find(' ')));
+        CHECK(line.substr(line.find(' ') + 1) ==
+              fmt::format("{} worker --backend cpu --read-invitation", UKEMI_BINARY));
+    }
+    std::ranges::sort(hosts);
+    CHECK(hosts == std::vector<std::string>{"a", "a", "me@b", "me@b"});
+    // The secret went by standard input alone.
+    const std::regex secret("[0-9a-f]{64}");
+    CHECK_FALSE(std::regex_search(told, secret));
+    const std::string environments = text_in(folder / "environments");
+    CHECK_FALSE(environments.empty());
+    CHECK(environments.find("UKEMI_SECRET") == std::string::npos);
+}
+
+TEST_CASE("ukemi train --hosts: a host that cannot be reached is a worker that died",
+          "[cli][live]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "s.json", hosts_scenario());
+    write_file(scratch.path() / "shell", "#!/bin/sh\necho \"no route to $1\" >&2\nexit 255\n");
+    ::chmod((scratch.path() / "shell").c_str(), 0755);
+    const Ran ran = run_ukemi(scratch.path(), train_on("a:4", {"--out", "out"}));
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.err, Catch::Contains("no route to a") && Catch::Contains("status 255"));
+}
+
+TEST_CASE("ukemi train --dry-run: prints what would start the workers, and starts nothing",
+          "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "s.json", hosts_scenario());
+    const Ran away = run_ukemi(scratch.path(), {"train", "s.json", "--hosts", "a:3,b:4",
+                                                "--address", "127.0.0.1", "--dry-run"});
+    INFO(away.err);
+    CHECK(away.code == 0);
+    const std::string on = " 'ukemi worker --backend cpu --read-invitation'\n";
+    const std::string a = "ssh -o BatchMode=yes a" + on;
+    CHECK(away.out == a + a + a + "ssh -o BatchMode=yes b" + on);
+    // No more workers than places.
+    const Ran few = run_ukemi(scratch.path(), {"train", "s.json", "--hosts", "a:3", "--address",
+                                               "127.0.0.1", "--dry-run"});
+    CHECK(few.out == a + a + a);
+    const Ran home = run_ukemi(scratch.path(), {"train", "s.json", "--dry-run"});
+    CHECK(home.code == 0);
+    CHECK(std::ranges::count(home.out, '\n') == 4);
+    CHECK_THAT(home.out, Catch::EndsWith(" worker --backend cpu\n"));
+    CHECK(std::distance(fs::directory_iterator(scratch.path()), {}) == 1);
+}
+
+TEST_CASE("ukemi train --hosts: what does not fit together is refused in one line", "[cli]") {
+    const ScratchFolder scratch;
+    write_file(scratch.path() / "s.json", hosts_scenario());
+    const std::vector<std::pair<std::vector<std::string>, std::string>> table{
+        {{"--hosts", "a:4"}, "--hosts: expected also --address"},
+        {{"--address", "127.0.0.1"}, "--address: is where --hosts reach this machine"},
+        {{"--remote-shell", "x"}, "--remote-shell: is for --hosts"},
+        {{"--remote-program", "x"}, "--remote-program: is for --hosts"},
+        {{"--hosts", "a:0", "--address", "127.0.0.1"}, "--hosts: expected hosts with how many"},
+        {{"--hosts", "a:4,", "--address", "127.0.0.1"}, "--hosts: expected hosts with how many"},
+        {{"--hosts", "-oProxyCommand=x", "--address", "127.0.0.1"}, "--hosts: expected hosts"},
+        {{"--hosts", "a;b", "--address", "127.0.0.1"}, "--hosts: expected hosts with how many"},
+        {{"--hosts", "a:2,a:2", "--address", "127.0.0.1"}, "--hosts: \"a\" is there twice"},
+        {{"--hosts", "a:4", "--address", "localhost"}, "--address: expected an address of this"},
+        {{"--hosts", "a:4", "--address", "0.0.0.0"}, "--address: expected an address of this"},
+        {{"--hosts", "a:4", "--address", "192.0.2.1"}, "--address: expected an address of this"},
+        {{"--hosts", "a:4", "--address", "127.0.0.1", "--cores", "0"}, "--cores: are this"},
+    };
+    for (const auto& [more, expected] : table) {
+        std::vector<std::string> words{"train", "s.json", "--out", "out"};
+        words.insert(words.end(), more.begin(), more.end());
+        const Ran ran = run_ukemi(scratch.path(), words);
+        INFO(ran.err);
+        CHECK(ran.code == 2);
+        CHECK_THAT(ran.err, Catch::Contains(expected));
+        CHECK(std::ranges::count(ran.err, '\n') == 1);
+        CHECK_FALSE(fs::exists(scratch.path() / "out"));
+    }
+}
+
+}  // namespace ukemi
