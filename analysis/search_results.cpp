@@ -262,8 +262,7 @@ std::string searches_table(const scenarios::SearchScenario& first,
     for (const SearchMeans& means : all) text += row_of(means);
     text +=
         "\nmetric: of the trial that won; GPU %: of what training all these trials in full takes";
-    if (full)
-        text += ";\nwinner: the one that full training of all has, or (as good) the same metric";
+    if (full) text += ";\nwinner: the one that full training of all has, or (as good) one no worse";
     return text + "\n";
 }
 
@@ -373,7 +372,9 @@ plots::FigureInput read_searched(const std::filesystem::path& folder) {
             const bool better =
                 line.points.empty() || (largest ? value > line.points.back().values[0].mean
                                                 : value < line.points.back().values[0].mean);
-            if (better) line.points.push_back({.at = hours, .values = {{.mean = value}}});
+            if (!better) continue;
+            if (!line.points.empty() && line.points.back().at == hours) line.points.pop_back();
+            line.points.push_back({.at = hours, .values = {{.mean = value}}});
         }
     }
     plots::FigureInput input;

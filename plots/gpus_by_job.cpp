@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t machines_shown = 32;
 constexpr std::size_t labels_most = 400;
+constexpr std::size_t first_label = 1000;  // titles have lower numbers
 constexpr std::array<std::string_view, 7> job_colours = {
     colour::sky,  colour::orange,     colour::green, colour::yellow,
     colour::blue, colour::vermillion, colour::purple};
@@ -71,9 +72,9 @@ std::string table_of(const MachineUseInput& input, std::size_t machines) {
 std::string numbers_in_bars(const MachineUseInput& input, std::size_t machines, double per_hour,
                             double pixels_per_unit, double row_pixels) {
     std::string text;
-    std::size_t label = 200;
+    std::size_t label = first_label;
     for (const MachineUseInput::Bar& bar : input.bars) {
-        if (bar.machine >= machines || label >= 200 + labels_most) continue;
+        if (bar.machine >= machines || label >= first_label + labels_most) continue;
         const std::string number = fmt::format("{}", bar.job);
         const BarPlace place = place_of_bar(input, bar);
         const double wide = (bar.end_h - bar.begin_h) * per_hour * pixels_per_unit;

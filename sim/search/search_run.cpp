@@ -115,6 +115,10 @@ bool is_better(const TrialJob& job, double metric, double than) {
     return job.larger_is_better ? metric > than : metric < than;
 }
 
+LearnedTrial& learned_first(LearnedTrials& learned, bool on_grid) {
+    return on_grid ? learned.on_grid(0) : learned.drawn(0);
+}
+
 }  // namespace
 
 SearchOutcome run_search(const SearchCluster& where, LearnedTrials& learned, Searcher& searcher,
@@ -162,7 +166,8 @@ FullComparison compared_with_full(const SearchOutcome& outcome, LearnedTrials& l
     }
     result.found = outcome.trials[outcome.winner].metric;
     result.same_winner = outcome.winner == result.winner;
-    result.as_good = result.same_winner || result.found == result.metric;
+    const TrialJob& job = learned_first(learned, on_grid).job();
+    result.as_good = result.same_winner || !is_better(job, result.metric, result.found);
     return result;
 }
 

@@ -57,7 +57,7 @@ struct FullComparison {
     double metric = 0;  // of that one
     double found = 0;   // of the search's winner, there
     bool same_winner = false;
-    bool as_good = false;  // the same winner, or one with the same metric at its end
+    bool as_good = false;  // the same winner, or one whose metric is no worse at its end
 };
 FullComparison compared_with_full(const SearchOutcome& outcome, LearnedTrials& learned,
                                   bool on_grid);

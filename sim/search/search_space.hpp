@@ -10,8 +10,8 @@ namespace ukemi::sim {
 
 // A key of the trial, and what it may be: one of the values, or a number in a range.
 struct SearchedKey {
-    std::string pointer;              // "/training/learning_rate"
-    std::vector<std::string> values;  // as JSON, in order; empty: a range
+    std::string pointer = {};              // "/training/learning_rate"
+    std::vector<std::string> values = {};  // as JSON, in order; empty: a range
     double low = 0;
     double high = 0;
     bool is_logarithmic = false;

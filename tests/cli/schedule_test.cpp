@@ -93,6 +93,21 @@ TEST_CASE("ukemi schedule: a folder of results is run again to the same jobs", "
         CHECK(text_in(folder / "again" / name) == text_in(folder / "r" / name));
     }
     CHECK(fs::exists(folder / "r/figures/completion_times.csv"));
+    CHECK(fs::exists(folder / "r/figures/queue_over_time-2.csv"));
+    // Under fifo b comes at 1 s and waits for a, which has both GPUs until 10 s.
+    const auto bars = csv_rows(folder / "r/figures/gpus_by_job.csv");
+    REQUIRE(bars.size() == 2);
+    CHECK(bars[0].at("name") == "a");
+    CHECK(std::stod(bars[1].at("begin_h")) * 3600 == Approx(10));
+    CHECK(bars[0].at("gpus") == "2");
+    CHECK(bars[1].at("gpus") == "1");
+    for (const auto& row : csv_rows(folder / "r/figures/queue_over_time.csv")) {
+        const double now_s = std::stod(row.at("time_h")) * 3600;
+        const bool of_fifo = row.at("policy").starts_with("fifo");
+        const bool waits = of_fifo && now_s > 1.05 && now_s < 9.95;
+        if (waits) CHECK(row.at("waiting_mean") == "1");
+        if (waits) CHECK(row.at("use_percent_mean") == "100");
+    }
     CHECK(run_ukemi(folder, {"plot", "r"}).code == 0);
     const auto rows = csv_rows(folder / "r/schedule.csv");
     REQUIRE(rows.size() == 4);

@@ -109,16 +109,19 @@ TEST_CASE("asha: a trial goes on as soon as it is among the best of its rung", "
     CHECK(asha->next(true) == TrialPiece{1, 3});
     CHECK(asha->next(true) == TrialPiece{3, 1});
     asha->reached({3, 1, 0.9});
-    CHECK(asha->next(true) == TrialPiece{4, 1});  // a third of four is one, who has gone on
+    CHECK(asha->next(true) == TrialPiece{3, 3});  // now it is the best of four
+    CHECK(asha->next(true) == TrialPiece{4, 1});
     asha->reached({4, 1, 0.1});
     CHECK(asha->next(true) == TrialPiece{5, 1});
     asha->reached({5, 1, 0.2});
-    CHECK(asha->next(true) == TrialPiece{3, 3});  // now two may
+    CHECK(asha->next(true) == TrialPiece{6, 1});  // the best two of six have gone on
+    asha->reached({6, 1, 0.3});
     asha->reached({1, 3, 0.6});
     asha->reached({3, 3, 0.9});
     const auto rest = search_through(
         *asha, [](std::size_t trial, std::int64_t) { return static_cast<double>(trial); });
-    CHECK(rest.at(8) == 9);  // the third to come to three units, and the best there
+    CHECK(rest.at(7) == 9);  // the third to come to three units, and the best there
+    CHECK(rest.at(8) == 9);  // better still
 }
 
 TEST_CASE("asha: with any number of trials somebody is trained in full", "[search]") {
