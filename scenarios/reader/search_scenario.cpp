@@ -212,13 +212,12 @@ void read_search_parts(ConfigReader& root, SearchScenario& scenario) {
     root.finish();
 }
 
-// The document again, with the settings in the trial's keys.
-sim::MakeTrial trial_maker(std::string text, const SearchScenario& scenario,
-                           std::span<const ConfigOverride> overrides, bool larger_is_better) {
-    return [text = std::move(text), file = scenario.file, space = scenario.space, larger_is_better,
-            all = std::vector<ConfigOverride>(overrides.begin(), overrides.end())](
-               const sim::TrialSettings& settings) {
-        std::vector<ConfigOverride> own = all;
+// The document again, its defaults filled in and the settings in the trial's keys: so that a
+// default which follows from a key is that of the document, whatever is tried there.
+sim::MakeTrial trial_maker(const SearchScenario& scenario, bool larger_is_better) {
+    return [text = scenario.resolved, file = scenario.file, space = scenario.space,
+            larger_is_better](const sim::TrialSettings& settings) {
+        std::vector<ConfigOverride> own;
         for (std::size_t i = 0; i < space.size(); ++i) {
             own.push_back({"/trial" + space[i].pointer, settings[i], "\"space\""});
         }
@@ -248,8 +247,7 @@ void try_ends_of_space(const SearchScenario& scenario) {
     scenario.make_trial(corners.back());
 }
 
-SearchScenario read_search_root(ConfigReader& root, const fs::path& file, std::string text,
-                                std::span<const ConfigOverride> overrides) {
+SearchScenario read_search_root(ConfigReader& root, const fs::path& file) {
     SearchScenario scenario;
     scenario.file = file;
     bool larger_is_better = true;
@@ -262,7 +260,7 @@ SearchScenario read_search_root(ConfigReader& root, const fs::path& file, std::s
     complaints.throw_all();
     scenario.resolved = root.resolved();
     if (explores(root)) return scenario;
-    scenario.make_trial = trial_maker(std::move(text), scenario, overrides, larger_is_better);
+    scenario.make_trial = trial_maker(scenario, larger_is_better);
     try_ends_of_space(scenario);
     return scenario;
 }
@@ -297,12 +295,11 @@ SearchScenario read_search_scenario(const fs::path& file) {
 SearchScenario search_scenario_from_text(std::string_view text, const fs::path& file,
                                          std::span<const ConfigOverride> overrides) {
     ConfigReader root = ConfigReader::from_text(text, file.string(), overrides);
-    return read_search_root(root, file, std::string(text), overrides);
+    return read_search_root(root, file);
 }
 
 std::vector<KeyNote> search_scenario_keys(std::span<const std::string> examples) {
-    return keys_of(examples,
-                   [](ConfigReader& root) { read_search_root(root, "example.json", {}, {}); });
+    return keys_of(examples, [](ConfigReader& root) { read_search_root(root, "example.json"); });
 }
 
 }  // namespace ukemi::scenarios

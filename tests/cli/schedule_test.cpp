@@ -93,6 +93,19 @@ TEST_CASE("ukemi schedule: a folder of results is run again to the same jobs", "
         CHECK(text_in(folder / "again" / name) == text_in(folder / "r" / name));
     }
     CHECK(fs::exists(folder / "r/figures/completion_times.csv"));
+    CHECK(run_ukemi(folder, {"plot", "r"}).code == 0);
+    const auto rows = csv_rows(folder / "r/schedule.csv");
+    REQUIRE(rows.size() == 4);
+    CHECK(rows[3].at("jobs_1_service_s") == "4");
+    CHECK_THAT(run_ukemi(folder, {"simulate", "r"}).err,
+               Catch::Contains("is of ukemi schedule: ukemi schedule runs it again"));
+}
+
+TEST_CASE("ukemi schedule: figures of the queue and of who held what", "[cli][jobs]") {
+    const ScratchFolder scratch;
+    const auto& folder = scratch.path();
+    write_file(folder / "two.json", two_jobs);
+    REQUIRE(run_ukemi(folder, {"schedule", "two.json", "--out", "r"}).code == 0);
     CHECK(fs::exists(folder / "r/figures/queue_over_time-2.csv"));
     // Under fifo b comes at 1 s and waits for a, which has both GPUs until 10 s.
     const auto bars = csv_rows(folder / "r/figures/gpus_by_job.csv");
@@ -108,12 +121,6 @@ TEST_CASE("ukemi schedule: a folder of results is run again to the same jobs", "
         if (waits) CHECK(row.at("waiting_mean") == "1");
         if (waits) CHECK(row.at("use_percent_mean") == "100");
     }
-    CHECK(run_ukemi(folder, {"plot", "r"}).code == 0);
-    const auto rows = csv_rows(folder / "r/schedule.csv");
-    REQUIRE(rows.size() == 4);
-    CHECK(rows[3].at("jobs_1_service_s") == "4");
-    CHECK_THAT(run_ukemi(folder, {"simulate", "r"}).err,
-               Catch::Contains("is of ukemi schedule: ukemi schedule runs it again"));
 }
 
 TEST_CASE("ukemi schedule: wrong scenarios are refused in one line", "[cli][jobs]") {

@@ -86,8 +86,10 @@ TEST_CASE("ukemi search: a folder of results is run again to the same", "[cli][s
 
 TEST_CASE("ukemi search: asha and hyperband find full training's winner", "[cli][search]") {
     const ScratchFolder scratch;
-    const Ran ran = run_ukemi(
-        scratch.path(), {"search", "gradient_search", "--seeds", "1..50", "--full", "--json"});
+    const Ran ran =
+        run_ukemi(scratch.path(),
+                  {"search", "gradient_search", "--seeds", "1..50", "--full", "--json", "--set",
+                   R"(/searchers=[{"name": "random"}, {"name": "asha"}, {"name": "hyperband"}])"});
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     const json document = json::parse(ran.out);
@@ -99,8 +101,8 @@ TEST_CASE("ukemi search: asha and hyperband find full training's winner", "[cli]
         const json& one = means.at(name);
         WARN(name << ": the same winner in " << one.at("same_winner") << " of 50 searches, as good "
                   << one.at("as_good") << ", with " << one.at("gpu_share") << " of the GPU time");
-        CHECK(one.at("as_good") >= 45);
-        CHECK(one.at("gpu_share") < 0.5);
+        CHECK(one.at("same_winner") >= 45);
+        CHECK(one.at("gpu_share") < 0.6);
     }
 }
 
@@ -126,7 +128,7 @@ TEST_CASE("ukemi search: wrong scenarios are refused in one line", "[cli][search
         {"/trial/cluster/count=4", "at /trial: asks for 4 GPUs, the cluster has 3"},
         {"/trial/job={\"samples\": 900, \"batch_per_worker\": 10, \"step_time\": {\"per_sample\": "
          "\"1 ms\"}}",
-         "expected \"batch\""},
+         "stands beside \"batch\""},
         {"/trial/learning={\"noise_scale\": [{\"samples\": 0, \"noise_scale\": 1}]}",
          "at /trial/learning: shows no metric"},
         {"/scheduler/name=elasticflow", "asks for a deadline"},
