@@ -250,8 +250,7 @@ TEST_CASE("gpus_by_job: a lane a GPU, the first machine on top", "[figures][gold
           "0.5,3,-1.44,-1,0xe69f00,1,0,1,1,narrow\n");
     input.machine_uses[0].bars[1].first_gpu = 2;
     const auto refused = plots::draw_gpus_by_job(input, folder.path(), without_gnuplot());
-    CHECK(refused.problem ==
-          "gpus_by_job: a bar of a job, a machine or GPUs that there are not");
+    CHECK(refused.problem == "gpus_by_job: a bar of a job, a machine or GPUs that there are not");
 }
 
 TEST_CASE("timeline: a short run is shown in seconds", "[figures]") {
