@@ -50,8 +50,8 @@ struct BarPlace {
 // The first machine on top.
 BarPlace place_of_bar(const MachineUseInput& input, const MachineUseInput::Bar& bar) {
     const double lane = row_part / input.gpus_of[bar.machine];
-    const double top = 0.0 - static_cast<double>(bar.machine) - bar.first_gpu * lane;
-    return {top - bar.gpus * lane, top};
+    const double top = -static_cast<double>(bar.machine) - bar.first_gpu * lane;
+    return {top - bar.gpus * lane, top == 0 ? 0 : top};  // not -0
 }
 
 std::string table_of(const MachineUseInput& input, std::size_t machines) {
