@@ -11,10 +11,8 @@
 #include "analysis/scenario_folder.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
-#include "base/read_file.hpp"
 #include "records/varied_columns.hpp"
 #include "sim/jobs/time_alone.hpp"
-#include "traces/csv_scanner.hpp"
 
 namespace ukemi::analysis {
 
@@ -319,49 +317,6 @@ plots::FigureResult write_schedules(OutputFolder& folder, const StepDocument& do
 
 bool is_scheduled(const std::filesystem::path& folder) {
     return std::filesystem::exists(folder / "schedule.json");
-}
-
-plots::FigureInput read_scheduled(const std::filesystem::path& folder) {
-    const std::filesystem::path file = folder / "jobs.csv";
-    const std::string text = read_file(file);
-    traces::CsvScanner csv(text, file.string());
-    csv.read_header();
-    const std::size_t scheduler = csv.column("scheduler");
-    const std::size_t completion = csv.column("completion_s");
-    std::vector<std::pair<std::string, std::vector<double>>> hours;  // a curve, and its times
-    while (csv.next_row()) {
-        std::string name(csv.field(scheduler));
-        for (std::size_t i = 0; i < scheduler; ++i) {  // what was varied stands before it
-            name += fmt::format(", {} {}", csv.header(i), csv.field(i));
-        }
-        const auto known =
-            std::ranges::find(hours, name, [](const auto& one) { return one.first; });
-        auto& times = known == hours.end() ? hours.emplace_back(name, std::vector<double>{}).second
-                                           : known->second;
-        if (!csv.field(completion).empty()) times.push_back(to_hours(csv.seconds(completion)));
-    }
-    plots::SurvivalInput figure;
-    figure.file_stem = "completion_times";
-    figure.title = "jobs that share a cluster";
-    figure.time_axis = "time from arrival to end";
-    figure.share_axis = "share of jobs that take longer";
-    figure.simulated = true;
-    for (auto& [name, times] : hours) {
-        std::ranges::sort(times);
-        plots::SurvivalCurve& curve = figure.curves.emplace_back();
-        curve.name = name;
-        for (std::size_t i = 0; i < times.size(); ++i) {
-            const double longer = static_cast<double>(times.size() - 1 - i);
-            if (i + 1 < times.size() && times[i + 1] == times[i]) continue;
-            curve.alive.emplace_back(times[i], longer / static_cast<double>(times.size()));
-        }
-    }
-    std::erase_if(figure.curves, [](const auto& curve) { return curve.alive.empty(); });
-    plots::FigureInput input;
-    constexpr std::size_t curves_that_fit = 12;
-    const bool fit = !figure.curves.empty() && figure.curves.size() <= curves_that_fit;
-    if (fit) input.survivals.push_back(std::move(figure));
-    return input;
 }
 
 ConfigOverride chosen_schedulers(const std::string& names, const StepDocument& document) {

@@ -267,7 +267,7 @@ StepDocument read_step_document(const fs::path& file, std::string_view command) 
     }
     const json written = about.value("command", json());
     if (written != command) {
-        const bool of_own = written == "simulate" || written == "schedule";
+        const bool of_own = written == "simulate" || written == "schedule" || written == "search";
         throw InputError(file.string(), "",
                          of_own ? fmt::format("is of ukemi {0}: ukemi {0} runs it again",
                                               written.get<std::string>())

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "scenarios/reader/scenario.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
+#include "scenarios/reader/search_scenario.hpp"
 #include "scenarios/reader/step_scenario.hpp"
 #include "sim/job/transition_systems.hpp"
 #include "sim/job/world.hpp"
@@ -47,6 +48,18 @@ void check_schedule(const std::string& file, bool print_resolved) {
     const std::size_t lists = scenario.schedulers.size();
     fmt::print("{}: ok ({} job{} on {} GPUs, {} scheduler{})\n", file, jobs, jobs == 1 ? "" : "s",
                scenario.cluster.gpus(), lists, lists == 1 ? "" : "s");
+}
+
+void check_search(const std::string& file, bool print_resolved) {
+    const scenarios::SearchScenario scenario = scenarios::read_search_scenario(file);
+    if (print_resolved) {
+        fmt::print("{}\n", scenario.resolved);
+        return;
+    }
+    const std::size_t keys = scenario.space.size();
+    const std::size_t lists = scenario.searchers.size();
+    fmt::print("{}: ok ({} key{}, {} searcher{} on {} GPUs)\n", file, keys, keys == 1 ? "" : "s",
+               lists, lists == 1 ? "" : "s", scenario.where.cluster.gpus());
 }
 
 std::string origin_text(const sim::TransitionCosts& costs, sim::CostOrigin origin) {
@@ -135,6 +148,10 @@ void check(const std::vector<std::string>& files, bool print_resolved) {
             }
             if (scenarios::is_schedule_scenario(file)) {
                 check_schedule(file, print_resolved);
+                continue;
+            }
+            if (scenarios::is_search_scenario(file)) {
+                check_search(file, print_resolved);
                 continue;
             }
             const scenarios::Scenario scenario = scenarios::read_scenario(file);

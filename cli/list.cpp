@@ -21,6 +21,7 @@
 #include "sim/cluster/model_profile.hpp"
 #include "sim/job/transition_systems.hpp"
 #include "sim/job/world.hpp"
+#include "sim/search/searcher.hpp"
 #include "traces/generator.hpp"
 #include "traces/public_datasets.hpp"
 #include "traces/reader.hpp"
@@ -130,6 +131,20 @@ void list_schedulers() {
         const nlohmann::json parameters = nlohmann::json::parse(none.resolved());
         for (const auto& [key, value] : parameters.items()) {
             fmt::print("{:<{}}{}: {}\n", "", indent, key, value.get<std::string>());
+        }
+    }
+}
+
+void list_searchers() {
+    constexpr std::size_t indent = 24;
+    for (const sim::SearcherEntry& entry : sim::all_searchers()) {
+        fmt::print("{:<{}}{}\n", entry.name, indent, entry.summary);
+        fmt::print("{:<{}}({})\n", "", indent, entry.source);
+        ConfigReader none = ConfigReader::from_text("{}", entry.name);
+        entry.make(none);
+        const nlohmann::json parameters = nlohmann::json::parse(none.resolved());
+        for (const auto& [key, value] : parameters.items()) {
+            fmt::print("{:<{}}{}: {}\n", "", indent, key, value.dump());
         }
     }
 }
@@ -307,6 +322,8 @@ constexpr std::array kinds{
          list_policies},
     Kind{"schedulers", "who shares a cluster among jobs (ukemi schedule), and their parameters",
          list_schedulers},
+    Kind{"searchers", "which trials of a search go on (ukemi search), and their parameters",
+         list_searchers},
     Kind{"codecs", "gradient codecs: what they send, by what, and their levels", list_codecs},
     Kind{"traces", "forms of recorded markets that can be read", list_traces},
     Kind{"datasets", "public recordings: where, under which licence, and what imports them",

@@ -5,6 +5,7 @@
 
 #include "analysis/results.hpp"
 #include "analysis/schedule_results.hpp"
+#include "analysis/search_results.hpp"
 #include "analysis/simulated_steps.hpp"
 #include "base/input_error.hpp"
 #include "base/plain_text.hpp"
@@ -28,6 +29,7 @@ void plot(const PlotOptions& options) {
     const plots::FigureInput input =
         analysis::is_simulated(results)   ? analysis::read_simulated(results)
         : analysis::is_scheduled(results) ? analysis::read_scheduled(results)
+        : analysis::is_searched(results)  ? analysis::read_searched(results)
                                           : analysis::read_results(results);
     // The figures of results are there to be drawn again; any other folder is somebody's.
     const bool own = options.out.empty();
@@ -50,7 +52,7 @@ void add_plot(CLI::App& app) {
     CLI::App* command = app.add_subcommand("plot", "draw the figures of a results folder again");
     command
         ->add_option("RESULTS", options->folder,
-                     "a folder that ukemi replay, simulate or schedule wrote")
+                     "a folder that ukemi replay, simulate, schedule or search wrote")
         ->required();
     command->add_option("--out", options->out, "where to (default: RESULTS/figures)");
     add_figure_options(*command, options->figures);

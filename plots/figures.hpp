@@ -232,6 +232,23 @@ struct StepPartsInput {
     std::vector<Row> rows;
 };
 
+// Who held which GPUs of which machine when.
+struct MachineUseInput {
+    struct Bar {
+        std::size_t machine = 0;
+        std::int32_t first_gpu = 0;  // of the machine
+        std::int32_t gpus = 1;
+        double begin_h = 0;
+        double end_h = 0;
+        std::size_t job = 0;
+    };
+    std::string file_stem = "gpus_by_job";
+    std::string title;
+    std::vector<std::int32_t> gpus_of;  // by machine
+    std::vector<std::string> jobs;      // their names
+    std::vector<Bar> bars;
+};
+
 struct FigureInput {
     std::vector<RunPoint> runs;
     std::string intervals_over;  // "6 zones"; empty where nobody said
@@ -247,6 +264,9 @@ struct FigureInput {
     std::vector<VariationInput> variations;
     std::optional<VariationInput> scaling;  // against workers
     std::optional<StepPartsInput> step_parts;
+    std::vector<VariationInput> queues;  // of schedulers, over time; and their fairness
+    std::vector<MachineUseInput> machine_uses;
+    std::vector<VariationInput> found;  // by searchers, over time
 };
 
 struct FigureOptions {

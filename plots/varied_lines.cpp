@@ -26,7 +26,8 @@ constexpr int panel_above = 24;
 constexpr int panel_below = 52;
 constexpr int panel_gap = 20;
 constexpr int panel_width_min = 230;
-constexpr std::size_t place_max = 30;                              // letters
+constexpr std::size_t place_max = 30;  // letters
+constexpr std::size_t marks_max = 60;  // of a line that goes by steps, and tics at values
 constexpr std::string_view published_mark = "pt 6 ps 1.5 lw 1.8";  // a ring around its own point
 
 std::string problem_of(const VariationInput& input) {
@@ -255,9 +256,12 @@ std::string plot_of(const VariationInput& input, const std::string& file, const 
                             mean, look.dash, look.colour));
         }
         const bool joined = !input.steps && input.places.empty();
-        lines.push_back(fmt::format(
-            "{} using 2:{} with {} lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}' notitle", rows, mean,
-            joined ? "linespoints" : "points", joined ? look.dash : "1", look.point, look.colour));
+        if (joined || line.points.size() <= marks_max) {
+            lines.push_back(fmt::format(
+                "{} using 2:{} with {} lt 1 dt {} lw 1.8 pt {} ps 0.8 lc rgb '{}' notitle", rows,
+                mean, joined ? "linespoints" : "points", joined ? look.dash : "1", look.point,
+                look.colour));
+        }
         if (any([&](const auto& point) { return point.values[quantity].published.has_value(); })) {
             lines.push_back(fmt::format("{} using 2:{} with points {} lc rgb '{}' notitle", rows,
                                         mean + 3 + ideal, published_mark, look.colour));
@@ -351,7 +355,9 @@ private:
             "set border 3 lw 0.8\nset grid lt 1 lw 0.6 lc rgb '#dddddd'\nset bars 0.5\n"
             "set ytics nomirror out format '%g'\n{}set xrange [{}:{}]\n{}"
             "axis_text = {}\narray names[{}]\narray columns[{}]\n",
-            log_x ? "set logscale x\n" : "", x.low, x.high, tics_at(places, x, log_x, grid_.wide),
+            log_x ? "set logscale x\n" : "", x.low, x.high,
+            input_.steps && places.size() > marks_max ? "set xtics autofreq nomirror out\n"
+                                                      : tics_at(places, x, log_x, grid_.wide),
             gnuplot_string(label_text(input_.axis, static_cast<std::size_t>(source_.width / 8))),
             all_.policies.size(), input_.columns.size());
         for (std::size_t i = 0; i < all_.policies.size(); ++i) {

@@ -160,17 +160,6 @@ void expect_transition_costs_of(const ConfigReader& root, const Scenario& scenar
     expect_costs_of(read_costs(file), scenario, file, {});
 }
 
-// What the job is, and what a step of it is worth.
-void read_work(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario) {
-    read_cluster(root.object("cluster"), scenario);
-    read_job(root.object("job"), scenario);
-    expect_transitions(scenario.job);
-    read_training(root, folder, scenario);
-    expect_transition_costs_of(root, scenario);
-    read_learning(root, scenario);
-    check_work(root, scenario.job);
-}
-
 // What can be read only where job and market are known.
 void read_first_plan(ConfigReader& root, Scenario& scenario) {
     read_plan(root, scenario);
@@ -226,6 +215,16 @@ Scenario read_whole(ConfigReader root, const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+void read_work(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario) {
+    read_cluster(root.object("cluster"), scenario);
+    read_job(root.object("job"), scenario);
+    expect_transitions(scenario.job);
+    read_training(root, folder, scenario);
+    expect_transition_costs_of(root, scenario);
+    read_learning(root, scenario);
+    check_work(root, scenario.job);
+}
 
 Scenario read_scenario(const std::filesystem::path& file,
                        std::span<const ConfigOverride> overrides) {

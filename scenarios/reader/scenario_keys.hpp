@@ -13,5 +13,6 @@ namespace ukemi::scenarios {
 std::vector<KeyNote> scenario_keys(std::span<const std::string> examples);
 std::vector<KeyNote> step_scenario_keys(std::span<const std::string> examples);
 std::vector<KeyNote> schedule_scenario_keys(std::span<const std::string> examples);
+std::vector<KeyNote> search_scenario_keys(std::span<const std::string> examples);
 
 }  // namespace ukemi::scenarios

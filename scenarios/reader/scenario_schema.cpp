@@ -246,6 +246,29 @@ constexpr std::array schedule_examples = {
         "jobs": {"workload": "jobs.csv"}, "schedulers": [{"name": "fifo"}]})",
 };
 
+constexpr std::array search_examples = {
+    R"({"name": "a", "seed": 1, "cluster": {"gpus_per_machine": 8}, "scheduler": {"name": "fifo"},
+        "trial": {"cluster": {"count": 1}, "job": {"samples": 3000, "batch": 8,
+        "step_time": {"table": {"1": "1 ms"}}}, "learning": {"model": "real_gradients"},
+        "training": {"data": {"kind": "synthetic"}, "model": {"kind": "softmax"}}},
+        "trials": 9, "units": 9, "space": [{"key": "/job/batch", "numbers": [8, 16]}],
+        "searchers": [{"name": "random"}]})",
+    R"({"name": "b", "seed": 1, "cluster": {"gpus_per_machine": 8}, "scheduler": {"name": "fifo"},
+        "trial": {"cluster": {}, "job": {"samples": 800, "batch": 16,
+        "step_time": {"table": {"1": "1 ms"}}},
+        "learning": {"model": "critical_regimes", "critical": [{"from": 0, "until": 9}],
+        "careful": {"batch": 16}, "squared_norm": [{"samples": 0, "value": 1}],
+        "accuracy": {"careful": 0.9, "careless": 0.8}}},
+        "trials": 9, "units": 9, "space": [{"key": "/job/batch", "from": 8, "to": 16}],
+        "searchers": [{"name": "random"}]})",
+    R"({"name": "c", "seed": 1, "cluster": {"gpus_per_machine": 8}, "scheduler": {"name": "fifo"},
+        "trial": {"cluster": {"count_max": 2}, "job": {"samples": 800, "batch": 16,
+        "step_time": {"per_sample": "1 ms"}},
+        "learning": {"noise_scale": [{"samples": 0, "noise_scale": 1}]}},
+        "trials": 9, "units": 9, "space": [{"key": "/job/batch", "from": 8, "to": 16}],
+        "searchers": [{"name": "random"}]})",
+};
+
 std::vector<KeyNote> job_notes() {
     std::vector<std::string> examples = first_texts(false);
     examples.insert(examples.end(), job_examples.begin(), job_examples.end());
@@ -261,6 +284,11 @@ std::vector<KeyNote> step_notes() {
 std::vector<KeyNote> schedule_notes() {
     const std::vector<std::string> examples(schedule_examples.begin(), schedule_examples.end());
     return schedule_scenario_keys(examples);
+}
+
+std::vector<KeyNote> search_notes() {
+    const std::vector<std::string> examples(search_examples.begin(), search_examples.end());
+    return search_scenario_keys(examples);
 }
 
 // In a cell of a table.
@@ -317,8 +345,14 @@ std::string schedule_scenario_schema() {
     return schema_text(SchemaTree(notes).object(""), "ukemi: jobs that share a cluster");
 }
 
+std::string search_scenario_schema() {
+    const std::vector<KeyNote> notes = search_notes();
+    return schema_text(SchemaTree(notes).object(""), "ukemi: trials that share a cluster");
+}
+
 std::string scenario_key_table() { return table_of(job_notes()); }
 std::string step_scenario_key_table() { return table_of(step_notes()); }
 std::string schedule_scenario_key_table() { return table_of(schedule_notes()); }
+std::string search_scenario_key_table() { return table_of(search_notes()); }
 
 }  // namespace ukemi::scenarios

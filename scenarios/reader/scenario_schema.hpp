@@ -13,11 +13,13 @@ namespace ukemi::scenarios {
 std::string scenario_schema();           // of jobs on a market: replay, compare, train
 std::string step_scenario_schema();      // of steps on a cluster: simulate
 std::string schedule_scenario_schema();  // of jobs that share a cluster: schedule
+std::string search_scenario_schema();    // of trials that share a cluster: search
 
 // The same notes as a table in Markdown, a line a key: its path, its kind of value with bounds, and
 // its default ("–": it must be there, or what stands instead of it).
 std::string scenario_key_table();
 std::string step_scenario_key_table();
 std::string schedule_scenario_key_table();
+std::string search_scenario_key_table();
 
 }  // namespace ukemi::scenarios

@@ -18,15 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Products of times, GPUs and numbers of jobs are exact below these.
-constexpr Duration time_most = days(10 * 366);
 constexpr std::int64_t gpus_most = 100'000;
 constexpr double speed_most = 1e6;
-
-Duration bounded(ConfigReader& section, std::string_view key, Duration value) {
-    if (value > time_most) section.fail(key, "expected at most 3660 d");
-    return value;
-}
 
 std::vector<std::int64_t> read_speeds(ConfigReader& section) {
     std::vector<std::int64_t> speeds;
@@ -64,16 +57,16 @@ sim::SharingJob read_job(ConfigReader& section, std::size_t number, Duration res
                          const sim::SharedCluster& cluster) {
     sim::SharingJob job;
     job.name = section.text("name", fmt::format("job-{}", number));
-    job.arrival = Instant::at(bounded(section, "arrival", section.duration("arrival", {})));
+    job.arrival = Instant::at(bounded_time(section, "arrival", section.duration("arrival", {})));
     job.speeds = read_speeds(section);
     const auto most = static_cast<std::int64_t>(job.speeds.size()) - 1;
     job.gpus = static_cast<std::int32_t>(
         section.integer("gpus", 1, gpus_most, std::max(most, std::int64_t{1})));
     if (most > 0 && job.gpus > most) section.fail("gpus", "expected a speed for so many GPUs");
-    job.service = bounded(section, "service", section.duration("service"));
+    job.service = bounded_time(section, "service", section.duration("service"));
     if (job.service <= Duration{}) section.fail("service", "expected more than zero");
     if (section.has("deadline")) {
-        job.deadline = Instant::at(bounded(section, "deadline", section.duration("deadline")));
+        job.deadline = Instant::at(bounded_time(section, "deadline", section.duration("deadline")));
     }
     job.speed_of_group = read_type_speeds(section, cluster);
     job.restart = restart;
@@ -179,7 +172,7 @@ void read_recorded_jobs(ConfigReader& section, std::optional<Duration> restart,
 
 void read_jobs(ConfigReader& root, ScheduleScenario& scenario) {
     std::optional<Duration> restart;
-    if (root.has("restart")) restart = bounded(root, "restart", root.duration("restart"));
+    if (root.has("restart")) restart = bounded_time(root, "restart", root.duration("restart"));
     if (root.is_object("jobs")) {
         ConfigReader section = root.object("jobs");
         read_recorded_jobs(section, restart, scenario);
@@ -252,13 +245,8 @@ void check_scheduler(ConfigReader& section, const schedulers::SchedulerEntry& en
 }
 
 void read_schedulers(ConfigReader& root, ScheduleScenario& scenario) {
-    const std::vector<std::string_view> names = schedulers::scheduler_names();
     for (ConfigReader& section : root.objects("schedulers")) {
-        const schedulers::SchedulerEntry* const entry =
-            schedulers::find_scheduler(section.one_of("name", names));
-        auto made = entry->make(section);
-        section.finish();
-        check_scheduler(section, *entry, *made, scenario);
+        auto made = read_scheduler(section, scenario);
         if (std::ranges::any_of(scenario.schedulers,
                                 [&](const auto& one) { return one->name() == made->name(); })) {
             section.fail("name", fmt::format("\"{}\" stands there twice: --vary compares "
@@ -284,8 +272,47 @@ sim::MachineGroup read_group(ConfigReader& section) {
     return group;
 }
 
-// One kind of machines, or a list of kinds with names.
-void read_cluster(ConfigReader& root, sim::SharedCluster& cluster) {
+void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
+    if (has_key(root, "market")) {
+        root.fail("market",
+                  "this is a job on a market: `ukemi replay` runs it; `ukemi schedule` "
+                  "runs jobs that share a \"cluster\"");
+    }
+    expect_no_searchers(root);
+    scenario.name = root.text("name");
+    if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
+    root.text("description", "");
+    if (root.has("$schema")) root.text("$schema");  // for editors
+    read_shared_cluster(root, scenario.cluster);
+    if (root.has("round")) {
+        scenario.round = bounded_time(root, "round", root.duration("round"));
+        if (scenario.round <= Duration{}) root.fail("round", "expected more than zero");
+    }
+    read_jobs(root, scenario);
+    check_rounds(root, scenario);
+    read_schedulers(root, scenario);
+    root.finish();
+}
+
+ScheduleScenario read_schedule_root(ConfigReader& root, const fs::path& file) {
+    ScheduleScenario scenario;
+    scenario.file = file;
+    ComplaintList complaints(root.file());
+    complaints.attempt([&] { read_schedule_parts(root, scenario); });
+    complaints.throw_all();
+    scenario.resolved = root.resolved();
+    return scenario;
+}
+
+}  // namespace
+
+Duration bounded_time(ConfigReader& section, std::string_view key, Duration value) {
+    constexpr Duration most = days(10 * 366);
+    if (value > most) section.fail(key, "expected at most 3660 d");
+    return value;
+}
+
+void read_shared_cluster(ConfigReader& root, sim::SharedCluster& cluster) {
     cluster.groups.clear();
     if (root.is_object("cluster")) {
         ConfigReader section = root.object("cluster");
@@ -307,38 +334,16 @@ void read_cluster(ConfigReader& root, sim::SharedCluster& cluster) {
     if (cluster.groups.empty()) root.fail("cluster", "expected at least one group of machines");
 }
 
-void read_schedule_parts(ConfigReader& root, ScheduleScenario& scenario) {
-    if (has_key(root, "market")) {
-        root.fail("market",
-                  "this is a job on a market: `ukemi replay` runs it; `ukemi schedule` "
-                  "runs jobs that share a \"cluster\"");
-    }
-    scenario.name = root.text("name");
-    if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
-    root.text("description", "");
-    if (root.has("$schema")) root.text("$schema");  // for editors
-    read_cluster(root, scenario.cluster);
-    if (root.has("round")) {
-        scenario.round = bounded(root, "round", root.duration("round"));
-        if (scenario.round <= Duration{}) root.fail("round", "expected more than zero");
-    }
-    read_jobs(root, scenario);
-    check_rounds(root, scenario);
-    read_schedulers(root, scenario);
-    root.finish();
+std::unique_ptr<schedulers::Scheduler> read_scheduler(ConfigReader& section,
+                                                      const ScheduleScenario& scenario) {
+    const std::vector<std::string_view> names = schedulers::scheduler_names();
+    const schedulers::SchedulerEntry* const entry =
+        schedulers::find_scheduler(section.one_of("name", names));
+    auto made = entry->make(section);
+    section.finish();
+    check_scheduler(section, *entry, *made, scenario);
+    return made;
 }
-
-ScheduleScenario read_schedule_root(ConfigReader& root, const fs::path& file) {
-    ScheduleScenario scenario;
-    scenario.file = file;
-    ComplaintList complaints(root.file());
-    complaints.attempt([&] { read_schedule_parts(root, scenario); });
-    complaints.throw_all();
-    scenario.resolved = root.resolved();
-    return scenario;
-}
-
-}  // namespace
 
 ScheduleScenario read_schedule_scenario(const fs::path& file) {
     ConfigReader root = ConfigReader::from_file(file);
@@ -349,7 +354,13 @@ bool is_schedule_scenario(const fs::path& file) {
     return has_key(ConfigReader::from_file(file), "schedulers");
 }
 
+void expect_no_searchers(const ConfigReader& root) {
+    if (!has_key(root, "searchers")) return;
+    root.fail("searchers", "these are trials of a search: `ukemi search` runs them");
+}
+
 void expect_no_schedulers(const ConfigReader& root) {
+    expect_no_searchers(root);
     if (!has_key(root, "schedulers")) return;
     root.fail("schedulers", "these are jobs that share a cluster: `ukemi schedule` runs them");
 }

@@ -38,11 +38,21 @@ struct ScheduleScenario {
     sim::ScheduledWorkload workload() const { return {cluster, round, jobs}; }
 };
 
+// Parts that scenarios of searches have, too. One kind of machines, or a list of kinds with names:
+void read_shared_cluster(ConfigReader& root, sim::SharedCluster& cluster);
+// The scheduler of a section, by its name and with its parameters; refused if it asks for what the
+// scenario's cluster, round or jobs do not have.
+std::unique_ptr<schedulers::Scheduler> read_scheduler(ConfigReader& section,
+                                                      const ScheduleScenario& scenario);
+// Of "round", "restart" and their like: products of times, GPUs and numbers of jobs stay exact.
+Duration bounded_time(ConfigReader& section, std::string_view key, Duration value);
+
 // Whether a file is meant as one: it has "schedulers". InputError if it is no JSON object.
 bool is_schedule_scenario(const std::filesystem::path& file);
 
 // For readers of other kinds of scenarios: refuses one of these, and says which command runs it.
-void expect_no_schedulers(const ConfigReader& root);
+void expect_no_schedulers(const ConfigReader& root);  // nor a search
+void expect_no_searchers(const ConfigReader& root);
 
 ScheduleScenario read_schedule_scenario(const std::filesystem::path& file);
 ScheduleScenario schedule_scenario_from_text(std::string_view text,

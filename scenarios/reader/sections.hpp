@@ -33,6 +33,9 @@ policies::TimeBySize read_time_table(ConfigReader& config, std::string_view key,
 policies::TimeBySize read_times_by_size(ConfigReader& config, std::string_view key,
                                         Duration longest);
 
+// What the job is, and what a step of it is worth: the four sections "cluster", "job", "training"
+// and "learning".
+void read_work(ConfigReader& root, const std::filesystem::path& folder, Scenario& scenario);
 void read_job(ConfigReader config, Scenario& scenario);  // after the cluster
 // "step_time" of the job: how long a step takes, by batch. False if there is none.
 bool read_step_time(ConfigReader& job_config, bool by_time, Scenario& scenario);

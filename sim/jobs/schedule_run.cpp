@@ -2,6 +2,7 @@
 #include "sim/jobs/schedule_run.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -25,19 +26,23 @@ public:
           round_(std::max(workload.round, scheduler.round())),
           slot_of_(workload.jobs.size(), no_slot),
           free_(workload.cluster) {
+        INVARIANT(workload.source == nullptr || workload.jobs.empty());
         outcome_.jobs.resize(workload.jobs.size());
     }
 
     ScheduleOutcome run() {
-        scheduler_.begin(
-            {workload_.cluster.gpus(), workload_.jobs.size(), workload_.cluster.groups});
-        while (next_ < workload_.jobs.size() || live_count_ > 0) {
+        const std::size_t jobs =
+            workload_.source != nullptr ? workload_.source->jobs_max() : workload_.jobs.size();
+        scheduler_.begin({workload_.cluster.gpus(), jobs, workload_.cluster.groups});
+        ask_source();
+        while (next_ < slot_of_.size() || live_count_ > 0) {
             const Instant next = next_instant();
             INVARIANT(next >= now_ && next < Instant::never());  // else nobody is ever asked again
             now_ = next;
             ask_again_ = Instant::never();
             complete();
-            while (next_ < workload_.jobs.size() && workload_.jobs[next_].arrival <= now_) arrive();
+            if (!ended_.empty()) ask_source();
+            while (next_ < slot_of_.size() && job_at(next_).arrival <= now_) arrive();
             if (live_count_ > 0) decide();
         }
         if (round_ > Duration{}) outcome_.rounds = now_.since_start().raw() / round_.raw();
@@ -71,6 +76,20 @@ private:
         TimeQueue<JobId>::Ticket end;
     };
     static constexpr std::size_t no_slot = static_cast<std::size_t>(-1);
+    const SharingJob& job_at(std::size_t number) const {
+        return workload_.source != nullptr ? given_[number] : workload_.jobs[number];
+    }
+    void ask_source() {
+        if (workload_.source == nullptr) return;
+        std::vector<std::size_t> ended;
+        for (const JobId job : ended_) ended.push_back(number_of(job));
+        for (SharingJob& job : workload_.source->next(now_, ended, live_count_)) {
+            job.arrival = now_;
+            given_.push_back(std::move(job));
+        }
+        slot_of_.resize(given_.size(), no_slot);
+        outcome_.jobs.resize(given_.size());
+    }
     bool is_live(JobId job) const { return slot_of_[number_of(job)] != no_slot; }
     LiveJob& live(JobId job) { return slots_[slot_of_[number_of(job)]]; }
     const LiveJob& live(JobId job) const { return slots_[slot_of_[number_of(job)]]; }
@@ -90,8 +109,7 @@ private:
     }
 
     Instant next_instant() {
-        const Instant arrival =
-            next_ < workload_.jobs.size() ? workload_.jobs[next_].arrival : Instant::never();
+        const Instant arrival = next_ < slot_of_.size() ? job_at(next_).arrival : Instant::never();
         if (round_ > Duration{}) {
             if (live_count_ > 0) return now_ + round_;
             const Instant end = Instant::at(round_up_to(arrival.since_start(), round_));
@@ -139,7 +157,7 @@ private:
     }
 
     void arrive() {
-        const SharingJob& job = workload_.jobs[next_];
+        const SharingJob& job = job_at(next_);
         const auto id = static_cast<JobId>(next_++);
         open_slot(id);
         live(id).work = job.application == nullptr
@@ -232,7 +250,8 @@ private:
     schedulers::Scheduler& scheduler_;
     Duration round_;
     Instant now_;
-    std::size_t next_ = 0;  // of the workload, to come
+    std::deque<SharingJob> given_;  // by the source; names of these outlive the run's use of them
+    std::size_t next_ = 0;          // of all jobs, to come
     std::size_t live_count_ = 0;
     std::vector<std::size_t> slot_of_;  // by job of the workload
     std::vector<LiveJob> slots_;        // as many as there ever were live jobs at once

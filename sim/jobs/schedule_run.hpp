@@ -15,11 +15,23 @@
 
 namespace ukemi::sim {
 
+// Jobs that come because of what became of others: at the beginning, and whenever some end.
+class JobSource {
+public:
+    virtual ~JobSource() = default;
+    virtual std::size_t jobs_max() const = 0;  // that it will give
+    // `ended`: numbers of jobs, from 0 in the order in which they came; `live`: those that have
+    // come and not ended. Those that it gives come at once.
+    virtual std::vector<SharingJob> next(Instant now, std::span<const std::size_t> ended,
+                                         std::size_t live) = 0;
+};
+
 struct ScheduledWorkload {
     SharedCluster cluster;
     Duration round;                    // zero: at every event
     std::span<const SharingJob> jobs;  // in the order of arrival
     bool keeps_spans = true;
+    JobSource* source = nullptr;  // in place of `jobs`
 };
 
 // A stretch of time in which a job held the same GPUs.

@@ -101,6 +101,28 @@ TEST_CASE("ukemi schedule: a folder of results is run again to the same jobs", "
                Catch::Contains("is of ukemi schedule: ukemi schedule runs it again"));
 }
 
+TEST_CASE("ukemi schedule: figures of the queue and of who held what", "[cli][jobs]") {
+    const ScratchFolder scratch;
+    const auto& folder = scratch.path();
+    write_file(folder / "two.json", two_jobs);
+    REQUIRE(run_ukemi(folder, {"schedule", "two.json", "--out", "r"}).code == 0);
+    CHECK(fs::exists(folder / "r/figures/queue_over_time-2.csv"));
+    // Under fifo b comes at 1 s and waits for a, which has both GPUs until 10 s.
+    const auto bars = csv_rows(folder / "r/figures/gpus_by_job.csv");
+    REQUIRE(bars.size() == 2);
+    CHECK(bars[0].at("name") == "a");
+    CHECK(std::stod(bars[1].at("begin_h")) * 3600 == Approx(10));
+    CHECK(bars[0].at("gpus") == "2");
+    CHECK(bars[1].at("gpus") == "1");
+    for (const auto& row : csv_rows(folder / "r/figures/queue_over_time.csv")) {
+        const double now_s = std::stod(row.at("time_h")) * 3600;
+        const bool of_fifo = row.at("policy").starts_with("fifo");
+        const bool waits = of_fifo && now_s > 1.05 && now_s < 9.95;
+        if (waits) CHECK(row.at("waiting_mean") == "1");
+        if (waits) CHECK(row.at("use_percent_mean") == "100");
+    }
+}
+
 TEST_CASE("ukemi schedule: wrong scenarios are refused in one line", "[cli][jobs]") {
     const ScratchFolder scratch;
     write_file(scratch.path() / "two.json", two_jobs);

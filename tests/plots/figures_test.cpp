@@ -89,6 +89,13 @@ plots::FigureInput every_kind() {
         {"job",
          0,
          {{1, {{100, std::nullopt, 100.0}}, 0}, {32, {{2400, std::nullopt, 3200.0}}, 0}}}};
+    input.queues = {variation};
+    input.found = {variation};
+    plots::MachineUseInput& use = input.machine_uses.emplace_back();
+    use.title = "who held what";
+    use.gpus_of = {4, 2};
+    use.jobs = {"wide", "narrow"};
+    use.bars = {{0, 0, 4, 0, 2, 0}, {1, 0, 1, 0.5, 3, 1}};
     input.step_parts = {{{"input", "waiting for input"}, {"compute", "compute (mean worker)"}},
                         {{"one", {0, 0.25}}, {"two", {0.125, 0.5}}}};
     return input;
@@ -230,6 +237,20 @@ TEST_CASE("step_parts: a row each, in milliseconds where steps are short", "[fig
     input.step_parts->rows[0].part_s[0] = -1;
     CHECK(plots::draw_step_parts(input, folder.path(), without_gnuplot()).problem ==
           "step_parts: a number of one is negative or not finite");
+}
+
+TEST_CASE("gpus_by_job: a lane a GPU, the first machine on top", "[figures][golden]") {
+    const ScratchFolder folder;
+    plots::FigureInput input = every_kind();
+    plots::draw_gpus_by_job(input, folder.path(), without_gnuplot());
+    // A machine's lanes fill 0.88 of its row.
+    CHECK(folder.text_of("gpus_by_job.csv") ==
+          "begin_h,end_h,low,high,colour,machine,first_gpu,gpus,job,name\n"
+          "0,2,-0.88,0,0x56b4e9,0,0,4,0,wide\n"
+          "0.5,3,-1.44,-1,0xe69f00,1,0,1,1,narrow\n");
+    input.machine_uses[0].bars[1].first_gpu = 2;
+    const auto refused = plots::draw_gpus_by_job(input, folder.path(), without_gnuplot());
+    CHECK(refused.problem == "gpus_by_job: a bar of a job, a machine or GPUs that there are not");
 }
 
 TEST_CASE("timeline: a short run is shown in seconds", "[figures]") {

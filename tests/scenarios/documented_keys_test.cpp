@@ -14,6 +14,7 @@
 #include "base/read_file.hpp"
 #include "scenarios/reader/scenario_schema.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
+#include "scenarios/reader/search_scenario.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace ukemi {
@@ -49,8 +50,8 @@ bool is_chosen(const std::string& place, const std::string& key) {
 
 void collect(const json& value, const std::string& place, std::set<std::string>& keys) {
     if (value.is_array()) {
-        // Their parameters: policies/README.md, schedulers/README.md.
-        if (place == "policies" || place == "schedulers") return;
+        // Their parameters: policies/README.md, schedulers/README.md, sim/search/README.md.
+        if (place == "policies" || place == "schedulers" || place == "searchers") return;
         for (const json& one : value) collect(one, place, keys);
     }
     if (!value.is_object()) return;
@@ -74,6 +75,10 @@ TEST_CASE("scenario keys: each has its row in the README", "[scenario]") {
                     keys);
             continue;
         }
+        if (folder == "search") {
+            collect(json::parse(scenarios::read_search_scenario(entry.path()).resolved), "", keys);
+            continue;
+        }
         collect(json::parse(scenarios::read_scenario(entry.path()).resolved), "", keys);
         ++files;
     }
@@ -90,7 +95,8 @@ TEST_CASE("scenario keys: KEYS.md has the tables that the program prints", "[sce
     for (const auto& [command, table] :
          {std::pair("replay", scenarios::scenario_key_table()),
           std::pair("simulate", scenarios::step_scenario_key_table()),
-          std::pair("schedule", scenarios::schedule_scenario_key_table())}) {
+          std::pair("schedule", scenarios::schedule_scenario_key_table()),
+          std::pair("search", scenarios::search_scenario_key_table())}) {
         CAPTURE(command);
         const std::size_t title = page.find(fmt::format("\n## `ukemi {}`", command));
         REQUIRE(title != std::string::npos);

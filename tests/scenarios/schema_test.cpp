@@ -1,6 +1,7 @@
 // schema_test.cpp — the schema takes whatever the reader takes, and sees what a schema can see.
 #include "scenarios/reader/scenario_schema.hpp"
 #include "scenarios/reader/schedule_scenario.hpp"
+#include "scenarios/reader/search_scenario.hpp"
 
 #include <algorithm>
 #include <array>
@@ -149,6 +150,13 @@ TEST_CASE("schema: takes every shipped scenario, as written and with all default
             CHECK(of_schedules.fault(nlohmann::json::parse(read_file(entry.path()))) == "");
             const std::string all = scenarios::read_schedule_scenario(entry.path()).resolved;
             CHECK(of_schedules.fault(nlohmann::json::parse(all)) == "");
+            continue;
+        }
+        if (scenarios::is_search_scenario(entry.path())) {
+            static JsonSchema of_searches(scenarios::search_scenario_schema());
+            CHECK(of_searches.fault(nlohmann::json::parse(read_file(entry.path()))) == "");
+            const std::string all = scenarios::read_search_scenario(entry.path()).resolved;
+            CHECK(of_searches.fault(nlohmann::json::parse(all)) == "");
             continue;
         }
         const bool of_steps = scenarios::is_step_scenario(entry.path());

@@ -31,7 +31,9 @@ std::vector<std::filesystem::path> shipped_files() {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(scenario_folder)) {
         const auto name = entry.path().filename();
-        if (!entry.is_directory() || name == "steps" || name == "jobs" || name == "smoke") continue;
+        if (!entry.is_directory() || name == "steps" || name == "jobs" || name == "search" ||
+            name == "smoke")
+            continue;
         for (const auto& file : json_files(entry.path())) files.push_back(file);
     }
     std::sort(files.begin(), files.end());

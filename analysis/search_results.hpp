@@ -1,0 +1,54 @@
+// search_results.hpp — what `ukemi search` leaves behind: who won, what it took, and what became of
+// each trial.
+//
+// RESULTS/: run.json (how to repeat it: `ukemi search RESULTS/run.json`), search.csv (a row a
+// search), trials.csv (a row a trial), pieces.csv (a row a stretch of training), search.json (the
+// first table, and means over the seeds) and figures/.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/output_folder.hpp"
+#include "analysis/simulated_steps.hpp"
+#include "base/statistics.hpp"
+#include "scenarios/reader/search_scenario.hpp"
+
+namespace ukemi::analysis {
+
+// One search: of a variant, a seed and a searcher.
+struct SearchedRun {
+    std::vector<records::VariedValue> varied;
+    const scenarios::SearchScenario* scenario = nullptr;
+    std::uint64_t seed = 0;
+    std::string searcher;
+    sim::SearchOutcome outcome;
+    std::optional<sim::FullComparison> full;  // if it was asked for
+    double makespan_s() const { return to_seconds(outcome.schedule.end.since_start()); }
+    double gpu_share() const { return outcome.gpu_s / outcome.full_gpu_s; }
+    const sim::SearchedTrial& winner() const { return outcome.trials[outcome.winner]; }
+};
+
+// Each variant under each seed and searcher, in that order; seeds several at a time. `full`: all
+// trials are trained to their ends, too, to see who should have won. Runs point into the scenarios.
+std::vector<SearchedRun> run_searches(std::span<const scenarios::SearchScenario> variants,
+                                      std::span<const std::uint64_t> seeds, bool full);
+
+std::string searches_table(const scenarios::SearchScenario& first,
+                           std::span<const SearchedRun> runs);
+std::string searched_trials_csv(std::span<const SearchedRun> runs);
+std::string searches_json(const scenarios::SearchScenario& first,
+                          std::span<const SearchedRun> runs);
+
+plots::FigureResult write_searches(OutputFolder& folder, const StepDocument& document,
+                                   std::span<const scenarios::SearchScenario> variants,
+                                   std::span<const SearchedRun> runs,
+                                   const plots::FigureOptions& options);
+
+// Whether a results folder is of searches; what `ukemi plot` draws of it.
+bool is_searched(const std::filesystem::path& folder);
+plots::FigureInput read_searched(const std::filesystem::path& folder);
+
+}  // namespace ukemi::analysis

@@ -1,0 +1,305 @@
+#include "scenarios/reader/search_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+#include "base/complaint_list.hpp"
+#include "base/plain_text.hpp"
+#include "base/read_file.hpp"
+#include "policies/job_profile.hpp"
+#include "scenarios/reader/scenario_keys.hpp"
+#include "scenarios/reader/schedule_scenario.hpp"
+#include "scenarios/reader/sections.hpp"
+
+namespace ukemi::scenarios {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t trials_most = 10'000;
+constexpr std::int64_t units_most = 1'000'000;
+
+bool explores(const ConfigReader& section) {
+    return KeyExplorer::of(section.file()) != nullptr;  // only keys are looked for
+}
+
+Duration step_with(const sim::JobSpec& job, std::int32_t gpus) {
+    const policies::StepRate rate = policies::rate_of(job.profile, job.plan, gpus);
+    return nanoseconds((rate.per.raw() + rate.steps - 1) / rate.steps);
+}
+
+sim::TrialJob read_trial(ConfigReader& section, const fs::path& file) {
+    Scenario scenario;
+    scenario.file = file;
+    read_work(section, file.parent_path(), scenario);
+    section.finish();
+    const sim::JobSpec& job = scenario.job;
+    sim::TrialJob trial;
+    if (explores(section)) return trial;
+    if (!job.learning) section.fail("", "needs \"learning\": what a trial learns");
+    const std::int32_t gpus = job.plan.workers_max;
+    const std::int64_t batch = policies::samples_per_step(job.plan, gpus);
+    if (policies::samples_per_step(job.plan, 1) != batch) {
+        section.fail("job",
+                     "expected \"batch\", of all workers together: what a trial learns must "
+                     "not depend on how many GPUs it is given");
+    }
+    trial.learning = job.learning;
+    trial.step = {batch,
+                  job.plan.learning_rate,
+                  gpus,
+                  job.plan.learners_per_gpu,
+                  job.plan.synchronisation,
+                  job.plan.codec,
+                  job.plan.codec_level,
+                  nullptr};
+    trial.samples = job.samples_total;
+    trial.gpus = gpus;
+    trial.step_time.push_back({});
+    for (std::int32_t i = 1; i <= job.instances_max; ++i) {
+        trial.step_time.push_back(step_with(job, i));
+    }
+    return trial;
+}
+
+std::vector<std::string> read_values(ConfigReader& section) {
+    std::vector<std::string> values;
+    if (section.has("numbers")) {
+        for (const double one : section.numbers("numbers", -1e15, 1e15)) {
+            values.push_back(fmt::format("{:.15g}", one));
+        }
+    } else {
+        values = section.texts("values");
+    }
+    std::set<std::string> seen;
+    for (const std::string& one : values) {
+        if (!seen.insert(one).second) {
+            section.fail("key", fmt::format("{} stands there twice", ukemi::quoted(one)));
+        }
+    }
+    return values;
+}
+
+void read_range(ConfigReader& section, sim::SearchedKey& key) {
+    key.low = section.number("from", -1e15, 1e15);
+    key.high = section.number("to", -1e15, 1e15);
+    static constexpr std::array<std::string_view, 2> scales{"linear", "log"};
+    key.is_logarithmic = section.one_of("scale", scales, "linear") == "log";
+    key.is_whole = section.flag("whole", false);
+    key.points = static_cast<std::size_t>(section.integer("points", 2, trials_most, 5));
+    if (explores(section)) return;
+    if (key.low >= key.high) section.fail("to", "expected more than \"from\"");
+    if (key.is_logarithmic && key.low <= 0) section.fail("from", "expected more than 0 on \"log\"");
+}
+
+void read_space(ConfigReader& root, SearchScenario& scenario) {
+    for (ConfigReader& section : root.objects("space")) {
+        sim::SearchedKey key;
+        key.pointer = section.text("key");
+        if (!explores(section) && !key.pointer.starts_with('/')) {
+            section.fail("key", fmt::format("expected a key of the trial such as "
+                                            "\"/training/learning_rate\", found {}",
+                                            ukemi::quoted(key.pointer)));
+        }
+        if (std::ranges::count(scenario.space, key.pointer, &sim::SearchedKey::pointer) > 0) {
+            section.fail("key", fmt::format("{} stands there twice", ukemi::quoted(key.pointer)));
+        }
+        if (section.has("numbers") || section.has("values")) {
+            key.values = read_values(section);
+            if (key.values.empty()) section.fail("key", "expected at least one value");
+        } else {
+            read_range(section, key);
+        }
+        section.finish();
+        scenario.space.push_back(std::move(key));
+    }
+    constexpr std::size_t keys_most = 12;
+    if (scenario.space.empty() || scenario.space.size() > keys_most) {
+        root.fail("space", fmt::format("expected 1 to {} keys of the trial, found {}", keys_most,
+                                       scenario.space.size()));
+    }
+}
+
+// Weights fit into what they are taken over by, and the task stays the same.
+bool can_change(std::string_view pointer) {
+    return pointer == "/job/batch" || pointer == "/training/learning_rate" ||
+           pointer.starts_with("/training/optimiser/");
+}
+
+void check_searcher(ConfigReader& section, const sim::SearcherEntry& entry,
+                    const sim::Searcher& made, const SearchScenario& scenario) {
+    const std::string_view problem = made.problem({scenario.trials, scenario.units, scenario.seed});
+    if (!problem.empty()) section.fail("", problem);
+    if (entry.on_grid) {
+        double points = 1;
+        for (const sim::SearchedKey& key : scenario.space) {
+            points *= static_cast<double>(key.values.empty() ? key.points : key.values.size());
+        }
+        if (points > static_cast<double>(trials_most)) {
+            section.fail("name", fmt::format("the grid has {:.0f} points: expected at most {}",
+                                             points, trials_most));
+        }
+    }
+    if (!entry.changes_settings) return;
+    for (const sim::SearchedKey& key : scenario.space) {
+        if (can_change(key.pointer)) continue;
+        section.fail("name", fmt::format("{} changes what trains already: expected only "
+                                         "/job/batch, /training/learning_rate and keys of "
+                                         "/training/optimiser in \"space\", found {}",
+                                         entry.name, ukemi::quoted(key.pointer)));
+    }
+}
+
+void read_searchers(ConfigReader& root, SearchScenario& scenario) {
+    const std::vector<std::string_view> names = sim::searcher_names();
+    for (ConfigReader& section : root.objects("searchers")) {
+        const sim::SearcherEntry* const entry = sim::find_searcher(section.one_of("name", names));
+        const auto made = entry->make(section);
+        section.finish();
+        if (!explores(section)) check_searcher(section, *entry, *made, scenario);
+        const auto same = [&](const NamedSearcher& one) { return one.entry == entry; };
+        if (std::ranges::any_of(scenario.searchers, same)) {
+            section.fail("name", fmt::format("\"{}\" stands there twice: --vary compares "
+                                             "parameters",
+                                             entry->name));
+        }
+        scenario.searchers.push_back({entry, section.object_text()});
+    }
+    if (scenario.searchers.empty()) root.fail("searchers", "expected at least one");
+}
+
+void read_where(ConfigReader& root, SearchScenario& scenario) {
+    sim::SearchCluster& where = scenario.where;
+    read_shared_cluster(root, where.cluster);
+    if (root.has("round")) {
+        where.round = bounded_time(root, "round", root.duration("round"));
+        if (where.round <= Duration{}) root.fail("round", "expected more than zero");
+    }
+    where.restart = bounded_time(root, "restart", root.duration("restart", Duration{}));
+    // What a scheduler may ask for is checked on jobs like the pieces of trials.
+    ScheduleScenario pieces;
+    pieces.cluster = where.cluster;
+    pieces.round = where.round;
+    pieces.jobs.emplace_back().restart = where.restart;
+    ConfigReader section = root.object("scheduler");
+    read_scheduler(section, pieces);
+    scenario.scheduler = section.object_text();
+}
+
+void read_search_parts(ConfigReader& root, SearchScenario& scenario) {
+    scenario.name = root.text("name");
+    if (scenario.name.empty()) root.fail("name", "expected a name, found \"\"");
+    root.text("description", "");
+    if (root.has("$schema")) root.text("$schema");  // for editors
+    scenario.seed = static_cast<std::uint64_t>(
+        root.integer("seed", 0, std::numeric_limits<std::int32_t>::max()));
+    read_where(root, scenario);
+    ConfigReader trial = root.object("trial");
+    const sim::TrialJob first = read_trial(trial, scenario.file);
+    if (!explores(root) && first.gpus > scenario.where.cluster.gpus()) {
+        root.fail("trial", fmt::format("asks for {} GPUs, the cluster has {}", first.gpus,
+                                       scenario.where.cluster.gpus()));
+    }
+    scenario.trials = static_cast<std::size_t>(root.integer("trials", 1, trials_most));
+    scenario.units = root.integer("units", 1, units_most);
+    read_space(root, scenario);
+    read_searchers(root, scenario);
+    root.finish();
+}
+
+// The document again, its defaults filled in and the settings in the trial's keys: so that a
+// default which follows from a key is that of the document, whatever is tried there.
+sim::MakeTrial trial_maker(const SearchScenario& scenario, bool larger_is_better) {
+    return [text = scenario.resolved, file = scenario.file, space = scenario.space,
+            larger_is_better](const sim::TrialSettings& settings) {
+        std::vector<ConfigOverride> own;
+        for (std::size_t i = 0; i < space.size(); ++i) {
+            own.push_back({"/trial" + space[i].pointer, settings[i], "\"space\""});
+        }
+        ConfigReader root = ConfigReader::from_text(text, file.string(), own);
+        ComplaintList complaints(root.file());
+        sim::TrialJob trial;
+        complaints.attempt([&] {
+            ConfigReader section = root.object("trial");
+            trial = read_trial(section, file);
+        });
+        complaints.throw_all();
+        trial.larger_is_better = larger_is_better;
+        return trial;
+    };
+}
+
+// So that a value which no trial may have is said before anything is trained: all keys at one end,
+// and at the other.
+void try_ends_of_space(const SearchScenario& scenario) {
+    sim::SearchSpace ends = scenario.space;
+    for (sim::SearchedKey& key : ends) {
+        key.points = 2;
+        if (!key.values.empty()) key.values = {key.values.front(), key.values.back()};
+    }
+    const std::vector<sim::TrialSettings> corners = sim::grid_settings(ends);
+    scenario.make_trial(corners.front());
+    scenario.make_trial(corners.back());
+}
+
+SearchScenario read_search_root(ConfigReader& root, const fs::path& file) {
+    SearchScenario scenario;
+    scenario.file = file;
+    bool larger_is_better = true;
+    ComplaintList complaints(root.file());
+    complaints.attempt([&] {
+        static constexpr std::array<std::string_view, 2> goals{"largest", "smallest"};
+        larger_is_better = root.one_of("metric", goals, "largest") == "largest";
+        read_search_parts(root, scenario);
+    });
+    complaints.throw_all();
+    scenario.resolved = root.resolved();
+    if (explores(root)) return scenario;
+    scenario.make_trial = trial_maker(scenario, larger_is_better);
+    try_ends_of_space(scenario);
+    return scenario;
+}
+
+bool has_searchers(const ConfigReader& root) {
+    return std::ranges::any_of(root.keys(),
+                               [](const std::string& key) { return key == "searchers"; });
+}
+
+}  // namespace
+
+std::unique_ptr<sim::Searcher> NamedSearcher::make() const {
+    ConfigReader section = ConfigReader::from_text(parameters, entry->name);
+    return entry->make(section);
+}
+
+std::unique_ptr<schedulers::Scheduler> SearchScenario::make_scheduler() const {
+    ConfigReader section = ConfigReader::from_text(scheduler, file.string());
+    ScheduleScenario pieces;
+    pieces.cluster = where.cluster;
+    return read_scheduler(section, pieces);
+}
+
+bool is_search_scenario(const fs::path& file) {
+    return has_searchers(ConfigReader::from_file(file));
+}
+
+SearchScenario read_search_scenario(const fs::path& file) {
+    return search_scenario_from_text(read_file(file), file);
+}
+
+SearchScenario search_scenario_from_text(std::string_view text, const fs::path& file,
+                                         std::span<const ConfigOverride> overrides) {
+    ConfigReader root = ConfigReader::from_text(text, file.string(), overrides);
+    return read_search_root(root, file);
+}
+
+std::vector<KeyNote> search_scenario_keys(std::span<const std::string> examples) {
+    return keys_of(examples, [](ConfigReader& root) { read_search_root(root, "example.json"); });
+}
+
+}  // namespace ukemi::scenarios
