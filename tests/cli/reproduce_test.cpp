@@ -85,7 +85,7 @@ TEST_CASE("reproduce: a figure is a folder with its data, its script and its err
         CHECK(std::filesystem::file_size(folder / (std::string("kungfu_monitors") + ending)) > 100);
     }
     const std::string errors = text_in(folder / "errors.csv");
-    CHECK(errors.find("kungfu_monitors,,KungFu,images_per_s_per_worker,noise_scale,29.15,") !=
+    CHECK(errors.find("kungfu_monitors,,over PCIe,images_per_s_per_worker,noise_scale,29.15,") !=
           std::string::npos);
     CHECK(text_in(scratch / "f/errors.csv") == errors);
     const std::string text = text_in(folder / "figure.txt");
