@@ -65,7 +65,8 @@ TEST_CASE("published fleets: Bamboo's recorded runs on its p3 group, machine by 
         count("meetings", "rendezvous_versions", "meetings", 1);
         count("fatal failures", "num_fatal_failures", "fatal_failures", 0);
         count("machines lost", "num_preemptions", "revocations", 0);
-        rows.push_back({model + ", samples a second", theirs.at("average_performance"),
+        rows.push_back({model + ", samples a second",
+                        theirs.at("average_performance").get<double>(),
                         ours.at("samples").get<double>() / trained_s, "predicted",
                         batch * 1000 / fastest_ms, 1e-6});
     }
