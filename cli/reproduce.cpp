@@ -105,7 +105,10 @@ std::string as_json(const Reproduced& all) {
     for (const analysis::ReproducedFigure& figure : all.figures) {
         figures.push_back(analysis::reproduced_json(figure));
     }
-    return nlohmann::json{{"figures", figures}, {"left_out", all.left_out}}.dump(2) + "\n";
+    const auto roles = analysis::errors_by_role_json(analysis::errors_by_role(all.figures));
+    return nlohmann::json{{"figures", figures}, {"roles", roles}, {"left_out", all.left_out}}.dump(
+               2) +
+           "\n";
 }
 
 // The last line; whether all is as it should be.
@@ -142,6 +145,10 @@ void reproduce(ReproduceOptions& options) {
     } else {
         for (const analysis::ReproducedFigure& figure : all.figures) {
             fmt::print("{}\n", analysis::errors_table(figure));
+        }
+        if (all.figures.size() > 1) {
+            fmt::print("{}\n",
+                       analysis::errors_by_role_table(analysis::errors_by_role(all.figures)));
         }
     }
     if (csv.is_wanted()) csv.write(analysis::errors_csv(all.figures));

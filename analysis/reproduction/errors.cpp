@@ -8,6 +8,7 @@
 #include "analysis/reproduction/reproduced_figure.hpp"
 #include "base/csv_writer.hpp"
 #include "base/plain_text.hpp"
+#include "base/statistics.hpp"
 
 namespace ukemi::analysis {
 
@@ -58,7 +59,78 @@ std::string role_line(const ReproducedFigure& figure, std::string_view role) {
                        count == 1 ? "" : "s", sum / static_cast<double>(count), worst, beside);
 }
 
+RoleErrors::Spread spread_of(const std::vector<double>& errors) {
+    if (errors.empty()) return {};
+    const auto within = [&](double percent) {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(errors, [&](double error) { return error <= percent; }));
+    };
+    return {errors.size(), median(errors), within(10), within(20)};
+}
+
+std::string spread_text(const RoleErrors::Spread& spread) {
+    if (spread.values == 0) return fmt::format("{:>7}{:>10}{:>12}{:>12}", 0, "-", "-", "-");
+    const auto share = [&](std::size_t values) {
+        return 100 * static_cast<double>(values) / static_cast<double>(spread.values);
+    };
+    return fmt::format("{:>7}{:>8.1f} %{:>10.0f} %{:>10.0f} %", spread.values,
+                       spread.median_percent, share(spread.within_10), share(spread.within_20));
+}
+
+nlohmann::json spread_json(const RoleErrors::Spread& spread) {
+    return {{"values", spread.values},
+            {"median_percent", spread.median_percent},
+            {"within_10_percent", spread.within_10},
+            {"within_20_percent", spread.within_20}};
+}
+
 }  // namespace
+
+std::vector<RoleErrors> errors_by_role(std::span<const ReproducedFigure> figures) {
+    std::vector<RoleErrors> roles;
+    for (const std::string_view role : value_roles) {
+        std::vector<double> ours;
+        std::vector<double> ours_guessed;
+        std::vector<double> naive;
+        for (const ReproducedFigure& figure : figures) {
+            for (const ReproducedValue& value : figure.values) {
+                if (!value.published || value.role != role) continue;
+                ours.push_back(std::abs(value.error_percent()));
+                if (!value.naive) continue;
+                ours_guessed.push_back(ours.back());
+                naive.push_back(std::abs(naive_error_percent(value)));
+            }
+        }
+        if (ours.empty()) continue;
+        roles.push_back(
+            {std::string(role), spread_of(ours), spread_of(ours_guessed), spread_of(naive)});
+    }
+    return roles;
+}
+
+std::string errors_by_role_table(std::span<const RoleErrors> roles) {
+    std::string text = fmt::format("{:<34}{:>7}{:>10}{:>12}{:>12}\n", "all figures", "values",
+                                   "median", "within 10 %", "within 20 %");
+    for (const RoleErrors& one : roles) {
+        text += fmt::format("{:<34}{}\n", one.role, spread_text(one.ours));
+        if (one.naive.values == 0) continue;
+        text += fmt::format("{:<34}{}\n", "  of them with a naive guess",
+                            spread_text(one.ours_guessed));
+        text += fmt::format("{:<34}{}\n", "  that guess", spread_text(one.naive));
+    }
+    return text;
+}
+
+nlohmann::json errors_by_role_json(std::span<const RoleErrors> roles) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const RoleErrors& one : roles) {
+        all.push_back({{"role", one.role},
+                       {"ours", spread_json(one.ours)},
+                       {"ours_with_guess", spread_json(one.ours_guessed)},
+                       {"naive", spread_json(one.naive)}});
+    }
+    return all;
+}
 
 std::string errors_csv(std::span<const ReproducedFigure> figures) {
     CsvWriter csv({"figure", "panel", "line", "quantity", "at", "published", "simulated",

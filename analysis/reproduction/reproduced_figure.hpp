@@ -65,6 +65,23 @@ std::string errors_csv(std::span<const ReproducedFigure> figures);
 std::string errors_table(const ReproducedFigure& figure);
 // {"figures": [{"name", …, "values": […]}]}
 nlohmann::json reproduced_json(const ReproducedFigure& figure);
+// Of all values of a role: how far off they are, and the naive guesses beside them.
+struct RoleErrors {
+    std::string role;
+    struct Spread {
+        std::size_t values = 0;
+        double median_percent = 0;  // of the sizes of the errors
+        std::size_t within_10 = 0;  // so many values are that near, in %
+        std::size_t within_20 = 0;
+    };
+    Spread ours;
+    Spread ours_guessed;  // of ours those that have a naive guess
+    Spread naive;
+};
+// Roles without a value are left out.
+std::vector<RoleErrors> errors_by_role(std::span<const ReproducedFigure> figures);
+std::string errors_by_role_table(std::span<const RoleErrors> roles);
+nlohmann::json errors_by_role_json(std::span<const RoleErrors> roles);
 // What a picture cannot say: its source, the commands that give its values, the errors and why.
 std::string figure_text(const ReproducedFigure& figure);
 

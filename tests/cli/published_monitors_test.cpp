@@ -1,56 +1,71 @@
 // published_monitors_test.cpp — what measuring gradients costs, asked of `ukemi simulate` and held
 // to KungFu's artifact (OSDI 2020, figure 8): one machine with four K80, ResNet-50 at batch 8.
-#include <fmt/format.h>
-
-#include <catch2/catch.hpp>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/cli/child.hpp"
+#include "tests/cli/published_rows.hpp"
 
 namespace ukemi {
+namespace {
 
-TEST_CASE("published monitors: images a second beside KungFu's, each row with its role",
-          "[cli][published]") {
+const std::vector<std::string> monitor_names{"none", "noise_scale", "gradient_variance"};
+
+// Images a second of a GPU by monitor.
+std::map<std::string, double> monitored_rates(std::vector<std::string> set) {
     const ScratchFolder scratch;
-    const Ran ran =
-        run_ukemi(scratch.path(), {"simulate", shipped("steps/monitors.json").string(), "--vary",
-                                   "/job/monitor=none,noise_scale,gradient_variance", "--json"});
+    std::vector<std::string> arguments{"simulate", shipped("steps/monitors.json").string(),
+                                       "--vary", "/job/monitor=none,noise_scale,gradient_variance",
+                                       "--json"};
+    arguments.insert(arguments.end(), set.begin(), set.end());
+    const Ran ran = run_ukemi(scratch.path(), arguments);
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     std::map<std::string, double> rate;
-    const std::vector<std::string> monitors{"none", "noise_scale", "gradient_variance"};
     const auto variants = nlohmann::json::parse(ran.out).at("variants");
-    REQUIRE(variants.size() == monitors.size());
-    for (std::size_t i = 0; i < monitors.size(); ++i) {
-        rate[monitors[i]] =
+    REQUIRE(variants.size() == monitor_names.size());
+    for (std::size_t i = 0; i < monitor_names.size(); ++i) {
+        rate[monitor_names[i]] =
             variants[i].at("jobs").at(0).at("samples_per_s_per_worker").get<double>();
     }
-    const double every_eighth = 8 / (7 / rate["none"] + 1 / rate["gradient_variance"]);
-    const double naive = 30.5;  // monitoring costs nothing
-    struct Row {
-        const char* name;
-        double published;
-        double ours;
-        const char* role;
-        double margin;
+    return rate;
+}
+
+}  // namespace
+
+// The variance's second all-reduce hides behind the backward pass where gradients go over PCIe.
+// Theirs went through the host, which summed them. How fast that was is not known; four workers of
+// another host, two cores for all, send 1.18 GB/s each (bench_collectives, 16 MiB), which is 0.0749
+// of this machine's PCIe, and two, a core for each, 2.1 GB/s. Which of the two stands here was
+// chosen when the published rates were known.
+TEST_CASE("published monitors: images a second beside KungFu's, each row with its role",
+          "[cli][published]") {
+    const auto rate = monitored_rates({});
+    const auto host =
+        monitored_rates({"--set", R"(/efficiency={"pcie": 0.0749, "socket": 0.0749})"});
+    const auto every_eighth = [](const std::map<std::string, double>& of) {
+        return 8 / (7 / of.at("none") + 1 / of.at("gradient_variance"));
     };
-    // The variance's all-reduces go over PCIe here, behind the backward pass; theirs went through
-    // the host, which summed them.
-    const Row rows[] = {{"without", 30.5, rate["none"], "typed in", 0.001},
-                        {"noise scale, every step", 29.15, rate["noise_scale"], "predicted", 0.025},
-                        {"variance, every step", 24.3, rate["gradient_variance"], "predicted", 0.2},
-                        {"variance, every 8th step", 29.6, every_eighth, "predicted", 0.025}};
-    fmt::print("\nimages/s of one of four K80\n  {:<28}{:>10}{:>8}{:>9}{:>9}  role\n", "",
-               "published", "ours", "error", "naive");
-    for (const Row& row : rows) {
-        const double error = row.ours / row.published - 1;
-        const double naive_error = naive / row.published - 1;
-        fmt::print("  {:<28}{:>10.2f}{:>8.2f}{:>8.1f}%{:>8.1f}%  {}\n", row.name, row.published,
-                   row.ours, 100 * error, 100 * naive_error, row.role);
+    const double naive = 30.5;  // monitoring costs nothing
+    const std::vector<PublishedRow> rows{
+        {"without", 30.5, rate.at("none"), "typed in", naive, 0.001},
+        {"noise scale, every step", 29.15, rate.at("noise_scale"), "predicted", naive, 0.025},
+        {"variance, every step", 24.3, rate.at("gradient_variance"), "predicted", naive, 0.2},
+        {"variance, every 8th step", 29.6, every_eighth(rate), "predicted", naive, 0.025},
+        {"without, through the host", 30.5, host.at("none"), "typed in", naive, 0.001},
+        {"noise scale, through the host", 29.15, host.at("noise_scale"), "predicted", naive, 0.025},
+        {"variance, through the host", 24.3, host.at("gradient_variance"), "chosen after seeing",
+         naive, 0.1},
+        {"… every 8th step", 29.6, every_eighth(host), "chosen after seeing", naive, 0.025}};
+    check_published("images/s of one of four K80 (naive: measuring costs nothing)", rows);
+    for (const PublishedRow& row : rows) {
         CAPTURE(row.name);
-        CHECK(std::abs(error) < row.margin);
-        if (row.published < naive) CHECK(std::abs(error) < naive_error);
+        if (row.published < naive) {
+            CHECK(std::abs(row.ours - row.published) < naive - row.published);
+        }
     }
 }
 

@@ -72,6 +72,19 @@ TEST_CASE("reproduce: every figure is within the bound that it states", "[cli][p
         CHECK(worst == Approx(figure.at("worst_percent").get<double>()));
     }
     CHECK(lines_of(ran.err).back().ends_with("0 left out, 0 beyond the bound stated"));
+    for (const json& role : document.at("roles")) {
+        CAPTURE(role.dump());
+        const auto median = [&](const char* whose) {
+            return role.at(whose).at("median_percent").get<double>();
+        };
+        if (role.at("role") == "typed in") CHECK(median("ours") < 0.5);
+        if (role.at("role") != "predicted") continue;
+        CHECK(median("ours") < 10);
+        CHECK(median("ours_with_guess") < median("naive"));
+        const json& ours = role.at("ours");
+        CHECK(ours.at("within_10_percent").get<double>() > 0.5 * ours.at("values").get<double>());
+        CHECK(ours.at("within_20_percent").get<double>() > 0.7 * ours.at("values").get<double>());
+    }
 }
 
 TEST_CASE("reproduce: a figure is a folder with its data, its script and its errors", "[cli]") {
@@ -85,11 +98,11 @@ TEST_CASE("reproduce: a figure is a folder with its data, its script and its err
         CHECK(std::filesystem::file_size(folder / (std::string("kungfu_monitors") + ending)) > 100);
     }
     const std::string errors = text_in(folder / "errors.csv");
-    CHECK(errors.find("kungfu_monitors,,KungFu,images_per_s_per_worker,noise_scale,29.15,") !=
+    CHECK(errors.find("kungfu_monitors,,over PCIe,images_per_s_per_worker,noise_scale,29.15,") !=
           std::string::npos);
     CHECK(text_in(scratch / "f/errors.csv") == errors);
     const std::string text = text_in(folder / "figure.txt");
-    for (const char* part : {"osdi20-artifact", "typed in: 1 value", "predicted: 2 values",
+    for (const char* part : {"osdi20-artifact", "typed in: 2 values", "predicted: 3 values",
                              "bound 20 %: kept", "ukemi simulate monitors --vary /job/monitor="}) {
         CAPTURE(part);
         CHECK(text.find(part) != std::string::npos);
