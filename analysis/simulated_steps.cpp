@@ -89,6 +89,7 @@ json job_json(const SimulatedVariant& variant, std::size_t number) {
         {"name", summary.name},
         {"model", entry.model},
         {"workers", summary.workers},
+        {"learners", entry.job.learners},
         {"samples_per_step", summary.samples_per_step},
         {"layout", words_of(entry.request)},
         {"bytes_per_gpu",

@@ -113,7 +113,8 @@ public:
 
 private:
     static KernelSum difference(const KernelSum& whole, const KernelSum& part) {
-        return {whole.device_s - part.device_s, whole.launches - part.launches};
+        return {whole.device_s - part.device_s, whole.launches - part.launches,
+                whole.shared_s - part.shared_s};
     }
     void forward(const KernelSum& kernels) { sum_.forward += kernels; }
     void backward(const KernelSum& kernels) { sum_.backward += kernels; }
@@ -172,7 +173,7 @@ private:
             const double start_s = clock_.traffic(0).device_s;
             return KernelSum{to_scores * (scores.device_s - start_s) +
                                  from_scores * (values.device_s - start_s) + start_s,
-                             1};
+                             1, to_scores * scores.shared_s + from_scores * values.shared_s};
         };
         forward(one_kernel(1, 1, bytes / 2));
         backward(one_kernel(2, 3, 2 * bytes / 5));

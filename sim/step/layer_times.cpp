@@ -29,6 +29,7 @@ LayerTimes layer_times(const ModelProfile& model, const LayoutRequest& request,
         times.scores_back.push_back(pass(kernels.scores_back));
         times.weights.push_back(pass(kernels.weights));
         times.whole_s += kernels.forward.device_s + kernels.backward.device_s;
+        times.shared_s += kernels.forward.shared_s + kernels.backward.shared_s;
     }
     return times;
 }

@@ -81,6 +81,7 @@ struct LayerTimes {
     std::vector<Pass> scores_back;  // of backward
     std::vector<Pass> weights;      // of backward: gradients of weights
     double whole_s = 0;             // of the device, both passes of all layers
+    double shared_s = 0;            // the same on a device that others share (KernelSum)
 };
 
 // InputError(WHERE …) if the model cannot be cut so. With `times`, blocks are shares of their
