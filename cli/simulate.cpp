@@ -185,7 +185,7 @@ std::optional<analysis::LayoutSearch> search(const SimulateOptions& options,
     ProgressLine line("layouts");
     analysis::LayoutSearch found = analysis::search_layouts(
         document, overrides, kept, [&](std::size_t done, std::size_t total) { line(done, total); },
-        {asked("context"), asked("shard")});
+        {asked("context"), asked("shard"), asked("expert")});
     line.clear();
     for (ConfigOverride& one : analysis::layout_overrides(found.layouts.front())) {
         overrides.push_back(std::move(one));
@@ -259,10 +259,10 @@ void add_simulate(CLI::App& app) {
     command
         ->add_option("--search", options->search,
                      "layouts: which layout is the fastest that fits; its step is then shown. "
-                     "layouts,context,shard: of all context degrees, and of all that replicas can "
-                     "divide, too")
+                     "layouts,context,shard,expert: of all context degrees, of all that replicas "
+                     "can divide, and of experts on one or on all of them, too")
         ->delimiter(',')
-        ->check(CLI::IsMember({"layouts", "context", "shard"}));
+        ->check(CLI::IsMember({"layouts", "context", "shard", "expert"}));
     command->add_option("--runners-up", options->runners_up, "how many more layouts are shown")
         ->check(CLI::Range(0, 1000))
         ->capture_default_str();

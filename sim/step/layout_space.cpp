@@ -60,9 +60,23 @@ std::vector<std::int64_t> contexts_of(const ModelProfile& model, const LayoutReq
     return contexts;
 }
 
+void add_experts(const ModelProfile& model, LayoutRequest request, LayoutDimensions wide,
+                 std::vector<LayoutRequest>& all) {
+    if (!wide.expert) return add_shards(model, request, wide.shard, all);
+    request.expert = 1;
+    add_shards(model, request, wide.shard, all);
+    const std::int64_t holders = request.holders();
+    const std::int64_t experts = model.transformer ? model.transformer->experts : 1;
+    const bool cut = request.degrees.tensor > 1 || request.context > 1;
+    if (holders == 1 || experts % holders != 0 || cut) return;
+    request.expert = static_cast<std::int32_t>(holders);
+    if (wide.shard) request.shard = Shard::none;
+    if (request.shard == Shard::none) add_schedules(model, request, all);
+}
+
 // Of a context degree, which the request has; `workers` are what it leaves.
 void add_degrees(const ModelProfile& model, LayoutRequest request, std::int64_t samples,
-                 std::int64_t workers, bool all_shards, std::vector<LayoutRequest>& all) {
+                 std::int64_t workers, LayoutDimensions wide, std::vector<LayoutRequest>& all) {
     const std::int64_t cut_most = model.transformer ? degree_most : 1;
     for (const std::int64_t tensor : divisors_of(workers, cut_most)) {
         if (model.transformer &&
@@ -82,7 +96,7 @@ void add_degrees(const ModelProfile& model, LayoutRequest request, std::int64_t 
                 for (const bool again : {false, true}) {
                     if (again && !model.transformer) continue;
                     request.recompute = again;
-                    add_shards(model, request, all_shards, all);
+                    add_experts(model, request, wide, all);
                 }
             }
         }
@@ -98,7 +112,7 @@ std::vector<LayoutRequest> all_layouts(const ModelProfile& model, const LayoutRe
     for (const std::int64_t context : contexts_of(model, like, workers, wide.context)) {
         LayoutRequest request = like;
         request.context = static_cast<std::int32_t>(context);
-        add_degrees(model, request, samples, workers / context, wide.shard, all);
+        add_degrees(model, request, samples, workers / context, wide, all);
     }
     return all;
 }

@@ -24,6 +24,9 @@ constexpr const char* two_machines = R"({"machine": "p3.8xlarge", "count": 2})";
 constexpr const char* small_model =
     R"({"kind": "transformer", "layers": 4, "hidden": 512, "heads": 4, "vocabulary": 5000,
         "sequence": 256})";
+constexpr const char* expert_model =
+    R"({"kind": "transformer", "layers": 2, "hidden": 256, "heads": 2, "vocabulary": 2000,
+        "sequence": 8, "experts": 4})";
 constexpr const char* tiny_model =
     R"({"kind": "transformer", "layers": 2, "hidden": 256, "heads": 2, "vocabulary": 2000,
         "sequence": 64})";
@@ -86,11 +89,14 @@ ByForce by_force(const analysis::StepDocument& document, std::int64_t layers, bo
         const std::int64_t context = ranks / 64 + 1;
         const std::int64_t data = 8 / tensor / pipeline / context;
         if (data * tensor * pipeline * context != 8 || (context > 1 && !wide)) continue;
+        const std::string degrees = fmt::format(R"("tensor": {}, "pipeline": {}, "context": {})",
+                                                tensor, pipeline, context);
         for (const std::string_view shard : sim::shard_names) {
             if (shard != "none" && (!wide || data * context == 1)) continue;
-            play_all(fmt::format(R"("tensor": {}, "pipeline": {}, "context": {}, "shard": "{}")",
-                                 tensor, pipeline, context, shard),
-                     pipeline, data);
+            play_all(fmt::format(R"({}, "shard": "{}")", degrees, shard), pipeline, data);
+        }
+        if (wide && data * context > 1) {
+            play_all(fmt::format(R"({}, "expert": {})", degrees, data * context), pipeline, data);
         }
     }
     std::ranges::stable_sort(found.fastest, {}, &Tried::step_s);
@@ -114,13 +120,14 @@ TEST_CASE("layout search: finds what simulating every layout one by one finds", 
              World{two_machines, large_model, 24, R"("buckets": {"rule": "one"})"},
              World{one_machine, tiny_model, 2, R"("compute": {"arithmetic_share": 0.3})", true},
              World{two_machines, tiny_model, 2, R"("compute": {"kernels": {}})", true},
+             World{two_machines, expert_model, 2, R"("compute": {"kernels": {}})", true},
          }) {
         CAPTURE(world.cluster, world.more);
         const analysis::StepDocument document{
             "small.json", scenario_text(world.cluster, world.model, world.more), {}};
         const ByForce forced = by_force(document, world.layers, world.wide);
         const analysis::LayoutSearch search =
-            analysis::search_layouts(document, {}, 5, {}, {world.wide, world.wide});
+            analysis::search_layouts(document, {}, 5, {}, {world.wide, world.wide, world.wide});
         CHECK(search.samples == 16);
         CHECK(search.layouts.size() == forced.fastest.size() + forced.too_large);
         CHECK(search.count(analysis::is_too_large) == forced.too_large);

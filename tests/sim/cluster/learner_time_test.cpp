@@ -26,9 +26,10 @@ TEST_CASE("learners: a round is a step of one, or the device without a gap", "[l
 TEST_CASE("learners: a kernel of few blocks leaves multiprocessors to others", "[learners]") {
     const sim::GpuProfile& gpu = sim::gpu_named("a100_sxm4_80gb", "t");
     const sim::KernelClock clock(gpu, sim::Precision::fp16, sim::known_kernel_rates(gpu, "t"), "t");
-    // One tile of 64 x 64 on one of 108 multiprocessors; its start is nobody else's.
+    // One tile of 64 x 64 on one of 108 multiprocessors, so that its bytes in memory count; its
+    // start is nobody else's.
     const sim::KernelSum one = clock.product({64, 64, 500});
-    CHECK(one.shared_s == Approx((one.device_s - 2e-6) / 108).epsilon(1e-9));
+    CHECK(one.shared_s == Approx(2.0 * (64 * 64 + 2 * 64 * 500) / (0.75 * 2039e9)));
     // As many as there are: all of it. One more: a second wave that is nearly free.
     const sim::KernelSum wave = clock.product({64 * 9, 64 * 12, 500});
     CHECK(wave.device_s == one.device_s);
