@@ -39,7 +39,7 @@ sim::LayoutRequest on_replicas(std::int32_t data, std::int32_t expert) {
 
 }  // namespace
 
-// Jiang et al. 2024 (arXiv:2401.04088): 47 thousand million parameters, of which a token has 13.
+// Jiang et al. 2024 (arXiv:2401.04088): 46.7e9 parameters, of which a token has 12.9e9.
 TEST_CASE("experts: Mixtral 8x7B has as many parameters as published", "[experts][published]") {
     sim::TransformerShape shape;
     shape.layers = 32;
