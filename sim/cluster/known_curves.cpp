@@ -8,12 +8,9 @@ namespace {
 // and over the step times of Pollux (g4dn.12xlarge, one GPU, batches 20 to 200).
 constexpr std::string_view gavel = "affine fit to Gavel's throughputs (OSDI 2020)";
 constexpr std::string_view pollux = "affine fit to Pollux's step times (OSDI 2021)";
-constexpr std::string_view tensorflow =
-    "affine fit to TensorFlow's rates at 32 and 64 (tensorflow.org/performance/benchmarks, 2017)";
 constexpr MeasuredCurve curves[] = {
     {"resnet50", "k80", Precision::fp32, 0.12602, 0.02181, gavel},
     {"resnet50", "p100_pcie", Precision::fp32, 0.05597, 0.0046, gavel},
-    {"resnet50", "p100_sxm2", Precision::fp32, 0.03597, 0.004004, tensorflow},
     {"resnet50", "v100_sxm2_16gb", Precision::fp32, 0.0424, 0.00281, gavel},
     {"resnet50", "t4", Precision::fp32, 0.06438, 0.00449, pollux},
 };
@@ -45,10 +42,7 @@ constexpr KnownShares shares[] = {
      {0.527, memory, 0.505e-3},
      "ResNet-50 at 128: 202.8 images/s (Gavel, OSDI 2020)"},
     {"p100_pcie", fp16, {0.598, memory, 0}, "assumed: as its fp32"},
-    {"p100_sxm2",
-     fp32,
-     {0.5272, memory, 0.321e-3},
-     "ResNet-50 at 64: 219 images/s (tensorflow.org/performance/benchmarks)"},
+    {"p100_sxm2", fp32, {0.527, memory, 0.505e-3}, "assumed: as p100_pcie"},
     {"p100_sxm2", fp16, {0.598, memory, 0}, "assumed: as p100_pcie"},
     {"v100_pcie_16gb", fp32, {0.74, memory, 0.382e-3}, as_v100},
     {"v100_pcie_16gb", fp16, {0.348, memory, 0}, as_v100},
